@@ -1,0 +1,28 @@
+import type { Json } from "./json.ts";
+
+/** What a step does, for engines that look for its body on another machine. */
+export type StepKind = "run" | "inbox" | "model" | "tool" | "intent" | "approval" | "hook";
+
+/** One effect of a run. Its key comes from its position and is unique in the run. */
+export interface Step<T> {
+  readonly key: string;
+  readonly kind: StepKind;
+  readonly input: Json;
+  /** The effect. Expected failures are part of its plain-data answer; the signal fires where the engine itself is cancelled. */
+  run(call: { readonly signal?: AbortSignal | undefined }): PromiseLike<T> | T;
+}
+
+/**
+ * Where a run keeps what its steps gave. A step that is recorded answers at once and does not run again, so that the same
+ * call over the same journal goes on where it was.
+ */
+export interface Journal {
+  /** Whether records outlive the process. */
+  readonly durable: boolean;
+  /** Runs or recalls one step. Answers the value itself where nothing needs waiting. */
+  step<T>(step: Step<T>): PromiseLike<T> | T;
+  /** Runs or recalls several steps at once; answers in their order. */
+  all<T>(steps: readonly Step<T>[]): PromiseLike<readonly T[]> | readonly T[];
+  /** Where an engine can wait for days: waits for what is sent under `key`. */
+  wait?(key: string): PromiseLike<Json>;
+}

@@ -1,0 +1,99 @@
+import type { EventEmitter } from "eventemitter3";
+import type { Json } from "./json.ts";
+import type { PlainError, ProviderError } from "./plain-error.ts";
+import type { FinishReason } from "./provider.ts";
+import type { LoopStatus, StreamStatus, Termination } from "./termination.ts";
+import type { ToolOutcome } from "./tool-outcome.ts";
+import type { Usage } from "./usage.ts";
+
+/** What every event says. */
+export interface EventBase {
+  readonly runId: string;
+  /** 0-based pass. */
+  readonly iteration: number;
+  /** True where the step was recalled from a journal: it did not happen again. */
+  readonly replayed?: boolean | undefined;
+}
+
+/** Facts about one call. */
+export interface CallEvent extends EventBase {
+  readonly callId: string;
+  readonly name: string;
+}
+
+/** A text fragment; `attempt` is set where a wrapping provider numbers its attempts. */
+export interface DeltaEvent extends EventBase {
+  readonly text: string;
+  readonly attempt?: number | undefined;
+}
+
+/** Every event and its payload. They nest as a tree: run > pass > tool; each start has exactly one end. */
+export interface LoopEvents {
+  "run-start": EventBase & { readonly provider: string; readonly model: string };
+  "run-end": EventBase & {
+    readonly status: LoopStatus;
+    readonly reason: Termination;
+    readonly usage: Usage;
+    readonly costUSD: number | undefined;
+    readonly iterations: number;
+    readonly toolCallsExecuted: number;
+    readonly durationMs: number;
+  };
+  "pass-start": EventBase & { readonly hop: number };
+  "pass-end": EventBase & {
+    readonly hop: number;
+    readonly status: StreamStatus;
+    readonly provider: string;
+    readonly model: string;
+    readonly finish: FinishReason | undefined;
+    readonly usage: Usage | undefined;
+    readonly costUSD: number | undefined;
+    readonly calls: number;
+    readonly durationMs: number;
+  };
+  "text-delta": DeltaEvent;
+  "reasoning-delta": DeltaEvent;
+  /** A fragment of a call's arguments; `key` ties the fragments of one call together. */
+  "tool-args-delta": EventBase & { readonly key: string; readonly name: string; readonly text: string };
+  "tool-start": CallEvent & { readonly args: Json };
+  "tool-progress": CallEvent & { readonly data: unknown };
+  "tool-end": CallEvent & {
+    readonly outcome: ToolOutcome["kind"];
+    /** What the model will read. */
+    readonly result: Json;
+    readonly durationMs: number;
+    /** What `toolResult({ metadata })` carried; absent on replay. */
+    readonly metadata?: unknown;
+  };
+  /** For users. */
+  notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
+  /** For a thought log only: why deliberate mode exposed a tool that ran. */
+  "hidden-notice": CallEvent & { readonly trigger: TriggerMatch };
+  restart: CallEvent & { readonly suffix: string; readonly disableTools: readonly string[] };
+  "approval-asked": CallEvent & { readonly args: Json };
+  "approval-decided": CallEvent & { readonly decision: "approve" | "deny" | "modify"; readonly reason?: string | undefined };
+  /** A wrapping provider took back what its attempt said. */
+  "attempt-discarded": EventBase & { readonly attempt: number; readonly error: ProviderError };
+  /** A tool that was left behind ended after all; its value is dropped. */
+  "late-result": CallEvent & { readonly success: boolean };
+  /** A listener threw or rejected; reported once per listener call. */
+  "listener-error": EventBase & { readonly event: string; readonly error: PlainError };
+}
+
+/** The name of an event. */
+export type LoopEventType = keyof LoopEvents;
+
+/** Any event, as `streamToolLoop` yields it. */
+export type LoopEvent = {
+  readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type];
+}[LoopEventType];
+
+/** An eventemitter3 of loop events. */
+export type LoopEmitter = EventEmitter<{ [Type in LoopEventType]: [event: LoopEvents[Type]] }>;
+
+/** Which phrase made deliberate mode expose a tool. */
+export interface TriggerMatch {
+  readonly trigger: string;
+  readonly match: string;
+  readonly source: "literal" | "stem" | "always" | "regex" | "follow-up" | "retained";
+}

@@ -1,0 +1,45 @@
+import type { Journal } from "./journal.ts";
+import type { Json } from "./json.ts";
+import type { ResponseTarget } from "./loop-options.ts";
+import type { Message, NativePart } from "./message.ts";
+import type { PlainError } from "./plain-error.ts";
+import type { StreamResult } from "./stream-result.ts";
+import type { LoopStatus, Termination } from "./termination.ts";
+import type { ToolHistoryEntry } from "./tool-outcome.ts";
+import type { Usage } from "./usage.ts";
+
+/** Everything a run gave, whatever its ending. `JSON.stringify` of it never throws. */
+export interface LoopResult {
+  readonly status: LoopStatus;
+  readonly reason: Termination;
+  /** The last text that was not blank, trimmed. */
+  readonly text: string;
+  readonly details: string;
+  /** `text`, and below it the labelled details, where there are any. */
+  readonly responseText: string;
+  readonly thoughtLog?: Json | undefined;
+  /** Present where there is a thought log. */
+  readonly thoughtLogOwner?: ThoughtLogOwner | undefined;
+  /** One per provider stream, resends and a granted final answer included. */
+  readonly streamResults: readonly StreamResult[];
+  readonly functionHistory: readonly ToolHistoryEntry[];
+  readonly accumulatedModelParts: readonly NativePart[];
+  /** The transcript, sendable as it is. */
+  readonly messages: readonly Message[];
+  readonly usage: Usage;
+  /** USD; undefined where the cost of a pass is unknown. */
+  readonly costUSD: number | undefined;
+  /** Passes that counted towards `maxIterations`. */
+  readonly iterations: number;
+  /** Calls that were dispatched. */
+  readonly toolCallsExecuted: number;
+  readonly durationMs: number;
+  readonly error?: PlainError | undefined;
+  /** True where the text comes from the pass that `policies.finalAnswer` granted. */
+  readonly finalAnswer: boolean;
+  readonly journal: Journal;
+  readonly runId: string;
+}
+
+/** Who owns a thought log. */
+export type ThoughtLogOwner = ResponseTarget;

@@ -1,0 +1,109 @@
+import type { Clock, Timeouts } from "./clock.ts";
+import type { Json } from "./json.ts";
+import type { Message } from "./message.ts";
+import type { ProviderError } from "./plain-error.ts";
+import type { ToolDefinition } from "./tool.ts";
+import type { Usage } from "./usage.ts";
+
+/**
+ * A model behind an interface of one method. Adapters wrap a vendor's SDK in it; a wrapper wraps another provider.
+ */
+export interface Provider {
+  /** Who serves the model, as `gen_ai.provider.name` has it: "openai", "anthropic". */
+  readonly id: string;
+  readonly model: string;
+  /** API family that policies may ask for. */
+  readonly family?: string | undefined;
+  /** Streams one pass. It ends with exactly one `finish` chunk, or with an `error` chunk, or throws. */
+  stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
+}
+
+/** What one pass asks of the model. Valid while the stream runs. */
+export interface ModelRequest {
+  /** A live, read-only view of the transcript. */
+  readonly messages: readonly Message[];
+  readonly system?: string | undefined;
+  readonly tools: readonly ToolDefinition[];
+  readonly toolChoice?: ToolChoice | undefined;
+  readonly settings?: ModelSettings | undefined;
+  /** 0-based pass. */
+  readonly iteration: number;
+  /** What the `finish` chunk of a "continue" hop gave, to go on from there. */
+  readonly continuationToken?: string | undefined;
+}
+
+/** What goes with a request: how to be cancelled, and the clock to wait with. */
+export interface ModelCall {
+  /** Fires when the pass is cut. */
+  readonly signal: AbortSignal;
+  /** Says that the stream is alive although no chunk came. */
+  heartbeat(): void;
+  readonly iteration: number;
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+}
+
+/** Which tools the model may use. */
+export type ToolChoice = "auto" | "required" | "none" | { readonly name: string };
+
+/** Settings that every wire has; others go through `extra`. */
+export interface ModelSettings {
+  readonly maxOutputTokens?: number | undefined;
+  readonly temperature?: number | undefined;
+  readonly topP?: number | undefined;
+  readonly stopSequences?: readonly string[] | undefined;
+  readonly seed?: number | undefined;
+  /** Fields of the wire's own request body, put in last and as they are. */
+  readonly extra?: { readonly [field: string]: Json } | undefined;
+}
+
+/** Why the model stopped, in the same words for every wire. LOOP table: what the loop makes of it is in docs/concepts/endings.md. */
+export type FinishReason =
+  | "stop"
+  | "tool-calls"
+  | "length"
+  | "context-full"
+  | "refusal"
+  | "content-filter"
+  | "paused"
+  | "continue"
+  | "malformed-call"
+  | "error"
+  | "unknown";
+
+/** One piece of a model's stream. */
+export type ModelChunk =
+  // text
+  | { readonly type: "text-delta"; readonly text: string }
+  | { readonly type: "reasoning-delta"; readonly text: string }
+  | { readonly type: "refusal-delta"; readonly text: string }
+  // tool calls: `key` ties the fragments of one call together; only `call-ready` is required
+  | { readonly type: "call-start"; readonly key: string; readonly id?: string | undefined; readonly name: string }
+  | { readonly type: "call-args-delta"; readonly key: string; readonly text: string }
+  | {
+      readonly type: "call-ready";
+      readonly key: string;
+      readonly id?: string | undefined;
+      readonly name: string;
+      /** Parsed arguments; anything where `problem` is set. */
+      readonly args: unknown;
+      readonly argsText?: string | undefined;
+      readonly problem?: "malformed" | "truncated" | undefined;
+    }
+  // bookkeeping
+  /** A snapshot replaces what the attempt has said before; a delta adds to it. */
+  | { readonly type: "usage"; readonly usage: Usage; readonly mode: "snapshot" | "delta" }
+  /** A provider-native part, echoed verbatim on the next pass. */
+  | { readonly type: "native"; readonly item: Json }
+  | { readonly type: "details"; readonly text: string }
+  | { readonly type: "thought-log"; readonly payload: unknown }
+  | {
+      readonly type: "attempt-start";
+      readonly attempt: number;
+      readonly provider: string;
+      readonly model: string;
+      readonly family?: string | undefined;
+    }
+  | { readonly type: "attempt-discarded"; readonly attempt: number; readonly error: ProviderError }
+  | { readonly type: "finish"; readonly reason: FinishReason; readonly raw?: string | undefined; readonly token?: string | undefined }
+  | { readonly type: "error"; readonly error: ProviderError };

@@ -1,0 +1,34 @@
+import type { Json } from "./json.ts";
+import type { PlainError } from "./plain-error.ts";
+import type { FinishReason } from "./provider.ts";
+import type { StreamStatus, Termination } from "./termination.ts";
+import type { ToolCall } from "./tool-outcome.ts";
+import type { Usage } from "./usage.ts";
+
+/** What one pass gave. Plain data: it is what the journal keeps of a model step. */
+export interface StreamResult {
+  readonly status: StreamStatus;
+  /** Why the pass ended so; absent on `function_call` and on hops that are resent. */
+  readonly reason?: Termination | undefined;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly details: string;
+  readonly thoughtLog?: Json | undefined;
+  /** In the order in which the model asked for them. */
+  readonly calls: readonly ToolCall[];
+  readonly finish?: FinishReason | undefined;
+  /** Where a "continue" hop goes on. */
+  readonly token?: string | undefined;
+  readonly native: readonly Json[];
+  /** Undefined where the provider did not say. Discarded attempts included. */
+  readonly usage?: Usage | undefined;
+  /** USD; undefined where unknown. */
+  readonly costUSD?: number | undefined;
+  readonly provider: string;
+  readonly model: string;
+  readonly family?: string | undefined;
+  /** Names of the tools that the model was shown. */
+  readonly exposedTools: readonly string[];
+  readonly error?: PlainError | undefined;
+  readonly durationMs: number;
+}

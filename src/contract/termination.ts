@@ -1,0 +1,46 @@
+import type { Json } from "./json.ts";
+import type { PlainError, ProviderError } from "./plain-error.ts";
+
+/** How a pass ended. */
+export type StreamStatus =
+  | "completed"
+  | "function_call"
+  | "error"
+  | "timeout"
+  | "empty_response"
+  | "stopped_by_user"
+  | "follow_up_interrupt";
+
+/** How a run ended, coarsely. `suspended` runs can be resumed on purpose. `function_call` is never the status of a run. */
+export type LoopStatus = StreamStatus | "suspended";
+
+/** How a run ended, exactly. Each kind is explained in docs/concepts/endings.md. */
+export type Termination =
+  // completed
+  | { readonly kind: "answered" | "end-turn" }
+  | { readonly kind: "length" | "refusal" | "content-filter" }
+  // error
+  | { readonly kind: "provider-error"; readonly error: ProviderError }
+  | { readonly kind: "malformed-call" }
+  | { readonly kind: "tool-error-cap"; readonly count: number }
+  | { readonly kind: "restart-cap"; readonly count: number }
+  | { readonly kind: "max-tokens"; readonly limit: number; readonly spent: number }
+  | { readonly kind: "max-tool-calls" | "max-pauses"; readonly limit: number }
+  | { readonly kind: "hook-failed"; readonly hook: string; readonly error: PlainError }
+  | { readonly kind: "fatal-tool-error"; readonly toolName: string; readonly error: PlainError }
+  // timeout
+  | { readonly kind: "max-iterations"; readonly limit: number }
+  | { readonly kind: "stream-idle" | "first-chunk" | "wall-clock"; readonly limitMs: number }
+  // empty_response
+  | { readonly kind: "empty" }
+  // stopped_by_user
+  | { readonly kind: "stopped"; readonly requester?: string | undefined; readonly note?: string | undefined }
+  | { readonly kind: "killed" }
+  | { readonly kind: "aborted"; readonly reason: PlainError | Json }
+  | { readonly kind: "iteration-abort"; readonly reason?: string | undefined };
+
+/** A status with the reason for it. */
+export interface Ending {
+  readonly status: LoopStatus;
+  readonly reason: Termination;
+}

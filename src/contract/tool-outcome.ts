@@ -1,0 +1,68 @@
+import type { ContentPart } from "./content.ts";
+import type { Json } from "./json.ts";
+import type { PlainError } from "./plain-error.ts";
+import type { Issue } from "./schema.ts";
+
+/** One call as it came from the model. */
+export interface ToolCall {
+  /** Unique in the transcript. */
+  readonly callId: string;
+  /** The id that the provider gave, where it gave one. */
+  readonly providerCallId?: string | undefined;
+  readonly name: string;
+  readonly args: Json;
+  /** The arguments as text, where the provider streamed text. */
+  readonly argsText?: string | undefined;
+  /** Why the arguments cannot be trusted: not JSON, or cut off. */
+  readonly problem?: "malformed" | "truncated" | undefined;
+}
+
+/** What became of one call. Plain data. */
+export type ToolOutcome = {
+  readonly call: ToolCall;
+  /** From dispatch to the end, in milliseconds; 0 where nothing was dispatched. */
+  readonly durationMs: number;
+  /** What an approval made of the arguments. */
+  readonly approvedArgs?: Json | undefined;
+} & (
+  | {
+      readonly kind: "completed";
+      readonly data: Json;
+      readonly content?: readonly ContentPart[] | undefined;
+      readonly endTurn?: boolean | undefined;
+    }
+  /** The tool failed; `fatal` ends the run. */
+  | { readonly kind: "failed"; readonly error: PlainError; readonly fatal?: boolean | undefined }
+  | { readonly kind: "timed-out"; readonly limitMs: number }
+  /** The deliberate gate did not let it through. */
+  | { readonly kind: "blocked"; readonly allowed: readonly string[] }
+  | { readonly kind: "denied"; readonly reason?: string | undefined }
+  | { readonly kind: "unknown-tool"; readonly known: readonly string[]; readonly nearest?: string | undefined }
+  | { readonly kind: "invalid-input"; readonly issues: readonly Issue[] }
+  /** The arguments are not JSON; `message` is the parse error. */
+  | { readonly kind: "malformed"; readonly message?: string | undefined }
+  /** `truncated`: cut off by a limit of the model. `interrupted`: may have run. `not-run`: never dispatched. `limit`: past `maxToolCalls`. */
+  | { readonly kind: "truncated" | "interrupted" | "not-run" | "limit" }
+);
+
+/** What a successful result asks of the loop when its `type` starts with `context_restart_`. */
+export interface ContextRestart {
+  /** What follows `context_restart_`. */
+  readonly suffix: string;
+  /** Joins the context items. */
+  readonly item?: Json | undefined;
+  /** Tools that are hidden for the rest of the run. */
+  readonly disableTools: readonly string[];
+}
+
+/** One executed call and its answer, as tools and callers read it back. */
+export interface ToolHistoryEntry {
+  readonly functionCall: { readonly id: string; readonly name: string; readonly args: Json };
+  readonly functionResponse: { readonly name: string; readonly response: { readonly result: Json } };
+  readonly outcome: ToolOutcome["kind"];
+  readonly iteration: number;
+  readonly durationMs: number;
+  readonly content?: readonly ContentPart[] | undefined;
+  /** What the model said before the call in the same pass. */
+  readonly preToolText?: string | undefined;
+}
