@@ -91,6 +91,16 @@ export type LoopEvent = {
 /** An eventemitter3 of loop events. */
 export type LoopEmitter = EventEmitter<{ [Type in LoopEventType]: [event: LoopEvents[Type]] }>;
 
+/** Where a run's parts send their events. */
+export interface EventSink {
+  readonly runId: string;
+  /** Whether anybody listens: payloads of frequent events are only made then. */
+  wants(type: LoopEventType): boolean;
+  send<Type extends LoopEventType>(type: Type, event: LoopEvents[Type]): void;
+  /** Where a reader is slower than the model: resolves once it has caught up. */
+  room(): Promise<void> | undefined;
+}
+
 /** Which phrase made deliberate mode expose a tool. */
 export interface TriggerMatch {
   readonly trigger: string;

@@ -1,0 +1,124 @@
+// Neutral messages into messages of the Chat Completions wire, each converted once in its life.
+
+import { assertNever, isRecord, type AssistantMessage, type ContentPart, type Json, type Message, type ToolCallPart, type ToolMessage, type ToolResultPart } from "../../spi.ts";
+import { toChatPart, toUserContent } from "./chat-content.ts";
+import { readNative } from "./chat-native.ts";
+import type { ChatSettings } from "./chat-options.ts";
+import type { ChatCall, ChatMessage, ChatPart } from "./chat-wire.ts";
+
+/** What of the options changes how a message is written. */
+export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
+
+/** The wire's messages for one neutral message: none for an empty turn, several for the results of several calls. */
+export type MessageConverter = (message: Message) => readonly ChatMessage[];
+
+/** Makes a converter that remembers what it has converted, by the identity of the message. */
+export function createMessageConverter(settings: MessageSettings): MessageConverter {
+  const converted = new WeakMap<Message, readonly ChatMessage[]>();
+  return (message) => {
+    let wire = converted.get(message);
+    if (wire === undefined) {
+      wire = convert(message, settings);
+      converted.set(message, wire);
+    }
+    return wire;
+  };
+}
+
+function convert(message: Message, settings: MessageSettings): readonly ChatMessage[] {
+  switch (message.role) {
+    case "user":
+      return [{ role: "user", content: toUserContent(message.content) }];
+    case "assistant":
+      return convertTurn(message, settings);
+    case "tool":
+      return convertResults(message, settings);
+    default:
+      return assertNever(message);
+  }
+}
+
+/** A turn that is empty on this wire, such as one of reasoning only, is left out: servers refuse it. */
+function convertTurn({ content, native }: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
+  let text = "";
+  let reasoning = "";
+  const parts: ToolCallPart[] = [];
+  for (const part of content) {
+    if (part.type === "text") text += part.text;
+    else if (part.type === "reasoning") reasoning += part.text;
+    else if (part.type === "tool-call") parts.push(part);
+  }
+  if (text === "" && parts.length === 0) return [];
+  const { reasoningDetails, extras } = readNative(native, settings);
+  const calls = parts.map((part, position) => toChatCall(part, extras.get(position), settings));
+  return [
+    {
+      role: "assistant",
+      content: text === "" ? null : text,
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+      ...(settings.echoReasoning === undefined ? {} : { [settings.echoReasoning]: orPlaceholder(reasoning) }),
+      ...(reasoningDetails === undefined ? {} : { reasoning_details: reasoningDetails }),
+    },
+  ];
+}
+
+/**
+ * DeepSeek, when thinking, wants the field on every turn since the last question, and has been seen to refuse an empty one
+ * (github.com/experientiallabs/experiential/pull/890, github.com/NousResearch/hermes-agent/pull/17341).
+ */
+function orPlaceholder(reasoning: string): string {
+  return reasoning === "" ? " " : reasoning;
+}
+
+function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefined, { toWireCallId }: MessageSettings): ChatCall {
+  return {
+    id: toWireCallId(callId),
+    type: "function",
+    function: { name: toWireName(name), arguments: toWireArguments(args) },
+    ...(extra === undefined ? {} : { extra_content: extra }),
+  };
+}
+
+/** Models make names up; one with other characters in the history would make the server refuse every later request. */
+function toWireName(name: string): string {
+  return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
+}
+
+/** Servers that read the text back want an object, which arguments of a call that was refused need not be. */
+function toWireArguments(args: Json): string {
+  return JSON.stringify(isRecord(args) ? args : { INVALID_ARGUMENTS: args });
+}
+
+/** One message per result, at once after the turn; what tool messages cannot hold follows in one user message. */
+function convertResults({ results }: ToolMessage, settings: MessageSettings): readonly ChatMessage[] {
+  const inTool = settings.toolResultMedia === "tool-message";
+  const messages: ChatMessage[] = [];
+  const media: ChatPart[] = [];
+  for (const result of results) {
+    const { texts, others } = sortContent(result);
+    const content = [toResultText(result.result), ...texts].filter((text, position) => position === 0 || text !== "").join("\n");
+    const asParts = inTool && others.length > 0;
+    messages.push({
+      role: "tool",
+      tool_call_id: settings.toWireCallId(result.callId),
+      content: asParts ? [{ type: "text", text: content }, ...others.map(toChatPart)] : content,
+    });
+    if (!inTool && others.length > 0) media.push({ type: "text", text: `Content that the tool ${result.name} returned for call ${settings.toWireCallId(result.callId)}:` }, ...others.map(toChatPart));
+  }
+  if (media.length > 0) messages.push({ role: "user", content: media });
+  return messages;
+}
+
+function sortContent({ content = [] }: ToolResultPart): { readonly texts: readonly string[]; readonly others: readonly ContentPart[] } {
+  const texts: string[] = [];
+  const others: ContentPart[] = [];
+  for (const part of content) {
+    if (part.type === "text") texts.push(part.text);
+    else others.push(part);
+  }
+  return { texts, others };
+}
+
+function toResultText(result: Json): string {
+  return typeof result === "string" ? result : JSON.stringify(result);
+}

@@ -1,0 +1,143 @@
+// What an error of any SDK says of itself: status, codes, the service's own words, how long to wait. Read with suspicion, for
+// every field may be missing, of another type, or a getter that throws.
+
+import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
+
+/** The facts of one error. */
+export interface ErrorFacts {
+  /** What the service said, else what the error says. Not yet free of credentials. */
+  readonly message: string;
+  /** HTTP status. */
+  readonly status: number | undefined;
+  /** Every code, type and name on the way down the causes and into the error body, in lower case. */
+  readonly words: ReadonlySet<string>;
+  /** Messages on the way down, outermost first. */
+  readonly messages: readonly string[];
+  readonly retryAfterMs: number | undefined;
+  /** What the service says of trying again (header `x-should-retry`, sent by OpenAI and Anthropic). */
+  readonly shouldRetry: boolean | undefined;
+}
+
+const deepest = 4;
+
+interface Draft {
+  status: number | undefined;
+  headers: unknown;
+  retryDelayMs: number | undefined;
+  readonly words: Set<string>;
+  readonly messages: string[];
+  /** The innermost message of an error body. */
+  said: string | undefined;
+}
+
+/** Reads an error of any kind. Throws only what the error's own getters throw. */
+export function readErrorFacts(thrown: unknown): ErrorFacts {
+  const draft: Draft = { status: undefined, headers: undefined, retryDelayMs: undefined, words: new Set(), messages: [], said: undefined };
+  if (isRecord(thrown)) readError(thrown, draft, 0);
+  else draft.messages.push(String(thrown));
+  const { status, words, messages, headers, said } = draft;
+  return {
+    message: pageTitle(said ?? messages[0] ?? "An error without a message."),
+    status,
+    words,
+    messages,
+    retryAfterMs: readRetryAfter(headers) ?? draft.retryDelayMs,
+    shouldRetry: readShouldRetry(headers),
+  };
+}
+
+/** An error, then its body, then its causes. The error's own facts win. */
+function readError(error: UnknownRecord, draft: Draft, depth: number): void {
+  readWords(error, draft);
+  const response = isRecord(error.response) ? error.response : undefined;
+  if (depth === 0) {
+    draft.headers = error.headers ?? error.responseHeaders ?? response?.headers;
+    // A class that does not set `name`, such as those of openai, is still known by its constructor.
+    if (error.name === "Error" && typeof error.constructor === "function") draft.words.add(error.constructor.name.toLowerCase());
+  }
+  draft.status ??= toStatus(error.status) ?? toStatus(error.statusCode) ?? toStatus(response?.status);
+  if (typeof error.message === "string") draft.messages.push(error.message);
+  readBody(error.error, draft, 0);
+  if (typeof error.message === "string") readBody(parseBody(error.message), draft, 0);
+  draft.status ??= toStatus(error.code);
+  const cause = error.cause ?? (Array.isArray(error.errors) ? error.errors[0] : undefined);
+  if (isRecord(cause) && depth < deepest) readError(cause, draft, depth + 1);
+}
+
+/** The body of an answer: `{ error: { message, type, code } }`, or what is inside, or an array of one. */
+function readBody(body: unknown, draft: Draft, depth: number): void {
+  const fields: unknown = Array.isArray(body) ? body[0] : body;
+  if (!isRecord(fields) || fields instanceof Error || depth > deepest) return;
+  readWords(fields, draft);
+  if (typeof fields.message === "string") {
+    draft.said = fields.message;
+    draft.messages.push(fields.message);
+  }
+  draft.retryDelayMs ??= readRetryDelay(fields.details);
+  readBody(fields.error, draft, depth + 1);
+  draft.status ??= toStatus(fields.code) ?? toStatus(fields.status);
+}
+
+function readWords({ name, code, type, status }: UnknownRecord, { words }: Draft): void {
+  for (const word of [name, code, type, status]) if (typeof word === "string") words.add(word.toLowerCase());
+}
+
+/** Several SDKs put the whole body into the message, with or without the status before it. */
+function parseBody(message: string): unknown {
+  const start = /^(?:\d{3}\s{1,4})?(?=[{[])/.exec(message)?.[0].length;
+  if (start === undefined) return undefined;
+  try {
+    return JSON.parse(message.slice(start));
+  } catch {
+    return undefined;
+  }
+}
+
+function toStatus(value: unknown): number | undefined {
+  const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
+  return typeof status === "number" && Number.isInteger(status) && status >= 100 && status <= 599 ? status : undefined;
+}
+
+/** A proxy's error page is not worth showing: its title is. */
+function pageTitle(message: string): string {
+  if (!/<(?:!doctype|html|head|body)\b/i.test(message)) return message;
+  const title = /<title[^>]{0,100}>\s{0,100}([^<]{1,200})/i.exec(message)?.[1]?.trim();
+  return title === undefined || title === "" ? "The server sent an HTML page." : `The server sent an HTML page: ${title}`;
+}
+
+/** `retry-after-ms`, else `retry-after` in seconds or as a date, which is compared with the server's own `date`. */
+function readRetryAfter(headers: unknown): number | undefined {
+  const ms = Number.parseFloat(headerOf(headers, "retry-after-ms") ?? "");
+  if (ms >= 0) return ms;
+  const after = headerOf(headers, "retry-after");
+  if (after === undefined) return undefined;
+  if (/^\s*\d+(?:\.\d+)?\s*$/.test(after)) return Number(after) * 1_000;
+  const sentAt = Date.parse(headerOf(headers, "date") ?? "");
+  const waitMs = Date.parse(after) - (Number.isNaN(sentAt) ? Date.now() : sentAt);
+  return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs);
+}
+
+/** Google's RetryInfo, such as `{ retryDelay: "34s" }` among the details of an error body. */
+function readRetryDelay(details: unknown): number | undefined {
+  if (!Array.isArray(details)) return undefined;
+  const info: unknown = details.find((detail: unknown) => isRecord(detail) && typeof detail.retryDelay === "string");
+  const seconds = isRecord(info) ? /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(String(info.retryDelay))?.[1] : undefined;
+  return seconds === undefined ? undefined : Number(seconds) * 1_000;
+}
+
+function readShouldRetry(headers: unknown): boolean | undefined {
+  const said = headerOf(headers, "x-should-retry");
+  return said === "true" ? true : said === "false" ? false : undefined;
+}
+
+/** A header of a Headers object, a Map, or a plain object whose keys may be written in any case. */
+function headerOf(headers: unknown, name: string): string | undefined {
+  if (!isRecord(headers)) return undefined;
+  const value: unknown = typeof headers.get === "function" ? headers.get(name) : plainHeaderOf(headers, name);
+  return typeof value === "string" ? value : undefined;
+}
+
+function plainHeaderOf(headers: UnknownRecord, name: string): unknown {
+  const key = Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
+  return key === undefined ? undefined : headers[key];
+}

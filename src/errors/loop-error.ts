@@ -1,0 +1,80 @@
+// What the loop throws: misuse only, found before any request. Everything else that can happen is an ending, not an error.
+
+import { quote } from "../kit/describe-value.ts";
+
+/** Every error the loop throws: its code, and the facts that come with that code. A code without a message does not compile. */
+export interface LoopErrorDetails {
+  /** An option the loop cannot run with. `received` says what kind of value came, never its content. */
+  readonly "invalid-option": { readonly option: string; readonly expected: string; readonly received: string };
+  /** An option that does not exist, with the one that was probably meant. */
+  readonly "unknown-option": { readonly option: string; readonly nearest?: string | undefined };
+  /** Two tools of one name. */
+  readonly "duplicate-tool": { readonly toolName: string };
+  /** A tool that is not one; `problem` reads on after the tool's name. */
+  readonly "invalid-tool": { readonly toolName: string; readonly problem: string };
+  /** An input schema that cannot be shown to a model; `problem` reads on after "The input schema of tool …". */
+  readonly "invalid-schema": { readonly toolName: string; readonly problem: string };
+  /** A conversation that cannot be sent; `index` is the 0-based message, and `problem` reads on after it. */
+  readonly "invalid-messages": { readonly index: number; readonly problem: string };
+  /** A control or a run id that a running loop holds. */
+  readonly "already-running": { readonly what: "control" | "runId"; readonly runId?: string | undefined };
+  /** A journal of another run; `field` is what differs. */
+  readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
+  /** A resumed run whose tools are no longer those that it was recorded with. */
+  readonly "tools-changed": { readonly changed: readonly string[] };
+}
+
+/** What went wrong, in a word that a program can compare. */
+export type LoopErrorCode = keyof LoopErrorDetails;
+
+/** A LoopError of one of some codes, so that comparing `code` tells the type of `details`. */
+export type LoopErrorOf<Code extends LoopErrorCode> = Code extends LoopErrorCode ? LoopError<Code> : never;
+
+type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };
+
+const messages: Messages = {
+  "invalid-option": ({ option, expected, received }) => `Option ${quote(option)} must be ${expected}, but is ${received}.`,
+  "unknown-option": ({ option, nearest }) =>
+    `There is no option ${quote(option)}.${nearest === undefined ? "" : ` Did you mean ${quote(nearest)}?`}`,
+  "duplicate-tool": ({ toolName }) => `There are two tools named ${quote(toolName)}.`,
+  "invalid-tool": ({ toolName, problem }) => `Tool ${quote(toolName)} ${problem}.`,
+  "invalid-schema": ({ toolName, problem }) => `The input schema of tool ${quote(toolName)} ${problem}.`,
+  "invalid-messages": ({ index, problem }) => `Message ${index} ${problem}.`,
+  "already-running": ({ what, runId }) =>
+    what === "control"
+      ? "This control already belongs to a running loop."
+      : `Run ${quote(runId ?? "")} is already running in this process.`,
+  "journal-mismatch": ({ field, expected, received }) =>
+    `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`,
+  "tools-changed": ({ changed }) => `These tools changed since the run was recorded: ${changed.map(quote).join(", ")}.`,
+};
+
+/** Shared by every copy of the package, so that the guard works across ESM and CommonJS. */
+const brand = Symbol.for("turnwright.LoopError");
+
+/**
+ * Thrown for misuse, before any request. `code` says what is wrong and `details` holds the facts. Ask `isLoopError` rather
+ * than `instanceof`, which fails where two copies of the package are loaded.
+ */
+export class LoopError<Code extends LoopErrorCode = LoopErrorCode> extends Error {
+  override readonly name = "LoopError";
+  readonly code: Code;
+  readonly details: LoopErrorDetails[Code];
+
+  constructor(code: Code, details: LoopErrorDetails[Code], options?: ErrorOptions) {
+    super(messages[code](details), options);
+    this.code = code;
+    this.details = details;
+    Object.defineProperty(this, brand, { value: true });
+  }
+}
+
+/**
+ * True for a LoopError, of any copy of the package; with a `code`, for one of that code only.
+ *
+ * @example if (isLoopError(error, "unknown-option")) console.log(error.details.nearest);
+ */
+export function isLoopError<Code extends LoopErrorCode = LoopErrorCode>(value: unknown, code?: Code): value is LoopErrorOf<Code> {
+  if (typeof value !== "object" || value === null || !(brand in value)) return false;
+  return code === undefined || ("code" in value && value.code === code);
+}

@@ -1,0 +1,76 @@
+// The public surface of the core.
+
+export type { Clock, Timeouts } from "./contract/clock.ts";
+export type { ContentPart, UserPart } from "./contract/content.ts";
+export type { Journal, Step, StepKind } from "./contract/journal.ts";
+export type { Json } from "./contract/json.ts";
+export type {
+  DeltaEvent,
+  EventBase,
+  CallEvent,
+  EventSink,
+  LoopEmitter,
+  LoopEvent,
+  LoopEvents,
+  LoopEventType,
+  TriggerMatch,
+} from "./contract/loop-event.ts";
+export type {
+  ApprovalContext,
+  ApprovalDecision,
+  Approve,
+  DeliberateGate,
+  IterationAnswer,
+  IterationState,
+  LoopControl,
+  LoopHooks,
+  LoopLimits,
+  LoopOptions,
+  LoopPolicies,
+  PassPlan,
+  PassView,
+  ResponseTarget,
+  RestartPolicy,
+  Session,
+  StopRequest,
+} from "./contract/loop-options.ts";
+export type { LoopResult, ThoughtLogOwner } from "./contract/loop-result.ts";
+export type {
+  AssistantMessage,
+  AssistantPart,
+  Message,
+  NativePart,
+  NativeTurn,
+  TextPart,
+  ToolCallPart,
+  ToolMessage,
+  ToolResultPart,
+  UserMessage,
+} from "./contract/message.ts";
+export type { PlainError, ProviderError, ProviderErrorCode } from "./contract/plain-error.ts";
+export type { FinishReason, ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider, ToolChoice } from "./contract/provider.ts";
+export type { Issue, JsonSchema, StandardResult, StandardSchema, StandardSchemaProps, Validation } from "./contract/schema.ts";
+export type { StreamResult } from "./contract/stream-result.ts";
+export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
+export type { Tool } from "./contract/tool-definition.ts";
+export type { ContextRestart, ToolCall, ToolHistoryEntry, ToolOutcome } from "./contract/tool-outcome.ts";
+export type { ToolBudget, ToolContext, ToolDefinition, ToolRegistry, ToolResult, ToolTraits } from "./contract/tool.ts";
+export type { Pricing, Usage } from "./contract/usage.ts";
+export { FatalToolError, isFatalToolError } from "./errors/fatal-tool-error.ts";
+export { isLoopError, LoopError, type LoopErrorCode, type LoopErrorDetails } from "./errors/loop-error.ts";
+export { type MemoryJournal, memoryJournal, type SavedJournal } from "./journal/memory-journal.ts";
+export { RunScope, type Cause, type Slot } from "./kit/run-scope.ts";
+export { createLoopEvents } from "./loop/create-loop-events.ts";
+export { createLoopControl } from "./loop/loop-control.ts";
+export { type Bounds, type NextStep, nextStep } from "./loop/next-step.ts";
+export { runToolLoop } from "./loop/run-tool-loop.ts";
+export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
+export { buildResult, type ResultFacts } from "./stages/build-result.ts";
+export { detectContextRestart } from "./stages/context-restart.ts";
+export { executeToolCall, type ToolCallPorts } from "./stages/execute-tool-call.ts";
+export { streamOnce, type StreamPorts } from "./stages/stream-once.ts";
+export { applyStep } from "./state/apply-step.ts";
+export { createLoopState, type HookAnswer, type InboxAnswer, type InitialState, type LoopState, type SettledCall, type StepResult } from "./state/loop-state.ts";
+export { defineTool } from "./tools/define-tool.ts";
+export { createToolRegistry } from "./tools/registry.ts";
+export { toolResult } from "./tools/tool-result.ts";

@@ -1,0 +1,22 @@
+// What an impossible value gets.
+
+import { expect, it } from "vitest";
+import { assertNever } from "./assert-never.ts";
+
+/** What foreign code does to a type: hands in a value that it does not allow. */
+function misuse(value: unknown): () => unknown {
+  return () => Reflect.apply(assertNever, undefined, [value]);
+}
+
+it.for<[value: unknown, message: string]>([
+  [{ type: "text-delta", text: "private" }, 'Unexpected type "text-delta".'],
+  [{ kind: "odd" }, 'Unexpected kind "odd".'],
+  [{ code: "odd" }, 'Unexpected code "odd".'],
+  [{ type: 5 }, "Unexpected object."],
+  ["odd", 'Unexpected value "odd".'],
+  [5, "Unexpected value of type number."],
+  [null, "Unexpected value of type null."],
+  [undefined, "Unexpected value of type undefined."],
+])("assertNever(%j) throws %s", ([value, message]) => {
+  expect(misuse(value)).toThrow(new TypeError(message));
+});

@@ -1,0 +1,168 @@
+// Races one foreign promise against a time limit and the run's cancellation. Everything foreign is awaited through here; this is
+// the only caller of p-timeout.
+
+import pTimeout from "p-timeout";
+import type { Clock } from "../contract/clock.ts";
+import { Alarm } from "./alarm.ts";
+import { LazySignal } from "./lazy-signal.ts";
+import { abortReasonOf, type Cause, type RunScope, type Slot } from "./run-scope.ts";
+
+/** How a race ended. */
+export type Raced<T> =
+  | { readonly kind: "value"; readonly value: T }
+  | { readonly kind: "thrown"; readonly error: unknown }
+  | { readonly kind: "expired"; readonly limitMs: number }
+  | { readonly kind: "cancelled"; readonly cause: Cause };
+
+/** Time and cancellation, as a race needs them. */
+export interface DeadlinePorts {
+  readonly clock: Clock;
+  readonly scope: RunScope;
+}
+
+/** The limits of one race, in milliseconds; `Infinity` means none. */
+export interface DeadlineLimits {
+  readonly limitMs: number;
+  /** Longest silence between two heartbeats. */
+  readonly idleMs?: number | undefined;
+  /** How long the work may go on after a stop or at the wall clock; a kill or an abort leaves it at once. Default 0. */
+  readonly settleMs?: number | undefined;
+}
+
+/** The platform's timers, as p-timeout wants them. */
+interface CustomTimers {
+  setTimeout: typeof globalThis.setTimeout;
+  clearTimeout: typeof globalThis.clearTimeout;
+}
+
+/** One deadline, from its making on. Its signal fires when the race is lost. */
+export class Deadline implements Slot {
+  readonly #ports: DeadlinePorts;
+  readonly #limits: DeadlineLimits;
+  readonly #signal = new LazySignal();
+  readonly #startedAt: number;
+  #lastSign: number;
+  #settle: ((end: Raced<never>) => void) | undefined;
+  #settleTimer: unknown;
+  #expired = false;
+  #over = false;
+
+  constructor(limits: DeadlineLimits, ports: DeadlinePorts) {
+    this.#limits = limits;
+    this.#ports = ports;
+    this.#startedAt = ports.clock.now();
+    this.#lastSign = this.#startedAt;
+  }
+
+  /** Fires when the work is given up. */
+  get signal(): AbortSignal {
+    return this.#signal.signal;
+  }
+
+  /** Says that the work is alive: extends `idleMs`. */
+  heartbeat(): void {
+    this.#lastSign = this.#ports.clock.now();
+  }
+
+  elapsedMs(): number {
+    return this.#ports.clock.now() - this.#startedAt;
+  }
+
+  /** Notes that the work has ended, where it needed no race. */
+  end(): void {
+    this.#over = true;
+  }
+
+  /** True once the work has ended or was given up. */
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  get limitMs(): number {
+    return this.#limits.limitMs;
+  }
+
+  /** True once the time is up, also where no timer could fire because the work held the thread. */
+  get expired(): boolean {
+    return this.#expired || this.elapsedMs() >= this.#limits.limitMs;
+  }
+
+  /** Waits for `work`; never rejects. `onLate` hears how work that was given up ended after all. */
+  async race<T>(work: PromiseLike<T>, onLate?: (success: boolean) => void): Promise<Raced<T>> {
+    const { scope } = this.#ports;
+    const outcome = new Promise<Raced<T>>((resolve) => {
+      this.#settle = resolve;
+      const end = (raced: Raced<T>): void => {
+        const { cause } = scope;
+        if (this.#over || cause !== undefined) onLate?.(raced.kind === "value");
+        resolve(cause === undefined ? raced : { kind: "cancelled", cause });
+      };
+      work.then(
+        (value) => end({ kind: "value", value }),
+        (error: unknown) => end({ kind: "thrown", error }),
+      );
+    });
+    scope.join(this);
+    if (scope.cause !== undefined) this.cancel(scope.cause);
+    try {
+      return await pTimeout(outcome, {
+        milliseconds: this.#limits.limitMs,
+        fallback: () => this.#expire(this.#limits.limitMs),
+        customTimers: this.#timers(),
+      });
+    } finally {
+      this.end();
+      scope.leave(this);
+      this.#clearSettleTimer();
+    }
+  }
+
+  /** Gives the work up: at once on a kill or an abort, else after `settleMs`. */
+  cancel(cause: Cause): void {
+    const { settleMs = 0 } = this.#limits;
+    const atOnce = cause.kind === "kill" || cause.kind === "abort" || settleMs === 0;
+    this.#signal.abort(() => abortReasonOf(cause));
+    this.#clearSettleTimer();
+    const giveUp = (): void => this.#settle?.({ kind: "cancelled", cause });
+    if (atOnce) giveUp();
+    else this.#settleTimer = this.#ports.clock.setTimeout(giveUp, settleMs);
+  }
+
+  #clearSettleTimer(): void {
+    if (this.#settleTimer !== undefined) this.#ports.clock.clearTimeout(this.#settleTimer);
+    this.#settleTimer = undefined;
+  }
+
+  #expire(limitMs: number): Raced<never> {
+    this.#expired = true;
+    this.#signal.abort(() => new DOMException(`Took longer than ${limitMs} ms.`, "TimeoutError"));
+    return { kind: "expired", limitMs };
+  }
+
+  /** p-timeout arms one timer; where silence counts too, a second one rolls beside it. */
+  #timers(): CustomTimers {
+    const { clock } = this.#ports;
+    const idle = this.#watchSilence();
+    return {
+      setTimeout: (fn: () => void, ms: number) => clock.setTimeout(fn, ms),
+      clearTimeout: (handle: unknown) => {
+        idle?.stop();
+        if (handle !== undefined) clock.clearTimeout(handle);
+      },
+    } as CustomTimers;
+  }
+
+  #watchSilence(): Alarm | undefined {
+    const { clock } = this.#ports;
+    const { idleMs } = this.#limits;
+    if (idleMs === undefined || idleMs === Number.POSITIVE_INFINITY) return undefined;
+    const alarm = new Alarm(clock);
+    const ring = (): void => {
+      const dueAt = this.#lastSign + idleMs;
+      if (clock.now() < dueAt) alarm.set(dueAt, ring);
+      else this.#settle?.(this.#expire(idleMs));
+    };
+    alarm.set(this.#lastSign + idleMs, ring);
+    return alarm;
+  }
+}

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { describeValue, quote } from "./describe-value.ts";
+
+describe("describeValue", () => {
+  it.for<[value: unknown, text: string]>([
+    [undefined, "undefined"],
+    [null, "null"],
+    [true, "true"],
+    [-1, "-1"],
+    [-0, "-0"],
+    [Number.NaN, "NaN"],
+    [10n, "a bigint"],
+    [Symbol("secret"), "a symbol"],
+    [() => 1, "a function"],
+    ["10", '"10"'],
+    ["", '""'],
+    ["gpt-5 mini", '"gpt-5 mini"'],
+    ["a".repeat(25), "a string of 25 characters"],
+    ["sk-abcdefgh12345678", "a string of 19 characters"],
+    ["{\"a\":1}", "a string of 7 characters"],
+    [[], "an array of 0 items"],
+    [["secret"], "an array of 1 item"],
+    [{ password: "hunter2" }, "an object"],
+    [Promise.resolve("secret"), "a promise"],
+  ])("says what it may (%#)", ([value, text]) => {
+    expect(describeValue(value)).toBe(text);
+  });
+});
+
+describe("quote", () => {
+  it.for<[name: string, quoted: string]>([
+    ["search", '"search"'],
+    ['a"b\n', '"a\\"b\\n"'],
+    ["x".repeat(1_000_000), `"${"x".repeat(64)}…"`],
+    [`${"x".repeat(63)}\u{1f600}`, `"${"x".repeat(63)}…"`],
+  ])("puts a name in quotes and cuts it (%#)", ([name, quoted]) => {
+    expect(quote(name)).toBe(quoted);
+  });
+});

@@ -1,0 +1,33 @@
+// What may be said of a foreign value in an error message: its type, and of a short primitive the value.
+
+import { cutText } from "./cut-text.ts";
+import { redactSecrets } from "./plain-error.ts";
+
+const longestShown = 24;
+const longestQuoted = 64;
+
+/** Only words, numbers and the like are shown; anything else may be content that must stay where it is. */
+const harmless = /^[\w .:+-]*$/;
+
+/**
+ * Says what a value is, such as `"10"`, `-1`, `an array of 3 items` or `a promise`. Never the content of an object, and
+ * nothing of a text that is long or looks like a credential.
+ */
+export function describeValue(value: unknown): string {
+  if (value === null || value === undefined || typeof value === "boolean") return String(value);
+  if (typeof value === "string") return describeText(value);
+  if (typeof value === "number") return Object.is(value, -0) ? "-0" : String(value);
+  if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function") return `a ${typeof value}`;
+  if (Array.isArray(value)) return `an array of ${value.length} ${value.length === 1 ? "item" : "items"}`;
+  return value instanceof Promise ? "a promise" : "an object";
+}
+
+/** Puts a foreign name in quotes, cut to 64 characters and with control characters escaped. */
+export function quote(name: string): string {
+  return JSON.stringify(cutText(name, longestQuoted));
+}
+
+function describeText(text: string): string {
+  const shown = text.length <= longestShown && harmless.test(text) && redactSecrets(text) === text;
+  return shown ? `"${text}"` : `a string of ${text.length} characters`;
+}

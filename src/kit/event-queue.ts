@@ -1,0 +1,101 @@
+// A queue between a run and whoever reads its events: nothing is dropped, and a reader that is behind can hold the model back.
+
+interface Waiting<T> {
+  readonly resolve: (result: IteratorResult<T, undefined> | Promise<never>) => void;
+}
+
+/** Holds items until they are read. */
+export class EventQueue<T> {
+  readonly #items: T[] = [];
+  #first = 0;
+  #reading = false;
+  #ended = false;
+  /** What the iteration ends with, where that is not well. */
+  #failure: { readonly error: unknown } | undefined;
+  #waiting: Waiting<T>[] = [];
+  #room: { readonly promise: Promise<void>; readonly open: () => void } | undefined;
+  readonly #capacity: number;
+
+  /** @param capacity how many unread items fill the queue, once somebody reads */
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get length(): number {
+    return this.#items.length - this.#first;
+  }
+
+  push(item: T): void {
+    const reader = this.#waiting.shift();
+    if (reader === undefined) this.#items.push(item);
+    else reader.resolve({ done: false, value: item });
+  }
+
+  /** No more items will come; what is there can still be read. */
+  end(): void {
+    this.#ended = true;
+    this.#openRoom();
+    for (const reader of this.#waiting.splice(0)) reader.resolve(this.#last());
+  }
+
+  /** The iteration ends with this error, once what is there has been read. */
+  fail(error: unknown): void {
+    this.#failure = { error };
+    this.end();
+  }
+
+  /** The next item, or a promise of it. Marks the queue as being read. */
+  next(): Promise<IteratorResult<T, undefined>> {
+    this.#reading = true;
+    if (this.length > 0) return Promise.resolve({ done: false, value: this.#shift() });
+    this.#openRoom();
+    if (this.#ended) return Promise.resolve(this.#last());
+    return new Promise((resolve) => this.#waiting.push({ resolve }));
+  }
+
+  /** Drops what is unread and lets the writer go on: nobody reads any more. */
+  leave(): void {
+    this.#items.length = 0;
+    this.#first = 0;
+    this.#reading = false;
+    this.end();
+  }
+
+  /** Undefined where there is room; else resolves once the reader has caught up by half. Before the first read there is always room. */
+  room(): Promise<void> | undefined {
+    if (!this.#reading || this.#ended || this.length < this.#capacity) return undefined;
+    if (this.#room === undefined) {
+      let open = (): void => {};
+      const promise = new Promise<void>((resolve) => {
+        open = resolve;
+      });
+      this.#room = { promise, open };
+    }
+    return this.#room.promise;
+  }
+
+  /** The end of the iteration; a failure is told once. */
+  #last(): Promise<never> | { done: true; value: undefined } {
+    const failure = this.#failure;
+    this.#failure = undefined;
+    return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
+  }
+
+  /** Takes the oldest item; the array is compacted when half of it is read, so that a long queue is not moved for each item. */
+  #shift(): T {
+    const item = this.#items[this.#first] as T;
+    this.#items[this.#first] = undefined as T;
+    this.#first += 1;
+    if (this.#first * 2 >= this.#items.length) {
+      this.#items.splice(0, this.#first);
+      this.#first = 0;
+    }
+    if (this.length < this.#capacity / 2) this.#openRoom();
+    return item;
+  }
+
+  #openRoom(): void {
+    this.#room?.open();
+    this.#room = undefined;
+  }
+}

@@ -1,0 +1,25 @@
+// What a model's argument text means.
+
+import { expect, it } from "vitest";
+import { parseToolArguments } from "./parse-arguments.ts";
+
+it.for<[text: string, parsed: object]>([
+  ['{"city":"Oslo"}', { args: { city: "Oslo" } }],
+  ["", { args: {} }],
+  [" \n", { args: {} }],
+  ["null", { args: null }],
+  ["[1]", { args: [1] }],
+  ['"text"', { args: "text" }],
+  ['{"city":', { problem: "malformed" }],
+  ["{'city':'Oslo'}", { problem: "malformed" }],
+  ['{"a":1}{"b":2}', { problem: "malformed" }],
+  ["undefined", { problem: "malformed" }],
+])("parseToolArguments(%j) gives %j", ([text, parsed]) => {
+  expect(parseToolArguments(text)).toEqual(parsed);
+});
+
+it("keeps the key __proto__ as data", () => {
+  const parsed = parseToolArguments('{"__proto__":{"admin":true}}');
+  expect(Object.keys("args" in parsed ? Object(parsed.args) : {})).toEqual(["__proto__"]);
+  expect(Reflect.get({}, "admin")).toBeUndefined();
+});

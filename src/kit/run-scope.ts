@@ -1,0 +1,89 @@
+// What ends a run from outside, and everything that must hear of it. A set of live slots in place of listeners on a signal:
+// joining and leaving costs next to nothing, and nothing can be left behind on the caller's own signal.
+
+import type { Clock } from "../contract/clock.ts";
+import { assertNever } from "./assert-never.ts";
+
+/** Why a run is being ended from outside. */
+export type Cause =
+  | { readonly kind: "wall-clock"; readonly limitMs: number }
+  | { readonly kind: "stop"; readonly requester?: string | undefined; readonly note?: string | undefined }
+  | { readonly kind: "kill" }
+  | { readonly kind: "abort"; readonly reason: unknown };
+
+/** Something that is waiting for a foreign thing, and can be told to give up. */
+export interface Slot {
+  cancel(cause: Cause): void;
+}
+
+/** A kill outranks a stop, and a stop the wall clock; of equals the first one stays. */
+const rank: { readonly [Kind in Cause["kind"]]: number } = { "wall-clock": 1, stop: 2, kill: 3, abort: 3 };
+
+/** The live cancellation of one run. */
+export class RunScope {
+  readonly #slots = new Set<Slot>();
+  #cause: Cause | undefined;
+  #wallClockMs = Number.POSITIVE_INFINITY;
+  #deadlineAt = Number.POSITIVE_INFINITY;
+  #stopTimer: (() => void) | undefined;
+
+  /** The highest cause so far. */
+  get cause(): Cause | undefined {
+    return this.#cause;
+  }
+
+  /** How many slots are waiting; 0 after a run. */
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  join(slot: Slot): void {
+    this.#slots.add(slot);
+  }
+
+  leave(slot: Slot): void {
+    this.#slots.delete(slot);
+  }
+
+  /** Tells every slot, unless a cause of equal or higher rank has come before. */
+  cancel(cause: Cause): void {
+    if (this.#cause !== undefined && rank[this.#cause.kind] >= rank[cause.kind]) return;
+    this.#cause = cause;
+    for (const slot of [...this.#slots]) slot.cancel(cause);
+  }
+
+  /** Starts the wall clock, once. It began at `startedAt`, and cancels by its timer or by `checkDeadline`, whichever comes first. */
+  startWallClock(limitMs: number, startedAt: number, clock: Clock): void {
+    if (limitMs === Number.POSITIVE_INFINITY || this.#stopTimer !== undefined) return;
+    this.#wallClockMs = limitMs;
+    this.#deadlineAt = startedAt + limitMs;
+    const timer = clock.setTimeout(() => this.checkDeadline(this.#deadlineAt), Math.max(1, this.#deadlineAt - clock.now()));
+    this.#stopTimer = () => clock.clearTimeout(timer);
+  }
+
+  /** Cancels with "wall-clock" once `now` has reached the deadline: also looked at by streams that never let a timer fire. */
+  checkDeadline(now: number): void {
+    if (now >= this.#deadlineAt) this.cancel({ kind: "wall-clock", limitMs: this.#wallClockMs });
+  }
+
+  /** Releases the wall clock's timer. */
+  release(): void {
+    this.#stopTimer?.();
+  }
+}
+
+/** What a cause looks like to whoever holds a signal. */
+export function abortReasonOf(cause: Cause): unknown {
+  switch (cause.kind) {
+    case "abort":
+      return cause.reason;
+    case "kill":
+      return new DOMException("The run was killed.", "AbortError");
+    case "stop":
+      return new DOMException("The run was stopped.", "AbortError");
+    case "wall-clock":
+      return new DOMException(`The run took longer than ${cause.limitMs} ms.`, "TimeoutError");
+    default:
+      return assertNever(cause);
+  }
+}

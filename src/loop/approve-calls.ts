@@ -1,0 +1,64 @@
+// The second phase of a batch: asks for each call that is ready, all at once, before any of them runs.
+
+import type { Step } from "../contract/journal.ts";
+import { assertNever } from "../kit/assert-never.ts";
+import { askApproval, type Decided } from "../policies/approval.ts";
+import { editCall, type PreparePorts, type ReadyCall } from "../stages/prepare-call.ts";
+import type { Prepared } from "./run-batch.ts";
+import type { Run } from "./run.ts";
+import { runSteps } from "./run-step.ts";
+
+/** Asks for every ready call. Refused ones become their outcome; edited ones are validated again. */
+export async function approveCalls(run: Run, prepared: readonly Prepared[], ports: PreparePorts): Promise<readonly Prepared[]> {
+  const asked = prepared.flatMap((entry, index) => (entry.kind === "ready" ? [{ entry, index }] : []));
+  const live = new Set<string>();
+  let decisions: readonly Decided[] = [];
+  const steps = asked.map(({ entry, index }) => approvalStep(run, entry, { index, live }));
+  await runSteps(steps, run, (answers) => {
+    decisions = answers;
+  });
+  const approved = [...prepared];
+  for (const [position, { entry, index }] of asked.entries()) {
+    const decision = decisions[position] ?? { kind: "cancelled" };
+    sendDecision(run, entry, { decision, live: live.has(entry.call.callId) });
+    approved[index] = await obey(entry, decision, ports);
+  }
+  return approved;
+}
+
+function approvalStep(run: Run, { call }: ReadyCall, { index, live }: { index: number; live: Set<string> }): Step<Decided> {
+  const { events, state, options, timeouts, clock, scope, session } = run;
+  const { iteration } = state;
+  const key = `p${iteration}/approval/${index}/${call.name}`;
+  const body = (): Promise<Decided> => {
+    live.add(call.callId);
+    events.send("approval-asked", { runId: events.runId, iteration, callId: call.callId, name: call.name, args: call.args });
+    const context = { iteration, messages: state.messages, session, context: options.context };
+    const approve = options.policies?.approve ?? (() => ({ kind: "approve" as const }));
+    return askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope });
+  };
+  return { key, kind: "approval", input: { callId: call.callId, name: call.name, args: call.args }, run: body };
+}
+
+function obey(entry: ReadyCall, decision: Decided, ports: PreparePorts): Prepared | Promise<Prepared> {
+  const { call } = entry;
+  switch (decision.kind) {
+    case "approve":
+      return entry;
+    case "deny":
+      return { call, durationMs: 0, kind: "denied", reason: decision.reason };
+    case "modify":
+      return editCall(entry, decision.args, ports);
+    case "cancelled":
+      return { call, durationMs: 0, kind: "not-run" };
+    default:
+      return assertNever(decision);
+  }
+}
+
+function sendDecision({ events, state }: Run, { call }: ReadyCall, { decision, live }: { decision: Decided; live: boolean }): void {
+  if (decision.kind === "cancelled") return;
+  const reason = decision.kind === "deny" ? decision.reason : undefined;
+  const base = { runId: events.runId, iteration: state.iteration, callId: call.callId, name: call.name };
+  events.send("approval-decided", { ...base, decision: decision.kind, reason, replayed: live ? undefined : true });
+}

@@ -1,0 +1,63 @@
+// Calls a hook of the caller's, guarded: it may throw, take too long, or be overtaken by the end of the run.
+
+import type { PlainError } from "../contract/plain-error.ts";
+import { assertNever } from "../kit/assert-never.ts";
+import { Deadline } from "../kit/deadline.ts";
+import { isThenable } from "../kit/is-thenable.ts";
+import { toPlainError } from "../kit/plain-error.ts";
+import type { Cause } from "../kit/run-scope.ts";
+import { applyStep } from "../state/apply-step.ts";
+import type { HookAnswer } from "../state/loop-state.ts";
+import type { Run } from "./run.ts";
+import { runStep } from "./run-step.ts";
+
+/** What became of a hook. */
+export type HookEnd<T> =
+  | { readonly kind: "value"; readonly value: T }
+  | { readonly kind: "failed"; readonly error: PlainError }
+  | { readonly kind: "cancelled"; readonly cause: Cause };
+
+/** Calls a hook and waits for it, at most `hookMs`. A run that is already ending does not call it. */
+export async function askHook<T>(hook: () => T | PromiseLike<T>, run: Pick<Run, "clock" | "scope" | "timeouts">): Promise<HookEnd<T>> {
+  const { scope } = run;
+  if (scope.cause !== undefined) return { kind: "cancelled", cause: scope.cause };
+  try {
+    const answer = hook();
+    if (!isThenable(answer)) return { kind: "value", value: answer };
+    const raced = await new Deadline({ limitMs: run.timeouts.hookMs }, run).race(answer as PromiseLike<T>);
+    switch (raced.kind) {
+      case "value":
+      case "cancelled":
+        return raced;
+      case "thrown":
+        return { kind: "failed", error: toPlainError(raced.error) };
+      case "expired":
+        return { kind: "failed", error: { name: "TimeoutError", message: `The hook took longer than ${raced.limitMs} ms.` } };
+      default:
+        return assertNever(raced);
+    }
+  } catch (error) {
+    return { kind: "failed", error: toPlainError(error) };
+  }
+}
+
+/** Tells `onIteration` where the run stands after a batch, as a step. */
+export function askIteration(run: Run): Promise<void> | undefined {
+  const { state, options } = run;
+  const { iteration } = state;
+  const facts = {
+    iteration,
+    cumulativeCost: state.costUSD,
+    messageCount: state.messages.length,
+    lastToolCalls: state.lastBatch.map(({ outcome }) => outcome.call),
+  };
+  const body = async (): Promise<HookAnswer> => {
+    const end = await askHook(() => options.hooks?.onIteration?.(iteration + 1, facts), run);
+    if (end.kind === "failed") return end;
+    const answer = end.kind === "value" ? end.value : undefined;
+    if (answer?.abort !== true) return { kind: "continue" };
+    return { kind: "abort", reason: answer.reason === undefined ? undefined : String(answer.reason) };
+  };
+  const step = { key: `p${iteration}/iteration`, kind: "hook" as const, input: null, run: body };
+  return runStep(step, run, (answer) => applyStep(state, { kind: "hook", answer }));
+}

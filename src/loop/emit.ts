@@ -1,0 +1,96 @@
+// Sends events to whoever listens. A listener that throws or rejects disturbs neither the run nor the other listeners.
+
+import type { EventSink, LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../contract/loop-event.ts";
+import type { EventQueue } from "../kit/event-queue.ts";
+import { isThenable } from "../kit/is-thenable.ts";
+import { toPlainError } from "../kit/plain-error.ts";
+
+/** Who gets the events of a run. */
+export interface EventTargets {
+  readonly runId: string;
+  readonly emitter: LoopEmitter | undefined;
+  readonly queue: EventQueue<LoopEvent> | undefined;
+}
+
+/** Where a failure is said to have happened. */
+interface EventPlace {
+  readonly type: string;
+  readonly iteration: number;
+}
+
+/** Sends the events of one run until it is closed; what comes later is dropped. */
+export class LoopEventSink implements EventSink {
+  readonly runId: string;
+  readonly #emitter: LoopEmitter | undefined;
+  readonly #queue: EventQueue<LoopEvent> | undefined;
+  /** Listeners whose failure has been told. */
+  readonly #reported = new WeakSet<object>();
+  #closed = false;
+
+  constructor({ runId, emitter, queue }: EventTargets) {
+    this.runId = runId;
+    this.#emitter = emitter;
+    this.#queue = queue;
+  }
+
+  wants(type: LoopEventType): boolean {
+    if (this.#closed) return false;
+    return this.#queue !== undefined || (this.#emitter !== undefined && this.#emitter.listenerCount(type) > 0);
+  }
+
+  send<Type extends LoopEventType>(type: Type, event: LoopEvents[Type]): void {
+    if (this.#closed) return;
+    this.#queue?.push({ type, ...event } as LoopEvent);
+    if (this.#emitter !== undefined && this.#emitter.listenerCount(type) > 0) this.#emit(type, event);
+  }
+
+  room(): Promise<void> | undefined {
+    return this.#queue?.room();
+  }
+
+  /** Runs something of the caller's that may fail without harm to the run. */
+  guard(at: EventPlace, call: () => unknown): void {
+    try {
+      const answer = call();
+      if (isThenable(answer)) answer.then(undefined, (error: unknown) => this.#tell(at, error));
+    } catch (error) {
+      this.#tell(at, error);
+    }
+  }
+
+  /** Ends the reader's iteration with an error. */
+  fail(error: unknown): void {
+    this.#queue?.fail(error);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#queue?.end();
+  }
+
+  /** Calls the listeners one by one: eventemitter3's own `emit` skips the rest after a throw and loses rejections. */
+  #emit<Type extends LoopEventType>(type: Type, event: LoopEvents[Type]): void {
+    const emitter = this.#emitter as LoopEmitter;
+    for (const listener of emitter.listeners(type) as ((event: LoopEvents[Type]) => unknown)[]) {
+      // Removes it only where it was added by `once`.
+      emitter.removeListener(type, listener as never, undefined, true);
+      const at = { type, iteration: event.iteration };
+      try {
+        const answer = listener.call(emitter, event);
+        if (isThenable(answer)) answer.then(undefined, (error: unknown) => this.#report(at, listener, error));
+      } catch (error) {
+        this.#report(at, listener, error);
+      }
+    }
+  }
+
+  #report(at: EventPlace, listener: object, error: unknown): void {
+    if (at.type === "listener-error" || this.#reported.has(listener)) return;
+    this.#reported.add(listener);
+    this.#tell(at, error);
+  }
+
+  #tell({ type, iteration }: EventPlace, error: unknown): void {
+    this.send("listener-error", { runId: this.runId, iteration, event: type, error: toPlainError(error) });
+  }
+}

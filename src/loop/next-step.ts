@@ -1,0 +1,166 @@
+// Decides what happens next. Pure, and the only place that decides: stages do, `applyStep` remembers, this judges.
+
+import type { Ending, Termination } from "../contract/termination.ts";
+import { assertNever } from "../kit/assert-never.ts";
+import { isResent } from "../state/judge-finish.ts";
+import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
+import { isNamed } from "../state/transcript.ts";
+
+/** The bounds that decisions look at; `Infinity` means none. */
+export interface Bounds {
+  readonly maxIterations: number;
+  readonly maxConsecutiveToolErrors: number;
+  readonly maxRestarts: number;
+  readonly maxPauses: number;
+  readonly maxToolCalls: number;
+  readonly maxTokens: number;
+  readonly wallClockMs: number;
+  /** Whether a limit grants one more pass without tools. */
+  readonly finalAnswer: boolean;
+  /** Whether there is an `onIteration` hook to ask. */
+  readonly asksIteration: boolean;
+}
+
+/** What the loop does next. */
+export type NextStep =
+  /** Read the inbox; a new pass begins. */
+  | { readonly kind: "inbox" }
+  /** Stream the model; `toolChoice: "none"` where no tool may run any more. */
+  | { readonly kind: "model"; readonly withoutTools: boolean; readonly finalAnswerTo?: Ending | undefined }
+  | { readonly kind: "batch" }
+  /** Ask `onIteration`. */
+  | { readonly kind: "hook" }
+  /** Read the inbox a last time before this ending. */
+  | { readonly kind: "close"; readonly ending: Ending }
+  | { readonly kind: "end"; readonly ending: Ending };
+
+/** Says what happens next. */
+export function nextStep(state: LoopState, bounds: Bounds): NextStep {
+  if (state.phase === "close" && state.ending !== undefined) return { kind: "end", ending: outrank(state.ending, state.lastInbox) };
+  const ending = findEnding(state, bounds);
+  if (ending === undefined) return goOn(state, bounds);
+  if (bounds.finalAnswer && state.phase === "inbox" && grantsFinalAnswer(ending.reason)) {
+    return { kind: "model", withoutTools: true, finalAnswerTo: ending };
+  }
+  return { kind: "close", ending };
+}
+
+function goOn(state: LoopState, bounds: Bounds): NextStep {
+  switch (state.phase) {
+    case "inbox":
+      return { kind: "model", withoutTools: state.toolLimitReached };
+    case "model":
+      return isPaused(state) ? { kind: "model", withoutTools: state.toolLimitReached } : { kind: "batch" };
+    case "batch":
+      return bounds.asksIteration ? { kind: "hook" } : { kind: "inbox" };
+    case "start":
+    case "hook":
+    case "close":
+      return { kind: "inbox" };
+    default:
+      return assertNever(state.phase);
+  }
+}
+
+function findEnding(state: LoopState, bounds: Bounds): Ending | undefined {
+  switch (state.phase) {
+    case "inbox":
+      return findOutsideEnding(state.lastInbox) ?? findLimitEnding(state, bounds);
+    case "model":
+      return findPassEnding(state, bounds);
+    case "batch":
+      return findBatchEnding(state, bounds) ?? (bounds.asksIteration ? undefined : findEndOfTurn(state));
+    case "hook":
+      return findHookEnding(state) ?? findEndOfTurn(state);
+    case "start":
+    case "close":
+      return undefined;
+    default:
+      return assertNever(state.phase);
+  }
+}
+
+/** A kill or an abort, then a stop. */
+function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
+  if (inbox?.kill === true) return { status: "stopped_by_user", reason: { kind: "killed" } };
+  if (inbox?.aborted !== undefined) return { status: "stopped_by_user", reason: { kind: "aborted", reason: inbox.aborted.reason } };
+  if (inbox?.stop !== undefined) return { status: "stopped_by_user", reason: { kind: "stopped", ...inbox.stop } };
+  return undefined;
+}
+
+/** Checked before each pass, in this order. */
+function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
+  const { maxIterations, maxToolCalls, maxTokens, wallClockMs } = bounds;
+  const spent = state.usage.totalTokens;
+  if (state.lastInbox?.expired === true || state.activeMs >= wallClockMs) {
+    return { status: "timeout", reason: { kind: "wall-clock", limitMs: wallClockMs } };
+  }
+  if (state.iterations >= maxIterations) return { status: "timeout", reason: { kind: "max-iterations", limit: maxIterations } };
+  if (state.toolLimitBroken) return { status: "error", reason: { kind: "max-tool-calls", limit: maxToolCalls } };
+  if (spent >= maxTokens) return { status: "error", reason: { kind: "max-tokens", limit: maxTokens, spent } };
+  return undefined;
+}
+
+function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
+  const result = state.streamResults.at(-1);
+  if (result === undefined) return undefined;
+  const { status, reason } = result;
+  if (state.finalAnswerTo !== undefined && status !== "stopped_by_user") return state.finalAnswerTo;
+  if (isPaused(state)) {
+    const { maxPauses } = bounds;
+    return state.pauses >= maxPauses ? { status: "error", reason: { kind: "max-pauses", limit: maxPauses } } : undefined;
+  }
+  if (status === "function_call") {
+    return state.turn.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
+  }
+  // Nothing more to say, after something was said.
+  const answered = status === "empty_response" && (state.finalText !== "" || state.contentDelivered);
+  if (answered) return { status: "completed", reason: { kind: "answered" } };
+  return reason === undefined ? undefined : { status, reason };
+}
+
+function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
+  for (const { outcome } of state.lastBatch) {
+    if (outcome.kind !== "failed" || outcome.fatal !== true) continue;
+    return { status: "error", reason: { kind: "fatal-tool-error", toolName: outcome.call.name, error: outcome.error } };
+  }
+  const cap = bounds.maxConsecutiveToolErrors;
+  if (state.errorPeak >= cap) return { status: "error", reason: { kind: "tool-error-cap", count: cap } };
+  if (state.restarts > bounds.maxRestarts) return { status: "error", reason: { kind: "restart-cap", count: state.restarts } };
+  return undefined;
+}
+
+function findHookEnding({ lastHook }: LoopState): Ending | undefined {
+  switch (lastHook?.kind) {
+    case "abort":
+      return { status: "stopped_by_user", reason: { kind: "iteration-abort", reason: lastHook.reason } };
+    case "failed":
+      return { status: "error", reason: { kind: "hook-failed", hook: "onIteration", error: lastHook.error } };
+    case "continue":
+    case undefined:
+      return undefined;
+    default:
+      return assertNever(lastHook);
+  }
+}
+
+function findEndOfTurn(state: LoopState): Ending | undefined {
+  const ends = state.lastBatch.some(({ outcome }) => outcome.kind === "completed" && outcome.endTurn === true);
+  return ends ? { status: "completed", reason: { kind: "end-turn" } } : undefined;
+}
+
+/** The last stream asked to be resent. */
+function isPaused(state: LoopState): boolean {
+  const last = state.streamResults.at(-1);
+  return last?.status === "completed" && isResent(last.finish);
+}
+
+/** A stop, a kill or an abort outranks a completed ending, and no other. */
+function outrank(ending: Ending, inbox: InboxAnswer | undefined): Ending {
+  return ending.status === "completed" ? (findOutsideEnding(inbox) ?? ending) : ending;
+}
+
+/** Past a token limit there is nothing left to answer with, and past the wall clock no time. */
+function grantsFinalAnswer(reason: Termination): boolean {
+  return reason.kind === "max-iterations" || reason.kind === "max-tool-calls";
+}

@@ -1,0 +1,42 @@
+// The first step of a run over a journal that outlives the process: says which run the journal belongs to, so that another one is
+// refused instead of being answered with somebody else's words.
+
+import type { Json } from "../contract/json.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { digest, stableJson } from "../kit/stable-json.ts";
+import { toJson } from "../kit/to-json.ts";
+import type { Run } from "./run.ts";
+import { runStep } from "./run-step.ts";
+
+/** The format of the records. */
+const version = 1;
+
+interface RunRecord {
+  readonly version: number;
+  readonly runId: string;
+  readonly toolHashes: { readonly [name: string]: string };
+  readonly messagesDigest: string;
+}
+
+/** Records what run this is, or compares. Throws LoopError "journal-mismatch" or "tools-changed". */
+export function recordRun(run: Run): Promise<void> | undefined {
+  if (!run.journal.durable) return undefined;
+  const record = describeRun(run);
+  const step = { key: "run", kind: "run" as const, input: toJson(record) satisfies Json, run: () => record };
+  return runStep(step, run, (recorded) => compare(recorded, record));
+}
+
+function describeRun({ runId, registry, state }: Run): RunRecord {
+  const hashes = registry.definitions().map(({ name, inputSchema }) => [name, digest(stableJson(inputSchema))] as const);
+  return { version, runId, toolHashes: Object.fromEntries(hashes), messagesDigest: digest(stableJson(state.messages)) };
+}
+
+function compare(recorded: RunRecord, now: RunRecord): void {
+  for (const field of ["version", "runId", "messagesDigest"] as const) {
+    if (recorded[field] === now[field]) continue;
+    throw new LoopError("journal-mismatch", { field, expected: String(now[field]), received: String(recorded[field]) });
+  }
+  const names = new Set([...Object.keys(recorded.toolHashes), ...Object.keys(now.toolHashes)]);
+  const changed = [...names].filter((name) => recorded.toolHashes[name] !== now.toolHashes[name]);
+  if (changed.length > 0) throw new LoopError("tools-changed", { changed });
+}

@@ -1,0 +1,144 @@
+// One provider stream as a step: what is sent, what listeners hear, and the fold of what came back.
+
+import type { Json } from "../contract/json.ts";
+import type { PassPlan } from "../contract/loop-options.ts";
+import type { Message } from "../contract/message.ts";
+import type { ModelRequest } from "../contract/provider.ts";
+import type { StreamResult } from "../contract/stream-result.ts";
+import type { Judgement } from "../state/judge-finish.ts";
+import { digest, stableJson } from "../kit/stable-json.ts";
+import { streamOnce } from "../stages/stream-once.ts";
+import { applyStep } from "../state/apply-step.ts";
+import { endingOfCause } from "../state/ending-of-cause.ts";
+import { askHook } from "./ask-hook.ts";
+import { expose, exposeNames } from "./exposure.ts";
+import type { NextStep } from "./next-step.ts";
+import type { Run } from "./run.ts";
+import { runStep } from "./run-step.ts";
+
+type ModelStep = Extract<NextStep, { kind: "model" }>;
+
+/** Streams the model once, or recalls what it said. */
+export function runPass(run: Run, next: ModelStep): Promise<void> | undefined {
+  const { state } = run;
+  const { iteration, hop } = state;
+  const key = hop === 0 ? `p${iteration}/model` : `p${iteration}/model/hop${hop}`;
+  run.replayed = true;
+  const body = (): Promise<StreamResult> => {
+    run.replayed = false;
+    sendStart(run);
+    return streamPass(run, next);
+  };
+  return runStep({ key, kind: "model", input: inputOf(run), run: body }, run, (result) => {
+    if (run.replayed) {
+      run.exposure = exposeNames(run, result.exposedTools);
+      sendStart(run);
+      sendRecalled(run, result);
+    }
+    applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
+    run.openPass = { result, hop };
+  });
+}
+
+function streamPass(run: Run, next: ModelStep): Promise<StreamResult> {
+  const { preparePass } = run.options.hooks ?? {};
+  return preparePass === undefined ? streamPlanned(run, next, {}) : planPass(run, next);
+}
+
+/** Asks the hook what to change. One that fails, or a run that ends meanwhile, is a pass without a stream. */
+async function planPass(run: Run, next: ModelStep): Promise<StreamResult> {
+  const { options, state } = run;
+  const { tools } = expose(run);
+  const view = {
+    iteration: state.iteration,
+    messages: viewOf(run),
+    tools,
+    system: options.system,
+    modelSettings: options.modelSettings,
+    toolChoice: options.toolChoice,
+    usage: state.usage,
+  };
+  const answer = await askHook(() => options.hooks?.preparePass?.(view), run);
+  if (answer.kind === "value") return streamPlanned(run, next, answer.value ?? {});
+  if (answer.kind === "cancelled") return unstreamed(run, endingOfCause(answer.cause));
+  return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook: "preparePass", error: answer.error } });
+}
+
+function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<StreamResult> {
+  const { options, state, clock, timeouts, scope, alarm, events } = run;
+  const { turn } = state;
+  const { tools } = expose(run, plan.tools);
+  const request: ModelRequest = {
+    messages: viewOf(run),
+    system: plan.system ?? options.system,
+    tools,
+    toolChoice: next.withoutTools ? "none" : (plan.toolChoice ?? options.toolChoice),
+    settings: plan.modelSettings ?? options.modelSettings,
+    iteration: state.iteration,
+    continuationToken: state.hop === 0 ? undefined : state.streamResults.at(-1)?.token,
+  };
+  const carried = { text: turn.text.trim() !== "", calls: turn.calls.length > 0, callCount: turn.calls.length };
+  return streamOnce(request, {
+    provider: plan.provider ?? options.provider,
+    clock,
+    timeouts,
+    scope,
+    alarm,
+    events,
+    heldIds: state.heldIds,
+    carried,
+    pricing: options.pricing,
+    room: () => events.room(),
+  });
+}
+
+/** The transcript with the context items at its end; before the turn where a paused one is resent. */
+function viewOf({ state }: Run): readonly Message[] {
+  const { messages, contextMessage, turnPlaced } = state;
+  if (contextMessage === undefined) return messages;
+  const end = turnPlaced ? messages.length - 1 : messages.length;
+  return [...messages.slice(0, end), contextMessage, ...messages.slice(end)];
+}
+
+/** A pass that ended before its stream began. */
+function unstreamed(run: Run, judgement: Judgement): StreamResult {
+  const { provider } = run.options;
+  const nothing = { text: "", reasoning: "", details: "", calls: [], native: [], exposedTools: [], durationMs: 0 };
+  return { ...judgement, ...nothing, provider: provider.id, model: provider.model, family: provider.family };
+}
+
+/** Where the journal outlives the process, each model step says what it was asked: a digest that rolls over what was appended. */
+function inputOf(run: Run): Json {
+  if (!run.journal.durable) return null;
+  const { options, state } = run;
+  const appended = state.messages.slice(run.digestedMessages);
+  run.digestedMessages = state.messages.length;
+  run.digest = digest(run.digest + stableJson([appended, options.modelSettings ?? null, options.system ?? null, state.contextItems]));
+  return { digest: run.digest };
+}
+
+function sendStart(run: Run): void {
+  const { events, state, replayed } = run;
+  const { iteration, hop } = state;
+  const base = { runId: events.runId, iteration, replayed: replayed ? true : undefined };
+  const warns = iteration === run.softWarnIteration && hop === 0 && run.session.surfaceUserErrors !== false;
+  if (warns) events.send("notice", { ...base, kind: "still-working" });
+  if (events.wants("pass-start")) events.send("pass-start", { ...base, hop });
+}
+
+/** What a recalled pass had said, in one piece each. */
+function sendRecalled({ events, state }: Run, { text, reasoning }: StreamResult): void {
+  const base = { runId: events.runId, iteration: state.iteration, replayed: true };
+  if (reasoning !== "") events.send("reasoning-delta", { ...base, text: reasoning });
+  if (text !== "") events.send("text-delta", { ...base, text });
+}
+
+/** Tells listeners that the pass is over: after its batch, where it had one, for the calls belong to it. */
+export function endPass(run: Run): void {
+  const { events, state, replayed, openPass } = run;
+  run.openPass = undefined;
+  if (openPass === undefined || !events.wants("pass-end")) return;
+  const { status, provider, model, finish, usage, costUSD, calls, durationMs } = openPass.result;
+  const base = { runId: events.runId, iteration: state.iteration, replayed: replayed ? true : undefined, hop: openPass.hop };
+  events.send("pass-end", { ...base, status, provider, model, finish, usage, costUSD, calls: calls.length, durationMs });
+}

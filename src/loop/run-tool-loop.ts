@@ -1,0 +1,91 @@
+// The loop: decide, step, fold, until there is an ending.
+
+import type { LoopOptions } from "../contract/loop-options.ts";
+import type { LoopResult } from "../contract/loop-result.ts";
+import type { Ending, Termination } from "../contract/termination.ts";
+import { assertNever } from "../kit/assert-never.ts";
+import { buildResult } from "../stages/build-result.ts";
+import { askIteration } from "./ask-hook.ts";
+import { nextStep, type NextStep } from "./next-step.ts";
+import { readInbox, readLastInbox } from "./read-inbox.ts";
+import { recordRun } from "./record-run.ts";
+import { runBatch } from "./run-batch.ts";
+import { endPass, runPass } from "./run-pass.ts";
+import { startRun, type Run } from "./run.ts";
+
+/**
+ * Drives a model and its tools until there is an answer, or a limit, or somebody ends it. However it ends, it resolves to a result
+ * that says how and holds everything that was said, done and spent.
+ *
+ * Rejects only for misuse, before any request, with a LoopError: "invalid-option", "unknown-option", "invalid-messages",
+ * "duplicate-tool", "invalid-tool", "invalid-schema", "already-running", "journal-mismatch", "tools-changed"; and with what a durable
+ * journal itself throws.
+ *
+ * @example
+ * const result = await runToolLoop({
+ *   provider: openaiChat({ client: new OpenAI(), model: "gpt-5" }),
+ *   tools: [weather],
+ *   messages: [{ role: "user", content: "Do I need a coat in Oslo?" }],
+ * });
+ * console.log(result.status, result.reason.kind, result.text);
+ */
+export async function runToolLoop(options: LoopOptions): Promise<LoopResult> {
+  return driveRun(startRun(options));
+}
+
+/** Runs a started run to its end, and releases all that it holds. */
+export async function driveRun(run: Run): Promise<LoopResult> {
+  const { state, bounds, events, options } = run;
+  try {
+    await recordRun(run);
+    const { provider } = options;
+    events.send("run-start", { runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
+    for (;;) {
+      const next = nextStep(state, bounds);
+      if (next.kind !== "batch") endPass(run);
+      if (next.kind === "end") return finishRun(run, next.ending);
+      const pending = perform(run, next);
+      if (pending !== undefined) await pending;
+    }
+  } catch (error) {
+    events.fail(error);
+    throw error;
+  } finally {
+    run.release();
+  }
+}
+
+function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): Promise<void> | undefined {
+  switch (next.kind) {
+    case "inbox":
+      return readInbox(run);
+    case "model":
+      return runPass(run, next);
+    case "batch":
+      return runBatch(run);
+    case "hook":
+      return askIteration(run);
+    case "close":
+      return readLastInbox(run, next.ending);
+    default:
+      return assertNever(next);
+  }
+}
+
+/** What users are told of an ending, if they are to be told anything. */
+const notices: { readonly [Kind in Termination["kind"]]?: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
+  "max-iterations": "max-iterations",
+  "tool-error-cap": "tool-error-cap",
+  "stream-idle": "stream-timeout",
+  "first-chunk": "stream-timeout",
+};
+
+function finishRun({ state, events, runId, journal, session }: Run, ending: Ending): LoopResult {
+  const result = buildResult(state, { ending, runId, journal, session });
+  const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
+  const base = { runId, iteration: state.iteration };
+  const notice = notices[reason.kind];
+  if (notice !== undefined && session.surfaceUserErrors !== false) events.send("notice", { ...base, kind: notice });
+  events.send("run-end", { ...base, status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });
+  return result;
+}

@@ -1,0 +1,44 @@
+// The same loop, read event by event.
+
+import type { LoopEvent } from "../contract/loop-event.ts";
+import type { LoopOptions } from "../contract/loop-options.ts";
+import type { LoopResult } from "../contract/loop-result.ts";
+import { EventQueue } from "../kit/event-queue.ts";
+import { driveRun } from "./run-tool-loop.ts";
+import { startRun } from "./run.ts";
+
+/** How many unread events hold the model back. */
+const capacity = 64;
+
+/** The events of a run, and its result. */
+export interface LoopStream extends AsyncIterable<LoopEvent> {
+  /** Resolves when the run has ended; waiting for it alone never holds the run back. */
+  readonly result: Promise<LoopResult>;
+}
+
+/**
+ * Starts a run at once and yields its events as they come, as `{ type, ...payload }`. From the first `next()` on, a reader that is
+ * slower than the model holds the model back, and no limit of silence runs meanwhile. Leaving the iteration early stops the run.
+ * Misuse throws a LoopError at once, as `runToolLoop` rejects.
+ *
+ * @example
+ * const stream = streamToolLoop({ provider, tools, messages });
+ * for await (const event of stream) if (event.type === "text-delta") process.stdout.write(event.text);
+ * const { status } = await stream.result;
+ */
+export function streamToolLoop(options: LoopOptions): LoopStream {
+  const queue = new EventQueue<LoopEvent>(capacity);
+  const run = startRun(options, queue);
+  const result = driveRun(run);
+  // Whoever only reads events has seen the end; whoever awaits the result still gets the rejection.
+  result.catch(() => {});
+  const iterator: AsyncIterator<LoopEvent, undefined> = {
+    next: () => queue.next(),
+    return: () => {
+      run.scope.cancel({ kind: "stop", note: "The reader left." });
+      queue.leave();
+      return Promise.resolve({ done: true, value: undefined });
+    },
+  };
+  return { result, [Symbol.asyncIterator]: () => iterator };
+}

@@ -1,0 +1,61 @@
+// Asks whether a call may run. Whoever does not say yes in time and in form says no.
+
+import type { Json } from "../contract/json.ts";
+import type { ApprovalContext, ApprovalDecision, Approve } from "../contract/loop-options.ts";
+import type { ToolCall } from "../contract/tool-outcome.ts";
+import { assertNever } from "../kit/assert-never.ts";
+import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";
+import { isRecord } from "../kit/is-record.ts";
+import { isThenable } from "../kit/is-thenable.ts";
+import { toPlainError } from "../kit/plain-error.ts";
+import { toJson } from "../kit/to-json.ts";
+
+/** A decision as the journal keeps it; "cancelled" where the run ended before anybody decided. */
+export type Decided = ApprovalDecision | { readonly kind: "cancelled" };
+
+/** What asking uses of a run. */
+export interface ApprovalPorts extends DeadlinePorts {
+  readonly approve: Approve;
+  readonly approvalMs: number;
+  readonly context: Omit<ApprovalContext, "signal">;
+}
+
+/** Asks about one call. A throw, a timeout or an answer of another form denies. */
+export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<Decided> {
+  if (ports.scope.cause !== undefined) return { kind: "cancelled" };
+  const deadline = new Deadline({ limitMs: ports.approvalMs }, ports);
+  const context: ApprovalContext = {
+    ...ports.context,
+    get signal() {
+      return deadline.signal;
+    },
+  };
+  try {
+    const answer = ports.approve(call, context);
+    if (!isThenable(answer)) return toDecision(answer);
+    const raced = await deadline.race(answer);
+    switch (raced.kind) {
+      case "value":
+        return toDecision(raced.value);
+      case "thrown":
+        return { kind: "deny", reason: `The approval failed: ${toPlainError(raced.error).message}` };
+      case "expired":
+        return { kind: "deny", reason: `Nobody answered within ${raced.limitMs} ms.` };
+      case "cancelled":
+        return { kind: "cancelled" };
+      default:
+        return assertNever(raced);
+    }
+  } catch (error) {
+    return { kind: "deny", reason: `The approval failed: ${toPlainError(error).message}` };
+  }
+}
+
+/** Takes only what is known of an answer, so that the journal holds plain data. */
+function toDecision(answer: unknown): Decided {
+  const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
+  if (kind === "approve") return { kind: "approve" };
+  if (kind === "modify" && args !== undefined) return { kind: "modify", args: toJson(args) satisfies Json };
+  if (kind === "deny") return { kind: "deny", reason: typeof reason === "string" ? reason : undefined };
+  return { kind: "deny", reason: "The approval gave no decision." };
+}

@@ -1,0 +1,38 @@
+// What the author of an adapter may import. Adapters of this package import nothing else of it.
+
+// the types that an adapter implements and reads
+export type { Clock, Timeouts } from "./contract/clock.ts";
+export type { ContentPart, UserPart } from "./contract/content.ts";
+export type { Json } from "./contract/json.ts";
+export type {
+  AssistantMessage,
+  AssistantPart,
+  Message,
+  NativePart,
+  NativeTurn,
+  TextPart,
+  ToolCallPart,
+  ToolMessage,
+  ToolResultPart,
+  UserMessage,
+} from "./contract/message.ts";
+export type { PlainError, ProviderError, ProviderErrorCode } from "./contract/plain-error.ts";
+export type { FinishReason, ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider, ToolChoice } from "./contract/provider.ts";
+export type { JsonSchema } from "./contract/schema.ts";
+export type { ToolDefinition } from "./contract/tool.ts";
+export type { Usage } from "./contract/usage.ts";
+
+// errors, as data and for misuse
+export { isLoopError, LoopError } from "./errors/loop-error.ts";
+export type { LoopErrorCode, LoopErrorDetails } from "./errors/loop-error.ts";
+export { defaultRetryable, isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";
+export type { ProviderErrorFacts } from "./errors/provider-error.ts";
+export { redactSecrets, toPlainError } from "./kit/plain-error.ts";
+
+// reading foreign data
+export { assertNever } from "./kit/assert-never.ts";
+export { describeValue } from "./kit/describe-value.ts";
+export { isRecord } from "./kit/is-record.ts";
+export type { UnknownRecord } from "./kit/is-record.ts";
+export { parseToolArguments } from "./kit/parse-arguments.ts";
+export type { ParsedArguments } from "./kit/parse-arguments.ts";

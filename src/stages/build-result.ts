@@ -1,0 +1,69 @@
+// Stage 04: makes the result of a run from its state and its ending. Pure.
+
+import type { Journal } from "../contract/journal.ts";
+import type { Session } from "../contract/loop-options.ts";
+import type { LoopResult, ThoughtLogOwner } from "../contract/loop-result.ts";
+import type { PlainError } from "../contract/plain-error.ts";
+import type { Ending, Termination } from "../contract/termination.ts";
+import type { LoopState } from "../state/loop-state.ts";
+
+/** What the result says besides the state. */
+export interface ResultFacts {
+  readonly ending: Ending;
+  readonly runId: string;
+  readonly journal: Journal;
+  readonly session: Session;
+}
+
+const defaultDetailsLabel = "[Scene Metadata]";
+
+/** Builds the result. The state is handed over: nothing may change it afterwards. */
+export function buildResult(state: LoopState, { ending, runId, journal, session }: ResultFacts): LoopResult {
+  const text = state.finalText.trim();
+  const details = state.detailsText.trim();
+  const { thoughtLog } = state;
+  return {
+    status: ending.status,
+    reason: ending.reason,
+    text,
+    details,
+    responseText: joinDetails(text, details, session.detailsLabel ?? defaultDetailsLabel),
+    thoughtLog,
+    thoughtLogOwner: thoughtLog === undefined ? undefined : ownerOf(session),
+    streamResults: state.streamResults,
+    functionHistory: state.functionHistory,
+    accumulatedModelParts: state.modelParts,
+    messages: state.messages,
+    usage: state.usage,
+    costUSD: state.costUSD,
+    iterations: state.iterations,
+    toolCallsExecuted: state.toolCallsExecuted,
+    durationMs: state.activeMs,
+    error: errorOf(ending.reason),
+    finalAnswer: state.finalAnswerTo !== undefined,
+    journal,
+    runId,
+  };
+}
+
+function joinDetails(text: string, details: string, label: string): string {
+  if (details === "") return text;
+  const labelled = `${label}\n${details}`;
+  return text === "" ? labelled : `${text}\n\n${labelled}`;
+}
+
+function ownerOf({ responseTarget }: Session): ThoughtLogOwner {
+  switch (responseTarget?.kind) {
+    case "impersonated-user":
+      return { kind: "impersonated-user", name: responseTarget.name ?? "User" };
+    case "alter-persona":
+      return { kind: "alter-persona", name: responseTarget.name };
+    case "default":
+    case undefined:
+      return { kind: "default", name: responseTarget?.name };
+  }
+}
+
+function errorOf(reason: Termination): PlainError | undefined {
+  return "error" in reason ? reason.error : undefined;
+}

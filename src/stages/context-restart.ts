@@ -1,0 +1,31 @@
+// Stage 03: sees whether a successful result asks for a restart with more context. The namespace `context_restart_*` is the seam:
+// any tool may use a suffix of its own.
+
+import type { Json } from "../contract/json.ts";
+import type { RestartPolicy } from "../contract/loop-options.ts";
+import type { ContextRestart, ToolOutcome } from "../contract/tool-outcome.ts";
+
+const namespace = "context_restart_";
+
+/** The restart that an outcome asks for, or undefined. */
+export function detectContextRestart(outcome: ToolOutcome, policy: RestartPolicy | undefined): ContextRestart | undefined {
+  if (outcome.kind !== "completed" || !isRecord(outcome.data)) return undefined;
+  const { type, enhanced_context_item: item, disable_tools: disabled } = outcome.data;
+  if (typeof type !== "string" || !type.startsWith(namespace)) return undefined;
+  const suffix = type.slice(namespace.length);
+  const effects = policy?.effects;
+  const hidden = effects !== undefined && Object.hasOwn(effects, suffix) ? (effects[suffix] ?? []) : [];
+  return {
+    suffix,
+    item: typeof item === "object" && item !== null ? item : undefined,
+    disableTools: [...hidden, ...namesIn(disabled)],
+  };
+}
+
+function isRecord(data: Json): data is { readonly [key: string]: Json | undefined } {
+  return typeof data === "object" && data !== null && !Array.isArray(data);
+}
+
+function namesIn(value: Json | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
+}

@@ -1,0 +1,201 @@
+// Pulls a provider's stream chunk by chunk and guards it: against silence, against cancellation, and against a reader that is
+// slower than the model. Callbacks in place of `for await`, so that a chunk costs one promise and giving up waits for nobody.
+
+import type { Clock, Timeouts } from "../contract/clock.ts";
+import type { ModelCall, ModelChunk } from "../contract/provider.ts";
+import { Alarm } from "../kit/alarm.ts";
+import { LazySignal } from "../kit/lazy-signal.ts";
+import { abortReasonOf, type Cause, type RunScope, type Slot } from "../kit/run-scope.ts";
+
+/** How a guarded stream ended. */
+export type StreamEnd =
+  | { readonly kind: "ended" }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "silent"; readonly phase: "first-chunk" | "stream-idle"; readonly limitMs: number }
+  | { readonly kind: "cancelled"; readonly cause: Cause };
+
+/** What a guard uses of the run. */
+export interface GuardPorts {
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly scope: RunScope;
+  /** A timer to share between streams that follow each other; default one of its own. */
+  readonly alarm?: Alarm | undefined;
+  /** Asked after each chunk: the promise of room in a reader that is behind. */
+  room?(): Promise<void> | undefined;
+}
+
+/** What a guard is told of the stream. */
+export interface GuardedStream {
+  readonly iteration: number;
+  open(call: ModelCall): AsyncIterable<ModelChunk>;
+  /** Takes a chunk. Past an expired limit it is only asked for usage, so that none is lost. */
+  take(chunk: ModelChunk): void;
+}
+
+/** Reads a stream to its end, or to the end of patience. Never rejects; a stream that is deaf to its signal is left behind. */
+export function guardStream(stream: GuardedStream, ports: GuardPorts): Promise<StreamEnd> {
+  return new StreamGuard(stream, ports).run();
+}
+
+class StreamGuard implements ModelCall, Slot {
+  readonly iteration: number;
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly #stream: GuardedStream;
+  readonly #ports: GuardPorts;
+  readonly #alarm: Alarm;
+  readonly #signal = new LazySignal();
+  #iterator: AsyncIterator<ModelChunk> | undefined;
+  #phase: "first-chunk" | "stream-idle" | "settling" | "closed" = "first-chunk";
+  #held = false;
+  #lastSign = 0;
+  #settleBy = 0;
+  #resolve: (end: StreamEnd) => void = () => {};
+  /** What the stream will have ended as, once it has settled. */
+  #verdict: StreamEnd = { kind: "ended" };
+
+  constructor(stream: GuardedStream, ports: GuardPorts) {
+    this.iteration = stream.iteration;
+    this.clock = ports.clock;
+    this.timeouts = ports.timeouts;
+    this.#stream = stream;
+    this.#ports = ports;
+    this.#alarm = ports.alarm ?? new Alarm(ports.clock);
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal.signal;
+  }
+
+  heartbeat(): void {
+    this.#lastSign = this.clock.now();
+  }
+
+  run(): Promise<StreamEnd> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      const { cause } = this.#ports.scope;
+      if (cause !== undefined) return this.#close({ kind: "cancelled", cause });
+      this.#ports.scope.join(this);
+      this.heartbeat();
+      this.#alarm.set(this.#lastSign + this.timeouts.firstChunkMs, this.#ring);
+      try {
+        this.#iterator = this.#stream.open(this)[Symbol.asyncIterator]();
+      } catch (error) {
+        return this.#close({ kind: "failed", error });
+      }
+      this.#pull();
+    });
+  }
+
+  /** The wall clock lets the stream settle, so that its usage is counted; everything else leaves it at once. */
+  cancel(cause: Cause): void {
+    const end: StreamEnd = { kind: "cancelled", cause };
+    if (cause.kind === "wall-clock") this.#giveUp(end, () => abortReasonOf(cause));
+    else this.#close(end, () => abortReasonOf(cause));
+  }
+
+  #pull(): void {
+    try {
+      // A provider's own `next` may answer a plain value, or throw at once.
+      Promise.resolve(this.#iterator?.next()).then(this.#onNext, this.#fail);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  readonly #onNext = (result: IteratorResult<ModelChunk> | undefined): void => {
+    if (this.#phase === "closed") return;
+    try {
+      if (result === undefined || result.done === true) return this.#close(this.#verdict);
+      this.#onSignOfLife();
+      if (this.#phase !== "settling" || result.value.type === "usage") this.#stream.take(result.value);
+      this.#goOn();
+    } catch (error) {
+      this.#fail(error);
+    }
+  };
+
+  #onSignOfLife(): void {
+    const now = this.clock.now();
+    if (this.#phase === "settling") return this.#settleUntil(now);
+    this.#lastSign = now;
+    if (this.#phase === "first-chunk") {
+      this.#phase = "stream-idle";
+      this.#alarm.set(now + this.timeouts.streamIdleMs, this.#ring);
+    }
+    this.#ports.scope.checkDeadline(now);
+  }
+
+  /** Looked at on each chunk too, for a stream that never waits lets no timer fire. */
+  #settleUntil(now: number): void {
+    if (now >= this.#settleBy) this.#close(this.#verdict);
+  }
+
+  /** Pulls the next chunk, when the reader has room for it. While it has none, silence is the reader's, not the model's. */
+  #goOn(): void {
+    if (this.#isClosed()) return;
+    const room = this.#ports.room?.();
+    if (room === undefined) return this.#pull();
+    this.#held = true;
+    void room.then(() => {
+      this.#held = false;
+      this.heartbeat();
+      if (!this.#isClosed()) this.#pull();
+    });
+  }
+
+  /** Taking a chunk may have closed the stream: a listener that stops the run does so from within. */
+  #isClosed(): boolean {
+    return this.#phase === "closed";
+  }
+
+  readonly #fail = (error: unknown): void => {
+    if (this.#phase === "closed") return;
+    this.#close(this.#phase === "settling" ? this.#verdict : { kind: "failed", error });
+  };
+
+  readonly #ring = (): void => {
+    if (this.#phase === "closed") return;
+    if (this.#phase === "settling") return this.#close(this.#verdict);
+    const limitMs = this.#phase === "first-chunk" ? this.timeouts.firstChunkMs : this.timeouts.streamIdleMs;
+    if (this.#held) this.heartbeat();
+    const dueAt = this.#lastSign + limitMs;
+    if (this.clock.now() < dueAt) return this.#alarm.set(dueAt, this.#ring);
+    const silence = (): unknown => new DOMException(`The model was silent for ${limitMs} ms.`, "TimeoutError");
+    this.#giveUp({ kind: "silent", phase: this.#phase, limitMs }, silence);
+  };
+
+  /** Aborts the stream and waits for its last words, at most `settleMs`. */
+  #giveUp(verdict: StreamEnd, reason: () => unknown): void {
+    if (this.#phase === "closed" || this.#phase === "settling") return;
+    const { settleMs } = this.timeouts;
+    if (settleMs === 0 || this.#held) return this.#close(verdict, reason);
+    this.#phase = "settling";
+    this.#verdict = verdict;
+    this.#settleBy = this.clock.now() + settleMs;
+    this.#alarm.set(this.#settleBy, this.#ring);
+    this.#signal.abort(reason);
+  }
+
+  #close(end: StreamEnd, reason?: () => unknown): void {
+    if (this.#phase === "closed") return;
+    this.#phase = "closed";
+    this.#ports.scope.leave(this);
+    if (this.#ports.alarm === undefined) this.#alarm.stop();
+    else this.#alarm.silence();
+    if (end.kind !== "ended") this.#abandon(reason ?? (() => new DOMException("The stream was given up.", "AbortError")));
+    this.#resolve(end);
+  }
+
+  /** Tells the provider to stop, and does not wait for it. */
+  #abandon(reason: () => unknown): void {
+    this.#signal.abort(reason);
+    try {
+      this.#iterator?.return?.()?.then(undefined, () => {});
+    } catch {
+      // A provider that cannot even be left has nothing more to say.
+    }
+  }
+}

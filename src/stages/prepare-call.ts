@@ -1,0 +1,99 @@
+// The first half of stage 02: decides whether a call may run at all. A function of the call and the tool, so that a replay decides
+// the same; it never looks at live control.
+
+import type { Json } from "../contract/json.ts";
+import type { Issue, Validation } from "../contract/schema.ts";
+import type { ToolDefinition, ToolRegistry } from "../contract/tool.ts";
+import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
+import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";
+import { isThenable } from "../kit/is-thenable.ts";
+import { nearestName } from "../kit/nearest-name.ts";
+import { toPlainError } from "../kit/plain-error.ts";
+import { toJson } from "../kit/to-json.ts";
+
+/** A call that may run, with the arguments that the tool will get. */
+export interface ReadyCall {
+  readonly kind: "ready";
+  readonly call: ToolCall;
+  readonly definition: ToolDefinition;
+  /** Validated; the schema's own output. */
+  readonly args: unknown;
+  readonly approvedArgs?: Json | undefined;
+}
+
+/** What preparing uses of a run. */
+export interface PreparePorts extends DeadlinePorts {
+  readonly registry: ToolRegistry;
+  /** The tools that the model was shown in this pass. */
+  readonly exposed: ReadonlyMap<string, ToolDefinition>;
+  /** Names that the deliberate gate lets through; undefined where it is not active. */
+  readonly allowed?: ReadonlySet<string> | undefined;
+  /** Longest run of an asynchronous validation. */
+  readonly hookMs: number;
+}
+
+type Prepared = ReadyCall | ToolOutcome;
+
+/** Checks, in this order: whole arguments, the deliberate gate, whether there is such a tool, its schema. */
+export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Promise<Prepared> {
+  const { name, problem } = call;
+  const refused = { call, durationMs: 0 };
+  if (problem === "truncated") return { ...refused, kind: "truncated" };
+  if (problem === "malformed") return { ...refused, kind: "malformed", message: parseErrorOf(call) };
+  if (ports.allowed !== undefined && !ports.allowed.has(name)) return { ...refused, kind: "blocked", allowed: [...ports.allowed] };
+  const definition = ports.exposed.get(name);
+  if (definition === undefined) {
+    const known = [...ports.exposed.keys()];
+    return { ...refused, kind: "unknown-tool", known, nearest: nearestName(name, known) };
+  }
+  return validateCall({ kind: "ready", call, definition, args: toJson(call.args) }, ports);
+}
+
+/** Takes an edit of a ready call's arguments; what a person typed is validated like what a model wrote. */
+export function editCall(ready: ReadyCall, args: Json, ports: PreparePorts): Prepared | Promise<Prepared> {
+  const approvedArgs = toJson(args);
+  return validateCall({ ...ready, args: toJson(args), approvedArgs }, ports);
+}
+
+function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise<Prepared> {
+  const { registry } = ports;
+  if (registry.validate === undefined) return ready;
+  try {
+    const validation = registry.validate(ready.call.name, ready.args);
+    return isThenable(validation) ? awaitValidation(ready, validation, ports) : judge(ready, validation);
+  } catch (error) {
+    return invalid(ready, [{ message: toPlainError(error).message }]);
+  }
+}
+
+async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validation>, ports: PreparePorts): Promise<Prepared> {
+  const raced = await new Deadline({ limitMs: ports.hookMs }, ports).race(validation);
+  switch (raced.kind) {
+    case "value":
+      return judge(ready, raced.value);
+    case "thrown":
+      return invalid(ready, [{ message: toPlainError(raced.error).message }]);
+    case "expired":
+      return invalid(ready, [{ message: `The validation took longer than ${raced.limitMs} ms.` }]);
+    case "cancelled":
+      return { call: ready.call, durationMs: 0, kind: "not-run" };
+  }
+}
+
+function judge(ready: ReadyCall, validation: Validation): Prepared {
+  return "issues" in validation ? invalid(ready, validation.issues) : { ...ready, args: validation.value };
+}
+
+function invalid({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): ToolOutcome {
+  return { call, durationMs: 0, approvedArgs, kind: "invalid-input", issues };
+}
+
+/** Why the arguments are no JSON, in the parser's words. */
+function parseErrorOf({ argsText = "" }: ToolCall): string | undefined {
+  try {
+    JSON.parse(argsText);
+    return undefined;
+  } catch (error) {
+    return toPlainError(error).message;
+  }
+}

@@ -1,0 +1,231 @@
+// One pass while it streams: takes chunks, tells listeners, and holds what has come so far.
+
+import type { EventSink } from "../contract/loop-event.ts";
+import type { Json } from "../contract/json.ts";
+import type { ProviderError } from "../contract/plain-error.ts";
+import type { FinishReason, ModelChunk } from "../contract/provider.ts";
+import type { ToolCall } from "../contract/tool-outcome.ts";
+import type { Usage } from "../contract/usage.ts";
+import { assertNever } from "../kit/assert-never.ts";
+import { toJson } from "../kit/to-json.ts";
+import { addUsage, noUsage } from "../state/add-usage.ts";
+
+/** A call while its fragments come in. */
+interface CallDraft {
+  readonly key: string;
+  id: string | undefined;
+  name: string;
+  argsText: string;
+  args: Json;
+  ready: boolean;
+  problem: "malformed" | "truncated" | undefined;
+}
+
+/** Who answers, as a wrapping provider may change it. */
+interface Answerer {
+  provider: string;
+  model: string;
+  family: string | undefined;
+}
+
+/** What a draft needs to know of its pass. */
+export interface DraftPorts {
+  readonly events: EventSink;
+  readonly iteration: number;
+}
+
+/** What can be taken back when a wrapping provider discards an attempt. */
+interface Attempt {
+  text: string;
+  reasoning: string;
+  details: string;
+  thoughtLog: Json | undefined;
+  calls: Map<string, CallDraft>;
+  native: Json[];
+}
+
+const emptyAttempt = (): Attempt => ({ text: "", reasoning: "", details: "", thoughtLog: undefined, calls: new Map(), native: [] });
+
+/** Joins details by a blank line; blank ones are ignored. */
+function mergeDetails(before: string, incoming: string): string {
+  if (incoming.trim() === "") return before;
+  return before === "" ? incoming : `${before}\n\n${incoming}`;
+}
+
+/** Collects the chunks of one pass. */
+export class StreamDraft {
+  readonly #ports: DraftPorts;
+  readonly answerer: Answerer;
+  #attempt: Attempt = emptyAttempt();
+  #attemptNumber: number | undefined;
+  #usage: Usage | undefined;
+  /** What discarded attempts have used: a snapshot must not replace it. */
+  #usageBefore: Usage | undefined;
+  finish: FinishReason | undefined;
+  finishRaw: string | undefined;
+  token: string | undefined;
+  error: ProviderError | undefined;
+
+  constructor(answerer: Answerer, ports: DraftPorts) {
+    this.answerer = answerer;
+    this.#ports = ports;
+  }
+
+  get text(): string {
+    return this.#attempt.text;
+  }
+
+  get reasoning(): string {
+    return this.#attempt.reasoning;
+  }
+
+  get details(): string {
+    return this.#attempt.details;
+  }
+
+  get thoughtLog(): Json | undefined {
+    return this.#attempt.thoughtLog;
+  }
+
+  get native(): readonly Json[] {
+    return this.#attempt.native;
+  }
+
+  get usage(): Usage | undefined {
+    if (this.#usageBefore === undefined || this.#usage === undefined) return this.#usage ?? this.#usageBefore;
+    return addUsage(this.#usageBefore, this.#usage);
+  }
+
+  /** Takes one chunk. Throws on what is not a chunk: that is the provider's mistake and ends the pass as its error. */
+  take(chunk: ModelChunk): void {
+    switch (chunk.type) {
+      case "text-delta":
+      case "refusal-delta":
+        this.#attempt.text += chunk.text;
+        return this.#sendDelta("text-delta", chunk.text);
+      case "reasoning-delta":
+        this.#attempt.reasoning += chunk.text;
+        return this.#sendDelta("reasoning-delta", chunk.text);
+      case "call-start":
+      case "call-args-delta":
+      case "call-ready":
+        return this.#takeCall(chunk);
+      default:
+        return this.#takeBookkeeping(chunk);
+    }
+  }
+
+  /** The calls in the order in which they first appeared. One that never became ready was cut off. */
+  calls(idOf: (index: number, id: string | undefined) => string): ToolCall[] {
+    const lengthened = this.finish === "length" || this.finish === "context-full";
+    return Array.from(this.#attempt.calls.values(), (draft, index): ToolCall => {
+      const cut = !draft.ready || lengthened;
+      const problem = cut ? "truncated" : this.finish === "malformed-call" ? "malformed" : draft.problem;
+      return {
+        callId: idOf(index, draft.id),
+        providerCallId: draft.id,
+        name: draft.name,
+        args: draft.args,
+        argsText: draft.argsText === "" ? undefined : draft.argsText,
+        problem,
+      };
+    });
+  }
+
+  #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` }>): void {
+    switch (chunk.type) {
+      case "usage":
+        this.#usage = chunk.mode === "snapshot" ? chunk.usage : addUsage(this.#usage ?? noUsage, chunk.usage);
+        return;
+      case "native":
+        this.#attempt.native.push(toJson(chunk.item));
+        return;
+      case "details":
+        this.#attempt.details = mergeDetails(this.#attempt.details, chunk.text);
+        return;
+      case "thought-log":
+        this.#attempt.thoughtLog = toJson(chunk.payload);
+        return;
+      case "attempt-start":
+        this.#attemptNumber = chunk.attempt;
+        Object.assign(this.answerer, { provider: chunk.provider, model: chunk.model, family: chunk.family });
+        return;
+      case "attempt-discarded":
+        return this.#discard(chunk.attempt, chunk.error);
+      case "finish":
+        this.finish = chunk.reason;
+        this.finishRaw = chunk.raw;
+        this.token = chunk.token;
+        return;
+      case "error":
+        this.error = chunk.error;
+        return;
+      default:
+        return assertNever(chunk);
+    }
+  }
+
+  #takeCall(chunk: Extract<ModelChunk, { type: `call-${string}` }>): void {
+    const call = this.#callOf(chunk.key);
+    switch (chunk.type) {
+      case "call-start":
+        call.id = chunk.id ?? call.id;
+        call.name = chunk.name;
+        return;
+      case "call-args-delta":
+        call.argsText += chunk.text;
+        return this.#sendArgsDelta(call, chunk.text);
+      case "call-ready":
+        if (call.ready) return;
+        call.ready = true;
+        call.id = chunk.id ?? call.id;
+        call.name = chunk.name;
+        call.argsText = chunk.argsText ?? call.argsText;
+        call.problem = chunk.problem;
+        if (chunk.problem === undefined) this.#takeArgs(call, chunk.args);
+        return;
+      default:
+        return assertNever(chunk);
+    }
+  }
+
+  /** Arguments that no JSON text can hold, or that are nested past any use, are as malformed as broken ones. */
+  #takeArgs(call: CallDraft, args: unknown): void {
+    try {
+      call.args = toJson(args);
+    } catch {
+      call.problem = "malformed";
+    }
+  }
+
+  #callOf(key: string): CallDraft {
+    const { calls } = this.#attempt;
+    let call = calls.get(key);
+    if (call === undefined) {
+      call = { key, id: undefined, name: "", argsText: "", args: {}, ready: false, problem: undefined };
+      calls.set(key, call);
+    }
+    return call;
+  }
+
+  #discard(attempt: number, error: ProviderError): void {
+    this.#usageBefore = this.usage;
+    this.#usage = undefined;
+    this.#attempt = emptyAttempt();
+    const { events, iteration } = this.#ports;
+    events.send("attempt-discarded", { runId: events.runId, iteration, attempt, error });
+  }
+
+  #sendDelta(type: "text-delta" | "reasoning-delta", text: string): void {
+    const { events, iteration } = this.#ports;
+    if (text === "" || !events.wants(type)) return;
+    const attempt = this.#attemptNumber;
+    events.send(type, attempt === undefined ? { runId: events.runId, iteration, text } : { runId: events.runId, iteration, text, attempt });
+  }
+
+  #sendArgsDelta(call: CallDraft, text: string): void {
+    const { events, iteration } = this.#ports;
+    if (text === "" || !events.wants("tool-args-delta")) return;
+    events.send("tool-args-delta", { runId: events.runId, iteration, key: call.key, name: call.name, text });
+  }
+}

@@ -1,0 +1,153 @@
+// Folds the answer of one step into the state. No I/O, no clock, no randomness: over the same answers it gives the same state.
+
+import type { NativePart, ToolResultPart } from "../contract/message.ts";
+import type { StreamResult } from "../contract/stream-result.ts";
+import type { Ending } from "../contract/termination.ts";
+import type { ContextRestart, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
+import { assertNever } from "../kit/assert-never.ts";
+import { countsAsError } from "../tools/render-outcome.ts";
+import { addUsage } from "./add-usage.ts";
+import { isResent } from "./judge-finish.ts";
+import { toContextMessage, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
+import { placeResults, placeTurn, refuseOpenCalls } from "./transcript.ts";
+
+const malformedNote = "Your last tool call was malformed. Send it again, complete.";
+
+/** Brings `state` up to date with what a step gave. */
+export function applyStep(state: LoopState, step: StepResult): void {
+  switch (step.kind) {
+    case "inbox":
+      applyInbox(state, step.answer);
+      break;
+    case "model":
+      applyModel(state, step.result, step.finalAnswerTo);
+      break;
+    case "batch":
+      applyBatch(state, step.settled);
+      break;
+    case "hook":
+      state.lastHook = step.answer;
+      break;
+    case "close":
+      applyTime(state, step.answer);
+      applyEnding(state, step.ending);
+      break;
+    default:
+      assertNever(step);
+  }
+  state.phase = step.kind;
+}
+
+/** A new pass begins with its inbox. */
+function applyInbox(state: LoopState, answer: InboxAnswer): void {
+  if (state.phase !== "start") state.iteration += 1;
+  applyTime(state, answer);
+  state.hop = 0;
+  state.turn = { text: "", reasoning: "", calls: [], native: [] };
+  state.turnPlaced = false;
+}
+
+/** Only times of one execution are compared: days between two do not count. */
+function applyTime(state: LoopState, answer: InboxAnswer): void {
+  if (state.lastInbox?.token === answer.token) state.activeMs += answer.now - state.lastInbox.now;
+  state.lastInbox = answer;
+}
+
+function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Ending | undefined): void {
+  state.streamResults.push(result);
+  state.finalAnswerTo = finalAnswerTo;
+  if (state.hop > 0) state.pauses += 1;
+  else if (finalAnswerTo === undefined) state.iterations += 1;
+  applySpending(state, result);
+  applyTurn(state, result);
+  state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
+  if (state.turn.text.trim() !== "") state.finalText = state.turn.text;
+  if (result.details.trim() !== "") state.detailsText = result.details;
+  const resent = isResent(result.finish) && result.status === "completed";
+  // A "continue" hop is asked for with the request as it was; a "paused" one with the turn behind it.
+  if (!resent || result.finish === "paused") placeTurn(state);
+  state.hop = resent ? state.hop + 1 : state.hop;
+}
+
+function applySpending(state: LoopState, result: StreamResult): void {
+  if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
+  const known = state.costUSD !== undefined && result.costUSD !== undefined;
+  state.costUSD = known ? (state.costUSD ?? 0) + (result.costUSD ?? 0) : undefined;
+}
+
+function applyTurn(state: LoopState, result: StreamResult): void {
+  const { provider, model } = result;
+  const native = result.native.map((item): NativePart => ({ provider, model, item }));
+  state.modelParts.push(...native);
+  for (const call of result.calls) state.heldIds.add(call.callId);
+  const { turn } = state;
+  state.turn = {
+    text: turn.text + result.text,
+    reasoning: turn.reasoning + result.reasoning,
+    calls: turn.calls.length === 0 ? result.calls : [...turn.calls, ...result.calls],
+    native: turn.native.length === 0 ? native : [...turn.native, ...native],
+  };
+}
+
+function applyBatch(state: LoopState, settled: readonly SettledCall[]): void {
+  const results = placeResults(state, settled);
+  state.toolLimitBroken = state.toolLimitReached && settled.length > 0;
+  state.lastBatch = settled;
+  state.lastHook = undefined;
+  state.errorPeak = 0;
+  settled.forEach((call, index) => applyCall(state, call, results[index]));
+  if (state.streamResults.at(-1)?.finish !== "malformed-call") return;
+  if (settled.length === 0) countError(state);
+  state.messages.push({ role: "user", content: malformedNote });
+}
+
+function applyCall(state: LoopState, { outcome, restart }: SettledCall, part: ToolResultPart | undefined): void {
+  const { kind } = outcome;
+  if (wasDispatched(kind)) state.toolCallsExecuted += 1;
+  if (kind === "limit") state.toolLimitReached = true;
+  if (kind === "completed") state.consecutiveToolErrors = 0;
+  else if (countsAsError(kind)) countError(state);
+  if (restart !== undefined) applyRestart(state, restart);
+  else if (kind !== "interrupted" && kind !== "not-run" && part !== undefined) {
+    state.functionHistory.push(toHistoryEntry(state, outcome, part));
+    if (part.content !== undefined) state.contentDelivered = true;
+  }
+}
+
+function applyRestart(state: LoopState, restart: ContextRestart): void {
+  state.restarts += 1;
+  for (const name of restart.disableTools) state.hiddenTools.add(name);
+  if (restart.item === undefined) return;
+  state.contextItems.push(restart.item);
+  state.contextMessage = toContextMessage(state.contextItems);
+}
+
+function wasDispatched(kind: ToolOutcome["kind"]): boolean {
+  return kind === "completed" || kind === "failed" || kind === "timed-out" || kind === "interrupted";
+}
+
+function countError(state: LoopState): void {
+  state.consecutiveToolErrors += 1;
+  state.errorPeak = Math.max(state.errorPeak, state.consecutiveToolErrors);
+}
+
+function toHistoryEntry(state: LoopState, { call, kind, durationMs }: ToolOutcome, { result, content }: ToolResultPart): ToolHistoryEntry {
+  const { text } = state.turn;
+  return {
+    functionCall: { id: call.callId, name: call.name, args: call.args },
+    functionResponse: { name: call.name, response: { result } },
+    outcome: kind,
+    iteration: state.iteration,
+    durationMs,
+    content,
+    preToolText: text.trim() === "" ? undefined : text,
+  };
+}
+
+/** Whatever a turn still asks for is answered, so that the transcript can be sent as it is. */
+function applyEnding(state: LoopState, ending: Ending): void {
+  state.ending = ending;
+  if (state.phase !== "model") return;
+  if (!state.turnPlaced) placeTurn(state);
+  refuseOpenCalls(state);
+}

@@ -1,0 +1,125 @@
+// Looks at a conversation before it is sent: each call is answered exactly once, directly after its turn. What is not so is refused
+// with its index, or repaired where the caller asks for that.
+
+import type { AssistantMessage, Message, ToolMessage, ToolResultPart } from "../contract/message.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { isRecord } from "../kit/is-record.ts";
+import { renderOutcome } from "../tools/render-outcome.ts";
+
+/** A conversation that can be sent, and every call id in it. */
+export interface CheckedMessages {
+  readonly messages: readonly Message[];
+  readonly heldIds: ReadonlySet<string>;
+}
+
+interface OpenCall {
+  readonly callId: string;
+  readonly name: string;
+}
+
+/** Checks a conversation; with `repair`, drops orphan results and answers open calls as not run. Throws LoopError "invalid-messages". */
+export function checkMessages(messages: readonly unknown[], repair: boolean): CheckedMessages {
+  const heldIds = new Set<string>();
+  const checked: Message[] = [];
+  let open: readonly OpenCall[] = [];
+  messages.forEach((value, index) => {
+    const message = assertMessage(value, index);
+    if (message.role === "tool") {
+      const answer = checkAnswers(message, { open, index, repair });
+      if (answer.results.length > 0) checked.push(answer === message ? message : answer);
+      open = [];
+      return;
+    }
+    if (open.length > 0) checked.push(...answerOpen(open, index - 1, repair));
+    open = message.role === "assistant" ? callsOf(message, { index, heldIds }) : [];
+    checked.push(message);
+  });
+  if (open.length > 0) checked.push(...answerOpen(open, messages.length - 1, repair));
+  return { messages: checked, heldIds };
+}
+
+function callsOf(message: AssistantMessage, { index, heldIds }: { index: number; heldIds: Set<string> }): readonly OpenCall[] {
+  const calls: OpenCall[] = [];
+  for (const part of message.content) {
+    if (part.type !== "tool-call") continue;
+    if (heldIds.has(part.callId)) throw invalid(index, "holds a call id that was used before");
+    heldIds.add(part.callId);
+    calls.push({ callId: part.callId, name: part.name });
+  }
+  return calls;
+}
+
+interface AnswerCheck {
+  readonly open: readonly OpenCall[];
+  readonly index: number;
+  readonly repair: boolean;
+}
+
+function checkAnswers(message: ToolMessage, { open, index, repair }: AnswerCheck): ToolMessage {
+  const results = new Map<string, ToolResultPart>();
+  for (const result of message.results) {
+    const known = open.some((call) => call.callId === result.callId) && !results.has(result.callId);
+    if (known) results.set(result.callId, result);
+    else if (!repair) throw invalid(index, "answers a call that the message before does not make, or answers one twice");
+  }
+  if (results.size === open.length && results.size === message.results.length) return message;
+  if (!repair) throw invalid(index, "leaves a call of the message before unanswered");
+  return { role: "tool", results: open.map((call) => results.get(call.callId) ?? notRun(call)) };
+}
+
+function answerOpen(open: readonly OpenCall[], index: number, repair: boolean): readonly ToolMessage[] {
+  if (!repair) throw invalid(index, "makes calls that the next message does not answer");
+  return [{ role: "tool", results: open.map(notRun) }];
+}
+
+function notRun({ callId, name }: OpenCall): ToolResultPart {
+  const call = { callId, name, args: {} };
+  return { callId, name, outcome: "not-run", result: renderOutcome({ call, durationMs: 0, kind: "not-run" }) };
+}
+
+/** Which problem a message of each role has; undefined for none. */
+const problems: { readonly [Role in Message["role"]]: (message: { readonly [field: string]: unknown }) => string | undefined } = {
+  user: ({ content }) =>
+    typeof content === "string" || isListOf(content, isContentPart) ? undefined : 'must have as "content" a string or content parts',
+  assistant: ({ content }) =>
+    isListOf(content, isAssistantPart) ? undefined : 'must have as "content" an array of text, reasoning and tool-call parts',
+  tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have as "results" an array of tool results'),
+};
+
+function assertMessage(value: unknown, index: number): Message {
+  if (!isRecord(value)) throw invalid(index, "is not an object");
+  const { role } = value;
+  if (role !== "user" && role !== "assistant" && role !== "tool") {
+    throw invalid(index, 'must have as "role" one of "user", "assistant" and "tool"; system text goes into the option "system"');
+  }
+  const problem = problems[role](value);
+  if (problem !== undefined) throw invalid(index, problem);
+  return value as unknown as Message;
+}
+
+function isListOf(value: unknown, isItem: (item: { readonly [field: string]: unknown }) => boolean): boolean {
+  return Array.isArray(value) && value.every((item) => isRecord(item) && isItem(item));
+}
+
+function isContentPart(part: { readonly [field: string]: unknown }): boolean {
+  if (part["type"] === "text") return typeof part["text"] === "string";
+  const hasData = typeof part["data"] === "string" || part["data"] instanceof URL;
+  return (part["type"] === "image" || part["type"] === "file") && typeof part["mediaType"] === "string" && hasData;
+}
+
+function isAssistantPart(part: { readonly [field: string]: unknown }): boolean {
+  if (part["type"] === "text" || part["type"] === "reasoning") return typeof part["text"] === "string";
+  return part["type"] === "tool-call" && isFilled(part["callId"]) && isFilled(part["name"]) && part["args"] !== undefined;
+}
+
+function isResult(part: { readonly [field: string]: unknown }): boolean {
+  return isFilled(part["callId"]) && isFilled(part["name"]) && part["result"] !== undefined;
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
+
+function invalid(index: number, problem: string): LoopError<"invalid-messages"> {
+  return new LoopError("invalid-messages", { index, problem });
+}

@@ -1,0 +1,35 @@
+// What being ended from outside makes of a run.
+
+import type { PlainError } from "../contract/plain-error.ts";
+import type { Json } from "../contract/json.ts";
+import type { Termination } from "../contract/termination.ts";
+import { assertNever } from "../kit/assert-never.ts";
+import { toPlainError } from "../kit/plain-error.ts";
+import type { Cause } from "../kit/run-scope.ts";
+import { toJson } from "../kit/to-json.ts";
+
+/** The ending that a cause leads to; plain data. */
+export function endingOfCause(cause: Cause): { readonly status: "stopped_by_user" | "timeout"; readonly reason: Termination } {
+  switch (cause.kind) {
+    case "stop":
+      return { status: "stopped_by_user", reason: { kind: "stopped", requester: cause.requester, note: cause.note } };
+    case "kill":
+      return { status: "stopped_by_user", reason: { kind: "killed" } };
+    case "abort":
+      return { status: "stopped_by_user", reason: { kind: "aborted", reason: toAbortReason(cause.reason) } };
+    case "wall-clock":
+      return { status: "timeout", reason: { kind: "wall-clock", limitMs: cause.limitMs } };
+    default:
+      return assertNever(cause);
+  }
+}
+
+/** A signal's own reason as plain data: errors as PlainError, anything else as JSON. */
+export function toAbortReason(reason: unknown): PlainError | Json {
+  if (reason instanceof Error) return toPlainError(reason);
+  try {
+    return toJson(reason);
+  } catch (error) {
+    return toPlainError(error);
+  }
+}

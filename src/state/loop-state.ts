@@ -1,0 +1,167 @@
+// The accumulator of one run: all that is known after the steps so far. Owned by the run and folded in place, so that a pass costs
+// the same at pass 5 and at pass 5,000.
+
+import type { Json } from "../contract/json.ts";
+import type { Message, NativePart, UserMessage } from "../contract/message.ts";
+import type { PlainError } from "../contract/plain-error.ts";
+import type { StreamResult } from "../contract/stream-result.ts";
+import type { Ending } from "../contract/termination.ts";
+import type { ContextRestart, ToolCall, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
+import type { Usage } from "../contract/usage.ts";
+import { noUsage } from "./add-usage.ts";
+
+/** What an inbox step found. The loop judges this answer, never the live control, so that a replay decides the same. */
+export interface InboxAnswer {
+  /** Clock time in milliseconds. */
+  readonly now: number;
+  /** Names the execution that gave the answer: times of different executions do not compare. */
+  readonly token: string;
+  readonly stop?: { readonly requester?: string | undefined; readonly note?: string | undefined } | undefined;
+  readonly kill?: true | undefined;
+  readonly aborted?: { readonly reason: PlainError | Json } | undefined;
+  /** The wall clock's timer has fired. */
+  readonly expired?: true | undefined;
+}
+
+/** What a hook step gave. */
+export type HookAnswer =
+  | { readonly kind: "continue" }
+  | { readonly kind: "abort"; readonly reason?: string | undefined }
+  | { readonly kind: "failed"; readonly error: PlainError };
+
+/** One call of a batch with its outcome, and the restart that it asked for. */
+export interface SettledCall {
+  readonly outcome: ToolOutcome;
+  readonly restart?: ContextRestart | undefined;
+}
+
+/** What a fold takes: the answer of one step. */
+export type StepResult =
+  | { readonly kind: "inbox"; readonly answer: InboxAnswer }
+  | { readonly kind: "model"; readonly result: StreamResult; readonly finalAnswerTo?: Ending | undefined }
+  | { readonly kind: "batch"; readonly settled: readonly SettledCall[] }
+  | { readonly kind: "hook"; readonly answer: HookAnswer }
+  /** The last look at the inbox before an ending. */
+  | { readonly kind: "close"; readonly answer: InboxAnswer; readonly ending: Ending };
+
+/** The turn of the current pass, its earlier hops included. */
+export interface Turn {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  readonly native: readonly NativePart[];
+}
+
+/** Where a run stands. Fields may be read by anybody; only `applyStep` writes them. */
+export interface LoopState {
+  /** What was folded last. */
+  phase: "start" | StepResult["kind"];
+  /** 0-based pass. */
+  iteration: number;
+  /** 0-based stream of this pass; more than one where a paused turn is resent. */
+  hop: number;
+  /** Passes that count towards `maxIterations`. */
+  iterations: number;
+  pauses: number;
+  restarts: number;
+  toolCallsExecuted: number;
+
+  // transcript
+  readonly messages: Message[];
+  /** Every call id in the transcript. */
+  readonly heldIds: Set<string>;
+  turn: Turn;
+  /** Whether the turn already stands at the end of `messages`. */
+  turnPlaced: boolean;
+  readonly contextItems: Json[];
+  /** The context items as one message; made anew when they change. */
+  contextMessage: UserMessage | undefined;
+  readonly hiddenTools: Set<string>;
+
+  // results
+  readonly streamResults: StreamResult[];
+  readonly functionHistory: ToolHistoryEntry[];
+  readonly modelParts: NativePart[];
+  finalText: string;
+  detailsText: string;
+  thoughtLog: Json | undefined;
+  /** A tool has delivered content that users see. */
+  contentDelivered: boolean;
+  usage: Usage;
+  /** USD; undefined once the cost of one pass is unknown. */
+  costUSD: number | undefined;
+
+  // counters and what the last steps said
+  consecutiveToolErrors: number;
+  /** The most errors in a row that the last batch reached, also where a later call succeeded. */
+  errorPeak: number;
+  lastInbox: InboxAnswer | undefined;
+  activeMs: number;
+  lastHook: HookAnswer | undefined;
+  lastBatch: readonly SettledCall[];
+  /** A batch has crossed `maxToolCalls`. */
+  toolLimitReached: boolean;
+  /** The model has asked for tools even after that. */
+  toolLimitBroken: boolean;
+  /** The ending whose final answer the last pass was. */
+  finalAnswerTo: Ending | undefined;
+  /** How the run ends, once that is decided. */
+  ending: Ending | undefined;
+}
+
+/** What a new run starts from. */
+export interface InitialState {
+  readonly messages: readonly Message[];
+  readonly heldIds: Iterable<string>;
+  readonly contextItems: readonly Json[];
+  /** Whether costs can be known at all. */
+  readonly priced: boolean;
+}
+
+const emptyTurn: Turn = { text: "", reasoning: "", calls: [], native: [] };
+
+/** The state before the first step. */
+export function createLoopState(initial: InitialState): LoopState {
+  return {
+    phase: "start",
+    iteration: 0,
+    hop: 0,
+    iterations: 0,
+    pauses: 0,
+    restarts: 0,
+    toolCallsExecuted: 0,
+    messages: [...initial.messages],
+    heldIds: new Set(initial.heldIds),
+    turn: emptyTurn,
+    turnPlaced: false,
+    contextItems: [...initial.contextItems],
+    contextMessage: toContextMessage(initial.contextItems),
+    hiddenTools: new Set(),
+    streamResults: [],
+    functionHistory: [],
+    modelParts: [],
+    finalText: "",
+    detailsText: "",
+    thoughtLog: undefined,
+    contentDelivered: false,
+    usage: noUsage,
+    costUSD: initial.priced ? 0 : undefined,
+    consecutiveToolErrors: 0,
+    errorPeak: 0,
+    lastInbox: undefined,
+    activeMs: 0,
+    lastHook: undefined,
+    lastBatch: [],
+    toolLimitReached: false,
+    toolLimitBroken: false,
+    finalAnswerTo: undefined,
+    ending: undefined,
+  };
+}
+
+/** Renders context items as the message that closes each view. */
+export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
+  if (items.length === 0) return undefined;
+  const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
+  return { role: "user", content: ["Context:", ...lines].join("\n") };
+}

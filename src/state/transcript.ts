@@ -1,0 +1,72 @@
+// The transcript: how turns and results enter it, and what makes it sendable. Each call has exactly one result, directly after its
+// turn, in call order.
+
+import type { Json } from "../contract/json.ts";
+import type { AssistantMessage, AssistantPart, ToolResultPart } from "../contract/message.ts";
+import type { ToolCall } from "../contract/tool-outcome.ts";
+import { renderOutcome } from "../tools/render-outcome.ts";
+import type { LoopState, SettledCall, Turn } from "./loop-state.ts";
+
+/** Puts the current turn at the end of the transcript, in place of its earlier hops. */
+export function placeTurn(state: LoopState): void {
+  const message = toAssistantMessage(state.turn);
+  if (message === undefined) return;
+  if (state.turnPlaced) state.messages.pop();
+  state.messages.push(message);
+  state.turnPlaced = true;
+}
+
+/** A call without a name cannot be sent back, so that it is left out. */
+export function isNamed(call: ToolCall): boolean {
+  return call.name.trim() !== "";
+}
+
+function toAssistantMessage(turn: Turn): AssistantMessage | undefined {
+  const content: AssistantPart[] = [];
+  if (turn.reasoning !== "") content.push({ type: "reasoning", text: turn.reasoning });
+  if (turn.text !== "") content.push({ type: "text", text: turn.text });
+  for (const call of turn.calls) if (isNamed(call)) content.push(toCallPart(call));
+  if (content.length === 0 && turn.native.length === 0) return undefined;
+  return turn.native.length === 0 ? { role: "assistant", content } : { role: "assistant", content, native: turn.native };
+}
+
+function toCallPart({ callId, providerCallId, name, args }: ToolCall): AssistantPart {
+  return providerCallId === undefined
+    ? { type: "tool-call", callId, name, args }
+    : { type: "tool-call", callId, providerCallId, name, args };
+}
+
+/** Answers the calls of the current turn, and returns the answers. Edited arguments are noted beside the model's own. */
+export function placeResults(state: LoopState, settled: readonly SettledCall[]): readonly ToolResultPart[] {
+  if (settled.length === 0) return [];
+  const edits = new Map<string, Json>();
+  for (const { outcome } of settled) if (outcome.approvedArgs !== undefined) edits.set(outcome.call.callId, outcome.approvedArgs);
+  if (edits.size > 0) noteEdits(state, edits);
+  const results = settled.map(toResultPart);
+  state.messages.push({ role: "tool", results });
+  return results;
+}
+
+/** Answers every call of a turn that will not run, so that the transcript stays sendable. */
+export function refuseOpenCalls(state: LoopState): void {
+  const calls = state.turn.calls.filter(isNamed);
+  placeResults(state, calls.map((call) => ({ outcome: { call, durationMs: 0, kind: "not-run" } })));
+}
+
+function noteEdits(state: LoopState, edits: ReadonlyMap<string, Json>): void {
+  const last = state.messages.at(-1);
+  if (last?.role !== "assistant") return;
+  const content = last.content.map((part): AssistantPart => {
+    const approvedArgs = part.type === "tool-call" ? edits.get(part.callId) : undefined;
+    return part.type === "tool-call" && approvedArgs !== undefined ? { ...part, approvedArgs } : part;
+  });
+  state.messages[state.messages.length - 1] = { ...last, content };
+}
+
+function toResultPart({ outcome, restart }: SettledCall): ToolResultPart {
+  const { callId, name } = outcome.call;
+  if (restart !== undefined) return { callId, name, outcome: "restarted", result: { status: "context_restarted" } };
+  const content = outcome.kind === "completed" ? outcome.content : undefined;
+  const part = { callId, name, outcome: outcome.kind, result: renderOutcome(outcome) };
+  return content === undefined ? part : { ...part, content };
+}

@@ -1,0 +1,175 @@
+// What a scripted turn is made of: one maker for each thing that a model, its service or the network may do.
+
+import type { Json } from "../contract/json.ts";
+import type { ProviderError } from "../contract/plain-error.ts";
+import type { FinishReason, ModelChunk } from "../contract/provider.ts";
+import type { Usage } from "../contract/usage.ts";
+
+/** One piece of a scripted turn. */
+export type MockPart =
+  // what the model says
+  | { readonly kind: "chunks"; readonly chunks: readonly ModelChunk[] }
+  | MockCall
+  // what the service and the network do
+  | { readonly kind: "wait"; readonly ms: number }
+  | { readonly kind: "stall"; readonly ignoreSignal: boolean }
+  | { readonly kind: "heartbeat" }
+  | { readonly kind: "fail"; readonly error: unknown }
+  | { readonly kind: "end-early" };
+
+/** A scripted tool call. Its key comes from its place in the turn. */
+export interface MockCall {
+  readonly kind: "call";
+  readonly name: string;
+  readonly id: string | undefined;
+  /** The arguments as the model writes them, piece by piece. */
+  readonly argsText: string;
+  readonly fragments: readonly string[];
+}
+
+/** What a scripted turn consists of: one part, or several in order. */
+export type MockTurn = MockPart | readonly MockPart[];
+
+/** In how many deltas a text comes. */
+export interface TextOptions {
+  /** At most one for each character. Default 1. */
+  readonly chunks?: number | undefined;
+}
+
+/** How a scripted call comes. */
+export interface CallOptions {
+  /** The id that the provider gives the call. Default none, as with providers that give none. */
+  readonly id?: string | undefined;
+  /** In how many deltas the arguments come, at most one for each character; 0 sends the finished call alone. Default 1. */
+  readonly fragments?: number | undefined;
+  /** The arguments as text, in place of `args`: for what is not JSON. */
+  readonly rawArgs?: string | undefined;
+}
+
+/** Facts of a failure, such as an SDK puts on its errors. */
+export interface FailureFacts {
+  readonly message?: string | undefined;
+  readonly name?: string | undefined;
+  /** HTTP status. */
+  readonly status?: number | undefined;
+  readonly code?: string | undefined;
+  readonly headers?: Headers | { readonly [name: string]: string } | undefined;
+  readonly cause?: unknown;
+}
+
+/**
+ * The model says `text`, in one delta or in `chunks` deltas of nearly equal length.
+ *
+ * @example
+ * createMockProvider([text("Hello", { chunks: 3 })]); // "H", "el", "lo"
+ */
+export function text(said: string, options: TextOptions = {}): MockPart {
+  return chunksOf("text-delta", said, options);
+}
+
+/** The model thinks aloud. Options as for `text`. */
+export function reasoning(thought: string, options: TextOptions = {}): MockPart {
+  return chunksOf("reasoning-delta", thought, options);
+}
+
+/** The model declines, in words that stream beside its text. Options as for `text`. The finish reason is yours to set. */
+export function refusal(said: string, options: TextOptions = {}): MockPart {
+  return chunksOf("refusal-delta", said, options);
+}
+
+/**
+ * The model calls a tool. `args` is any JSON, `{}` unless given; each playing parses it anew, so that no two calls share it.
+ * With `rawArgs` the call carries that text: one that is not JSON comes with `problem: "malformed"`, an empty one means `{}`.
+ *
+ * @example
+ * toolCall("get_weather", { city: "Oslo" }, { id: "call_1", fragments: 4 });
+ * toolCall("get_weather", {}, { rawArgs: '{"city": "Os' });
+ */
+export function toolCall(name: string, args: Json = {}, options: CallOptions = {}): MockPart {
+  const { id, fragments = 1, rawArgs } = options;
+  const argsText = rawArgs ?? JSON.stringify(args);
+  return { kind: "call", name, id, argsText, fragments: fragments === 0 ? [] : piecesOf(argsText, fragments) };
+}
+
+/** The service reports tokens. `totalTokens` is the sum unless given. A snapshot, the default, replaces what came before. */
+export function usage(tokens: Omit<Usage, "totalTokens"> & Partial<Usage>, mode: "snapshot" | "delta" = "snapshot"): MockPart {
+  const totalTokens = tokens.totalTokens ?? tokens.inputTokens + tokens.outputTokens;
+  return chunk({ type: "usage", usage: { ...tokens, totalTokens }, mode });
+}
+
+/** The model adds details: text that is shown below its answer. */
+export function details(added: string): MockPart {
+  return chunk({ type: "details", text: added });
+}
+
+/** The model hands over a thought log. */
+export function thoughtLog(payload: unknown): MockPart {
+  return chunk({ type: "thought-log", payload });
+}
+
+/** The service sends a part of its own kind, which has to come back verbatim in the next request. */
+export function native(item: Json): MockPart {
+  return chunk({ type: "native", item });
+}
+
+/** The model ends its turn for `reason`. `token` is where a "continue" goes on. Without a finish a turn ends as its parts suggest. */
+export function finish(reason: FinishReason, options: { readonly token?: string | undefined; readonly raw?: string | undefined } = {}): MockPart {
+  return chunk({ type: "finish", reason, ...options });
+}
+
+/** Any chunk as it is, also one that no service would send. */
+export function chunk(verbatim: ModelChunk): MockPart {
+  return { kind: "chunks", chunks: [verbatim] };
+}
+
+/** Waits `ms` milliseconds on the clock of the call. When the signal fires first, the stream rejects with the signal's reason. */
+export function wait(ms: number): MockPart {
+  return { kind: "wait", ms };
+}
+
+/** Goes silent: the stream rejects when the signal fires and never otherwise; with `ignoreSignal` it does not even then. */
+export function stall(options: { readonly ignoreSignal?: boolean | undefined } = {}): MockPart {
+  return { kind: "stall", ignoreSignal: options.ignoreSignal ?? false };
+}
+
+/** Says that the stream is alive, without a chunk. */
+export function heartbeat(): MockPart {
+  return { kind: "heartbeat" };
+}
+
+/**
+ * The stream throws: the error as it is, or one made of the facts, as an SDK would.
+ *
+ * @example
+ * fail({ status: 429, message: "Too many requests", headers: { "retry-after": "2" } });
+ * fail(new TypeError("terminated")); // how a broken connection looks
+ */
+export function fail(failure: Error | FailureFacts): MockPart {
+  if (failure instanceof Error) return { kind: "fail", error: failure };
+  const { message = "The request failed.", ...facts } = failure;
+  return { kind: "fail", error: Object.assign(new Error(message), facts) };
+}
+
+/** The service reports an error inside the stream, which ends there. */
+export function failInBand(error: ProviderError): MockPart {
+  return chunk({ type: "error", error });
+}
+
+/** The connection closes cleanly before the model was done: no finish, no error. */
+export function endEarly(): MockPart {
+  return { kind: "end-early" };
+}
+
+function chunksOf(type: "text-delta" | "reasoning-delta" | "refusal-delta", said: string, { chunks = 1 }: TextOptions): MockPart {
+  return { kind: "chunks", chunks: piecesOf(said, chunks).map((piece) => ({ type, text: piece })) };
+}
+
+/** Cuts a text into nearly equal pieces, never inside a character. */
+function piecesOf(whole: string, count: number): string[] {
+  if (!Number.isInteger(count) || count < 1) throw new RangeError(`A text comes in 1 piece or more, not in ${count}.`);
+  if (count === 1) return [whole];
+  const characters = Array.from(whole);
+  const pieces = Math.max(1, Math.min(count, characters.length));
+  const edge = (index: number): number => Math.floor((index * characters.length) / pieces);
+  return Array.from({ length: pieces }, (_, index) => characters.slice(edge(index), edge(index + 1)).join(""));
+}

@@ -1,0 +1,157 @@
+// A provider without a model: plays scripted turns and records what it was asked.
+
+import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
+import { assertNever } from "../kit/assert-never.ts";
+import { parseToolArguments } from "../kit/parse-arguments.ts";
+import type { MockCall, MockPart, MockTurn } from "./mock-parts.ts";
+import { estimateUsage } from "./mock-usage.ts";
+
+/** The turns in order, or a function that makes the turn for a request; `index` counts requests from 0. */
+export type MockScript = readonly MockTurn[] | ((request: ModelRequest, index: number) => MockTurn | undefined);
+
+/** How a mock provider presents itself, and what it keeps. */
+export interface MockOptions {
+  /** Default "mock". */
+  readonly id?: string | undefined;
+  /** Default "mock-model". */
+  readonly model?: string | undefined;
+  /** Default none. */
+  readonly family?: string | undefined;
+  /** Whether turns without a usage of their own report an estimate. Default true. */
+  readonly usage?: boolean | undefined;
+  /** Whether requests are kept. Turn it off for runs of thousands of passes, each of which would keep a copy of its history. Default true. */
+  readonly record?: boolean | undefined;
+}
+
+/** A scripted provider, and what it has seen. */
+export interface MockProvider extends Provider {
+  /** Every request in order, each as it was when it came; later changes of the transcript do not show. */
+  readonly requests: readonly ModelRequest[];
+  /** How many requests came. */
+  readonly calls: number;
+  /** How many streams are being read right now: 0 after a run that left none behind. */
+  readonly active: number;
+}
+
+/**
+ * Makes a provider that plays `turns`, one for each request.
+ *
+ * A turn that says nothing of its end finishes with "tool-calls" where it has a tool call, else with "stop"; before the finish
+ * comes an estimate of its tokens. A request beyond the last turn throws an Error that names its index. The signal of the call
+ * is looked at in `wait` and `stall` only.
+ *
+ * @example
+ * const provider = createMockProvider([toolCall("get_weather", { city: "Oslo" }), [reasoning("Cold."), text("Take a coat.")]]);
+ * const result = await runToolLoop({ provider, tools: [weather], messages });
+ * expect(provider.requests[1]?.messages.at(-1)?.role).toBe("tool");
+ *
+ * @example
+ * const endless = createMockProvider((_request, index) => toolCall("search", { page: index }));
+ */
+export function createMockProvider(turns: MockScript, options: MockOptions = {}): MockProvider {
+  const { id = "mock", model = "mock-model", family, usage = true, record = true } = options;
+  const requests: ModelRequest[] = [];
+  let calls = 0;
+  let active = 0;
+
+  async function* play(parts: readonly MockPart[], call: ModelCall): AsyncGenerator<ModelChunk, void, undefined> {
+    active += 1;
+    try {
+      for (const [index, part] of parts.entries()) {
+        if (part.kind === "end-early") return;
+        if (part.kind === "chunks") yield* part.chunks;
+        else if (part.kind === "call") yield* chunksOfCall(part, `call-${index}`);
+        else await undergo(part, call);
+      }
+    } finally {
+      active -= 1;
+    }
+  }
+
+  return {
+    id,
+    model,
+    family,
+    requests,
+    get calls() {
+      return calls;
+    },
+    get active() {
+      return active;
+    },
+    stream(request, call) {
+      const index = calls;
+      calls += 1;
+      if (record) requests.push(Object.freeze({ ...request, messages: [...request.messages], tools: [...request.tools] }));
+      const parts = partsOf(turns, request, index);
+      return play(endTurn(parts, usage ? request : undefined), call);
+    },
+  };
+}
+
+function partsOf(turns: MockScript, request: ModelRequest, index: number): readonly MockPart[] {
+  const turn = typeof turns === "function" ? turns(request, index) : turns[index];
+  if (turn !== undefined) return "kind" in turn ? [turn] : turn;
+  const scripted = typeof turns === "function" ? "the script has none for it" : `the script has ${turns.length}`;
+  throw new Error(`The mock provider was asked for turn ${index} (counted from 0), but ${scripted}.`);
+}
+
+/** Adds the finish and the tokens that the script leaves to the mock. Tokens come before the first finish. */
+function endTurn(parts: readonly MockPart[], request: ModelRequest | undefined): readonly MockPart[] {
+  const says = (type: ModelChunk["type"]) => (part: MockPart): boolean =>
+    part.kind === "chunks" && part.chunks.some((chunk) => chunk.type === type);
+  const cut = (part: MockPart): boolean => part.kind === "end-early" || part.kind === "fail";
+  const finishAt = parts.findIndex(says("finish"));
+  if (finishAt === -1 && parts.some((part) => cut(part) || says("error")(part))) return parts;
+  const ending: MockPart[] = [];
+  if (request !== undefined && !parts.some(says("usage"))) {
+    ending.push({ kind: "chunks", chunks: [{ type: "usage", usage: estimateUsage(request, parts), mode: "snapshot" }] });
+  }
+  if (finishAt !== -1) return [...parts.slice(0, finishAt), ...ending, ...parts.slice(finishAt)];
+  const called = parts.some((part) => part.kind === "call" || says("call-ready")(part));
+  return [...parts, ...ending, { kind: "chunks", chunks: [{ type: "finish", reason: called ? "tool-calls" : "stop" }] }];
+}
+
+function chunksOfCall(call: MockCall, key: string): readonly ModelChunk[] {
+  const { name, id, argsText, fragments } = call;
+  const ready: ModelChunk = { type: "call-ready", key, id, name, argsText, args: argsText, ...parseToolArguments(argsText) };
+  if (fragments.length === 0) return [ready];
+  const deltas = fragments.map((text): ModelChunk => ({ type: "call-args-delta", key, text }));
+  return [{ type: "call-start", key, id, name }, ...deltas, ready];
+}
+
+/** Lets happen what is not a chunk. */
+function undergo(part: Exclude<MockPart, { kind: "chunks" | "call" | "end-early" }>, call: ModelCall): Promise<void> | void {
+  switch (part.kind) {
+    case "wait":
+      return untilAborted(call.signal, (done) => {
+        const timer = call.clock.setTimeout(done, part.ms);
+        return () => call.clock.clearTimeout(timer);
+      });
+    case "stall":
+      if (part.ignoreSignal) return new Promise<void>(() => {});
+      return untilAborted(call.signal, () => () => {});
+    case "heartbeat":
+      return call.heartbeat();
+    case "fail":
+      throw part.error;
+    default:
+      return assertNever(part);
+  }
+}
+
+/** Waits for what `start` starts; rejects with the signal's reason when it fires first. Leaves neither timer nor listener behind. */
+function untilAborted(signal: AbortSignal, start: (done: () => void) => () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const cancel = start(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    function onAbort(): void {
+      cancel();
+      reject(signal.reason);
+    }
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}

@@ -1,0 +1,39 @@
+// The tokens that a scripted turn reports unless told otherwise: an estimate that is the same on every machine.
+
+import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
+import type { Usage } from "../contract/usage.ts";
+import type { MockPart } from "./mock-parts.ts";
+
+/** Messages and tool definitions do not change once made, so that a long run measures each of them once. */
+const lengths = new WeakMap<object, number>();
+
+/** Estimates one pass at four characters a token, of what was sent and of what was scripted. */
+export function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage {
+  const inputTokens = Math.ceil((sum(request.messages, lengthOf) + sum(request.tools, lengthOf) + (request.system ?? "").length) / 4);
+  const outputTokens = Math.ceil(sum(parts, spokenLengthOf) / 4);
+  return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
+}
+
+function lengthOf(item: object): number {
+  let length = lengths.get(item);
+  if (length === undefined) {
+    length = JSON.stringify(item).length;
+    lengths.set(item, length);
+  }
+  return length;
+}
+
+function spokenLengthOf(part: MockPart): number {
+  if (part.kind === "call") return part.name.length + part.argsText.length;
+  return part.kind === "chunks" ? sum(part.chunks, textLengthOf) : 0;
+}
+
+function textLengthOf(chunk: ModelChunk): number {
+  return "text" in chunk ? chunk.text.length : 0;
+}
+
+function sum<T>(items: readonly T[], measure: (item: T) => number): number {
+  let total = 0;
+  for (const item of items) total += measure(item);
+  return total;
+}

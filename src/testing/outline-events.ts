@@ -1,0 +1,75 @@
+// Events as lines of text that can be read as a tree: run > pass > what happens in it.
+
+import type { LoopEvent, LoopEvents, LoopEventType } from "../contract/loop-event.ts";
+
+/** What a line says after the event's name. One entry for each event, so that a new one without does not compile. */
+const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => readonly unknown[] } = {
+  "run-start": () => [],
+  "run-end": ({ status, reason }) => [status, reason.kind],
+  "pass-start": ({ iteration, hop }) => [iteration, ...hopOf(hop)],
+  "pass-end": ({ iteration, hop, status }) => [iteration, ...hopOf(hop), status],
+  "text-delta": ({ text, attempt }) => [...attemptOf(attempt), JSON.stringify(text)],
+  "reasoning-delta": ({ text, attempt }) => [...attemptOf(attempt), JSON.stringify(text)],
+  "tool-args-delta": ({ name, key, text }) => [name, `(${key})`, JSON.stringify(text)],
+  "tool-start": ({ name, callId, args }) => [name, `(${callId})`, JSON.stringify(args)],
+  "tool-progress": ({ name, callId, data }) => [name, `(${callId})`, JSON.stringify(data)],
+  "tool-end": ({ name, callId, outcome }) => [name, `(${callId})`, outcome],
+  notice: ({ kind }) => [kind],
+  "hidden-notice": ({ name, callId, trigger }) => [name, `(${callId})`, trigger.source, JSON.stringify(trigger.match)],
+  restart: ({ name, callId, suffix }) => [name, `(${callId})`, suffix],
+  "approval-asked": ({ name, callId, args }) => [name, `(${callId})`, JSON.stringify(args)],
+  "approval-decided": ({ name, callId, decision }) => [name, `(${callId})`, decision],
+  "attempt-discarded": ({ attempt, error }) => [attempt, error.code],
+  "late-result": ({ name, callId, success }) => [name, `(${callId})`, success ? "success" : "failure"],
+  "listener-error": ({ event, error }) => [event, JSON.stringify(error.message)],
+};
+
+/** The name of every event there is. */
+export const eventTypes: readonly LoopEventType[] = Object.keys(facts).filter(isEventType);
+
+function isEventType(name: string): name is LoopEventType {
+  return Object.hasOwn(facts, name);
+}
+
+/** One line for each event, indented by the runs and passes that are open. Deltas that follow each other are one line. */
+export function outlineEvents(events: readonly LoopEvent[]): string {
+  const lines: string[] = [];
+  let depth = 0;
+  for (const event of mergeDeltas(events)) {
+    if (event.type === "run-end" || event.type === "pass-end") depth -= 1;
+    lines.push("  ".repeat(Math.max(0, depth)) + lineOf(event));
+    if (event.type === "run-start" || event.type === "pass-start") depth += 1;
+  }
+  return lines.join("\n");
+}
+
+function lineOf<Type extends LoopEventType>(event: { readonly type: Type } & LoopEvents[Type]): string {
+  return [event.type, ...facts[event.type](event), ...(event.replayed === true ? ["(replayed)"] : [])].join(" ");
+}
+
+/** Joins the texts of neighbours of one type, run, pass and source. */
+function mergeDeltas(events: readonly LoopEvent[]): readonly LoopEvent[] {
+  const merged: LoopEvent[] = [];
+  for (const event of events) {
+    const last = merged.at(-1);
+    if (last !== undefined && "text" in event && "text" in last && sourceOf(event) === sourceOf(last)) {
+      merged[merged.length - 1] = { ...event, text: last.text + event.text };
+    } else {
+      merged.push(event);
+    }
+  }
+  return merged;
+}
+
+function sourceOf(event: Extract<LoopEvent, { readonly text: string }>): string {
+  const source = event.type === "tool-args-delta" ? event.key : event.attempt;
+  return JSON.stringify([event.type, event.runId, event.iteration, source, event.replayed]);
+}
+
+function hopOf(hop: number): readonly string[] {
+  return hop === 0 ? [] : [`hop ${hop}`];
+}
+
+function attemptOf(attempt: number | undefined): readonly string[] {
+  return attempt === undefined ? [] : [`(attempt ${attempt})`];
+}

@@ -1,0 +1,259 @@
+// The provider suite: the mock provider passes it, and each broken provider fails exactly the checks that are about its fault.
+
+import { describe, expect, it } from "vitest";
+import type { ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
+import { createScenarioProvider, type ProviderScenario } from "./provider-scenarios.ts";
+import { type ProviderFixture, providerSuite } from "./provider-suite.ts";
+import type { SuiteCheck } from "./suite-check.ts";
+import { createTestClock } from "./test-clock.ts";
+
+type Stream = Provider["stream"];
+
+describe("providerSuite over the mock provider", () => {
+  for (const { title, run } of providerSuite({ create: (scenario) => ({ provider: createScenarioProvider(scenario) }) })) it(title, run);
+});
+
+/** Runs every check on a test clock and gives the complaints of those that fail, by title. */
+async function complaintsOf(create: (scenario: ProviderScenario) => ProviderFixture): Promise<Record<string, string>> {
+  const clock = createTestClock();
+  const complaints: Record<string, string> = {};
+  const complaintOf = async ({ title, run }: SuiteCheck): Promise<void> => {
+    const running = run().catch((error: unknown) => {
+      complaints[title] = error instanceof Error ? error.message : String(error);
+    });
+    await clock.runAll();
+    await running;
+  };
+  for (const suiteCheck of providerSuite({ create, clock, withinMs: 1_000 })) await complaintOf(suiteCheck);
+  return complaints;
+}
+
+/** The mock provider with its stream replaced. */
+const broken = (breakStream: (stream: Stream) => Stream) => (scenario: ProviderScenario): ProviderFixture => {
+  const provider = createScenarioProvider(scenario);
+  return { provider: { id: provider.id, model: provider.model, stream: breakStream(provider.stream) } };
+};
+
+/** Changes each chunk into none, one or several. */
+const mapping = (change: (chunk: ModelChunk) => readonly ModelChunk[]): ((stream: Stream) => Stream) =>
+  (stream) =>
+    async function* (request, call) {
+      for await (const chunk of stream(request, call)) yield* change(chunk);
+    };
+
+const never = new AbortController().signal;
+
+describe("providerSuite over a provider", () => {
+  it("finds nothing wrong with a sound one", async () => {
+    expect(await complaintsOf(broken((stream) => stream))).toEqual({});
+  });
+
+  it.for<[fault: string, breakStream: (stream: Stream) => Stream, complaints: Record<string, string>]>([
+    [
+      "gives two finishes",
+      mapping((chunk) => (chunk.type === "finish" ? [chunk, chunk] : [chunk])),
+      {
+        "streams a text and ends with exactly one finish": 'The stream must have exactly one "finish" chunk, but has 2.',
+        "gives a tool call complete, with parsed arguments": 'The stream must have exactly one "finish" chunk, but has 2.',
+        "keeps parallel calls apart": 'The stream must have exactly one "finish" chunk, but has 2.',
+        "accepts the results of tools in the next request": 'The stream must have exactly one "finish" chunk, but has 2.',
+        "leaves no listener on the signal after a finished stream": 'The stream must have exactly one "finish" chunk, but has 2.',
+      },
+    ],
+    [
+      "says something after its finish",
+      mapping((chunk) => (chunk.type === "usage" ? [] : chunk.type === "finish" ? [chunk, { type: "usage", mode: "delta", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } }] : [chunk])),
+      {
+        "streams a text and ends with exactly one finish": 'The stream must end with its "finish" chunk, but ends with "usage".',
+        "gives a tool call complete, with parsed arguments": 'The stream must end with its "finish" chunk, but ends with "usage".',
+        "keeps parallel calls apart": 'The stream must end with its "finish" chunk, but ends with "usage".',
+        "accepts the results of tools in the next request": 'The stream must end with its "finish" chunk, but ends with "usage".',
+        "leaves no listener on the signal after a finished stream": 'The stream must end with its "finish" chunk, but ends with "usage".',
+      },
+    ],
+    [
+      "finishes calls with stop",
+      mapping((chunk) => [chunk.type === "finish" ? { type: "finish", reason: "stop" } : chunk]),
+      {
+        "gives a tool call complete, with parsed arguments": 'The finish reason must be "tool-calls", but is "stop".',
+        "keeps parallel calls apart": 'The finish reason must be "tool-calls", but is "stop".',
+      },
+    ],
+    [
+      "breaks characters",
+      mapping((chunk) => [chunk.type === "text-delta" ? { ...chunk, text: chunk.text.replace("ü", "Ã¼") } : chunk]),
+      { "streams a text and ends with exactly one finish": 'The text must be "Grüße aus Tromsø, 你好!", but is "GrÃ¼ße aus Tromsø, 你好!".' },
+    ],
+    [
+      "does not parse arguments",
+      mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, args: chunk.argsText } : chunk]),
+      {
+        "gives a tool call complete, with parsed arguments": expect.stringContaining('What the "call-ready" chunks say must be'),
+        "keeps parallel calls apart": expect.stringContaining('What the "call-ready" chunks say must be'),
+        "accepts the results of tools in the next request": expect.stringContaining('What the "call-ready" chunks say must be'),
+      },
+    ],
+    [
+      "mixes the fragments of parallel calls",
+      mapping((chunk) => ["call-start", "call-args-delta"].includes(chunk.type) && "key" in chunk ? [{ ...chunk, key: "call-0" }] : [chunk]),
+      {
+        "keeps parallel calls apart":
+          'The arguments that streamed under the key of a call must be {"city":"Oslo"}, but are {"city":"Oslo"}{"city":"Bergen"}.',
+        "accepts the results of tools in the next request":
+          'The arguments that streamed under the key of a call must be {"city":"Oslo"}, but are {"city":"Oslo"}{"city":"Bergen"}.',
+      },
+    ],
+    [
+      "gives two calls one id",
+      mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, id: "same" } : chunk]),
+      {
+        "keeps parallel calls apart": "The calls of a turn must have different ids, but have same, same.",
+        "accepts the results of tools in the next request": "The calls of a turn must have different ids, but have same, same.",
+      },
+    ],
+    [
+      "keeps its tokens to itself",
+      mapping((chunk) => (chunk.type === "usage" ? [] : [chunk])),
+      { "reports usage": 'The stream has no "usage" chunk.' },
+    ],
+    [
+      "counts tokens wrong",
+      mapping((chunk) => [chunk.type === "usage" ? { ...chunk, usage: { ...chunk.usage, totalTokens: 50 } } : chunk]),
+      { "reports usage": "totalTokens must be 40 + 9, but is 50." },
+    ],
+    [
+      "holds its text back to the end",
+      (stream) =>
+        async function* (request, call) {
+          const chunks: ModelChunk[] = [];
+          for await (const chunk of stream(request, call)) chunks.push(chunk);
+          yield* chunks;
+        },
+      {
+        "hands on text while the stream is open": "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
+        "ends soon when the signal fires during the stream": "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
+        "ends soon when its reader leaves": "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
+      },
+    ],
+    [
+      "ignores its signal",
+      (stream) => (request, call) => stream(request, { ...call, signal: never }),
+      {
+        "ends soon when the signal fires during the stream": "The signal fired, and the stream did not end within 1000 ms.",
+        "ends soon when the signal has fired before": "The signal had fired, and the stream did not end within 1000 ms.",
+      },
+    ],
+    [
+      "calls an abort a finish",
+      (stream) =>
+        async function* (request, call) {
+          try {
+            yield* stream(request, call);
+          } catch (error) {
+            if (!call.signal.aborted) throw error;
+            yield { type: "finish", reason: "stop" };
+          }
+        },
+      {
+        "ends soon when the signal fires during the stream": 'The stream has a "finish" chunk although the model did not finish.',
+        "ends soon when the signal has fired before": 'The stream has a "finish" chunk although the model did not finish.',
+      },
+    ],
+    [
+      "does not let its reader go",
+      (stream) => (request, call) => {
+        const iterator = stream(request, call)[Symbol.asyncIterator]();
+        return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next(), return: () => new Promise<never>(() => {}) }) };
+      },
+      { "ends soon when its reader leaves": "The reader left, and the stream did not end within 1000 ms." },
+    ],
+    [
+      "leaves a listener behind",
+      (stream) => (request, call) => {
+        call.signal.addEventListener("abort", () => {}, { once: true });
+        return stream(request, call);
+      },
+      { "leaves no listener on the signal after a finished stream": "The finished stream left 1 listener(s) on the signal." },
+    ],
+    [
+      "calls the end of the connection a finish",
+      (stream) =>
+        async function* (request, call) {
+          let finished = false;
+          for await (const chunk of stream(request, call)) {
+            finished = chunk.type === "finish";
+            yield chunk;
+          }
+          if (!finished) yield { type: "finish", reason: "stop" };
+        },
+      { "gives no finish when the stream is cut early": 'The stream has a "finish" chunk although the model did not finish.' },
+    ],
+    [
+      "hides failures",
+      (stream) =>
+        async function* (request, call) {
+          try {
+            yield* stream(request, call);
+          } catch {
+            // Swallowed: that is its fault.
+          }
+        },
+      Object.fromEntries(
+        ["reports a refused key as auth", "reports a rate limit as rate-limit", "reports a failed server as server"].map((title) => [
+          title,
+          "The service refused the request, and the provider neither threw nor gave an error chunk.",
+        ]),
+      ),
+    ],
+    [
+      "loses all results but the first",
+      (stream) => (request, call) => {
+        const answered = request.messages.find((message) => message.role === "tool");
+        if (answered !== undefined && answered.results.length > 1) throw new Error("unanswered call");
+        return stream(request, call);
+      },
+      { "accepts the results of tools in the next request": "The stream failed: unanswered call" },
+    ],
+    [
+      "changes the request",
+      (stream) => (request, call) => {
+        Object.assign(request.messages[0] ?? {}, { cached: true });
+        return stream(request, call);
+      },
+      { "leaves the request as it is": expect.stringContaining("The provider changed the request from") },
+    ],
+  ])("that %s complains of that alone", async ([, breakStream, complaints]) => {
+    expect(await complaintsOf(broken(breakStream))).toEqual(complaints);
+  });
+
+  it("reads an error chunk like a throw, and its code as it is", async () => {
+    const complaints = await complaintsOf(
+      broken((stream) => async function* (request: ModelRequest, call) {
+        try {
+          yield* stream(request, call);
+        } catch {
+          if (!call.signal.aborted) yield { type: "error", error: { name: "ProviderError", code: "auth", message: "No.", retryable: false } };
+        }
+      }),
+    );
+    expect(complaints).toEqual({
+      "reports a rate limit as rate-limit": 'The failure must read as "rate-limit", but reads as "auth": No.',
+      "reports a failed server as server": 'The failure must read as "server", but reads as "auth": No.',
+    });
+  });
+
+  it("closes what was made for a check, also after a failed one", async () => {
+    let open = 0;
+    await complaintsOf((scenario) => {
+      open += 1;
+      const provider = createScenarioProvider(scenario);
+      return { provider: { ...provider, stream: () => { throw new Error("down"); } }, close: () => void (open -= 1) };
+    });
+    expect(open).toBe(0);
+  });
+
+  it("has a title of its own for each check", () => {
+    const titles = providerSuite({ create: () => ({ provider: createScenarioProvider({ name: "text", prompt: "", replies: [] }) }) }).map(({ title }) => title);
+    expect(new Set(titles).size).toBe(titles.length);
+  });
+});

@@ -1,0 +1,255 @@
+// The conformance suite for providers: what the loop relies on, whatever the wire behind it.
+
+import type { AssistantPart, Message, ToolResultPart } from "../contract/message.ts";
+import type { ProviderErrorCode } from "../contract/plain-error.ts";
+import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
+import type { Usage } from "../contract/usage.ts";
+import { toProviderError } from "../errors/provider-error.ts";
+import { parseToolArguments } from "../kit/parse-arguments.ts";
+import { stableJson } from "../kit/stable-json.ts";
+import { type ProviderScenario, providerScenarios, type ScenarioCall, type ScenarioReply, scenarioTool } from "./provider-scenarios.ts";
+import { callsOf, checkFinished, chunksOf, nativeOf, type Reading, readStream, textOf, usageOf } from "./read-stream.ts";
+import { check, hostClock, type Patience, type SuiteCheck, within } from "./suite-check.ts";
+
+/** A provider wired to something that plays one scenario. */
+export interface ProviderFixture {
+  readonly provider: Provider;
+  /** Called after the check, whatever became of it. */
+  close?(): unknown;
+}
+
+/** How the suite gets its providers. Its clock also goes to the provider, as the clock of each call. */
+export interface ProviderSuiteSetup extends Patience {
+  /** Makes a provider for one check. Its client must not retry by itself. */
+  create(scenario: ProviderScenario): ProviderFixture | PromiseLike<ProviderFixture>;
+}
+
+/** What one check works with. */
+interface Bench {
+  readonly provider: Provider;
+  readonly scenario: ProviderScenario;
+  readonly abort: AbortController;
+  readonly call: ModelCall;
+  readonly patience: Patience;
+}
+
+type Check = readonly [title: string, scenario: ProviderScenario, run: (bench: Bench) => Promise<void>];
+
+/**
+ * The checks for a provider: `setup.create` wires the provider to a server, or a script, that plays the scenario it is given.
+ *
+ * Registers nothing by itself: loop over the checks with the test runner of your choice. A check that fails rejects with an
+ * Error that says what the provider did. The check for listeners also fails where the vendor's SDK leaves its own on the
+ * signal: hand such an SDK a signal of the adapter's own.
+ *
+ * @example
+ * for (const { title, run } of providerSuite({ create: (scenario) => startServer(scenario) })) it(title, run);
+ */
+export function providerSuite(setup: ProviderSuiteSetup): readonly SuiteCheck[] {
+  return checks.map(([title, scenario, run]) => ({ title, run: () => runCheck(setup, scenario, run) }));
+}
+
+const { silence, unauthorized } = providerScenarios;
+
+const checks: readonly Check[] = [
+  ["streams a text and ends with exactly one finish", providerScenarios.text, checkText],
+  ["reports usage", providerScenarios.text, checkUsage],
+  ["gives a tool call complete, with parsed arguments", providerScenarios["tool-call"], checkCalls],
+  ["keeps parallel calls apart", providerScenarios["parallel-calls"], checkCalls],
+  ["accepts the results of tools in the next request", providerScenarios["tool-results"], checkToolResults],
+  ["leaves the request as it is", providerScenarios["tool-results"], checkRequestUnchanged],
+  ["hands on text while the stream is open", silence, checkStreaming],
+  ["ends soon when the signal fires during the stream", silence, checkAbortDuring],
+  ["ends soon when the signal has fired before", silence, checkAbortBefore],
+  ["ends soon when its reader leaves", silence, checkReaderLeaves],
+  ["leaves no listener on the signal after a finished stream", providerScenarios.text, checkListeners],
+  ["gives no finish when the stream is cut early", providerScenarios["cut-early"], checkCutEarly],
+  ["reports a refused key as auth", unauthorized, (bench) => checkFailure(bench, "auth")],
+  ["reports a rate limit as rate-limit", providerScenarios["rate-limited"], (bench) => checkFailure(bench, "rate-limit")],
+  ["reports a failed server as server", providerScenarios["server-failure"], (bench) => checkFailure(bench, "server")],
+];
+
+async function runCheck(setup: ProviderSuiteSetup, scenario: ProviderScenario, run: Check[2]): Promise<void> {
+  const { clock = hostClock, withinMs } = setup;
+  const fixture = await setup.create(scenario);
+  const abort = new AbortController();
+  const timeouts = { streamIdleMs: 120_000, firstChunkMs: 300_000, toolMs: 300_000, settleMs: 5_000, approvalMs: 300_000, hookMs: 30_000 };
+  const call: ModelCall = { signal: abort.signal, heartbeat: () => {}, iteration: 0, clock, timeouts };
+  try {
+    await run({ provider: fixture.provider, scenario, abort, call, patience: { clock, withinMs } });
+  } finally {
+    abort.abort(new DOMException("The check is over.", "AbortError"));
+    await fixture.close?.();
+  }
+}
+
+function requestOf({ scenario }: Bench): ModelRequest {
+  return { messages: [{ role: "user", content: scenario.prompt }], tools: [scenarioTool], iteration: 0 };
+}
+
+function read({ provider, call, patience }: Bench, request: ModelRequest): Promise<Reading> {
+  return within(readStream(() => provider.stream(request, call)), "The stream did not end", patience);
+}
+
+/** What the service plays in its `index`-th reply. */
+function replyOf({ scenario }: Bench, index = 0): Extract<ScenarioReply, { kind: "turn" }> {
+  const reply = scenario.replies[index];
+  check(reply?.kind === "turn", `The scenario "${scenario.name}" has no turn ${index}.`);
+  return reply;
+}
+
+async function checkText(bench: Bench): Promise<void> {
+  const reading = await read(bench, requestOf(bench));
+  const reason = checkFinished(reading);
+  check(reason === "stop", `The finish reason must be "stop", but is "${reason}".`);
+  checkSame(textOf(reading), replyOf(bench).text, "The text");
+}
+
+async function checkUsage(bench: Bench): Promise<void> {
+  const usage = usageOf(await read(bench, requestOf(bench)));
+  check(usage !== undefined, 'The stream has no "usage" chunk.');
+  const { inputTokens, outputTokens, totalTokens } = usage;
+  const counts: readonly (keyof Usage)[] = ["inputTokens", "outputTokens", "totalTokens"];
+  for (const name of counts) check(Number.isInteger(usage[name]) && Number(usage[name]) > 0, `${name} must be a whole number above 0, but is ${usage[name]}.`);
+  check(totalTokens === inputTokens + outputTokens, `totalTokens must be ${inputTokens} + ${outputTokens}, but is ${totalTokens}.`);
+}
+
+async function checkCalls(bench: Bench): Promise<void> {
+  const reading = await read(bench, requestOf(bench));
+  const reason = checkFinished(reading);
+  check(reason === "tool-calls", `The finish reason must be "tool-calls", but is "${reason}".`);
+  checkCallsOf(reading, replyOf(bench).calls);
+}
+
+function checkCallsOf(reading: Reading, expected: readonly ScenarioCall[]): void {
+  const calls = callsOf(reading);
+  checkSame(calls.map(({ name, args }) => ({ name, args })), expected, 'What the "call-ready" chunks say');
+  checkDistinct(calls.map(({ key }) => key), "key");
+  checkDistinct(calls.flatMap(({ id }) => id ?? []), "id");
+  for (const { problem, streamedArgs, args } of calls) {
+    check(problem === undefined, `A call with whole arguments must have no problem, but has "${problem}".`);
+    const streamed = parseToolArguments(streamedArgs);
+    const agree = streamedArgs === "" || ("args" in streamed && stableJson(streamed.args) === stableJson(args));
+    check(agree, `The arguments that streamed under the key of a call must be ${stableJson(args)}, but are ${streamedArgs}.`);
+  }
+}
+
+async function checkToolResults(bench: Bench): Promise<void> {
+  const request = requestOf(bench);
+  const first = await read(bench, request);
+  checkFinished(first);
+  checkCallsOf(first, replyOf(bench).calls);
+  const second = await read(bench, followUp(bench, request, first));
+  checkFinished(second);
+  checkSame(textOf(second), replyOf(bench, 1).text, "The text after the results");
+}
+
+async function checkRequestUnchanged(bench: Bench): Promise<void> {
+  const first = requestOf(bench);
+  const second = followUp(bench, first, await readUnchanged(bench, first));
+  await readUnchanged(bench, second);
+}
+
+async function readUnchanged(bench: Bench, request: ModelRequest): Promise<Reading> {
+  const before = stableJson(request);
+  const reading = await read(bench, request);
+  check(stableJson(request) === before, `The provider changed the request from ${before} to ${stableJson(request)}.`);
+  return reading;
+}
+
+/** The request after the calls of a first reading were answered, as the loop makes it. */
+function followUp({ provider }: Bench, request: ModelRequest, reading: Reading): ModelRequest {
+  const content: AssistantPart[] = [];
+  const results: ToolResultPart[] = [];
+  for (const [index, { id, name, args }] of callsOf(reading).entries()) {
+    const callId = id ?? `call_p0_${index}`;
+    content.push({ type: "tool-call", callId, providerCallId: id, name, args: JSON.parse(JSON.stringify(args)) });
+    results.push({ callId, name, outcome: "completed", result: { celsius: 7 + index } });
+  }
+  const native = nativeOf(reading).map((item) => ({ provider: provider.id, model: provider.model, item }));
+  const turn: Message = { role: "assistant", content, native: native.length === 0 ? undefined : native };
+  return { ...request, messages: [...request.messages, turn, { role: "tool", results }], iteration: 1 };
+}
+
+/** Opens a stream and reads to its first text. */
+async function openStream(bench: Bench): Promise<AsyncIterator<ModelChunk>> {
+  const { provider, call, patience } = bench;
+  const iterator = provider.stream(requestOf(bench), call)[Symbol.asyncIterator]();
+  const complaint = "No text came from the open stream: the provider holds it back. Waited in vain";
+  for (;;) {
+    const { done, value } = await within(iterator.next(), complaint, patience);
+    check(done !== true, "The stream ended although the service holds it open.");
+    if (value.type === "text-delta" && value.text !== "") return iterator;
+  }
+}
+
+async function checkStreaming(bench: Bench): Promise<void> {
+  await openStream(bench);
+}
+
+async function checkAbortDuring(bench: Bench): Promise<void> {
+  const iterator = await openStream(bench);
+  bench.abort.abort(new DOMException("Enough.", "AbortError"));
+  const rest = readStream(() => ({ [Symbol.asyncIterator]: () => iterator }));
+  checkUnfinished(await within(rest, "The signal fired, and the stream did not end", bench.patience));
+}
+
+async function checkAbortBefore(bench: Bench): Promise<void> {
+  const { provider, call, abort, patience } = bench;
+  abort.abort(new DOMException("Enough.", "AbortError"));
+  const reading = readStream(() => provider.stream(requestOf(bench), call));
+  checkUnfinished(await within(reading, "The signal had fired, and the stream did not end", patience));
+}
+
+async function checkReaderLeaves(bench: Bench): Promise<void> {
+  const iterator = await openStream(bench);
+  const left = Promise.resolve(iterator.return?.()).catch(() => undefined);
+  await within(left, "The reader left, and the stream did not end", bench.patience);
+}
+
+async function checkListeners(bench: Bench): Promise<void> {
+  const listeners = watchListeners(bench.call.signal);
+  checkFinished(await read(bench, requestOf(bench)));
+  check(listeners.size === 0, `The finished stream left ${listeners.size} listener(s) on the signal.`);
+}
+
+/** Counts the listeners on a signal from now on. */
+function watchListeners(signal: AbortSignal): ReadonlySet<unknown> {
+  const listeners = new Set<unknown>();
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+    listeners.add(args[1]);
+    Reflect.apply(addEventListener, signal, args);
+  };
+  signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
+    listeners.delete(args[1]);
+    Reflect.apply(removeEventListener, signal, args);
+  };
+  return listeners;
+}
+
+async function checkCutEarly(bench: Bench): Promise<void> {
+  checkUnfinished(await read(bench, requestOf(bench)));
+}
+
+async function checkFailure(bench: Bench, expected: ProviderErrorCode): Promise<void> {
+  const reading = await read(bench, requestOf(bench));
+  const { failure } = reading;
+  check(failure !== undefined, "The service refused the request, and the provider neither threw nor gave an error chunk.");
+  checkUnfinished(reading);
+  const { code, message } = toProviderError(failure.error);
+  check(code === expected, `The failure must read as "${expected}", but reads as "${code}": ${message}`);
+}
+
+function checkUnfinished({ chunks }: Reading): void {
+  check(chunksOf(chunks, "finish").length === 0, 'The stream has a "finish" chunk although the model did not finish.');
+}
+
+function checkSame(actual: unknown, expected: unknown, what: string): void {
+  const [is, must] = [stableJson(actual), stableJson(expected)];
+  check(is === must, `${what} must be ${must}, but is ${is}.`);
+}
+
+function checkDistinct(names: readonly string[], what: string): void {
+  check(new Set(names).size === names.length, `The calls of a turn must have different ${what}s, but have ${names.join(", ")}.`);
+}

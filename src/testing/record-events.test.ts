@@ -1,0 +1,158 @@
+// Recording events: order, completeness, the outline, and leaving the emitter as it was.
+
+import { EventEmitter } from "eventemitter3";
+import { describe, expect, it } from "vitest";
+import type { LoopEmitter, LoopEvent, LoopEvents } from "../contract/loop-event.ts";
+import { recordEvents } from "./record-events.ts";
+
+const base = { runId: "r", iteration: 0 };
+const call = { ...base, callId: "c1", name: "echo" };
+const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+
+const samples: LoopEvents = {
+  "run-start": { ...base, provider: "mock", model: "m" },
+  "run-end": { ...base, status: "completed", reason: { kind: "answered" }, usage, costUSD: undefined, iterations: 1, toolCallsExecuted: 1, durationMs: 5 },
+  "pass-start": { ...base, hop: 0 },
+  "pass-end": { ...base, hop: 0, status: "completed", provider: "mock", model: "m", finish: "stop", usage, costUSD: undefined, calls: 0, durationMs: 1 },
+  "text-delta": { ...base, text: "Hi" },
+  "reasoning-delta": { ...base, text: "Hm" },
+  "tool-args-delta": { ...base, key: "k", name: "echo", text: "{}" },
+  "tool-start": { ...call, args: { a: 1 } },
+  "tool-progress": { ...call, data: 0.5 },
+  "tool-end": { ...call, outcome: "completed", result: { a: 1 }, durationMs: 1 },
+  notice: { ...base, kind: "still-working" },
+  "hidden-notice": { ...call, trigger: { trigger: "remind*", match: "remind me", source: "stem" } },
+  restart: { ...call, suffix: "with_memory", disableTools: [] },
+  "approval-asked": { ...call, args: { a: 1 } },
+  "approval-decided": { ...call, decision: "deny", reason: "no" },
+  "attempt-discarded": { ...base, attempt: 1, error: { name: "Error", code: "overloaded", message: "Busy.", retryable: true } },
+  "late-result": { ...call, success: false },
+  "listener-error": { ...base, event: "run-start", error: { name: "Error", message: "boom" } },
+};
+
+/** Emits as the loop does: the payload without its type. */
+function emit(emitter: LoopEmitter, ...events: readonly LoopEvent[]): void {
+  for (const { type, ...event } of events) Reflect.apply(emitter.emit, emitter, [type, event]);
+}
+
+function emitAllOf(emitter: LoopEmitter): string[] {
+  for (const [type, event] of Object.entries(samples)) Reflect.apply(emitter.emit, emitter, [type, event]);
+  return Object.keys(samples);
+}
+
+describe("recordEvents", () => {
+  it("records every event there is, in order, with its type", () => {
+    const { emitter, events, types } = recordEvents();
+    const emitted = emitAllOf(emitter);
+    expect(types()).toEqual(emitted);
+    expect(events).toEqual(Object.entries(samples).map(([type, event]) => ({ type, ...event })));
+  });
+
+  it("records from an emitter that it is given, beside other listeners", () => {
+    const emitter: LoopEmitter = new EventEmitter();
+    const heard: string[] = [];
+    emitter.on("notice", ({ kind }) => heard.push(kind));
+    const recording = recordEvents(emitter);
+    emit(emitter, { type: "notice", ...samples.notice });
+    expect([recording.emitter, heard, recording.types()]).toEqual([emitter, ["still-working"], ["notice"]]);
+  });
+
+  it("listens to some types only, when told which", () => {
+    const { emitter, types } = recordEvents(undefined, ["tool-start", "tool-end"]);
+    emitAllOf(emitter);
+    expect(types()).toEqual(["tool-start", "tool-end"]);
+    expect(emitter.listenerCount("text-delta")).toBe(0);
+  });
+
+  it("gives the events of one type", () => {
+    const recording = recordEvents();
+    emitAllOf(recording.emitter);
+    expect(recording.of("tool-end").map(({ outcome, result }) => [outcome, result])).toEqual([["completed", { a: 1 }]]);
+  });
+
+  it("takes its own listeners off, and no others", () => {
+    const emitter: LoopEmitter = new EventEmitter();
+    emitter.on("notice", () => {});
+    const recording = recordEvents(emitter);
+    emitAllOf(emitter);
+    recording.stop();
+    const before = recording.events.length;
+    emitAllOf(emitter);
+    expect(recording.events).toHaveLength(before);
+    expect(emitter.eventNames()).toEqual(["notice"]);
+    expect(emitter.listenerCount("notice")).toBe(1);
+  });
+});
+
+describe("outline", () => {
+  it("shows runs, passes and calls as a tree", () => {
+    const { emitter, outline } = recordEvents();
+    const { "run-start": runStart, "pass-start": passStart, "pass-end": passEnd } = samples;
+    emit(
+      emitter,
+      { type: "run-start", ...runStart },
+      { type: "pass-start", ...passStart },
+      { type: "text-delta", ...base, text: "Let me " },
+      { type: "text-delta", ...base, text: "look." },
+      { type: "tool-args-delta", ...samples["tool-args-delta"] },
+      { type: "pass-end", ...passEnd, status: "function_call" },
+      { type: "tool-start", ...samples["tool-start"] },
+      { type: "tool-progress", ...samples["tool-progress"] },
+      { type: "tool-end", ...samples["tool-end"] },
+      { type: "pass-start", ...passStart, iteration: 1, hop: 1 },
+      { type: "text-delta", ...base, iteration: 1, text: "Done.", replayed: true },
+      { type: "pass-end", ...passEnd, iteration: 1, hop: 1 },
+      { type: "run-end", ...samples["run-end"] },
+    );
+    expect(outline()).toMatchInlineSnapshot(`
+      "run-start
+        pass-start 0
+          text-delta "Let me look."
+          tool-args-delta echo (k) "{}"
+        pass-end 0 function_call
+        tool-start echo (c1) {"a":1}
+        tool-progress echo (c1) 0.5
+        tool-end echo (c1) completed
+        pass-start 1 hop 1
+          text-delta "Done." (replayed)
+        pass-end 1 hop 1 completed
+      run-end completed answered"
+    `);
+  });
+
+  it("has a line for each of the other events", () => {
+    const { emitter, outline } = recordEvents(undefined, [
+      "notice",
+      "hidden-notice",
+      "restart",
+      "approval-asked",
+      "approval-decided",
+      "attempt-discarded",
+      "late-result",
+      "listener-error",
+    ]);
+    emitAllOf(emitter);
+    expect(outline()).toMatchInlineSnapshot(`
+      "notice still-working
+      hidden-notice echo (c1) stem "remind me"
+      restart echo (c1) with_memory
+      approval-asked echo (c1) {"a":1}
+      approval-decided echo (c1) deny
+      attempt-discarded 1 overloaded
+      late-result echo (c1) failure
+      listener-error run-start "boom""
+    `);
+  });
+
+  it.for<[what: string, first: LoopEvent, second: LoopEvent]>([
+    ["types", { type: "text-delta", ...base, text: "a" }, { type: "reasoning-delta", ...base, text: "b" }],
+    ["passes", { type: "text-delta", ...base, text: "a" }, { type: "text-delta", ...base, iteration: 1, text: "b" }],
+    ["runs", { type: "text-delta", ...base, text: "a" }, { type: "text-delta", ...base, runId: "other", text: "b" }],
+    ["attempts", { type: "text-delta", ...base, text: "a", attempt: 1 }, { type: "text-delta", ...base, text: "b", attempt: 2 }],
+    ["calls", { type: "tool-args-delta", ...base, key: "1", name: "f", text: "a" }, { type: "tool-args-delta", ...base, key: "2", name: "f", text: "b" }],
+  ])("keeps deltas of different %s apart", ([, first, second]) => {
+    const { emitter, outline } = recordEvents();
+    emit(emitter, first, second);
+    expect(outline().split("\n")).toHaveLength(2);
+  });
+});

@@ -1,0 +1,192 @@
+// The conformance suite for tool registries: what the loop relies on, wherever the tools live.
+
+import type { StandardSchema } from "../contract/schema.ts";
+import type { Tool } from "../contract/tool-definition.ts";
+import type { ToolContext, ToolRegistry } from "../contract/tool.ts";
+import { isRecord } from "../kit/is-record.ts";
+import { toPlainError } from "../kit/plain-error.ts";
+import { stableJson } from "../kit/stable-json.ts";
+import { toFailure, toOutcome, type ToolEnding } from "../tools/to-outcome.ts";
+import { check, type Patience, type SuiteCheck, within } from "./suite-check.ts";
+import { createToolContext } from "./tool-context.ts";
+
+/** A registry that offers the tools of the suite. */
+export interface RegistryFixture {
+  readonly registry: ToolRegistry;
+  /** Called after the check, whatever became of it. */
+  close?(): unknown;
+}
+
+/** How the suite gets its registries. */
+export interface RegistrySuiteSetup extends Patience {
+  /**
+   * Makes a registry for one check, of the given tools or, where tools live elsewhere, of others that do the same under the
+   * same names: "echo" gives back `{ text }`, "break" fails with the message "out of order", "hold" goes on until its signal
+   * fires and then ends at once.
+   */
+  create(tools: readonly Tool[]): RegistryFixture | PromiseLike<RegistryFixture>;
+}
+
+interface Bench {
+  readonly registry: ToolRegistry;
+  readonly abort: AbortController;
+  readonly patience: Patience;
+}
+
+/** A schema by hand, so that the kit needs no schema library. */
+const echoSchema: StandardSchema<{ text: string }> = {
+  "~standard": {
+    version: 1,
+    vendor: "turnwright",
+    validate: (value) =>
+      isRecord(value) && typeof value["text"] === "string"
+        ? { value: { text: value["text"] } }
+        : { issues: [{ message: "Expected a string.", path: ["text"] }] },
+  },
+};
+
+const noArguments = { type: "object", properties: {} } as const;
+
+const tools: readonly Tool[] = [
+  {
+    name: "echo",
+    description: "Gives back its text.",
+    inputSchema: echoSchema,
+    jsonSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+    execute: async ({ text }: { text: string }) => ({ text }),
+  },
+  {
+    name: "break",
+    description: "Fails.",
+    inputSchema: noArguments,
+    execute: async () => {
+      throw new Error("out of order");
+    },
+  },
+  { name: "hold", description: "Goes on until it is stopped.", inputSchema: noArguments, execute: (_args: unknown, { signal }) => untilAborted(signal) },
+];
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+/**
+ * The checks for a tool registry. Registers nothing by itself: loop over the checks with the test runner of your choice. A
+ * registry without `validate` passes the checks of validation.
+ *
+ * @example
+ * for (const { title, run } of registrySuite({ create: (tools) => ({ registry: createToolRegistry(tools) }) })) it(title, run);
+ */
+export function registrySuite(setup: RegistrySuiteSetup): readonly SuiteCheck[] {
+  return checks.map(([title, run]) => ({ title, run: () => runCheck(setup, run) }));
+}
+
+const checks: readonly (readonly [title: string, run: (bench: Bench) => Promise<void>])[] = [
+  ["lists each tool with what every provider accepts", checkDefinitions],
+  ["gives the same definitions while nothing changes", checkStable],
+  ["gives what a tool gives", checkResult],
+  ["keeps parallel calls apart", checkParallel],
+  ["fails where a tool fails", checkFailure],
+  ["fails for a tool that it does not have", checkUnknown],
+  ["gives issues for arguments that do not fit", checkIssues],
+  ["lets arguments pass that fit", checkFitting],
+  ["hands the signal on to the tool", checkSignal],
+];
+
+async function runCheck(setup: RegistrySuiteSetup, run: (bench: Bench) => Promise<void>): Promise<void> {
+  const fixture = await setup.create(tools);
+  const abort = new AbortController();
+  try {
+    await run({ registry: fixture.registry, abort, patience: setup });
+  } finally {
+    abort.abort(new DOMException("The check is over.", "AbortError"));
+    await fixture.close?.();
+  }
+}
+
+/** Runs a tool and reads its end as the loop does: a throw, a rejection and a failed result are all failures. */
+async function execute({ registry, abort, patience }: Bench, name: string, args: unknown): Promise<ToolEnding["outcome"]> {
+  const context: ToolContext = createToolContext({ name, signal: abort.signal, heartbeat: () => {}, progress: () => {} });
+  const running = (async () => registry.executeTool(name, args, context))();
+  return within(running.then((output) => toOutcome(output).outcome, toFailure), `The tool "${name}" did not end`, patience);
+}
+
+async function checkDefinitions({ registry }: Bench): Promise<void> {
+  const definitions = registry.definitions();
+  for (const { name } of tools) {
+    const definition = definitions.find((candidate) => candidate.name === name);
+    check(definition !== undefined, `The tool "${name}" is not among the definitions.`);
+    check(definition.description.trim() !== "", `The tool "${name}" has no description.`);
+    check(definition.inputSchema["type"] === "object", `The input schema of "${name}" must be of type "object", but is ${stableJson(definition.inputSchema)}.`);
+  }
+  for (const { name } of definitions) check(/^[\w-]{1,64}$/.test(name), `The name "${name}" has characters that some provider refuses, or too many.`);
+  check(new Set(definitions.map(({ name }) => name)).size === definitions.length, "Two tools have the same name.");
+}
+
+async function checkStable({ registry }: Bench): Promise<void> {
+  check(registry.definitions() === registry.definitions(), "Two looks at unchanged definitions must give one array, but give two.");
+}
+
+async function checkResult(bench: Bench): Promise<void> {
+  checkEcho(await execute(bench, "echo", { text: "Grüße" }), "Grüße");
+}
+
+async function checkParallel(bench: Bench): Promise<void> {
+  const texts = ["one", "two", "three"];
+  const outcomes = await Promise.all(texts.map((text) => execute(bench, "echo", { text })));
+  for (const [index, outcome] of outcomes.entries()) checkEcho(outcome, texts[index]);
+}
+
+function checkEcho(outcome: ToolEnding["outcome"], text: string | undefined): void {
+  check(outcome.kind === "completed", `The tool "echo" failed: ${outcome.kind === "failed" ? outcome.error.message : ""}`);
+  const [is, must] = [stableJson(outcome.data), stableJson({ text })];
+  check(is === must, `The tool "echo" must give ${must}, but gives ${is}.`);
+}
+
+async function checkFailure(bench: Bench): Promise<void> {
+  const outcome = await execute(bench, "break", {});
+  check(outcome.kind === "failed", 'The tool "break" must fail, but its failure came back as a result.');
+  check(outcome.error.message.includes("out of order"), `The failure must say "out of order", but says "${outcome.error.message}".`);
+}
+
+/** The names that every object inherits are names that a model may make up. */
+async function checkUnknown(bench: Bench): Promise<void> {
+  for (const name of ["no_such_tool", "__proto__", "constructor", "toString", "hasOwnProperty"]) {
+    const { kind } = await execute(bench, name, {});
+    check(kind === "failed", `There is no tool "${name}", but executing it gave a result.`);
+  }
+}
+
+async function checkIssues({ registry, patience }: Bench): Promise<void> {
+  if (registry.validate === undefined) return;
+  for (const args of [{ text: 42 }, {}, null, [], "text"]) {
+    const validation = await within(validating(registry, args), "The validation did not end", patience);
+    check("issues" in validation && validation.issues.length > 0, `The arguments ${stableJson(args)} do not fit "echo", but there is no issue.`);
+  }
+}
+
+async function checkFitting({ registry, patience }: Bench): Promise<void> {
+  if (registry.validate === undefined) return;
+  const validation = await within(validating(registry, { text: "hi" }), "The validation did not end", patience);
+  check("value" in validation, 'The arguments {"text":"hi"} fit "echo", but there are issues.');
+  check(stableJson(validation.value) === '{"text":"hi"}', `The arguments {"text":"hi"} came out of the validation as ${stableJson(validation.value)}.`);
+}
+
+async function validating(registry: ToolRegistry, args: unknown): Promise<object> {
+  try {
+    return (await registry.validate?.("echo", args)) ?? {};
+  } catch (error) {
+    throw new Error(`The validation of ${stableJson(args)} threw: ${toPlainError(error).message}`);
+  }
+}
+
+async function checkSignal(bench: Bench): Promise<void> {
+  const running = execute(bench, "hold", {});
+  // Not before the call has reached the tool, which may live in another process.
+  await new Promise<void>((resolve) => void setTimeout(resolve, 0));
+  bench.abort.abort(new DOMException("Enough.", "AbortError"));
+  await running;
+}

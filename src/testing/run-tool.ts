@@ -1,0 +1,78 @@
+// One call of one tool with everything the loop does around it, and no loop.
+
+import type { Clock } from "../contract/clock.ts";
+import type { LoopOptions } from "../contract/loop-options.ts";
+import type { Tool } from "../contract/tool-definition.ts";
+import type { ToolOutcome } from "../contract/tool-outcome.ts";
+import { RunScope } from "../kit/run-scope.ts";
+import { toJson } from "../kit/to-json.ts";
+import { resolveTimeouts } from "../loop/check-options.ts";
+import { executeToolCall } from "../stages/execute-tool-call.ts";
+import { createToolRegistry } from "../tools/registry.ts";
+import { hostClock } from "./suite-check.ts";
+import { createToolContext, type ToolContextOverrides } from "./tool-context.ts";
+
+/** What a test may set for one call: the fields of the tool's context, and time and cancellation. */
+export interface RunToolOverrides extends ToolContextOverrides {
+  /** Default: the platform's. */
+  readonly clock?: Clock | undefined;
+  /** Cancels the call as an aborted run does. */
+  readonly signal?: AbortSignal | undefined;
+  /** As for `runToolLoop`; `toolMs` and `hookMs` are those that matter. */
+  readonly timeouts?: LoopOptions["timeouts"];
+  /** Hears what the tool hands to `context.progress`. */
+  readonly onProgress?: ((data: unknown) => void) | undefined;
+  /** Hears the `metadata` of the tool's result. */
+  readonly onMetadata?: ((metadata: unknown) => void) | undefined;
+}
+
+/**
+ * Runs one call of one tool as the loop would: arguments through its schema, the tool under its time limit and its signal, its
+ * answer as an outcome. A tool that throws, hangs or returns nonsense is an outcome too, never a rejection.
+ *
+ * `args` are what a model might send, JSON of any shape; absent they are `{}`. Rejects with a LoopError "invalid-tool",
+ * "invalid-schema" or "invalid-option" for a tool or a timeout that is none, and with a TypeError where `args` is not JSON.
+ *
+ * @example
+ * expect(await runTool(weather, { city: "Oslo" })).toMatchObject({ kind: "completed", data: { celsius: 7 } });
+ * expect(await runTool(weather, { city: 42 })).toMatchObject({ kind: "invalid-input" });
+ *
+ * @example
+ * const clock = createTestClock();
+ * const running = runTool(slow, {}, { clock, timeouts: { toolMs: 1_000 } });
+ * await clock.advance(1_000);
+ * expect(await running).toMatchObject({ kind: "timed-out", limitMs: 1_000 });
+ */
+export async function runTool(tool: Tool, args: unknown = {}, overrides: RunToolOverrides = {}): Promise<ToolOutcome> {
+  const { clock = hostClock, signal, callId = "call_1", onProgress, onMetadata } = overrides;
+  const registry = createToolRegistry([tool]);
+  const timeouts = resolveTimeouts(overrides.timeouts);
+  const call = { callId, name: tool.name, args: toJson(args) };
+  const scope = new RunScope();
+  const onAbort = (): void => scope.cancel({ kind: "abort", reason: signal?.reason });
+  if (signal?.aborted === true) onAbort();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await executeToolCall(call, {
+      registry,
+      clock,
+      timeouts,
+      scope,
+      hookMs: timeouts.hookMs,
+      exposed: new Map(registry.definitions().map((definition) => [definition.name, definition])),
+      contextFor: ({ name }, deadline) => {
+        const heartbeat = (): void => deadline.heartbeat();
+        const progress = (data: unknown): void => {
+          // As in the loop: what a call says after it was left behind reaches nobody.
+          if (deadline.isOver) return;
+          heartbeat();
+          onProgress?.(data);
+        };
+        return createToolContext({ name, heartbeat, progress, get signal() { return deadline.signal; } }, overrides);
+      },
+      onMetadata: (_, metadata) => onMetadata?.(metadata),
+    });
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
+}

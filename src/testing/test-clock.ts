@@ -1,0 +1,92 @@
+// A clock for tests: time stands still until the test moves it.
+
+import type { Clock } from "../contract/clock.ts";
+
+/** A clock that a test moves by hand. Timers fire in the order of their due times, those of equal time in the order of their making. */
+export interface TestClock extends Clock {
+  /** How many timers are set and have not fired: 0 after a run that left nothing behind. */
+  readonly pending: number;
+  /** Lets everything go on that waits for neither a timer nor the network. Time stands still. */
+  flush(): Promise<void>;
+  /** Moves time on by `ms` and fires every timer that falls due, also those that are set on the way. */
+  advance(ms: number): Promise<void>;
+  /** Moves time on to the last timer, until none is left. Timers of `Infinity` stay. */
+  runAll(): Promise<void>;
+}
+
+interface Timer {
+  readonly dueAt: number;
+  fire(): void;
+}
+
+/** More timers than any test needs: past this, something sets its timer again for ever. */
+const mostTimers = 100_000;
+
+/** Taken at load time, so that a test runner's fake timers do not stop the draining. */
+const hostTurn: (fn: () => void) => unknown = globalThis.setImmediate ?? ((fn) => globalThis.setTimeout(fn, 0));
+
+/** One turn of the host's event loop runs all microtasks and what was queued; a second one what those queued. */
+async function drain(): Promise<void> {
+  await new Promise<void>((resolve) => hostTurn(resolve));
+  await new Promise<void>((resolve) => hostTurn(resolve));
+}
+
+/**
+ * Makes a clock that starts at `startMs` (milliseconds, default 0) and moves only when told to.
+ *
+ * `advance` and `runAll` drain microtasks and queued host work before each timer, so that a timer set by what another one
+ * woke fires in its turn. Both reject with what a timer threw, and with an Error after 100,000 timers.
+ *
+ * @example
+ * const clock = createTestClock();
+ * const running = runToolLoop({ provider: createMockProvider([stall()]), messages, clock });
+ * await clock.advance(300_000);
+ * expect((await running).reason.kind).toBe("first-chunk");
+ * expect(clock.pending).toBe(0);
+ */
+export function createTestClock(startMs = 0): TestClock {
+  const timers = new Map<unknown, Timer>();
+  let now = startMs;
+
+  async function runUntil(endMs: number): Promise<void> {
+    for (let fired = 0; fired < mostTimers; fired += 1) {
+      await drain();
+      const next = earliestOf(timers.values());
+      if (next === undefined || next.dueAt === Number.POSITIVE_INFINITY || next.dueAt > endMs) return;
+      timers.delete(next);
+      now = Math.max(now, next.dueAt);
+      next.fire();
+    }
+    throw new Error(`The test clock fired ${mostTimers} timers and more are due: something sets its timer again for ever.`);
+  }
+
+  return {
+    now: () => now,
+    setTimeout(fire, ms) {
+      const timer: Timer = { dueAt: now + Math.max(0, Number.isNaN(ms) ? 0 : ms), fire };
+      timers.set(timer, timer);
+      return timer;
+    },
+    clearTimeout(handle) {
+      timers.delete(handle);
+    },
+    get pending() {
+      return timers.size;
+    },
+    flush: drain,
+    async advance(ms) {
+      if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`A test clock moves by 0 milliseconds or more, not by ${ms}.`);
+      const endMs = now + ms;
+      await runUntil(endMs);
+      now = Math.max(now, endMs);
+    },
+    runAll: () => runUntil(Number.POSITIVE_INFINITY),
+  };
+}
+
+/** Timers come in the order of their making, so that the first of equals is the oldest. */
+function earliestOf(timers: Iterable<Timer>): Timer | undefined {
+  let earliest: Timer | undefined;
+  for (const timer of timers) if (earliest === undefined || timer.dueAt < earliest.dueAt) earliest = timer;
+  return earliest;
+}

@@ -1,0 +1,88 @@
+// Is it a tool? Said at once, where the tool is written, and not when a model first calls it.
+
+import type { Tool } from "../contract/tool-definition.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { describeValue, quote } from "../kit/describe-value.ts";
+import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
+import { nearestName } from "../kit/nearest-name.ts";
+
+/** Timers fire at once above this. */
+const longestTimeoutMs = 2 ** 31 - 1;
+
+/** What a field must be, or undefined where it is that. */
+type Check = (value: unknown) => string | undefined;
+
+/** One check per field of a tool: a new field without one does not compile. */
+const checks: { readonly [Field in keyof Tool]-?: Check } = {
+  name: (value) => unless(typeof value === "string" && /^[\w-]{1,64}$/.test(value), '1 to 64 letters, digits, "_" or "-"'),
+  description: (value) => unless(typeof value === "string", "a string"),
+  inputSchema: (value) => unless(isRecord(value) || typeof value === "function", "a Standard Schema or a JSON Schema"),
+  jsonSchema: optional((value) => unless(isRecord(value), "a JSON Schema")),
+  execute: (value) => unless(typeof value === "function", "a function"),
+  sequential: optional(isFlag),
+  timeoutMs: optional(isTimeout),
+  idleTimeoutMs: optional(isTimeout),
+  idempotent: optional(isFlag),
+  retry: optional(isRetry),
+  replay: optional((value) => unless(value === "safe" || value === "never", '"safe" or "never"')),
+};
+
+/** Throws LoopError "invalid-tool" unless `value` has the shape of a tool. Its schema is not looked into. */
+export function assertTool(value: unknown): asserts value is Tool {
+  if (!isRecord(value)) throw invalid("", `must be an object, but is ${describeValue(value)}`);
+  const problem = problemOf(value);
+  if (problem !== undefined) throw invalid(typeof value["name"] === "string" ? value["name"] : "", problem);
+}
+
+function problemOf(fields: UnknownRecord): string | undefined {
+  for (const [field, check] of Object.entries(checks)) {
+    const expected = check(fields[field]);
+    if (expected !== undefined) return `must have as ${quote(field)} ${expected}, but has ${describeValue(fields[field])}`;
+  }
+  if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
+    return 'has "retry", which only a tool with "idempotent: true" may have';
+  }
+  const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
+  return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
+}
+
+/** " (did you mean …?)" for a mistyped field, or nothing. */
+function didYouMean(field: string): string {
+  const nearest = nearestName(field, Object.keys(checks));
+  return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
+}
+
+function invalid(toolName: string, problem: string): LoopError<"invalid-tool"> {
+  return new LoopError("invalid-tool", { toolName, problem });
+}
+
+function unless(fits: boolean, expected: string): string | undefined {
+  return fits ? undefined : expected;
+}
+
+function optional(check: Check): Check {
+  return (value) => (value === undefined ? undefined : check(value));
+}
+
+function isFlag(value: unknown): string | undefined {
+  return unless(typeof value === "boolean", "true or false");
+}
+
+function isTimeout(value: unknown): string | undefined {
+  return unless(isWhole(value, 1) && value <= longestTimeoutMs, `whole milliseconds from 1 to ${longestTimeoutMs}`);
+}
+
+function isRetry(value: unknown): string | undefined {
+  const fits = isRecord(value) && isWhole(value["maxAttempts"], 2) && Object.keys(value).length === 1;
+  return unless(fits, "{ maxAttempts } of at least 2");
+}
+
+function isWhole(value: unknown, least: number): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= least;
+}
+
+/** A typing mistake can only be told from a class's own fields in a literal. */
+function isLiteral(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

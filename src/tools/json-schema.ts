@@ -1,0 +1,79 @@
+// What a model is shown of a tool's arguments.
+
+import type { JsonSchema, StandardSchema } from "../contract/schema.ts";
+import type { ToolSchema } from "../contract/tool-definition.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { describeValue } from "../kit/describe-value.ts";
+import { isRecord } from "../kit/is-record.ts";
+import { toPlainError } from "../kit/plain-error.ts";
+import { toJson } from "../kit/to-json.ts";
+
+const remedy = 'Give the tool a "jsonSchema" to show to the model';
+
+/** Converting costs tens of microseconds, and the same schema comes again with each run. */
+const converted = new WeakMap<object, JsonSchema>();
+
+/**
+ * The JSON Schema of a tool's arguments. A Standard Schema is converted once, by its own `~standard.jsonSchema` (zod since
+ * 4.2), without the `$schema` keyword; plain JSON Schema passes as it is.
+ *
+ * Throws LoopError "invalid-schema" where a schema cannot be converted (zod/mini, dates, anything that only code can check),
+ * where it is not JSON, and where its `type` is not "object", because the arguments of a call always are one.
+ *
+ * @see https://standardschema.dev/json-schema
+ */
+export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
+  const known = converted.get(schema);
+  if (known !== undefined) return known;
+  const json = isStandardSchema(schema) ? convert(schema, toolName) : checkJson(schema, toolName);
+  const { type } = json;
+  if (type !== undefined && type !== "object") {
+    throw invalid(toolName, `must be of type "object", but is of ${describeValue(type)}`);
+  }
+  converted.set(schema, json);
+  return json;
+}
+
+/** True for a schema that follows the Standard Schema specification; some libraries' schemas are functions. */
+export function isStandardSchema(schema: ToolSchema): schema is StandardSchema {
+  const standard: unknown = schema["~standard"];
+  return typeof standard === "object" && standard !== null && "validate" in standard && typeof standard.validate === "function";
+}
+
+function convert(schema: StandardSchema, toolName: string): JsonSchema {
+  const { vendor, jsonSchema } = schema["~standard"];
+  if (jsonSchema === undefined) {
+    throw invalid(toolName, `cannot become JSON Schema by itself, because ${vendor} does not say how. ${remedy}`);
+  }
+  try {
+    const { $schema: _, ...rest } = toFields(jsonSchema.input({ target: "draft-2020-12" }));
+    return rest;
+  } catch (error) {
+    const { message } = toPlainError(error);
+    throw invalid(toolName, `cannot become JSON Schema: ${message.replace(/\.$/, "")}. ${remedy}`, error);
+  }
+}
+
+/** Only plain data may be sent; the document itself is passed on untouched. */
+function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
+  const prototype: unknown = Object.getPrototypeOf(schema);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw invalid(toolName, "is neither a Standard Schema nor a plain JSON Schema object");
+  }
+  try {
+    toFields(schema);
+    return schema;
+  } catch (error) {
+    throw invalid(toolName, `is not JSON: ${toPlainError(error).message}`, error);
+  }
+}
+
+function toFields(schema: unknown): JsonSchema {
+  const json = toJson(schema);
+  if (isRecord(json)) return json;
+  throw new TypeError(describeValue(json));
+}
+
+function invalid(toolName: string, problem: string, cause?: unknown): LoopError<"invalid-schema"> {
+  return new LoopError("invalid-schema", { toolName, problem }, cause === undefined ? undefined : { cause });
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { FatalToolError } from "../errors/fatal-tool-error.ts";
+import { toFailure, toOutcome } from "./to-outcome.ts";
+import { toolResult } from "./tool-result.ts";
+
+const cyclic: { self?: unknown } = {};
+cyclic.self = cyclic;
+
+function failure(message: string) {
+  return { kind: "failed", error: { name: "ToolFailure", message } };
+}
+
+describe("toOutcome", () => {
+  it.for<[output: unknown, data: unknown]>([
+    ["found", "found"],
+    [undefined, null],
+    [null, null],
+    [0, 0],
+    ["", ""],
+    [{ at: new Date(0), gone: undefined }, { at: "1970-01-01T00:00:00.000Z" }],
+    [{ success: false, error: "only looks like a failure" }, { success: false, error: "only looks like a failure" }],
+    [toolResult({ data: { n: 1 } }), { n: 1 }],
+    [toolResult({}), null],
+    [toolResult({ message: "Saved." }), "Saved."],
+    [toolResult({ data: null, message: "Saved." }), null],
+  ])("makes data of a success (%#)", ([output, data]) => {
+    expect(toOutcome(output)).toEqual({ outcome: { kind: "completed", data } });
+  });
+
+  it("copies data, so that the tool cannot change it afterwards", () => {
+    const list = [1];
+    const { outcome } = toOutcome({ list });
+    list.push(2);
+    expect(outcome).toEqual({ kind: "completed", data: { list: [1] } });
+  });
+
+  it("passes content, the end of the turn and metadata on", () => {
+    const content = [{ type: "text", text: "a" }] as const;
+    const metadata = { rows: 7n };
+    expect(toOutcome(toolResult({ data: 1, content, endTurn: true, metadata }))).toEqual({
+      outcome: { kind: "completed", data: 1, content, endTurn: true },
+      metadata,
+    });
+    expect(toOutcome(toolResult({ data: 1, content: [], endTurn: false }))).toEqual({ outcome: { kind: "completed", data: 1 } });
+  });
+
+  it.for<[output: unknown, message: string]>([
+    [toolResult({ success: false, message: "The inbox is full.", error: "E_FULL" }), "The inbox is full."],
+    [toolResult({ success: false, message: " ", error: "E_FULL" }), "E_FULL"],
+    [toolResult({ error: "key sk-abcdefgh12345678 refused" }), "key [redacted] refused"],
+    [toolResult({ success: false, data: 1 }), "The tool reported a failure without a reason."],
+    [cyclic, "The tool's result cannot be written as JSON: a cyclic value."],
+    [{ rows: 1n }, "The tool's result cannot be written as JSON: a BigInt."],
+    [() => 1, "The tool's result cannot be written as JSON: a function."],
+    [Symbol("x"), "The tool's result cannot be written as JSON: a symbol."],
+    [toolResult({ data: cyclic, endTurn: true }), "The tool's result cannot be written as JSON: a cyclic value."],
+    [toolResult({ data: Promise.resolve(1) }), "The tool's result cannot be written as JSON: a promise, which has to be awaited first."],
+    [{ toJSON() { throw new Error("closed."); } }, "The tool's result cannot be written as JSON: closed."],
+  ])("makes a failure of what is none (%#)", ([output, message]) => {
+    expect(toOutcome(output)).toEqual({ outcome: failure(message) });
+  });
+
+  it("hands metadata of a failure on too", () => {
+    expect(toOutcome(toolResult({ error: "no", metadata: 1 }))).toEqual({ outcome: failure("no"), metadata: 1 });
+  });
+
+  it("takes an error that was returned for one that was thrown", () => {
+    expect(toOutcome(new RangeError("too far"))).toEqual({ outcome: { kind: "failed", error: { name: "RangeError", message: "too far" } } });
+  });
+});
+
+describe("toFailure", () => {
+  it.for<[thrown: unknown, failed: object]>([
+    [new TypeError("no", { cause: "why" }), { error: { name: "TypeError", message: "no", cause: { name: "Error", message: "why" } } }],
+    ["plain text", { error: { name: "Error", message: "plain text" } }],
+    [undefined, { error: { name: "Error", message: "undefined" } }],
+    [{ code: 42, hint: "x" }, { error: { name: "Error", message: '{"code":42,"hint":"x"}' } }],
+    [new FatalToolError("gone"), { error: { name: "FatalToolError", message: "gone" }, fatal: true }],
+  ])("keeps what was thrown (%#)", ([thrown, failed]) => {
+    expect(toFailure(thrown)).toEqual({ kind: "failed", ...failed });
+  });
+
+  it("keeps no stack", () => {
+    expect(JSON.stringify(toFailure(new Error("no")))).not.toContain("to-outcome.test");
+  });
+});

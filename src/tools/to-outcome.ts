@@ -1,0 +1,75 @@
+// What a tool gave, as an outcome: its value, its ToolResult or what it threw.
+
+import type { PlainError } from "../contract/plain-error.ts";
+import type { ToolResult } from "../contract/tool.ts";
+import type { ToolOutcome } from "../contract/tool-outcome.ts";
+import { isFatalToolError } from "../errors/fatal-tool-error.ts";
+import { isThenable } from "../kit/is-thenable.ts";
+import { redactSecrets, toPlainError } from "../kit/plain-error.ts";
+import { toJson } from "../kit/to-json.ts";
+import { isToolResult } from "./tool-result.ts";
+
+type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
+
+/** A call that succeeded, still without the facts of the call. */
+export type Completion = WithoutCall<Extract<ToolOutcome, { readonly kind: "completed" }>>;
+
+/** A call that failed, still without the facts of the call. */
+export type Failure = WithoutCall<Extract<ToolOutcome, { readonly kind: "failed" }>>;
+
+/** How a call ended, and what only listeners hear of it. */
+export interface ToolEnding {
+  readonly outcome: Completion | Failure;
+  readonly metadata?: unknown;
+}
+
+/**
+ * Reads what a tool returned, its promise already awaited. A plain value is a success, and `undefined` the data null. What
+ * JSON cannot say (cycles, BigInt, functions) is a failure, and so is an Error that was returned instead of thrown, which
+ * would read as an empty object.
+ */
+export function toOutcome(output: unknown): ToolEnding {
+  if (!isToolResult(output)) return { outcome: output instanceof Error ? toFailure(output) : complete(output) };
+  const outcome = output.success ? completeWith(output) : failWith(output);
+  return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
+}
+
+/** Reads what a tool threw or rejected with; anything that is not an error keeps its text. `fatal` for a FatalToolError. */
+export function toFailure(thrown: unknown): Failure {
+  const error = toPlainError(thrown);
+  return isFatalToolError(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
+}
+
+function complete(value: unknown): Completion | Failure {
+  try {
+    return { kind: "completed", data: value === undefined ? null : toJson(value) };
+  } catch (error) {
+    return unwritable(toPlainError(error).message);
+  }
+}
+
+/** A success that has a message and no data gives the message as its data, so that the model reads it. */
+function completeWith({ data, message, content, endTurn }: ToolResult): Completion | Failure {
+  // Only a value that was returned itself has been awaited.
+  if (isThenable(data)) return unwritable("a promise, which has to be awaited first");
+  const completion = complete(data === undefined ? message : data);
+  if (completion.kind === "failed") return completion;
+  return {
+    ...completion,
+    ...(content === undefined || content.length === 0 ? {} : { content }),
+    ...(endTurn === true ? { endTurn } : {}),
+  };
+}
+
+function failWith({ message, error }: ToolResult): Failure {
+  const reason = [message, error].find((text) => text !== undefined && text.trim() !== "");
+  return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
+}
+
+function unwritable(problem: string): Failure {
+  return { kind: "failed", error: toolFailure(`The tool's result cannot be written as JSON: ${problem.replace(/\.$/, "")}.`) };
+}
+
+function toolFailure(message: string): PlainError {
+  return { name: "ToolFailure", message: redactSecrets(message) };
+}

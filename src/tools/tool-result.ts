@@ -1,0 +1,82 @@
+// The answer of a tool that says more than a value.
+
+import type { ContentPart } from "../contract/content.ts";
+import type { ToolResult } from "../contract/tool.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { describeValue } from "../kit/describe-value.ts";
+import { isRecord } from "../kit/is-record.ts";
+import { nearestName } from "../kit/nearest-name.ts";
+
+/** What `toolResult` takes. `success` is true where it is not said, unless there is an `error`. */
+export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
+
+/** Shared by every copy of the package. */
+const brand: unique symbol = Symbol.for("turnwright.ToolResult");
+
+/** What each field must be; a new field without a line here does not compile. */
+const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string" | "array" | "anything" } = {
+  success: "boolean",
+  data: "anything",
+  error: "string",
+  message: "string",
+  endTurn: "boolean",
+  content: "array",
+  metadata: "anything",
+};
+
+/**
+ * Makes a tool's answer that may fail without a throw, end the run, carry images and files, or tell listeners more than the
+ * model. A plain object of the same fields is not such an answer, but data like any other.
+ *
+ * Throws LoopError "unknown-option" and "invalid-option" for fields that are not there or of another type.
+ *
+ * @example return toolResult({ data: { sent: true }, endTurn: true });
+ * @example return toolResult({ success: false, message: "The inbox is full." });
+ */
+export function toolResult(fields: ToolResultFields): ToolResult {
+  if (!isRecord(fields)) throw invalid("", "an object", fields);
+  for (const [field, value] of Object.entries(fields)) checkField(field, value);
+  const { success = fields.error === undefined, content, ...rest } = fields;
+  const parts = content === undefined ? {} : { content: content.map(toContentPart) };
+  // The brand is enumerable, so that a copy with one field changed is still a tool's answer.
+  const branded: ToolResult & { readonly [brand]: true } = { ...rest, success, ...parts, [brand]: true };
+  return branded;
+}
+
+/** True for what `toolResult` made, of any copy of the package. */
+export function isToolResult(value: unknown): value is ToolResult {
+  return typeof value === "object" && value !== null && brand in value;
+}
+
+function checkField(field: string, value: unknown): void {
+  if (!isField(field)) {
+    throw new LoopError("unknown-option", { option: `toolResult.${field}`, nearest: nearestName(field, Object.keys(fieldTypes)) });
+  }
+  const type = fieldTypes[field];
+  if (value === undefined || type === "anything") return;
+  const fits = type === "array" ? Array.isArray(value) : typeof value === type;
+  if (!fits) throw invalid(`.${field}`, type === "array" ? "an array" : `a ${type}`, value);
+}
+
+function isField(name: string): name is keyof ToolResult {
+  return Object.hasOwn(fieldTypes, name);
+}
+
+/** Copies one part as plain data: a URL object becomes its text. */
+function toContentPart(part: ContentPart, index: number): ContentPart {
+  const at = `.content[${index}]`;
+  if (!isRecord(part)) throw invalid(at, "a content part", part);
+  if (part.type === "text") return { type: "text", text: textOf(part.text, `${at}.text`) };
+  if (part.type !== "image" && part.type !== "file") throw invalid(`${at}.type`, '"text", "image" or "file"', part["type"]);
+  const data = part.data instanceof URL ? part.data.href : part.data;
+  return { type: part.type, mediaType: textOf(part.mediaType, `${at}.mediaType`), data: textOf(data, `${at}.data`) };
+}
+
+function textOf(value: unknown, at: string): string {
+  if (typeof value === "string") return value;
+  throw invalid(at, "a string", value);
+}
+
+function invalid(at: string, expected: string, received: unknown): LoopError<"invalid-option"> {
+  return new LoopError("invalid-option", { option: `toolResult${at}`, expected, received: describeValue(received) });
+}

@@ -1,0 +1,51 @@
+// Asks a tool's schema whether a model's arguments fit, and says in plain words where they do not.
+
+import type { Issue, StandardResult, Validation } from "../contract/schema.ts";
+import type { ToolSchema } from "../contract/tool-definition.ts";
+import { cutText } from "../kit/cut-text.ts";
+import { isThenable } from "../kit/is-thenable.ts";
+import { toPlainError } from "../kit/plain-error.ts";
+import { isStandardSchema } from "./json-schema.ts";
+
+// A model needs to be told what is wrong, not everything that is: arguments may be hostile or huge.
+const mostIssues = 20;
+const longestMessage = 300;
+const longestPath = 16;
+const longestKey = 64;
+
+type StandardIssue = Extract<StandardResult<unknown>, { readonly issues: readonly unknown[] }>["issues"][number];
+
+/**
+ * Checks arguments against a Standard Schema; a promise only where the schema itself answers with one. Answers the schema's
+ * output, or at most 20 issues. A schema that throws or rejects is an issue, never a rejection. Plain JSON Schema checks
+ * nothing: the value passes as it is.
+ */
+export function validateArgs(schema: ToolSchema, args: unknown): Validation | Promise<Validation> {
+  if (!isStandardSchema(schema)) return { value: args };
+  try {
+    const result = schema["~standard"].validate(args);
+    return isThenable(result) ? Promise.resolve(result).then(toValidation).catch(toBrokenSchema) : toValidation(result);
+  } catch (error) {
+    return toBrokenSchema(error);
+  }
+}
+
+function toValidation(result: StandardResult<unknown>): Validation {
+  if (result.issues === undefined) return { value: result.value };
+  if (result.issues.length === 0) return { issues: [{ message: "does not fit the schema" }] };
+  return { issues: result.issues.slice(0, mostIssues).map(toIssue) };
+}
+
+function toIssue({ message, path = [] }: StandardIssue): Issue {
+  const text = cutText(String(message), longestMessage);
+  return path.length === 0 ? { message: text } : { message: text, path: path.slice(0, longestPath).map(toKey) };
+}
+
+function toKey(segment: PropertyKey | { readonly key: PropertyKey }): string | number {
+  const key = typeof segment === "object" ? segment.key : segment;
+  return typeof key === "number" ? key : cutText(String(key), longestKey);
+}
+
+function toBrokenSchema(error: unknown): Validation {
+  return { issues: [{ message: cutText(`could not be checked: ${toPlainError(error).message}`, longestMessage) }] };
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import { isLoopError, memoryJournal, runToolLoop, type LoopOptions, type LoopResult, type Provider, type Tool } from "turnwright";
+import { createMockProvider, createTestClock, recordEvents, text } from "turnwright/testing";
+import { countListeners } from "./count-listeners.ts";
+import { createTools, scenarios, setUp, type Scenario, type Staged } from "./scenarios.ts";
+
+const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const);
+
+async function play(scenario: Scenario, more: Partial<LoopOptions> = {}): Promise<{ staged: Staged; result: LoopResult }> {
+  const staged = setUp(scenario);
+  const running = runToolLoop({ ...staged.options, ...more });
+  await scenario.meanwhile?.(staged.stage);
+  return { staged, result: await running };
+}
+
+/** A provider and tools that must not be reached any more. */
+function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<LoopOptions> {
+  const fail = (): never => {
+    throw new Error("touched on replay");
+  };
+  const { preparePass, onIteration } = options.hooks ?? {};
+  const provider: Provider = { id: options.provider.id, model: options.provider.model, stream: fail };
+  return {
+    provider,
+    tools: tools.map((tool) => ({ ...tool, execute: fail })),
+    ...(options.policies?.approve === undefined ? {} : { policies: { ...options.policies, approve: fail } }),
+    ...(options.hooks === undefined ? {} : { hooks: { ...(preparePass && { preparePass: fail }), ...(onIteration && { onIteration: fail }) } }),
+  };
+}
+
+const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
+
+describe("every ending", () => {
+  it.for(byTitle)("%s: status, reason and text are told", async ([, scenario]) => {
+    const { result } = await play(scenario);
+    expect([result.status, result.reason.kind, result.text]).toEqual([scenario.status, scenario.reason, scenario.text]);
+    expect(() => JSON.stringify(result)).not.toThrow();
+  });
+
+  it.for(byTitle)("%s: the run ends the same from its journal, and nothing is touched", async ([, scenario]) => {
+    const first = await play(scenario);
+    const staged = setUp({ ...scenario, script: [] });
+    const journal = memoryJournal(JSON.parse(JSON.stringify(first.result.journal)));
+    const keys = journal.keys();
+    const again = await runToolLoop({ ...staged.options, ...untouchable(staged.options, createTools(staged.stage)), journal });
+    expect(withoutJournal(again)).toEqual(withoutJournal(first.result));
+    expect(journal.keys()).toEqual(keys);
+  });
+
+  it.for(byTitle)("%s: the transcript can be sent as it is", async ([, scenario]) => {
+    const { result } = await play(scenario);
+    const provider = createMockProvider([text("Next.")]);
+    const next = await runToolLoop({ provider, messages: [...result.messages, { role: "user", content: "And now?" }] });
+    expect(next.text).toBe("Next.");
+  });
+
+  it.for(byTitle)("%s: the events are a tree with one end for each start", async ([, scenario]) => {
+    const recording = recordEvents();
+    const { result } = await play(scenario, { events: recording.emitter });
+    const open: string[] = [];
+    for (const event of recording.events) {
+      const id = "callId" in event ? event.callId : "hop" in event ? `${event.iteration}.${event.hop}` : "";
+      const [noun, edge] = event.type.split("-");
+      if (edge === "start") open.push(`${noun} ${id}`);
+      // Calls of a wave end in any order, but always inside their pass.
+      if (edge === "end" && noun === "tool") expect(open.splice(open.indexOf(`tool ${id}`), 1)).toEqual([`tool ${id}`]);
+      else if (edge === "end") expect(open.pop()).toBe(`${noun} ${id}`);
+    }
+    expect(open).toEqual([]);
+    expect(recording.of("run-end")).toMatchObject([{ status: result.status, reason: result.reason }]);
+    expect(recording.events.at(-1)?.type).toBe("run-end");
+  });
+
+  it.for(byTitle)("%s: what users saw is in the result", async ([, scenario]) => {
+    const recording = recordEvents();
+    const { result } = await play(scenario, { events: recording.emitter });
+    const seen = recording.of("text-delta").map((event) => event.text);
+    expect(result.streamResults.map((pass) => pass.text).join("")).toBe(seen.join(""));
+  });
+
+  it.for(byTitle)("%s: every timer, listener and stream is released", async ([, scenario]) => {
+    const counting = countListeners();
+    try {
+      const { staged, result } = await play(scenario);
+      await staged.stage.clock.flush();
+      expect(staged.stage.clock.pending, "timers").toBe(0);
+      expect(counting.on(staged.stage.abort.signal), "listeners on the caller's signal").toBe(0);
+      expect(staged.provider.active, "streams").toBe(scenario.deafProvider ? 1 : 0);
+      expect(staged.stage.control.stop(), "the control is free").toBe("finished");
+      expect(result.usage.totalTokens).toBe(result.streamResults.reduce((sum, pass) => sum + (pass.usage?.totalTokens ?? 0), 0));
+    } finally {
+      counting.stop();
+    }
+  });
+
+  it.for(byTitle)("%s: each call has one result, directly after its turn, in call order", async ([, scenario]) => {
+    const { result } = await play(scenario);
+    result.messages.forEach((message, index) => {
+      if (message.role !== "assistant") return;
+      const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
+      const answers = result.messages[index + 1];
+      if (calls.length > 0) expect(answers?.role === "tool" ? answers.results.map((part) => part.callId) : []).toEqual(calls);
+    });
+    const ids = result.messages.flatMap((message) => (message.role === "tool" ? message.results.map((part) => part.callId) : []));
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+describe("a thousand runs on one signal", () => {
+  it("leave no listener behind", async () => {
+    const counting = countListeners();
+    const abort = new AbortController();
+    const clock = createTestClock();
+    for (let count = 0; count < 1_000; count += 1) {
+      const provider = createMockProvider([text("Hi")]);
+      await runToolLoop({ provider, messages: [{ role: "user", content: "Go." }], signal: abort.signal, clock });
+    }
+    expect([counting.on(abort.signal), clock.pending]).toEqual([0, 0]);
+    counting.stop();
+  });
+});
+
+describe("a run that is refused", () => {
+  it("holds neither its control nor its run id", async () => {
+    const staged = setUp({ title: "", status: "completed", reason: "answered", script: [text("Hi")], text: "Hi" });
+    const refused = await runToolLoop({ ...staged.options, limits: { maxIterations: 0 } }).catch((error: unknown) => error);
+    expect(isLoopError(refused, "invalid-option")).toBe(true);
+    expect((await runToolLoop(staged.options)).text).toBe("Hi");
+  });
+});

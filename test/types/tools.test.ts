@@ -1,0 +1,138 @@
+// What the compiler knows of tools. Each `@ts-expect-error` is a wrong use that must not compile.
+
+import { expect, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+import type { LoopOptions } from "../../src/contract/loop-options.ts";
+import type { StandardSchema } from "../../src/contract/schema.ts";
+import type { Tool, ToolArgs, ToolInput, ToolOutput, Unvalidated } from "../../src/contract/tool-definition.ts";
+import type { ToolContext } from "../../src/contract/tool.ts";
+import { isLoopError, LoopError, type LoopErrorDetails } from "../../src/errors/loop-error.ts";
+import { defineTool } from "../../src/tools/define-tool.ts";
+
+const described = { name: "report", description: "Reports" };
+const anyObject = { type: "object" } as const;
+
+it("gives execute the output of a zod object", () => {
+  const tool = defineTool({
+    ...described,
+    inputSchema: z.object({ city: z.string(), days: z.number().int() }),
+    execute(args, context) {
+      expectTypeOf(args).toEqualTypeOf<{ city: string; days: number }>();
+      expectTypeOf(context).toEqualTypeOf<ToolContext>();
+      return args.city.length;
+    },
+  });
+  expectTypeOf<ToolArgs<typeof tool>>().toEqualTypeOf<{ city: string; days: number }>();
+  expectTypeOf<ToolOutput<typeof tool>>().toEqualTypeOf<number>();
+  expect(tool.name).toBe("report");
+});
+
+it("tells what a model sends from what execute gets", () => {
+  const inputSchema = z.object({
+    unit: z.enum(["C", "F"]).default("C"),
+    days: z.string().transform((text) => Number(text)),
+    note: z.string().optional(),
+  });
+  const tool = defineTool({
+    ...described,
+    inputSchema,
+    execute: async ({ unit, days, note }) => {
+      expectTypeOf(unit).toEqualTypeOf<"C" | "F">();
+      expectTypeOf(days).toEqualTypeOf<number>();
+      expectTypeOf(note).toEqualTypeOf<string | undefined>();
+      return { days };
+    },
+  });
+  expectTypeOf<ToolInput<typeof tool>>().toEqualTypeOf<z.input<typeof inputSchema>>();
+  expectTypeOf<ToolArgs<typeof tool>>().toEqualTypeOf<z.output<typeof inputSchema>>();
+  expectTypeOf<ToolOutput<typeof tool>>().toEqualTypeOf<{ days: number }>();
+  expect(tool.inputSchema).toBe(inputSchema);
+});
+
+it("takes any Standard Schema", () => {
+  const inputSchema: StandardSchema<{ n: string }, { n: number }> = {
+    "~standard": { version: 1, vendor: "test", validate: () => ({ value: { n: 1 } }) },
+  };
+  const tool = defineTool({ ...described, inputSchema, jsonSchema: anyObject, execute: ({ n }) => n });
+  expectTypeOf<ToolInput<typeof tool>>().toEqualTypeOf<{ n: string }>();
+  expectTypeOf<ToolArgs<typeof tool>>().toEqualTypeOf<{ n: number }>();
+  expect(tool.jsonSchema).toBe(anyObject);
+});
+
+it("leaves the arguments of plain JSON Schema unknown", () => {
+  const tool = defineTool({
+    ...described,
+    inputSchema: { type: "object", properties: { city: { type: "string" } } },
+    execute: (args) => {
+      expectTypeOf(args).toEqualTypeOf<Unvalidated>();
+      // @ts-expect-error nobody has checked that there is a city
+      return () => args.city;
+    },
+  });
+  // @ts-expect-error nor when it is taken out at once
+  defineTool({ ...described, inputSchema: { type: "object" }, execute: ({ city }) => city });
+  expectTypeOf<ToolArgs<typeof tool>>().toBeUnknown();
+  expect(tool.description).toBe("Reports");
+});
+
+it("takes a type argument for plain JSON Schema only", () => {
+  const tool = defineTool<{ city: string }>({
+    ...described,
+    inputSchema: anyObject,
+    execute: ({ city }) => city,
+  });
+  expectTypeOf<ToolArgs<typeof tool>>().toEqualTypeOf<{ city: string }>();
+  expectTypeOf<ToolInput<typeof tool>>().toEqualTypeOf<{ city: string }>();
+
+  const inputSchema = z.object({ town: z.string() });
+  // @ts-expect-error a schema says itself what it gives
+  const contradicting = defineTool<{ city: string }>({ ...described, inputSchema, execute: ({ city }) => city });
+  expect([tool.name, contradicting.name]).toEqual(["report", "report"]);
+});
+
+it("refuses arguments, fields and traits that are not there", () => {
+  const inputSchema = z.object({ city: z.string() });
+  defineTool({
+    ...described,
+    inputSchema,
+    // @ts-expect-error there is no town
+    execute: ({ town }) => town,
+  });
+  defineTool({
+    ...described,
+    inputSchema,
+    // @ts-expect-error city is text
+    execute: (args: { city: number }) => args,
+  });
+  defineTool({
+    ...described,
+    inputSchema,
+    // @ts-expect-error more is wanted than the schema gives
+    execute: (args: { city: string; days: number }) => args,
+  });
+  // @ts-expect-error a schema is needed
+  expect(() => defineTool({ ...described, execute: () => 1 })).toThrow(LoopError);
+  // @ts-expect-error "timeout" is no field of a tool
+  expect(() => defineTool({ ...described, inputSchema, timeout: 5, execute: () => 1 })).toThrow(LoopError);
+  // @ts-expect-error replay is "safe" or "never"
+  expect(() => defineTool({ ...described, inputSchema, replay: "always", execute: () => 1 })).toThrow(LoopError);
+});
+
+it("lets tools of different arguments stand in one list", () => {
+  const first = defineTool({ ...described, inputSchema: z.object({ city: z.string() }), execute: ({ city }) => city });
+  const second = defineTool<{ days: number }>({ ...described, inputSchema: anyObject, execute: async ({ days }) => days });
+  expectTypeOf([first, second]).toExtend<readonly Tool[]>();
+  expectTypeOf([first, second]).toExtend<NonNullable<LoopOptions["tools"]>>();
+  expectTypeOf(first).not.toExtend<Tool<{ days: number }>>();
+  expect(first.execute).not.toBe(second.execute);
+});
+
+it("ties the details of an error to its code", () => {
+  const error: unknown = new LoopError("unknown-option", { option: "maxTurns", nearest: "maxIterations" });
+  if (!isLoopError(error)) throw error;
+  if (error.code === "unknown-option") expectTypeOf(error.details).toEqualTypeOf<LoopErrorDetails["unknown-option"]>();
+  if (isLoopError(error, "duplicate-tool")) expectTypeOf(error.details.toolName).toBeString();
+  // @ts-expect-error these are the details of another code
+  expect(() => new LoopError("duplicate-tool", { option: "x" }).message.length).toThrow(TypeError);
+  expect(error.details).toEqual({ option: "maxTurns", nearest: "maxIterations" });
+});
