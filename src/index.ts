@@ -29,9 +29,7 @@ export type {
   LoopPolicies,
   PassPlan,
   PassView,
-  ResponseTarget,
   RestartPolicy,
-  Session,
   StopRequest,
 } from "./contract/loop-options.ts";
 export type { LoopResult, ThoughtLogOwner } from "./contract/loop-result.ts";
@@ -50,6 +48,7 @@ export type {
 export type { PlainError, ProviderError, ProviderErrorCode } from "./contract/plain-error.ts";
 export type { FinishReason, ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider, ToolChoice } from "./contract/provider.ts";
 export type { Issue, JsonSchema, StandardResult, StandardSchema, StandardSchemaProps, Validation } from "./contract/schema.ts";
+export type { ResponseTarget, Session } from "./contract/session.ts";
 export type { StreamResult } from "./contract/stream-result.ts";
 export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
 export type { Tool } from "./contract/tool-definition.ts";

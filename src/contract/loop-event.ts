@@ -96,7 +96,8 @@ export interface EventSink {
   readonly runId: string;
   /** Whether anybody listens: payloads of frequent events are only made then. */
   wants(type: LoopEventType): boolean;
-  send<Type extends LoopEventType>(type: Type, event: LoopEvents[Type]): void;
+  /** Payloads carry their type, so that one object serves listeners and readers. */
+  send(event: LoopEvent): void;
   /** Where a reader is slower than the model: resolves once it has caught up. */
   room(): Promise<void> | undefined;
 }

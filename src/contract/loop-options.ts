@@ -4,6 +4,7 @@ import type { Journal } from "./journal.ts";
 import type { LoopEmitter, TriggerMatch } from "./loop-event.ts";
 import type { Message } from "./message.ts";
 import type { ModelSettings, Provider, ToolChoice } from "./provider.ts";
+import type { Session } from "./session.ts";
 import type { Tool } from "./tool-definition.ts";
 import type { ToolDefinition, ToolRegistry } from "./tool.ts";
 import type { ToolCall } from "./tool-outcome.ts";
@@ -157,25 +158,6 @@ export interface IterationState {
 export interface IterationAnswer {
   readonly abort: true;
   readonly reason?: string | undefined;
-}
-
-/** Who asks and how to answer. Anything else goes into `context`. */
-export interface Session {
-  readonly conversationId?: string | undefined;
-  readonly userId?: string | undefined;
-  readonly locale?: string | undefined;
-  /** In whose name the answer is given; says who owns a thought log. */
-  readonly responseTarget?: ResponseTarget | undefined;
-  /** Whether users may see notices. Default true. */
-  readonly surfaceUserErrors?: boolean | undefined;
-  /** Heads the details in `responseText`. Default "[Scene Metadata]". */
-  readonly detailsLabel?: string | undefined;
-}
-
-/** In whose name an answer is given. */
-export interface ResponseTarget {
-  readonly kind: "impersonated-user" | "alter-persona" | "default";
-  readonly name?: string | undefined;
 }
 
 /** Ends a running loop from outside. Made by `createLoopControl`. */

@@ -1,6 +1,6 @@
 import type { Journal } from "./journal.ts";
 import type { Json } from "./json.ts";
-import type { ResponseTarget } from "./loop-options.ts";
+import type { ResponseTarget } from "./session.ts";
 import type { Message, NativePart } from "./message.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { StreamResult } from "./stream-result.ts";

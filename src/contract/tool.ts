@@ -1,6 +1,6 @@
 import type { ContentPart } from "./content.ts";
 import type { Json } from "./json.ts";
-import type { Session } from "./loop-options.ts";
+import type { Session } from "./session.ts";
 import type { Message } from "./message.ts";
 import type { JsonSchema, Validation } from "./schema.ts";
 

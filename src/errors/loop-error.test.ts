@@ -4,17 +4,39 @@ import { isLoopError, LoopError } from "./loop-error.ts";
 
 describe("LoopError", () => {
   it.for<[error: LoopError, message: string]>([
-    [new LoopError("invalid-option", { option: "limits.maxIterations", expected: "a whole number of at least 1", received: "0" }), 'Option "limits.maxIterations" must be a whole number of at least 1, but is 0.'],
+    [
+      new LoopError("invalid-option", {
+        option: "limits.maxIterations",
+        expected: "a whole number of at least 1",
+        received: "0",
+      }),
+      'Option "limits.maxIterations" must be a whole number of at least 1, but is 0.',
+    ],
     [new LoopError("unknown-option", { option: "maxTurns" }), 'There is no option "maxTurns".'],
-    [new LoopError("unknown-option", { option: "limit", nearest: "limits" }), 'There is no option "limit". Did you mean "limits"?'],
+    [
+      new LoopError("unknown-option", { option: "limit", nearest: "limits" }),
+      'There is no option "limit". Did you mean "limits"?',
+    ],
     [new LoopError("duplicate-tool", { toolName: "search" }), 'There are two tools named "search".'],
     [new LoopError("invalid-tool", { toolName: "search", problem: "has no description" }), 'Tool "search" has no description.'],
-    [new LoopError("invalid-schema", { toolName: "search", problem: "is not JSON" }), 'The input schema of tool "search" is not JSON.'],
-    [new LoopError("invalid-messages", { index: 2, problem: "answers a call that nobody made" }), "Message 2 answers a call that nobody made."],
+    [
+      new LoopError("invalid-schema", { toolName: "search", problem: "is not JSON" }),
+      'The input schema of tool "search" is not JSON.',
+    ],
+    [
+      new LoopError("invalid-messages", { index: 2, problem: "answers a call that nobody made" }),
+      "Message 2 answers a call that nobody made.",
+    ],
     [new LoopError("already-running", { what: "control" }), "This control already belongs to a running loop."],
     [new LoopError("already-running", { what: "runId", runId: "r1" }), 'Run "r1" is already running in this process.'],
-    [new LoopError("journal-mismatch", { field: "runId", expected: "r1", received: "r2" }), "The journal was written by another run: its runId is r2, but this run's is r1."],
-    [new LoopError("tools-changed", { changed: ["search", "x".repeat(100)] }), `These tools changed since the run was recorded: "search", "${"x".repeat(64)}…".`],
+    [
+      new LoopError("journal-mismatch", { field: "runId", expected: "r1", received: "r2" }),
+      "The journal was written by another run: its runId is r2, but this run's is r1.",
+    ],
+    [
+      new LoopError("tools-changed", { changed: ["search", "x".repeat(100)] }),
+      `These tools changed since the run was recorded: "search", "${"x".repeat(64)}…".`,
+    ],
   ])("says what is wrong (%#)", ([error, message]) => {
     expect(error.message).toBe(message);
     expect(error).toMatchObject({ name: "LoopError", stack: expect.stringContaining(message) });
@@ -37,7 +59,9 @@ describe("isLoopError", () => {
 
   it("knows an error of any copy of the package by its brand", () => {
     expect(isLoopError(error)).toBe(true);
-    expect(isLoopError(Object.assign(new Error("from another copy"), { [brand]: true, code: "duplicate-tool" }), "duplicate-tool")).toBe(true);
+    expect(
+      isLoopError(Object.assign(new Error("from another copy"), { [brand]: true, code: "duplicate-tool" }), "duplicate-tool"),
+    ).toBe(true);
   });
 
   it("compares the code where one is given", () => {
@@ -45,13 +69,16 @@ describe("isLoopError", () => {
     expect(isLoopError(error, "invalid-tool")).toBe(false);
   });
 
-  it.for<[value: unknown]>([[new Error("x")], [{ name: "LoopError", code: "duplicate-tool" }], [null], [undefined], ["LoopError"]])(
-    "is false for others (%#)",
-    ([value]) => {
-      expect(isLoopError(value)).toBe(false);
-      expect(isLoopError(value, "duplicate-tool")).toBe(false);
-    },
-  );
+  it.for<[value: unknown]>([
+    [new Error("x")],
+    [{ name: "LoopError", code: "duplicate-tool" }],
+    [null],
+    [undefined],
+    ["LoopError"],
+  ])("is false for others (%#)", ([value]) => {
+    expect(isLoopError(value)).toBe(false);
+    expect(isLoopError(value, "duplicate-tool")).toBe(false);
+  });
 });
 
 describe("FatalToolError", () => {
@@ -62,7 +89,10 @@ describe("FatalToolError", () => {
     expect(isFatalToolError({ [Symbol.for("turnwright.FatalToolError")]: true })).toBe(true);
   });
 
-  it.for<[value: unknown]>([[new Error("x")], [{ name: "FatalToolError" }], [null], ["FatalToolError"]])("is not any other value (%#)", ([value]) => {
-    expect(isFatalToolError(value)).toBe(false);
-  });
+  it.for<[value: unknown]>([[new Error("x")], [{ name: "FatalToolError" }], [null], ["FatalToolError"]])(
+    "is not any other value (%#)",
+    ([value]) => {
+      expect(isFatalToolError(value)).toBe(false);
+    },
+  );
 });

@@ -3,6 +3,7 @@
 import type { Journal, Step } from "../contract/journal.ts";
 import type { Json } from "../contract/json.ts";
 import { isThenable } from "../kit/is-thenable.ts";
+import { whenAllReady } from "../kit/when-ready.ts";
 
 /** What a memory journal becomes in JSON: step key to answer, in the order of recording. */
 export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };
@@ -24,26 +25,25 @@ export interface MemoryJournal extends Journal {
  * const again = await runToolLoop({ ...options, journal: memoryJournal(JSON.parse(JSON.stringify(first.journal))) });
  */
 export function memoryJournal(saved?: SavedJournal): MemoryJournal {
-  const records = new Map<string, unknown>(saved === undefined ? [] : Object.entries(saved.steps));
+  const recalled = new Map<string, unknown>(saved === undefined ? [] : Object.entries(saved.steps));
+  // Keys are unique, so that what this run adds is never looked up: a list is all it takes.
+  const keys = [...recalled.keys()];
+  const answers = [...recalled.values()];
+  const keep = <T>(key: string, answer: T): T => {
+    keys.push(key);
+    answers.push(answer);
+    return answer;
+  };
   const step = <T>({ key, run }: Step<T>): PromiseLike<T> | T => {
-    if (records.has(key)) return records.get(key) as T;
+    if (recalled.size > 0 && recalled.has(key)) return recalled.get(key) as T;
     const answer = run({});
-    if (isThenable(answer)) return answer.then((value) => keep(records, key, value));
-    return keep(records, key, answer);
+    return isThenable(answer) ? answer.then((value) => keep(key, value)) : keep(key, answer);
   };
   return {
     durable: false,
     step,
-    all(steps) {
-      const answers = steps.map(step);
-      return answers.some(isThenable) ? Promise.all(answers) : (answers as Awaited<(typeof answers)[number]>[]);
-    },
-    keys: () => [...records.keys()],
-    toJSON: () => ({ steps: Object.fromEntries(records) as SavedJournal["steps"] }),
+    all: (steps) => whenAllReady(steps.map(step)),
+    keys: () => [...keys],
+    toJSON: () => ({ steps: Object.fromEntries(keys.map((key, index) => [key, answers[index]])) as SavedJournal["steps"] }),
   };
-}
-
-function keep<T>(records: Map<string, unknown>, key: string, value: T): T {
-  records.set(key, value);
-  return value;
 }

@@ -39,7 +39,7 @@ interface CustomTimers {
 export class Deadline implements Slot {
   readonly #ports: DeadlinePorts;
   readonly #limits: DeadlineLimits;
-  readonly #signal = new LazySignal();
+  #signal: LazySignal | undefined;
   readonly #startedAt: number;
   #lastSign: number;
   #settle: ((end: Raced<never>) => void) | undefined;
@@ -56,7 +56,7 @@ export class Deadline implements Slot {
 
   /** Fires when the work is given up. */
   get signal(): AbortSignal {
-    return this.#signal.signal;
+    return this.#lazySignal().signal;
   }
 
   /** Says that the work is alive: extends `idleMs`. */
@@ -90,26 +90,30 @@ export class Deadline implements Slot {
   /** Waits for `work`; never rejects. `onLate` hears how work that was given up ended after all. */
   async race<T>(work: PromiseLike<T>, onLate?: (success: boolean) => void): Promise<Raced<T>> {
     const { scope } = this.#ports;
+    let ended: Raced<T> | undefined;
     const outcome = new Promise<Raced<T>>((resolve) => {
-      this.#settle = resolve;
       const end = (raced: Raced<T>): void => {
+        ended = raced;
+        resolve(raced);
+      };
+      this.#settle = end;
+      const settle = (raced: Raced<T>): void => {
         const { cause } = scope;
         if (this.#over || cause !== undefined) onLate?.(raced.kind === "value");
-        resolve(cause === undefined ? raced : { kind: "cancelled", cause });
+        end(cause === undefined ? raced : { kind: "cancelled", cause });
       };
-      work.then(
-        (value) => end({ kind: "value", value }),
-        (error: unknown) => end({ kind: "thrown", error }),
+      // A foreign thenable may throw from `then`, or answer twice.
+      Promise.resolve(work).then(
+        (value) => settle({ kind: "value", value }),
+        (error: unknown) => settle({ kind: "thrown", error }),
       );
     });
     scope.join(this);
     if (scope.cause !== undefined) this.cancel(scope.cause);
     try {
-      return await pTimeout(outcome, {
-        milliseconds: this.#limits.limitMs,
-        fallback: () => this.#expire(this.#limits.limitMs),
-        customTimers: this.#timers(),
-      });
+      // A promise that is already kept is heard of in one tick, and needs no timer.
+      await undefined;
+      return ended ?? (await this.#raceTime(outcome));
     } finally {
       this.end();
       scope.leave(this);
@@ -117,15 +121,27 @@ export class Deadline implements Slot {
     }
   }
 
+  #raceTime<T>(outcome: Promise<Raced<T>>): Promise<Raced<T>> {
+    const { limitMs } = this.#limits;
+    // From the making on: what the work took of the thread before it answered a promise counts too.
+    const milliseconds = Math.max(1, limitMs - this.elapsedMs());
+    return pTimeout(outcome, { milliseconds, fallback: () => this.#expire(limitMs), customTimers: this.#timers() });
+  }
+
   /** Gives the work up: at once on a kill or an abort, else after `settleMs`. */
   cancel(cause: Cause): void {
     const { settleMs = 0 } = this.#limits;
     const atOnce = cause.kind === "kill" || cause.kind === "abort" || settleMs === 0;
-    this.#signal.abort(() => abortReasonOf(cause));
-    this.#clearSettleTimer();
+    this.#lazySignal().abort(() => abortReasonOf(cause));
     const giveUp = (): void => this.#settle?.({ kind: "cancelled", cause });
     if (atOnce) giveUp();
-    else this.#settleTimer = this.#ports.clock.setTimeout(giveUp, settleMs);
+    // Only the first one sets it: a stop after the wall clock grants no second grace.
+    else if (settleMs !== Number.POSITIVE_INFINITY) this.#settleTimer ??= this.#ports.clock.setTimeout(giveUp, settleMs);
+  }
+
+  #lazySignal(): LazySignal {
+    this.#signal ??= new LazySignal();
+    return this.#signal;
   }
 
   #clearSettleTimer(): void {
@@ -135,7 +151,7 @@ export class Deadline implements Slot {
 
   #expire(limitMs: number): Raced<never> {
     this.#expired = true;
-    this.#signal.abort(() => new DOMException(`Took longer than ${limitMs} ms.`, "TimeoutError"));
+    this.#lazySignal().abort(() => new DOMException(`Took longer than ${limitMs} ms.`, "TimeoutError"));
     return { kind: "expired", limitMs };
   }
 

@@ -16,7 +16,7 @@ const harmless = /^[\w .:+-]*$/;
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined || typeof value === "boolean") return String(value);
   if (typeof value === "string") return describeText(value);
-  if (typeof value === "number") return Object.is(value, -0) ? "-0" : String(value);
+  if (typeof value === "number") return String(value);
   if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function") return `a ${typeof value}`;
   if (Array.isArray(value)) return `an array of ${value.length} ${value.length === 1 ? "item" : "items"}`;
   return value instanceof Promise ? "a promise" : "an object";

@@ -1,8 +1,7 @@
 // A queue between a run and whoever reads its events: nothing is dropped, and a reader that is behind can hold the model back.
 
-interface Waiting<T> {
-  readonly resolve: (result: IteratorResult<T, undefined> | Promise<never>) => void;
-}
+/** Takes what a waiting reader gets. */
+type Reader<T> = (result: IteratorResult<T, undefined> | Promise<never>) => void;
 
 /** Holds items until they are read. */
 export class EventQueue<T> {
@@ -12,7 +11,8 @@ export class EventQueue<T> {
   #ended = false;
   /** What the iteration ends with, where that is not well. */
   #failure: { readonly error: unknown } | undefined;
-  #waiting: Waiting<T>[] = [];
+  /** Readers that wait, oldest first; nearly always one. */
+  readonly #readers: Reader<T>[] = [];
   #room: { readonly promise: Promise<void>; readonly open: () => void } | undefined;
   readonly #capacity: number;
 
@@ -25,17 +25,19 @@ export class EventQueue<T> {
     return this.#items.length - this.#first;
   }
 
+  /** Adds an item; after the end nobody takes one. */
   push(item: T): void {
-    const reader = this.#waiting.shift();
+    if (this.#ended) return;
+    const reader = this.#readers.length === 1 ? this.#readers.pop() : this.#readers.shift();
     if (reader === undefined) this.#items.push(item);
-    else reader.resolve({ done: false, value: item });
+    else reader({ done: false, value: item });
   }
 
   /** No more items will come; what is there can still be read. */
   end(): void {
     this.#ended = true;
     this.#openRoom();
-    for (const reader of this.#waiting.splice(0)) reader.resolve(this.#last());
+    for (const reader of this.#readers.splice(0)) reader(this.#last());
   }
 
   /** The iteration ends with this error, once what is there has been read. */
@@ -50,7 +52,7 @@ export class EventQueue<T> {
     if (this.length > 0) return Promise.resolve({ done: false, value: this.#shift() });
     this.#openRoom();
     if (this.#ended) return Promise.resolve(this.#last());
-    return new Promise((resolve) => this.#waiting.push({ resolve }));
+    return new Promise((resolve) => this.#readers.push(resolve));
   }
 
   /** Drops what is unread and lets the writer go on: nobody reads any more. */
@@ -81,12 +83,12 @@ export class EventQueue<T> {
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
   }
 
-  /** Takes the oldest item; the array is compacted when half of it is read, so that a long queue is not moved for each item. */
+  /** Takes the oldest item; the array is compacted now and then, so that a long queue is not moved for each item. */
   #shift(): T {
     const item = this.#items[this.#first] as T;
     this.#items[this.#first] = undefined as T;
     this.#first += 1;
-    if (this.#first * 2 >= this.#items.length) {
+    if (this.length === 0 || this.#first >= this.#capacity) {
       this.#items.splice(0, this.#first);
       this.#first = 0;
     }

@@ -2,9 +2,7 @@
 
 /** True for anything with a `then` method. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    ((typeof value === "object" && value !== null) || typeof value === "function") &&
-    "then" in value &&
-    typeof value.then === "function"
-  );
+  if (value instanceof Promise) return true;
+  if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
+  return typeof (value as { readonly then?: unknown }).then === "function";
 }

@@ -13,6 +13,7 @@ describe("nearestName", () => {
     ["getWeather", "get_weather"],
     ["get-weather", "get_weather"],
     ["GetWeathr", "get_weather"],
+    ["GET_WEATHER", "get_weather"],
     ["weather", "get_weather"],
     ["functions.get_time", "get_time"],
     ["default_api:getTime", "get_time"],
@@ -20,11 +21,17 @@ describe("nearestName", () => {
     ["functions.", undefined],
     ["sendmail", "send_email"],
     ["delete_everything", undefined],
+    ["stitch", undefined],
     ["rm", undefined],
     ["", undefined],
     ["__proto__", undefined],
   ])("takes %j for %j", ([name, nearest]) => {
     expect(nearestName(name, tools)).toBe(nearest);
+  });
+
+  it("counts two letters that changed places as one mistake", () => {
+    expect(nearestName("tpo", ["top"])).toBe("top");
+    expect(nearestName("tpx", ["top"])).toBeUndefined();
   });
 
   it("prefers the nearest, then the first", () => {
@@ -35,11 +42,13 @@ describe("nearestName", () => {
 
   it("finds each name again after one mistake", () => {
     const names = fc.string({ unit: fc.constantFrom(..."abcdefgh"), minLength: 4, maxLength: 40 });
-    fc.assert(fc.property(names, fc.nat(), fc.constantFrom("drop", "double", "replace"), (name, at, mistake) => {
-      const index = at % name.length;
-      const made = { drop: "", double: `${name[index]}${name[index]}`, replace: "z" }[mistake];
-      expect(nearestName(name.slice(0, index) + made + name.slice(index + 1), ["qqqqqqqqqq", name])).toBe(name);
-    }));
+    fc.assert(
+      fc.property(names, fc.nat(), fc.constantFrom("drop", "double", "replace"), (name, at, mistake) => {
+        const index = at % name.length;
+        const made = { drop: "", double: `${name[index]}${name[index]}`, replace: "z" }[mistake];
+        expect(nearestName(name.slice(0, index) + made + name.slice(index + 1), ["qqqqqqqqqq", name])).toBe(name);
+      }),
+    );
   });
 
   it("looks at the start of a hostile name only", () => {

@@ -28,7 +28,10 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
 }
 
 function fold(name: string): string {
-  return name.toLowerCase().replace(/[\s_\-./:]+/g, "").slice(0, comparedLength);
+  return name
+    .toLowerCase()
+    .replace(/[\s_\-./:]+/g, "")
+    .slice(0, comparedLength);
 }
 
 /** The distance of two texts, or Infinity where more than `allowed` letters differ. */

@@ -6,7 +6,11 @@ import { digest, stableJson } from "./stable-json.ts";
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).reverse().map(([key, field]) => [key, reversed(field)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, field]) => [key, reversed(field)]),
+  );
 }
 
 describe("stableJson", () => {
@@ -15,26 +19,36 @@ describe("stableJson", () => {
   });
 
   it("loses nothing", () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => {
-      expect(JSON.parse(stableJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
-    }));
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(JSON.parse(stableJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
   });
 
   it("does not depend on the order of keys", () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => {
-      expect(stableJson(reversed(value))).toBe(stableJson(value));
-    }));
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(stableJson(reversed(value))).toBe(stableJson(value));
+      }),
+    );
   });
 
   it("tells different data apart", () => {
-    fc.assert(fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
-      const same = JSON.stringify(JSON.parse(stableJson(one))) === JSON.stringify(JSON.parse(stableJson(other)));
-      expect(stableJson(one) === stableJson(other)).toBe(same);
-    }));
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
+        const same = JSON.stringify(JSON.parse(stableJson(one))) === JSON.stringify(JSON.parse(stableJson(other)));
+        expect(stableJson(one) === stableJson(other)).toBe(same);
+      }),
+    );
   });
 
   it.for<[what: string, value: unknown, text: string]>([
-    ["dates and URLs", { url: new URL("https://example.org/"), at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z","url":"https://example.org/"}'],
+    [
+      "dates and URLs",
+      { url: new URL("https://example.org/"), at: new Date(0) },
+      '{"at":"1970-01-01T00:00:00.000Z","url":"https://example.org/"}',
+    ],
     ["fields without a value", { b: undefined, a: 1 }, '{"a":1}'],
     ["prototype keys", JSON.parse('{"b":1,"__proto__":{"z":1,"a":2}}'), '{"__proto__":{"a":2,"z":1},"b":1}'],
     ["whole-number keys", { b: 1, 10: 1, 9: 1 }, '{"10":1,"9":1,"b":1}'],
@@ -61,27 +75,40 @@ describe("digest", () => {
   });
 
   it("is 53 bits in 14 hexadecimal digits", () => {
-    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => {
-      expect(digest(text)).toMatch(/^[01][0-9a-f]{13}$/);
-    }));
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        expect(digest(text)).toMatch(/^[01][0-9a-f]{13}$/);
+      }),
+    );
   });
 
   it("changes with any one character, in about half of its bits", () => {
     let flipped = 0;
     let pairs = 0;
-    fc.assert(fc.property(fc.string({ minLength: 1, maxLength: 200 }), fc.nat(), fc.integer({ min: 1, max: 0xffff }), (text, at, change) => {
-      const index = at % text.length;
-      const other = text.slice(0, index) + String.fromCharCode(text.charCodeAt(index) ^ change) + text.slice(index + 1);
-      expect(digest(other)).not.toBe(digest(text));
-      flipped += [...(BigInt(`0x${digest(other)}`) ^ BigInt(`0x${digest(text)}`)).toString(2)].filter((bit) => bit === "1").length;
-      pairs++;
-    }), { numRuns: 1_000, seed: 7 });
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 1, maxLength: 200 }),
+        fc.nat(),
+        fc.integer({ min: 1, max: 0xffff }),
+        (text, at, change) => {
+          const index = at % text.length;
+          const other = text.slice(0, index) + String.fromCharCode(text.charCodeAt(index) ^ change) + text.slice(index + 1);
+          expect(digest(other)).not.toBe(digest(text));
+          flipped += [...(BigInt(`0x${digest(other)}`) ^ BigInt(`0x${digest(text)}`)).toString(2)].filter(
+            (bit) => bit === "1",
+          ).length;
+          pairs++;
+        },
+      ),
+      { numRuns: 1_000, seed: 7 },
+    );
     expect(flipped / pairs / 53).toBeCloseTo(0.5, 1);
   });
 
   it("gives 200,000 similar texts as many hashes", () => {
     const hashes = new Set<string>();
-    for (let index = 0; index < 100_000; index++) hashes.add(digest(`call_${index}`)).add(digest("x".repeat(index % 300) + index));
+    for (let index = 0; index < 100_000; index++)
+      hashes.add(digest(`call_${index}`)).add(digest("x".repeat(index % 300) + index));
     expect(hashes.size).toBe(200_000);
   });
 });

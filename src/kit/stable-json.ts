@@ -17,7 +17,9 @@ export function stableJson(value: unknown): string {
 function write(value: Json | undefined): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (isArray(value)) return `[${value.map(write).join(",")}]`;
-  const fields = Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${write(value[key])}`);
+  const fields = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${write(value[key])}`);
   return `{${fields.join(",")}}`;
 }
 

@@ -43,10 +43,14 @@ function copyValue(value: unknown, key: string | number, depth: number): Copied 
   // Adding 0 turns -0 into 0, as JSON does.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (value === undefined || typeof value === "symbol") return undefined;
-  const replaced = hasToJson(value) ? value.toJSON(String(key)) : value;
-  if (typeof replaced === "object" && replaced !== null) return copyObject(replaced, depth + 1);
-  if (typeof replaced === "bigint") throw new TypeError("a BigInt");
-  return typeof replaced === "function" ? undefined : copyValue(replaced, key, depth);
+  return copyAnswer(hasToJson(value) ? value.toJSON(String(key)) : value, depth);
+}
+
+/** Copies what a `toJSON` gave, or what has none: nobody asks again. */
+function copyAnswer(value: unknown, depth: number): Copied {
+  if (typeof value === "object" && value !== null) return copyObject(value, depth + 1);
+  if (typeof value === "bigint") throw new TypeError("a BigInt");
+  return typeof value === "function" ? undefined : copyValue(value, "", depth);
 }
 
 function copyObject(value: object, depth: number): Copied {
@@ -69,7 +73,8 @@ function copyRecord(value: Fields, depth: number): Json {
     const field = copyValue(value[key], key, depth);
     if (field === undefined) continue;
     // Assigning this key would set the copy's prototype.
-    if (key === "__proto__") Object.defineProperty(copy, key, { value: field, writable: true, enumerable: true, configurable: true });
+    if (key === "__proto__")
+      Object.defineProperty(copy, key, { value: field, writable: true, enumerable: true, configurable: true });
     else copy[key] = field;
   }
   return copy;

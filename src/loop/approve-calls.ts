@@ -3,25 +3,24 @@
 import type { Step } from "../contract/journal.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { askApproval, type Decided } from "../policies/approval.ts";
-import { editCall, type PreparePorts, type ReadyCall } from "../stages/prepare-call.ts";
-import type { Prepared } from "./run-batch.ts";
+import { editCall, type Prepared, type ReadyCall } from "../stages/prepare-call.ts";
+import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
 import { runSteps } from "./run-step.ts";
 
 /** Asks for every ready call. Refused ones become their outcome; edited ones are validated again. */
-export async function approveCalls(run: Run, prepared: readonly Prepared[], ports: PreparePorts): Promise<readonly Prepared[]> {
+export async function approveCalls(run: Run, prepared: readonly Prepared[]): Promise<readonly Prepared[]> {
   const asked = prepared.flatMap((entry, index) => (entry.kind === "ready" ? [{ entry, index }] : []));
   const live = new Set<string>();
-  let decisions: readonly Decided[] = [];
-  const steps = asked.map(({ entry, index }) => approvalStep(run, entry, { index, live }));
-  await runSteps(steps, run, (answers) => {
-    decisions = answers;
-  });
+  const decisions = await runSteps(
+    asked.map(({ entry, index }) => approvalStep(run, entry, { index, live })),
+    run,
+  );
   const approved = [...prepared];
   for (const [position, { entry, index }] of asked.entries()) {
     const decision = decisions[position] ?? { kind: "cancelled" };
     sendDecision(run, entry, { decision, live: live.has(entry.call.callId) });
-    approved[index] = await obey(entry, decision, ports);
+    approved[index] = await obey(run, entry, decision);
   }
   return approved;
 }
@@ -32,7 +31,8 @@ function approvalStep(run: Run, { call }: ReadyCall, { index, live }: { index: n
   const key = `p${iteration}/approval/${index}/${call.name}`;
   const body = (): Promise<Decided> => {
     live.add(call.callId);
-    events.send("approval-asked", { runId: events.runId, iteration, callId: call.callId, name: call.name, args: call.args });
+    startWallClock(run);
+    events.send({ type: "approval-asked", runId: events.runId, iteration, callId: call.callId, name: call.name, args: call.args });
     const context = { iteration, messages: state.messages, session, context: options.context };
     const approve = options.policies?.approve ?? (() => ({ kind: "approve" as const }));
     return askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope });
@@ -40,7 +40,7 @@ function approvalStep(run: Run, { call }: ReadyCall, { index, live }: { index: n
   return { key, kind: "approval", input: { callId: call.callId, name: call.name, args: call.args }, run: body };
 }
 
-function obey(entry: ReadyCall, decision: Decided, ports: PreparePorts): Prepared | Promise<Prepared> {
+function obey({ ports }: Run, entry: ReadyCall, decision: Decided): Prepared | Promise<Prepared> {
   const { call } = entry;
   switch (decision.kind) {
     case "approve":
@@ -60,5 +60,5 @@ function sendDecision({ events, state }: Run, { call }: ReadyCall, { decision, l
   if (decision.kind === "cancelled") return;
   const reason = decision.kind === "deny" ? decision.reason : undefined;
   const base = { runId: events.runId, iteration: state.iteration, callId: call.callId, name: call.name };
-  events.send("approval-decided", { ...base, decision: decision.kind, reason, replayed: live ? undefined : true });
+  events.send({ type: "approval-decided", ...base, decision: decision.kind, reason, replayed: live ? undefined : true });
 }

@@ -6,8 +6,10 @@ import { Deadline } from "../kit/deadline.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import type { Cause } from "../kit/run-scope.ts";
+import { whenReady } from "../kit/when-ready.ts";
 import { applyStep } from "../state/apply-step.ts";
 import type { HookAnswer } from "../state/loop-state.ts";
+import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 
@@ -42,7 +44,7 @@ export async function askHook<T>(hook: () => T | PromiseLike<T>, run: Pick<Run, 
 }
 
 /** Tells `onIteration` where the run stands after a batch, as a step. */
-export function askIteration(run: Run): Promise<void> | undefined {
+export function askIteration(run: Run): void | PromiseLike<void> {
   const { state, options } = run;
   const { iteration } = state;
   const facts = {
@@ -52,6 +54,7 @@ export function askIteration(run: Run): Promise<void> | undefined {
     lastToolCalls: state.lastBatch.map(({ outcome }) => outcome.call),
   };
   const body = async (): Promise<HookAnswer> => {
+    startWallClock(run);
     const end = await askHook(() => options.hooks?.onIteration?.(iteration + 1, facts), run);
     if (end.kind === "failed") return end;
     const answer = end.kind === "value" ? end.value : undefined;
@@ -59,5 +62,5 @@ export function askIteration(run: Run): Promise<void> | undefined {
     return { kind: "abort", reason: answer.reason === undefined ? undefined : String(answer.reason) };
   };
   const step = { key: `p${iteration}/iteration`, kind: "hook" as const, input: null, run: body };
-  return runStep(step, run, (answer) => applyStep(state, { kind: "hook", answer }));
+  return whenReady(runStep(step, run), (answer) => applyStep(state, { kind: "hook", answer }));
 }

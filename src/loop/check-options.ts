@@ -6,6 +6,7 @@ import { LoopError } from "../errors/loop-error.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { nearestName } from "../kit/nearest-name.ts";
+import { toJson } from "../kit/to-json.ts";
 
 /** The longest time that a timer can be set to. */
 const maxTimerMs = 2 ** 31 - 1;
@@ -60,7 +61,7 @@ const optionChecks: Checks<LoopOptions> = {
   system: ["a string", isText],
   modelSettings: ["an object", isRecord],
   toolChoice: ['"auto", "required", "none" or { name }', isToolChoice],
-  contextItems: ["an array", Array.isArray],
+  contextItems: ["an array of plain data", (value) => Array.isArray(value) && value.every(isPlainData)],
   messageIdMap: ["anything", isAnything],
   repair: ["true or false", isFlag],
   limits: ["an object", isRecord],
@@ -80,7 +81,7 @@ const optionChecks: Checks<LoopOptions> = {
 };
 
 const policyChecks: Checks<NonNullable<LoopOptions["policies"]>> = {
-  gate: ['an object with "active"', (value) => isRecord(value) && isFlag(value["active"])],
+  gate: ['an object with "active" and, where only some tools may run, an array or a set as "allowedNames"', isGate],
   approve: ["a function", isFunction],
   restarts: ["an object", isRecord],
   finalAnswer: ["true or false", isFlag],
@@ -154,6 +155,21 @@ function isProvider(value: unknown): boolean {
 
 function isToolChoice(value: unknown): boolean {
   return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
+}
+
+function isGate(value: unknown): boolean {
+  if (!isRecord(value) || !isFlag(value["active"])) return false;
+  const names = value["allowedNames"];
+  return names === undefined || (typeof names === "object" && names !== null && Symbol.iterator in names);
+}
+
+function isPlainData(value: unknown): boolean {
+  try {
+    toJson(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function pathOf(group: string, name: string): string {

@@ -1,46 +1,54 @@
 // The third phase of a batch: runs the ready calls in waves. Parallel by default; a sequential tool has a wave to itself.
 
 import type { Step } from "../contract/journal.ts";
-import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
-import { isThenable } from "../kit/is-thenable.ts";
-import { dispatchCall, type DispatchPorts } from "../stages/dispatch-call.ts";
-import type { ReadyCall } from "../stages/prepare-call.ts";
-import { renderOutcome } from "../tools/render-outcome.ts";
-import type { Dispatched, Prepared } from "./run-batch.ts";
+import type { ToolOutcome } from "../contract/tool-outcome.ts";
+import { whenReady } from "../kit/when-ready.ts";
+import { dispatchCall } from "../stages/dispatch-call.ts";
+import type { Prepared, ReadyCall } from "../stages/prepare-call.ts";
+import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
-import { runSteps } from "./run-step.ts";
-import { CallContext } from "./tool-context.ts";
+import { runStep, runSteps } from "./run-step.ts";
+import { sendToolEnd, sendToolStart } from "./tool-events.ts";
+import { toolKey } from "./tool-context.ts";
 
+/** A call's outcome, and whether it came about in this execution. */
+export interface Dispatched {
+  readonly outcome: ToolOutcome;
+  readonly live: boolean;
+}
+
+/** A ready call at its position in the batch. */
 interface Entry {
   readonly ready: ReadyCall;
-  /** Position in the batch. */
   readonly index: number;
+  /** Whether the body of its step has run in this execution. */
+  live: boolean;
 }
 
 /** The token of the execution that meant to run a call. */
-type Intent = { readonly token: string };
+interface Intent {
+  readonly token: string;
+}
 
-/** Runs what is ready and returns every outcome in call order. After a fatal failure nothing more is dispatched. */
-export async function dispatchWaves(run: Run, prepared: readonly Prepared[]): Promise<readonly Dispatched[]> {
+/** Runs what is ready and gives every outcome in call order. After a fatal failure nothing more is dispatched. */
+export function dispatchWaves(run: Run, prepared: readonly Prepared[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   const dispatched: Dispatched[] = [];
   const entries: Entry[] = [];
-  for (const [index, entry] of prepared.entries()) {
-    if (entry.kind === "ready") entries.push({ ready: entry, index });
+  prepared.forEach((entry, index) => {
+    if (entry.kind === "ready") entries.push({ ready: entry, index, live: false });
     else dispatched[index] = refuse(run, entry);
-  }
-  let isFatal = false;
-  for (const wave of toWaves(entries, run.toolConcurrency)) {
-    if (isFatal) {
-      for (const { ready, index } of wave) dispatched[index] = refuse(run, { call: ready.call, durationMs: 0, kind: "not-run" });
-      continue;
-    }
-    const answers = await runWave(run, wave);
-    for (const [position, { index }] of wave.entries()) {
-      const answer = answers[position];
-      if (answer === undefined) continue;
-      dispatched[index] = answer;
-      isFatal ||= answer.outcome.kind === "failed" && answer.outcome.fatal === true;
-    }
+  });
+  const waves = toWaves(entries, run.toolConcurrency);
+  const [first = [], ...others] = waves;
+  if (others.length > 0) return runWaves(run, waves, dispatched);
+  return whenReady(runWave(run, first), (outcomes) => place(run, first, { outcomes, dispatched }));
+}
+
+async function runWaves(run: Run, waves: readonly (readonly Entry[])[], dispatched: Dispatched[]): Promise<readonly Dispatched[]> {
+  for (const wave of waves) {
+    const isFatal = dispatched.some((call) => call?.outcome.kind === "failed" && call.outcome.fatal === true);
+    if (isFatal) for (const { ready, index } of wave) dispatched[index] = refuse(run, { call: ready.call, durationMs: 0, kind: "not-run" });
+    else place(run, wave, { outcomes: await runWave(run, wave), dispatched });
   }
   return dispatched;
 }
@@ -60,61 +68,67 @@ function toWaves(entries: readonly Entry[], concurrency: number): readonly (read
   return waves;
 }
 
-async function runWave(run: Run, wave: readonly Entry[]): Promise<readonly Dispatched[]> {
-  const intents = run.journal.durable ? await readIntents(run, wave) : [];
-  const live = new Set<number>();
-  const steps = wave.map((entry, position) => toolStep(run, entry, { intent: intents[position], live }));
-  let dispatched: readonly Dispatched[] = [];
-  const pending = runSteps(steps, run, (outcomes) => {
-    dispatched = outcomes.map((outcome, position) => ({ outcome, live: live.has(wave[position]?.index ?? -1) }));
-  });
-  if (pending !== undefined) await pending;
-  for (const { outcome, live: ran } of dispatched) if (!ran) sendBoth(run, outcome, true);
-  return dispatched;
+function runWave(run: Run, wave: readonly Entry[]): readonly ToolOutcome[] | PromiseLike<readonly ToolOutcome[]> {
+  if (run.journal.durable) return runIntendedWave(run, wave);
+  const [only] = wave;
+  if (only !== undefined && wave.length === 1) return whenReady(runStep(toolStep(run, only), run), (outcome) => [outcome]);
+  return runSteps(
+    wave.map((entry) => toolStep(run, entry)),
+    run,
+  );
 }
 
 /** Notes, before a wave starts, which execution is about to run it: on replay a foreign token says that a call may have run. */
-async function readIntents(run: Run, wave: readonly Entry[]): Promise<readonly Intent[]> {
-  const { iteration } = run.state;
-  const steps = wave.map(({ ready, index }): Step<Intent> => {
-    const key = `p${iteration}/intent/${index}/${ready.call.name}`;
+async function runIntendedWave(run: Run, wave: readonly Entry[]): Promise<readonly ToolOutcome[]> {
+  const intentSteps = wave.map(({ ready, index }): Step<Intent> => {
+    const key = `p${run.state.iteration}/intent/${index}/${ready.call.name}`;
     return { key, kind: "intent", input: null, run: () => ({ token: run.token }) };
   });
-  let intents: readonly Intent[] = [];
-  await runSteps(steps, run, (answers) => {
-    intents = answers;
+  const intents = await inOneGo(run, intentSteps);
+  return inOneGo(
+    run,
+    wave.map((entry, position) => toolStep(run, entry, intents[position])),
+  );
+}
+
+/** A wave of one is a step. */
+async function inOneGo<T>(run: Run, steps: readonly Step<T>[]): Promise<readonly T[]> {
+  const [only] = steps;
+  return only !== undefined && steps.length === 1 ? [await runStep(only, run)] : runSteps(steps, run);
+}
+
+function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolOutcome> {
+  const { ready, index } = entry;
+  const { callId, name, args } = ready.call;
+  const body = (): ToolOutcome | PromiseLike<ToolOutcome> => {
+    // Either an execution before this one, or this one itself, where an engine tries a step again.
+    const mayHaveRun = entry.live || (intent !== undefined && intent.token !== run.token);
+    entry.live = true;
+    startWallClock(run);
+    sendToolStart(run, ready.call, false);
+    const outcome: ToolOutcome | Promise<ToolOutcome> =
+      mayHaveRun && ready.definition.replay !== "safe" ? { call: ready.call, durationMs: 0, kind: "interrupted" } : dispatchCall(ready, run.ports);
+    return whenReady(outcome, (end) => {
+      sendToolEnd(run, end, false);
+      return end;
+    });
+  };
+  return { key: toolKey(run.state.iteration, index, name), kind: "tool", input: { callId, name, args }, run: body };
+}
+
+interface WaveOutcomes {
+  readonly outcomes: readonly ToolOutcome[];
+  readonly dispatched: Dispatched[];
+}
+
+function place(run: Run, wave: readonly Entry[], { outcomes, dispatched }: WaveOutcomes): readonly Dispatched[] {
+  wave.forEach(({ index, live }, position) => {
+    const outcome = outcomes[position];
+    if (outcome === undefined) return;
+    if (!live) sendBoth(run, outcome, true);
+    dispatched[index] = { outcome, live };
   });
-  return intents;
-}
-
-function toolStep(run: Run, { ready, index }: Entry, { intent, live }: { intent: Intent | undefined; live: Set<number> }): Step<ToolOutcome> {
-  const { call, definition } = ready;
-  const key = `p${run.state.iteration}/tool/${index}/${call.name}`;
-  const body = (): ToolOutcome | Promise<ToolOutcome> => {
-    const isSecond = live.has(index) || (intent !== undefined && intent.token !== run.token);
-    live.add(index);
-    sendStart(run, call, false);
-    if (isSecond && definition.replay !== "safe") return finish(run, { call, durationMs: 0, kind: "interrupted" });
-    const told: { metadata?: unknown } = {};
-    const outcome = dispatchCall(ready, dispatchPorts(run, { key, told }));
-    return isThenable(outcome) ? outcome.then((end) => finish(run, end, told.metadata)) : finish(run, outcome, told.metadata);
-  };
-  return { key, kind: "tool", input: { callId: call.callId, name: call.name, args: call.args }, run: body };
-}
-
-function dispatchPorts(run: Run, { key, told }: { key: string; told: { metadata?: unknown } }): DispatchPorts {
-  const { registry, clock, timeouts, scope, events, state } = run;
-  return {
-    registry,
-    clock,
-    timeouts,
-    scope,
-    contextFor: (call, deadline) => new CallContext(run, { call, deadline, key }),
-    onMetadata: (_, metadata) => {
-      told.metadata = metadata;
-    },
-    onLate: ({ callId, name }, success) => events.send("late-result", { runId: events.runId, iteration: state.iteration, callId, name, success }),
-  };
+  return dispatched;
 }
 
 function refuse(run: Run, outcome: ToolOutcome): Dispatched {
@@ -122,24 +136,7 @@ function refuse(run: Run, outcome: ToolOutcome): Dispatched {
   return { outcome, live: !run.replayed };
 }
 
-function finish(run: Run, outcome: ToolOutcome, metadata?: unknown): ToolOutcome {
-  sendEnd(run, outcome, { replayed: false, metadata });
-  return outcome;
-}
-
 function sendBoth(run: Run, outcome: ToolOutcome, replayed: boolean): void {
-  sendStart(run, outcome.call, replayed);
-  sendEnd(run, outcome, { replayed });
-}
-
-function sendStart({ events, state }: Run, { callId, name, args }: ToolCall, replayed: boolean): void {
-  if (!events.wants("tool-start")) return;
-  events.send("tool-start", { runId: events.runId, iteration: state.iteration, callId, name, args, replayed: replayed ? true : undefined });
-}
-
-function sendEnd({ events, state }: Run, outcome: ToolOutcome, { replayed, metadata }: { replayed: boolean; metadata?: unknown }): void {
-  if (!events.wants("tool-end")) return;
-  const { callId, name } = outcome.call;
-  const base = { runId: events.runId, iteration: state.iteration, callId, name, replayed: replayed ? true : undefined };
-  events.send("tool-end", { ...base, outcome: outcome.kind, result: renderOutcome(outcome), durationMs: outcome.durationMs, metadata });
+  sendToolStart(run, outcome.call, replayed);
+  sendToolEnd(run, outcome, replayed);
 }

@@ -1,6 +1,6 @@
 // Sends events to whoever listens. A listener that throws or rejects disturbs neither the run nor the other listeners.
 
-import type { EventSink, LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../contract/loop-event.ts";
+import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../contract/loop-event.ts";
 import type { EventQueue } from "../kit/event-queue.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
@@ -38,10 +38,10 @@ export class LoopEventSink implements EventSink {
     return this.#queue !== undefined || (this.#emitter !== undefined && this.#emitter.listenerCount(type) > 0);
   }
 
-  send<Type extends LoopEventType>(type: Type, event: LoopEvents[Type]): void {
+  send(event: LoopEvent): void {
     if (this.#closed) return;
-    this.#queue?.push({ type, ...event } as LoopEvent);
-    if (this.#emitter !== undefined && this.#emitter.listenerCount(type) > 0) this.#emit(type, event);
+    this.#queue?.push(event);
+    if (this.#emitter !== undefined && this.#emitter.listenerCount(event.type) > 0) this.#emit(this.#emitter, event);
   }
 
   room(): Promise<void> | undefined {
@@ -69,17 +69,15 @@ export class LoopEventSink implements EventSink {
   }
 
   /** Calls the listeners one by one: eventemitter3's own `emit` skips the rest after a throw and loses rejections. */
-  #emit<Type extends LoopEventType>(type: Type, event: LoopEvents[Type]): void {
-    const emitter = this.#emitter as LoopEmitter;
-    for (const listener of emitter.listeners(type) as ((event: LoopEvents[Type]) => unknown)[]) {
+  #emit(emitter: LoopEmitter, event: LoopEvent): void {
+    for (const listener of emitter.listeners(event.type) as ((event: LoopEvent) => unknown)[]) {
       // Removes it only where it was added by `once`.
-      emitter.removeListener(type, listener as never, undefined, true);
-      const at = { type, iteration: event.iteration };
+      emitter.removeListener(event.type, listener as never, undefined, true);
       try {
         const answer = listener.call(emitter, event);
-        if (isThenable(answer)) answer.then(undefined, (error: unknown) => this.#report(at, listener, error));
+        if (isThenable(answer)) answer.then(undefined, (error: unknown) => this.#report(event, listener, error));
       } catch (error) {
-        this.#report(at, listener, error);
+        this.#report(event, listener, error);
       }
     }
   }
@@ -91,6 +89,6 @@ export class LoopEventSink implements EventSink {
   }
 
   #tell({ type, iteration }: EventPlace, error: unknown): void {
-    this.send("listener-error", { runId: this.runId, iteration, event: type, error: toPlainError(error) });
+    this.send({ type: "listener-error", runId: this.runId, iteration, event: type, error: toPlainError(error) });
   }
 }

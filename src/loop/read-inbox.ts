@@ -4,6 +4,7 @@ import type { Step } from "../contract/journal.ts";
 import type { Ending } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import type { Cause } from "../kit/run-scope.ts";
+import { whenReady } from "../kit/when-ready.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { toAbortReason } from "../state/ending-of-cause.ts";
 import type { InboxAnswer } from "../state/loop-state.ts";
@@ -11,35 +12,40 @@ import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 
 /** Reads the inbox: a new pass begins. */
-export function readInbox(run: Run): Promise<void> | undefined {
+export function readInbox(run: Run): void | PromiseLike<void> {
   const { state } = run;
   const iteration = state.phase === "start" ? 0 : state.iteration + 1;
-  return runStep(inboxStep(`p${iteration}/inbox`, run), run, (answer) => applyStep(state, { kind: "inbox", answer }));
+  const answer = runStep(inboxStep(`p${iteration}/inbox`, run), run);
+  return whenReady(answer, (found) => applyStep(state, { kind: "inbox", answer: found }));
 }
 
 /** Reads the inbox a last time before an ending. */
-export function readLastInbox(run: Run, ending: Ending): Promise<void> | undefined {
+export function readLastInbox(run: Run, ending: Ending): void | PromiseLike<void> {
   const { state } = run;
-  const step = inboxStep(`p${state.iteration}/inbox-end`, run);
-  return runStep(step, run, (answer) => applyStep(state, { kind: "close", answer, ending }));
+  const answer = runStep(inboxStep(`p${state.iteration}/inbox-end`, run), run);
+  return whenReady(answer, (found) => applyStep(state, { kind: "close", answer: found, ending }));
 }
 
 function inboxStep(key: string, run: Run): Step<InboxAnswer> {
   return { key, kind: "inbox", input: null, run: () => lookAround(run) };
 }
 
-function lookAround({ clock, token, scope, state, bounds }: Run): InboxAnswer {
-  const now = clock.now();
-  // The first live look: what was active before, in other executions, is already spent.
+/** Starts the wall clock in the first step that is not recalled: what was active before, in other executions, is already spent. */
+export function startWallClock({ clock, scope, state, bounds }: Run, now: number = clock.now()): void {
   scope.startWallClock(bounds.wallClockMs, now - state.activeMs, clock);
-  scope.checkDeadline(now);
-  return { now, token, ...answerTo(scope.cause) };
 }
 
-function answerTo(cause: Cause | undefined): Omit<InboxAnswer, "now" | "token"> | undefined {
-  switch (cause?.kind) {
-    case undefined:
-      return undefined;
+function lookAround(run: Run): InboxAnswer {
+  const { clock, token, scope } = run;
+  const now = clock.now();
+  startWallClock(run, now);
+  scope.checkDeadline(now);
+  const { cause } = scope;
+  return cause === undefined ? { now, token } : { now, token, ...answerTo(cause) };
+}
+
+function answerTo(cause: Cause): Omit<InboxAnswer, "now" | "token"> {
+  switch (cause.kind) {
     case "kill":
       return { kill: true };
     case "abort":

@@ -4,6 +4,7 @@
 import type { Json } from "../contract/json.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { digest, stableJson } from "../kit/stable-json.ts";
+import { whenReady } from "../kit/when-ready.ts";
 import { toJson } from "../kit/to-json.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
@@ -19,11 +20,11 @@ interface RunRecord {
 }
 
 /** Records what run this is, or compares. Throws LoopError "journal-mismatch" or "tools-changed". */
-export function recordRun(run: Run): Promise<void> | undefined {
+export function recordRun(run: Run): void | PromiseLike<void> {
   if (!run.journal.durable) return undefined;
   const record = describeRun(run);
   const step = { key: "run", kind: "run" as const, input: toJson(record) satisfies Json, run: () => record };
-  return runStep(step, run, (recorded) => compare(recorded, record));
+  return whenReady(runStep(step, run), (recorded) => compare(recorded, record));
 }
 
 function describeRun({ runId, registry, state }: Run): RunRecord {

@@ -1,48 +1,26 @@
 // The calls of one pass in three phases: every call is prepared, then approved, then dispatched in waves; the answers are folded in
 // call order.
 
-import type { ToolOutcome } from "../contract/tool-outcome.ts";
-import { isThenable } from "../kit/is-thenable.ts";
+import { whenAllReady, whenReady } from "../kit/when-ready.ts";
 import { detectContextRestart } from "../stages/context-restart.ts";
-import { prepareCall, type PreparePorts, type ReadyCall } from "../stages/prepare-call.ts";
+import { prepareCall, type Prepared } from "../stages/prepare-call.ts";
 import { applyStep } from "../state/apply-step.ts";
 import type { SettledCall } from "../state/loop-state.ts";
 import { approveCalls } from "./approve-calls.ts";
-import { dispatchWaves } from "./dispatch-waves.ts";
+import { type Dispatched, dispatchWaves } from "./dispatch-waves.ts";
 import type { Run } from "./run.ts";
 
-/** A call that may run, or the outcome of one that may not. */
-export type Prepared = ReadyCall | ToolOutcome;
-
-/** A call's outcome, and whether it came about in this execution. */
-export interface Dispatched {
-  readonly outcome: ToolOutcome;
-  readonly live: boolean;
-}
-
 /** Runs the calls of the current turn and folds their outcomes. */
-export async function runBatch(run: Run): Promise<void> {
-  const { state } = run;
+export function runBatch(run: Run): void | PromiseLike<void> {
+  const { state, ports, options } = run;
   const { calls } = state.turn;
   if (calls.length > 0) run.control?.startToolChain();
-  const ports = preparePorts(run);
-  const preparing = calls.map((call) => prepareCall(call, ports));
-  const prepared = preparing.some(isThenable) ? await Promise.all(preparing) : (preparing as Prepared[]);
-  const approved = run.options.policies?.approve === undefined ? prepared : await approveCalls(run, prepared, ports);
-  const dispatched = await dispatchWaves(run, withinLimit(run, approved));
-  const settled = dispatched.map((call) => settleCall(run, call));
-  applyStep(state, { kind: "batch", settled });
-}
-
-function preparePorts(run: Run): PreparePorts {
-  return {
-    registry: run.registry,
-    exposed: run.exposure.byName,
-    allowed: run.allowedNames,
-    hookMs: run.timeouts.hookMs,
-    clock: run.clock,
-    scope: run.scope,
-  };
+  const prepared = whenAllReady(calls.map((call) => prepareCall(call, ports)));
+  const approved = options.policies?.approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries));
+  const dispatched = whenReady(approved, (entries) => dispatchWaves(run, withinLimit(run, entries)));
+  return whenReady(dispatched, (outcomes) => {
+    applyStep(state, { kind: "batch", settled: outcomes.map((call) => settleCall(run, call)) });
+  });
 }
 
 /** Of a batch that crosses `maxToolCalls` the prefix that fits runs; past it nothing does. */
@@ -59,20 +37,23 @@ function withinLimit({ state, bounds }: Run, prepared: readonly Prepared[]): rea
 /** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */
 function settleCall(run: Run, { outcome, live }: Dispatched): SettledCall {
   if (outcome.kind !== "completed") return { outcome };
-  const { events, state, options } = run;
-  const { callId, name } = outcome.call;
-  const base = { runId: events.runId, iteration: state.iteration, callId, name, replayed: live ? undefined : true };
-  const gate = options.policies?.gate;
-  if (gate?.active === true && live) retain(run, name);
-  const trigger = gate?.active === true ? gate.triggerMatchByToolName?.get(name) : undefined;
-  if (trigger !== undefined) events.send("hidden-notice", { ...base, trigger });
-  const restart = detectContextRestart(outcome, options.policies?.restarts);
+  const { policies } = run.options;
+  if (policies?.gate?.active === true) tellGate(run, outcome.call, live);
+  const restart = detectContextRestart(outcome, policies?.restarts);
   if (restart === undefined) return { outcome };
-  events.send("restart", { ...base, suffix: restart.suffix, disableTools: restart.disableTools });
+  const { events, state } = run;
+  const { callId, name } = outcome.call;
+  const { suffix, disableTools } = restart;
+  events.send({ type: "restart", runId: events.runId, iteration: state.iteration, callId, name, suffix, disableTools, replayed: live ? undefined : true });
   return { outcome, restart };
 }
 
-/** The caller's own bookkeeping may fail without harm to the run. */
-function retain({ options, events, state }: Run, name: string): void {
-  events.guard({ type: "retain", iteration: state.iteration }, () => options.policies?.gate?.retain?.(name));
+/** The gate's own bookkeeping may fail without harm to the run; on replay it has been done. */
+function tellGate({ options, events, state }: Run, { callId, name }: Dispatched["outcome"]["call"], live: boolean): void {
+  const gate = options.policies?.gate;
+  const { iteration } = state;
+  if (live) events.guard({ type: "retain", iteration }, () => gate?.retain?.(name));
+  const trigger = gate?.triggerMatchByToolName?.get(name);
+  if (trigger === undefined) return;
+  events.send({ type: "hidden-notice", runId: events.runId, iteration, callId, name, trigger, replayed: live ? undefined : true });
 }

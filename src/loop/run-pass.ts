@@ -7,29 +7,32 @@ import type { ModelRequest } from "../contract/provider.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Judgement } from "../state/judge-finish.ts";
 import { digest, stableJson } from "../kit/stable-json.ts";
+import { whenReady } from "../kit/when-ready.ts";
 import { streamOnce } from "../stages/stream-once.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { askHook } from "./ask-hook.ts";
 import { expose, exposeNames } from "./exposure.ts";
 import type { NextStep } from "./next-step.ts";
+import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 
 type ModelStep = Extract<NextStep, { kind: "model" }>;
 
 /** Streams the model once, or recalls what it said. */
-export function runPass(run: Run, next: ModelStep): Promise<void> | undefined {
+export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { iteration, hop } = state;
   const key = hop === 0 ? `p${iteration}/model` : `p${iteration}/model/hop${hop}`;
   run.replayed = true;
   const body = (): Promise<StreamResult> => {
     run.replayed = false;
+    startWallClock(run);
     sendStart(run);
     return streamPass(run, next);
   };
-  return runStep({ key, kind: "model", input: inputOf(run), run: body }, run, (result) => {
+  return whenReady(runStep({ key, kind: "model", input: inputOf(run), run: body }, run), (result) => {
     if (run.replayed) {
       run.exposure = exposeNames(run, result.exposedTools);
       sendStart(run);
@@ -77,7 +80,7 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
     iteration: state.iteration,
     continuationToken: state.hop === 0 ? undefined : state.streamResults.at(-1)?.token,
   };
-  const carried = { text: turn.text.trim() !== "", calls: turn.calls.length > 0, callCount: turn.calls.length };
+  const carried = state.hop === 0 ? undefined : { text: turn.text.trim() !== "", calls: turn.calls.length > 0, callCount: turn.calls.length };
   return streamOnce(request, {
     provider: plan.provider ?? options.provider,
     clock,
@@ -88,7 +91,6 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
     heldIds: state.heldIds,
     carried,
     pricing: options.pricing,
-    room: () => events.room(),
   });
 }
 
@@ -122,15 +124,15 @@ function sendStart(run: Run): void {
   const { iteration, hop } = state;
   const base = { runId: events.runId, iteration, replayed: replayed ? true : undefined };
   const warns = iteration === run.softWarnIteration && hop === 0 && run.session.surfaceUserErrors !== false;
-  if (warns) events.send("notice", { ...base, kind: "still-working" });
-  if (events.wants("pass-start")) events.send("pass-start", { ...base, hop });
+  if (warns) events.send({ type: "notice", ...base, kind: "still-working" });
+  if (events.wants("pass-start")) events.send({ type: "pass-start", ...base, hop });
 }
 
 /** What a recalled pass had said, in one piece each. */
 function sendRecalled({ events, state }: Run, { text, reasoning }: StreamResult): void {
   const base = { runId: events.runId, iteration: state.iteration, replayed: true };
-  if (reasoning !== "") events.send("reasoning-delta", { ...base, text: reasoning });
-  if (text !== "") events.send("text-delta", { ...base, text });
+  if (reasoning !== "") events.send({ type: "reasoning-delta", ...base, text: reasoning });
+  if (text !== "") events.send({ type: "text-delta", ...base, text });
 }
 
 /** Tells listeners that the pass is over: after its batch, where it had one, for the calls belong to it. */
@@ -140,5 +142,5 @@ export function endPass(run: Run): void {
   if (openPass === undefined || !events.wants("pass-end")) return;
   const { status, provider, model, finish, usage, costUSD, calls, durationMs } = openPass.result;
   const base = { runId: events.runId, iteration: state.iteration, replayed: replayed ? true : undefined, hop: openPass.hop };
-  events.send("pass-end", { ...base, status, provider, model, finish, usage, costUSD, calls: calls.length, durationMs });
+  events.send({ type: "pass-end", ...base, status, provider, model, finish, usage, costUSD, calls: calls.length, durationMs });
 }

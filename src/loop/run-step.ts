@@ -1,8 +1,6 @@
-// Runs a step through the journal and folds its answer. The one place that looks whether an answer needs waiting: a memory journal
-// costs no tick.
+// Runs steps through the journal. Answers come at once where the journal has them at once: a memory journal costs no tick.
 
 import type { Journal, Step } from "../contract/journal.ts";
-import { isThenable } from "../kit/is-thenable.ts";
 import type { RunScope } from "../kit/run-scope.ts";
 
 /** What running a step uses of a run. */
@@ -11,30 +9,19 @@ export interface StepPorts {
   readonly scope: RunScope;
 }
 
-/** Runs or recalls one step; `fold` gets the answer at once where it is there at once. */
-export function runStep<T>(step: Step<T>, ports: StepPorts, fold: (answer: T) => void): Promise<void> | undefined {
-  return settle(ports.journal.step(obeyEngine(step, ports)), fold);
+/** Runs or recalls one step. */
+export function runStep<T>(step: Step<T>, ports: StepPorts): T | PromiseLike<T> {
+  return ports.journal.step(ports.journal.durable ? obeyEngine(step, ports) : step);
 }
 
 /** Runs or recalls several steps, created in order; a single one is a plain step. */
-export function runSteps<T>(steps: readonly Step<T>[], ports: StepPorts, fold: (answers: readonly T[]) => void): Promise<void> | undefined {
-  const [first] = steps;
-  if (first === undefined) return settle([], fold);
-  if (steps.length === 1) return runStep(first, ports, (answer) => fold([answer]));
-  return settle(ports.journal.all(steps.map((step) => obeyEngine(step, ports))), fold);
-}
-
-function settle<T>(answer: PromiseLike<T> | T, fold: (answer: T) => void): Promise<void> | undefined {
-  if (!isThenable(answer)) {
-    fold(answer);
-    return undefined;
-  }
-  return Promise.resolve(answer).then(fold);
+export function runSteps<T>(steps: readonly Step<T>[], ports: StepPorts): readonly T[] | PromiseLike<readonly T[]> {
+  const { journal } = ports;
+  return journal.all(journal.durable ? steps.map((step) => obeyEngine(step, ports)) : steps);
 }
 
 /** An engine that cancels a step aborts the run; its signal is let go when the step ends. */
-function obeyEngine<T>(step: Step<T>, { journal, scope }: StepPorts): Step<T> {
-  if (!journal.durable) return step;
+function obeyEngine<T>(step: Step<T>, { scope }: StepPorts): Step<T> {
   const run: Step<T>["run"] = async (call) => {
     const { signal } = call;
     const abort = (): void => scope.cancel({ kind: "abort", reason: signal?.reason });

@@ -4,6 +4,7 @@ import type { LoopOptions } from "../contract/loop-options.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { isThenable } from "../kit/is-thenable.ts";
 import { buildResult } from "../stages/build-result.ts";
 import { askIteration } from "./ask-hook.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
@@ -39,23 +40,25 @@ export async function driveRun(run: Run): Promise<LoopResult> {
   try {
     await recordRun(run);
     const { provider } = options;
-    events.send("run-start", { runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
+    events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
       if (next.kind !== "batch") endPass(run);
       if (next.kind === "end") return finishRun(run, next.ending);
       const pending = perform(run, next);
-      if (pending !== undefined) await pending;
+      if (isThenable(pending)) await pending;
     }
   } catch (error) {
     events.fail(error);
+    // A journal that failed may have left streams and tools running.
+    run.scope.cancel({ kind: "abort", reason: error });
     throw error;
   } finally {
     run.release();
   }
 }
 
-function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): Promise<void> | undefined {
+function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | PromiseLike<void> {
   switch (next.kind) {
     case "inbox":
       return readInbox(run);
@@ -85,7 +88,7 @@ function finishRun({ state, events, runId, journal, session }: Run, ending: Endi
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
   const notice = notices[reason.kind];
-  if (notice !== undefined && session.surfaceUserErrors !== false) events.send("notice", { ...base, kind: notice });
-  events.send("run-end", { ...base, status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });
+  if (notice !== undefined && session.surfaceUserErrors !== false) events.send({ type: "notice", ...base, kind: notice });
+  events.send({ type: "run-end", ...base, status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });
   return result;
 }

@@ -3,7 +3,8 @@
 import type { Clock, Timeouts } from "../contract/clock.ts";
 import type { Journal } from "../contract/journal.ts";
 import type { LoopEvent } from "../contract/loop-event.ts";
-import type { LoopOptions, Session } from "../contract/loop-options.ts";
+import type { LoopOptions } from "../contract/loop-options.ts";
+import type { Session } from "../contract/session.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { ToolDefinition, ToolRegistry } from "../contract/tool.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -16,6 +17,7 @@ import { toJson } from "../kit/to-json.ts";
 import { checkMessages } from "../state/check-messages.ts";
 import { createLoopState, type LoopState } from "../state/loop-state.ts";
 import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
+import { CallPorts } from "./call-ports.ts";
 import { checkOptions, resolveLimits, resolveTimeouts } from "./check-options.ts";
 import { LoopEventSink } from "./emit.ts";
 import { claimControl, type ControlClaim } from "./loop-control.ts";
@@ -43,6 +45,8 @@ export interface Run {
   /** Names that the deliberate gate lets through, where it is active. */
   readonly allowedNames: ReadonlySet<string> | undefined;
   readonly session: Session;
+  /** What the calls of the run see of it. */
+  readonly ports: CallPorts;
   /** The tools that the model was shown last. */
   exposure: Exposure;
   /** Whether the last model step was recalled from the journal. */
@@ -82,13 +86,14 @@ export function startRun(options: LoopOptions, queue?: EventQueue<LoopEvent>): R
   const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
   const contextItems = (options.contextItems ?? []).map(toJson);
   const state = createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined });
+  const allowedNames = allowedBy(policies?.gate);
   const token = crypto.randomUUID();
   const runId = options.runId ?? `run_${token}`;
   const scope = new RunScope();
   const claims = claim({ options, runId, scope });
   const alarm = new Alarm(clock);
   const events = new LoopEventSink({ runId, emitter: options.events, queue });
-  return {
+  const run: Omit<Run, "ports"> = {
     options,
     runId,
     token,
@@ -104,7 +109,7 @@ export function startRun(options: LoopOptions, queue?: EventQueue<LoopEvent>): R
     events,
     alarm,
     control: claims.control,
-    allowedNames: allowedBy(policies?.gate),
+    allowedNames,
     session,
     exposure: noExposure,
     replayed: false,
@@ -118,6 +123,14 @@ export function startRun(options: LoopOptions, queue?: EventQueue<LoopEvent>): R
       events.close();
     },
   };
+  return withPorts(run);
+}
+
+/** The ports look back at the run that they belong to. */
+function withPorts(run: Omit<Run, "ports"> & { ports?: CallPorts }): Run {
+  const complete = run as Run & { ports: CallPorts };
+  complete.ports = new CallPorts(complete);
+  return complete;
 }
 
 function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {

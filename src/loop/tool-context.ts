@@ -1,7 +1,7 @@
 // What a tool gets beside its arguments. A class with getters, so that what a tool does not ask for is not made.
 
 import type { Json } from "../contract/json.ts";
-import type { Session } from "../contract/loop-options.ts";
+import type { Session } from "../contract/session.ts";
 import type { Message } from "../contract/message.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { ToolBudget, ToolContext } from "../contract/tool.ts";
@@ -9,32 +9,24 @@ import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Deadline } from "../kit/deadline.ts";
 import type { Run } from "./run.ts";
 
-/** One call, as its context needs it. */
-export interface CallFacts {
-  readonly call: ToolCall;
-  readonly deadline: Deadline;
-  /** The key of the call's step. */
-  readonly key: string;
-}
-
 /** The context of one call in a run. */
 export class CallContext implements ToolContext {
   readonly callId: string;
   readonly name: string;
   readonly iteration: number;
   readonly #run: Run;
-  readonly #facts: CallFacts;
+  readonly #deadline: Deadline;
 
-  constructor(run: Run, facts: CallFacts) {
-    this.callId = facts.call.callId;
-    this.name = facts.call.name;
+  constructor(run: Run, call: ToolCall, deadline: Deadline) {
+    this.callId = call.callId;
+    this.name = call.name;
     this.iteration = run.state.iteration;
     this.#run = run;
-    this.#facts = facts;
+    this.#deadline = deadline;
   }
 
   get signal(): AbortSignal {
-    return this.#facts.deadline.signal;
+    return this.#deadline.signal;
   }
 
   get messages(): readonly Message[] {
@@ -74,7 +66,9 @@ export class CallContext implements ToolContext {
   }
 
   get idempotencyKey(): string {
-    return `${this.#run.runId}/${this.#facts.key}`;
+    const { runId, state } = this.#run;
+    const index = state.turn.calls.findIndex(({ callId }) => callId === this.callId);
+    return `${runId}/${toolKey(this.iteration, index, this.name)}`;
   }
 
   get session(): Session {
@@ -85,15 +79,26 @@ export class CallContext implements ToolContext {
     return this.#run.options.context;
   }
 
-  // Fields, so that tools may take them out of the context.
-  readonly heartbeat = (): void => this.#facts.deadline.heartbeat();
+  // Getters of functions, so that tools may take them out of the context.
+  get heartbeat(): () => void {
+    return () => this.#deadline.heartbeat();
+  }
 
-  readonly progress = (data: unknown): void => {
+  get progress(): (data: unknown) => void {
+    return (data) => this.#tell(data);
+  }
+
+  /** What a call says after its end reaches nobody. */
+  #tell(data: unknown): void {
     const { events } = this.#run;
-    // What a call says after it was left behind reaches nobody.
-    if (this.#facts.deadline.isOver) return;
-    this.heartbeat();
+    if (this.#deadline.isOver) return;
+    this.#deadline.heartbeat();
     if (!events.wants("tool-progress")) return;
-    events.send("tool-progress", { runId: events.runId, iteration: this.iteration, callId: this.callId, name: this.name, data });
-  };
+    events.send({ type: "tool-progress", runId: events.runId, iteration: this.iteration, callId: this.callId, name: this.name, data });
+  }
+}
+
+/** The key of the step that runs a call: its position. */
+export function toolKey(iteration: number, index: number, name: string): string {
+  return `p${iteration}/tool/${index}/${name}`;
 }

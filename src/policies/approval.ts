@@ -31,7 +31,8 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
     },
   };
   try {
-    const answer = ports.approve(call, context);
+    // A copy, so that whoever edits the call in place changes nothing of what the model said.
+    const answer = ports.approve({ ...call, args: toJson(call.args) }, context);
     if (!isThenable(answer)) return toDecision(answer);
     const raced = await deadline.race(answer);
     switch (raced.kind) {

@@ -1,7 +1,7 @@
 // Stage 04: makes the result of a run from its state and its ending. Pure.
 
 import type { Journal } from "../contract/journal.ts";
-import type { Session } from "../contract/loop-options.ts";
+import type { Session } from "../contract/session.ts";
 import type { LoopResult, ThoughtLogOwner } from "../contract/loop-result.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { Ending, Termination } from "../contract/termination.ts";

@@ -27,30 +27,37 @@ export interface DispatchPorts {
 /** Runs one ready call. A tool that misbehaves is an outcome, never a rejection; a synchronous tool costs no timer. */
 export function dispatchCall(ready: ReadyCall, ports: DispatchPorts): ToolOutcome | Promise<ToolOutcome> {
   const { call, definition } = ready;
+  // Calls that hold the thread let no timer fire, so that time is looked at before each one.
+  ports.scope.checkDeadline(ports.clock.now());
   if (ports.scope.cause !== undefined) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
   const limits = { limitMs: definition.timeoutMs ?? timeouts.toolMs, idleMs: definition.idleTimeoutMs, settleMs: timeouts.settleMs };
   const deadline = new Deadline(limits, ports);
-  const attempt = (): unknown => ports.registry.executeTool(call.name, ready.args, ports.contextFor(call, deadline));
+  const dispatch: Dispatch = { ready, deadline, ports };
   const maxAttempts = definition.idempotent === true ? (definition.retry?.maxAttempts ?? 1) : 1;
-  const output = maxAttempts > 1 ? attemptAgain(attempt, { maxAttempts, deadline, ports }) : tryOnce(attempt);
-  if (!isThenable(output)) return conclude(ready, output, { deadline, ports });
+  const output = maxAttempts > 1 ? attemptAgain(dispatch, maxAttempts) : tryOnce(dispatch);
+  if (!isThenable(output)) return conclude(dispatch, output);
   const raced = deadline.race(output, (success) => ports.onLate?.(call, success));
-  return raced.then((end) => conclude(ready, end, { deadline, ports }));
+  return raced.then((end) => conclude(dispatch, end));
 }
 
 /** An outcome without the facts of its call. */
 type Ending = Completion | Failure | { readonly kind: "interrupted" } | { readonly kind: "timed-out"; readonly limitMs: number };
 
 interface Dispatch {
+  readonly ready: ReadyCall;
   readonly deadline: Deadline;
   readonly ports: DispatchPorts;
 }
 
+function attempt({ ready, deadline, ports }: Dispatch): unknown {
+  return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
+}
+
 /** A throw of a synchronous tool becomes the end of its race. */
-function tryOnce(attempt: () => unknown): PromiseLike<unknown> | Raced<unknown> {
+function tryOnce(dispatch: Dispatch): PromiseLike<unknown> | Raced<unknown> {
   try {
-    const output = attempt();
+    const output = attempt(dispatch);
     return isThenable(output) ? output : { kind: "value", value: output };
   } catch (error) {
     return { kind: "thrown", error };
@@ -58,27 +65,30 @@ function tryOnce(attempt: () => unknown): PromiseLike<unknown> | Raced<unknown> 
 }
 
 /** All attempts share the one deadline; the last failure is the one that counts. */
-async function attemptAgain(attempt: () => unknown, { maxAttempts, deadline, ports }: Dispatch & { maxAttempts: number }): Promise<unknown> {
+async function attemptAgain(dispatch: Dispatch, maxAttempts: number): Promise<unknown> {
+  const { deadline, ports } = dispatch;
+  const isOver = (): boolean => deadline.expired || ports.scope.cause !== undefined;
   for (let count = 1; ; count += 1) {
-    const isLast = count === maxAttempts || ports.scope.cause !== undefined || deadline.expired;
     try {
-      const output = await attempt();
-      if (isLast || toOutcome(output).outcome.kind !== "failed" || deadline.expired) return output;
+      const output = await attempt(dispatch);
+      if (count === maxAttempts || isOver() || toOutcome(output).outcome.kind !== "failed") return output;
     } catch (error) {
-      if (isLast || toFailure(error).fatal === true || deadline.expired || ports.scope.cause !== undefined) throw error;
+      if (count === maxAttempts || isOver() || toFailure(error).fatal === true) throw error;
     }
   }
 }
 
-function conclude(ready: ReadyCall, end: Raced<unknown>, { deadline, ports }: Dispatch): ToolOutcome {
+function conclude({ ready, deadline, ports }: Dispatch, end: Raced<unknown>): ToolOutcome {
   const { call, approvedArgs } = ready;
   deadline.end();
   const ending = judge(call, end, { deadline, ports });
-  return { call, durationMs: deadline.elapsedMs(), approvedArgs, ...ending };
+  const durationMs = deadline.elapsedMs();
+  // Spread first: the other way round takes several times as long.
+  return approvedArgs === undefined ? { ...ending, call, durationMs } : { ...ending, call, durationMs, approvedArgs };
 }
 
 /** A stop is looked at first: what a stopped call says is dropped, also where it is an error. */
-function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Dispatch): Ending {
+function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Omit<Dispatch, "ready">): Ending {
   if (ports.scope.cause !== undefined) return { kind: "interrupted" };
   if (end.kind === "expired") return { kind: "timed-out", limitMs: end.limitMs };
   if (deadline.expired) return { kind: "timed-out", limitMs: deadline.limitMs };

@@ -2,6 +2,7 @@
 // slower than the model. Callbacks in place of `for await`, so that a chunk costs one promise and giving up waits for nobody.
 
 import type { Clock, Timeouts } from "../contract/clock.ts";
+import type { EventSink } from "../contract/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../contract/provider.ts";
 import { Alarm } from "../kit/alarm.ts";
 import { LazySignal } from "../kit/lazy-signal.ts";
@@ -21,8 +22,8 @@ export interface GuardPorts {
   readonly scope: RunScope;
   /** A timer to share between streams that follow each other; default one of its own. */
   readonly alarm?: Alarm | undefined;
-  /** Asked after each chunk: the promise of room in a reader that is behind. */
-  room?(): Promise<void> | undefined;
+  /** Asked after each chunk for the promise of room in a reader that is behind. */
+  readonly events?: Pick<EventSink, "room"> | undefined;
 }
 
 /** What a guard is told of the stream. */
@@ -45,7 +46,7 @@ class StreamGuard implements ModelCall, Slot {
   readonly #stream: GuardedStream;
   readonly #ports: GuardPorts;
   readonly #alarm: Alarm;
-  readonly #signal = new LazySignal();
+  #signal: LazySignal | undefined;
   #iterator: AsyncIterator<ModelChunk> | undefined;
   #phase: "first-chunk" | "stream-idle" | "settling" | "closed" = "first-chunk";
   #held = false;
@@ -65,12 +66,13 @@ class StreamGuard implements ModelCall, Slot {
   }
 
   get signal(): AbortSignal {
-    return this.#signal.signal;
+    return this.#lazySignal().signal;
   }
 
-  heartbeat(): void {
+  // A field, so that a provider may take it out of the call.
+  readonly heartbeat = (): void => {
     this.#lastSign = this.clock.now();
-  }
+  };
 
   run(): Promise<StreamEnd> {
     return new Promise((resolve) => {
@@ -136,7 +138,7 @@ class StreamGuard implements ModelCall, Slot {
   /** Pulls the next chunk, when the reader has room for it. While it has none, silence is the reader's, not the model's. */
   #goOn(): void {
     if (this.#isClosed()) return;
-    const room = this.#ports.room?.();
+    const room = this.#ports.events?.room();
     if (room === undefined) return this.#pull();
     this.#held = true;
     void room.then(() => {
@@ -176,7 +178,7 @@ class StreamGuard implements ModelCall, Slot {
     this.#verdict = verdict;
     this.#settleBy = this.clock.now() + settleMs;
     this.#alarm.set(this.#settleBy, this.#ring);
-    this.#signal.abort(reason);
+    this.#lazySignal().abort(reason);
   }
 
   #close(end: StreamEnd, reason?: () => unknown): void {
@@ -189,9 +191,14 @@ class StreamGuard implements ModelCall, Slot {
     this.#resolve(end);
   }
 
+  #lazySignal(): LazySignal {
+    this.#signal ??= new LazySignal();
+    return this.#signal;
+  }
+
   /** Tells the provider to stop, and does not wait for it. */
   #abandon(reason: () => unknown): void {
-    this.#signal.abort(reason);
+    this.#lazySignal().abort(reason);
     try {
       this.#iterator?.return?.()?.then(undefined, () => {});
     } catch {

@@ -32,7 +32,8 @@ export interface PreparePorts extends DeadlinePorts {
   readonly hookMs: number;
 }
 
-type Prepared = ReadyCall | ToolOutcome;
+/** A call that may run, or the outcome of one that may not. */
+export type Prepared = ReadyCall | ToolOutcome;
 
 /** Checks, in this order: whole arguments, the deliberate gate, whether there is such a tool, its schema. */
 export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Promise<Prepared> {

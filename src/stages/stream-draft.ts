@@ -3,12 +3,14 @@
 import type { EventSink } from "../contract/loop-event.ts";
 import type { Json } from "../contract/json.ts";
 import type { ProviderError } from "../contract/plain-error.ts";
-import type { FinishReason, ModelChunk } from "../contract/provider.ts";
+import type { FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { toJson } from "../kit/to-json.ts";
+import type { GuardedStream } from "./guard-stream.ts";
 import { addUsage, noUsage } from "../state/add-usage.ts";
+import { problemOf } from "../state/judge-finish.ts";
 
 /** A call while its fragments come in. */
 interface CallDraft {
@@ -21,17 +23,10 @@ interface CallDraft {
   problem: "malformed" | "truncated" | undefined;
 }
 
-/** Who answers, as a wrapping provider may change it. */
-interface Answerer {
-  provider: string;
-  model: string;
-  family: string | undefined;
-}
-
-/** What a draft needs to know of its pass. */
+/** What a draft uses of a run. */
 export interface DraftPorts {
+  readonly provider: Provider;
   readonly events: EventSink;
-  readonly iteration: number;
 }
 
 /** What can be taken back when a wrapping provider discards an attempt. */
@@ -40,11 +35,14 @@ interface Attempt {
   reasoning: string;
   details: string;
   thoughtLog: Json | undefined;
-  calls: Map<string, CallDraft>;
-  native: Json[];
+  /** Made with the first call, as `native` is with the first part: most turns have neither. */
+  calls: CallDraft[] | undefined;
+  native: Json[] | undefined;
 }
 
-const emptyAttempt = (): Attempt => ({ text: "", reasoning: "", details: "", thoughtLog: undefined, calls: new Map(), native: [] });
+const emptyAttempt = (): Attempt => ({ text: "", reasoning: "", details: "", thoughtLog: undefined, calls: undefined, native: undefined });
+
+const nothing: readonly never[] = [];
 
 /** Joins details by a blank line; blank ones are ignored. */
 function mergeDetails(before: string, incoming: string): string {
@@ -53,9 +51,15 @@ function mergeDetails(before: string, incoming: string): string {
 }
 
 /** Collects the chunks of one pass. */
-export class StreamDraft {
-  readonly #ports: DraftPorts;
-  readonly answerer: Answerer;
+export class StreamDraft implements GuardedStream {
+  readonly #request: ModelRequest;
+  readonly #source: Provider;
+  readonly #events: EventSink;
+  readonly iteration: number;
+  /** Who answers; a wrapping provider says so with each attempt. */
+  provider: string;
+  model: string;
+  family: string | undefined;
   #attempt: Attempt = emptyAttempt();
   #attemptNumber: number | undefined;
   #usage: Usage | undefined;
@@ -66,9 +70,18 @@ export class StreamDraft {
   token: string | undefined;
   error: ProviderError | undefined;
 
-  constructor(answerer: Answerer, ports: DraftPorts) {
-    this.answerer = answerer;
-    this.#ports = ports;
+  constructor(request: ModelRequest, { provider, events }: DraftPorts) {
+    this.iteration = request.iteration;
+    this.#request = request;
+    this.#source = provider;
+    this.#events = events;
+    this.provider = provider.id;
+    this.model = provider.model;
+    this.family = provider.family;
+  }
+
+  open(call: ModelCall): AsyncIterable<ModelChunk> {
+    return this.#source.stream(this.#request, call);
   }
 
   get text(): string {
@@ -88,7 +101,7 @@ export class StreamDraft {
   }
 
   get native(): readonly Json[] {
-    return this.#attempt.native;
+    return this.#attempt.native ?? nothing;
   }
 
   get usage(): Usage | undefined {
@@ -116,20 +129,23 @@ export class StreamDraft {
   }
 
   /** The calls in the order in which they first appeared. One that never became ready was cut off. */
-  calls(idOf: (index: number, id: string | undefined) => string): ToolCall[] {
-    const lengthened = this.finish === "length" || this.finish === "context-full";
-    return Array.from(this.#attempt.calls.values(), (draft, index): ToolCall => {
-      const cut = !draft.ready || lengthened;
-      const problem = cut ? "truncated" : this.finish === "malformed-call" ? "malformed" : draft.problem;
-      return {
-        callId: idOf(index, draft.id),
-        providerCallId: draft.id,
-        name: draft.name,
-        args: draft.args,
-        argsText: draft.argsText === "" ? undefined : draft.argsText,
-        problem,
-      };
-    });
+  calls(idOf: (index: number, id: string | undefined) => string): readonly ToolCall[] {
+    const { calls } = this.#attempt;
+    if (calls === undefined) return nothing;
+    const problem = problemOf(this.finish);
+    return calls.map((draft, index) => this.#toCall(draft, idOf(index, draft.id)));
+  }
+
+  #toCall({ id, name, args, argsText, ready, problem }: CallDraft, callId: string): ToolCall {
+    const isCut = !ready || this.finish === "length" || this.finish === "context-full";
+    return {
+      callId,
+      providerCallId: id,
+      name,
+      args,
+      argsText: argsText === "" ? undefined : argsText,
+      problem: isCut ? "truncated" : this.finish === "malformed-call" ? "malformed" : problem,
+    };
   }
 
   #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` }>): void {
@@ -138,6 +154,7 @@ export class StreamDraft {
         this.#usage = chunk.mode === "snapshot" ? chunk.usage : addUsage(this.#usage ?? noUsage, chunk.usage);
         return;
       case "native":
+        this.#attempt.native ??= [];
         this.#attempt.native.push(toJson(chunk.item));
         return;
       case "details":
@@ -148,7 +165,9 @@ export class StreamDraft {
         return;
       case "attempt-start":
         this.#attemptNumber = chunk.attempt;
-        Object.assign(this.answerer, { provider: chunk.provider, model: chunk.model, family: chunk.family });
+        this.provider = chunk.provider;
+        this.model = chunk.model;
+        this.family = chunk.family;
         return;
       case "attempt-discarded":
         return this.#discard(chunk.attempt, chunk.error);
@@ -199,12 +218,15 @@ export class StreamDraft {
   }
 
   #callOf(key: string): CallDraft {
+    this.#attempt.calls ??= [];
     const { calls } = this.#attempt;
-    let call = calls.get(key);
-    if (call === undefined) {
-      call = { key, id: undefined, name: "", argsText: "", args: {}, ready: false, problem: undefined };
-      calls.set(key, call);
+    // From the end, because a fragment nearly always belongs to the latest call.
+    for (let index = calls.length - 1; index >= 0; index -= 1) {
+      const call = calls[index];
+      if (call?.key === key) return call;
     }
+    const call: CallDraft = { key, id: undefined, name: "", argsText: "", args: {}, ready: false, problem: undefined };
+    calls.push(call);
     return call;
   }
 
@@ -212,20 +234,22 @@ export class StreamDraft {
     this.#usageBefore = this.usage;
     this.#usage = undefined;
     this.#attempt = emptyAttempt();
-    const { events, iteration } = this.#ports;
-    events.send("attempt-discarded", { runId: events.runId, iteration, attempt, error });
+    const events = this.#events;
+    events.send({ type: "attempt-discarded", runId: events.runId, iteration: this.iteration, attempt, error });
   }
 
   #sendDelta(type: "text-delta" | "reasoning-delta", text: string): void {
-    const { events, iteration } = this.#ports;
+    const events = this.#events;
     if (text === "" || !events.wants(type)) return;
     const attempt = this.#attemptNumber;
-    events.send(type, attempt === undefined ? { runId: events.runId, iteration, text } : { runId: events.runId, iteration, text, attempt });
+    const { iteration } = this;
+    const { runId } = events;
+    events.send(attempt === undefined ? { type, runId, iteration, text } : { type, runId, iteration, text, attempt });
   }
 
   #sendArgsDelta(call: CallDraft, text: string): void {
-    const { events, iteration } = this.#ports;
+    const events = this.#events;
     if (text === "" || !events.wants("tool-args-delta")) return;
-    events.send("tool-args-delta", { runId: events.runId, iteration, key: call.key, name: call.name, text });
+    events.send({ type: "tool-args-delta", runId: events.runId, iteration: this.iteration, key: call.key, name: call.name, text });
   }
 }

@@ -30,20 +30,29 @@ export interface StreamPorts extends GuardPorts {
  * @example
  * const result = await streamOnce({ messages, tools: [], iteration: 0 }, { provider, clock, timeouts, scope, events, heldIds });
  */
-export async function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult> {
-  const { provider, clock, events } = ports;
-  const startedAt = clock.now();
-  const { iteration } = request;
-  const draft = new StreamDraft({ provider: provider.id, model: provider.model, family: provider.family }, { events, iteration });
-  const end = await guardStream({ iteration, open: (call) => provider.stream(request, call), take: (chunk) => draft.take(chunk) }, ports);
-  const { usage, answerer } = draft;
-  const calls = draft.calls(createIds(iteration, ports));
+export function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult> {
+  const startedAt = ports.clock.now();
+  const draft = new StreamDraft(request, ports);
+  return guardStream(draft, ports).then((end) => toResult(draft, end, { request, ports, startedAt }));
+}
+
+interface Pass {
+  readonly request: ModelRequest;
+  readonly ports: StreamPorts;
+  readonly startedAt: number;
+}
+
+function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, startedAt }: Pass): StreamResult {
+  const { usage, text } = draft;
   const { carried } = ports;
-  const turn = { text: draft.text.trim() !== "" || carried?.text === true, calls: calls.length > 0 || carried?.calls === true };
-  const judgement = judgeEnd(end, draft, turn);
+  const calls = draft.calls(createIds(request.iteration, ports));
+  const turn = { text: text.trim() !== "" || carried?.text === true, calls: calls.length > 0 || carried?.calls === true };
+  const { status, reason } = judgeEnd(end, draft, turn);
+  // Written out field by field: an object made by spreading takes many times the memory, and a long run keeps thousands of these.
   return {
-    ...judgement,
-    text: draft.text,
+    status,
+    reason,
+    text,
     reasoning: draft.reasoning,
     details: draft.details,
     thoughtLog: draft.thoughtLog,
@@ -52,13 +61,13 @@ export async function streamOnce(request: ModelRequest, ports: StreamPorts): Pro
     token: draft.token,
     native: draft.native,
     usage,
-    costUSD: usage === undefined ? undefined : costOf(usage, answerer, { ...ports, iteration }),
-    provider: answerer.provider,
-    model: answerer.model,
-    family: answerer.family,
+    costUSD: usage === undefined ? undefined : costOf(usage, draft, ports),
+    provider: draft.provider,
+    model: draft.model,
+    family: draft.family,
     exposedTools: namesOf(request.tools),
-    error: judgement.reason?.kind === "provider-error" ? judgement.reason.error : undefined,
-    durationMs: clock.now() - startedAt,
+    error: reason?.kind === "provider-error" ? reason.error : undefined,
+    durationMs: ports.clock.now() - startedAt,
   };
 }
 
@@ -80,25 +89,26 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: TurnContent): Judgem
 
 /** Gives each call the provider's id where that is usable, else one from its position; unique in the transcript. */
 function createIds(iteration: number, { heldIds, carried }: StreamPorts): (index: number, id: string | undefined) => string {
-  const taken = new Set<string>();
+  let taken: Set<string> | undefined;
   const first = carried?.callCount ?? 0;
   return (index, id) => {
     let callId = id ?? "";
-    for (let copy = 0; callId === "" || heldIds.has(callId) || taken.has(callId); copy += 1) {
+    for (let copy = 0; callId === "" || heldIds.has(callId) || taken?.has(callId) === true; copy += 1) {
       callId = `call_p${iteration}_${first + index}${copy === 0 ? "" : `_${copy}`}`;
     }
+    taken ??= new Set();
     taken.add(callId);
     return callId;
   };
 }
 
 /** A price list that throws does not know the price. */
-function costOf(usage: Usage, model: { provider: string; model: string }, { pricing, events, iteration }: StreamPorts & { iteration: number }): number | undefined {
+function costOf(usage: Usage, { provider, model, iteration }: StreamDraft, { pricing, events }: StreamPorts): number | undefined {
   try {
-    const cost = pricing?.(usage, { provider: model.provider, model: model.model });
+    const cost = pricing?.(usage, { provider, model });
     return typeof cost === "number" && Number.isFinite(cost) ? cost : undefined;
   } catch (error) {
-    events.send("listener-error", { runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
+    events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
     return undefined;
   }
 }

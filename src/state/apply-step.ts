@@ -3,12 +3,12 @@
 import type { NativePart, ToolResultPart } from "../contract/message.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending } from "../contract/termination.ts";
-import type { ContextRestart, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
+import type { ContextRestart, ToolCall, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { countsAsError } from "../tools/render-outcome.ts";
 import { addUsage } from "./add-usage.ts";
-import { isResent } from "./judge-finish.ts";
-import { toContextMessage, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
+import { isResent, problemOf } from "./judge-finish.ts";
+import { emptyTurn, toContextMessage, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
 import { placeResults, placeTurn, refuseOpenCalls } from "./transcript.ts";
 
 const malformedNote = "Your last tool call was malformed. Send it again, complete.";
@@ -43,7 +43,7 @@ function applyInbox(state: LoopState, answer: InboxAnswer): void {
   if (state.phase !== "start") state.iteration += 1;
   applyTime(state, answer);
   state.hop = 0;
-  state.turn = { text: "", reasoning: "", calls: [], native: [] };
+  state.turn = emptyTurn;
   state.turnPlaced = false;
 }
 
@@ -76,17 +76,29 @@ function applySpending(state: LoopState, result: StreamResult): void {
 }
 
 function applyTurn(state: LoopState, result: StreamResult): void {
-  const { provider, model } = result;
-  const native = result.native.map((item): NativePart => ({ provider, model, item }));
+  const native = toNativeParts(result);
   state.modelParts.push(...native);
   for (const call of result.calls) state.heldIds.add(call.callId);
+  const { text, reasoning, calls } = result;
   const { turn } = state;
-  state.turn = {
-    text: turn.text + result.text,
-    reasoning: turn.reasoning + result.reasoning,
-    calls: turn.calls.length === 0 ? result.calls : [...turn.calls, ...result.calls],
-    native: turn.native.length === 0 ? native : [...turn.native, ...native],
-  };
+  state.turn =
+    state.hop === 0
+      ? { text, reasoning, calls, native }
+      : {
+          text: turn.text + text,
+          reasoning: turn.reasoning + reasoning,
+          calls: [...withProblem(turn.calls, problemOf(result.finish)), ...calls],
+          native: [...turn.native, ...native],
+        };
+}
+
+/** What cuts a hop off cuts the whole turn: the calls of its earlier hops run no more than its own. */
+function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): readonly ToolCall[] {
+  return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
+}
+
+function toNativeParts({ native, provider, model }: StreamResult): readonly NativePart[] {
+  return native.length === 0 ? emptyTurn.native : native.map((item) => ({ provider, model, item }));
 }
 
 function applyBatch(state: LoopState, settled: readonly SettledCall[]): void {

@@ -51,6 +51,12 @@ export function judgeFinish(finish: FinishReason | undefined, turn: TurnContent,
   }
 }
 
+/** What a finish makes of every call of its turn, earlier hops included: none of them runs. */
+export function problemOf(finish: FinishReason | undefined): "malformed" | "truncated" | undefined {
+  if (finish === "length" || finish === "context-full") return "truncated";
+  return finish === "malformed-call" ? "malformed" : undefined;
+}
+
 /** Whether the turn goes on with another stream of the same pass. */
 export function isResent(finish: FinishReason | undefined): boolean {
   return finish === "paused" || finish === "continue";

@@ -118,7 +118,8 @@ export interface InitialState {
   readonly priced: boolean;
 }
 
-const emptyTurn: Turn = { text: "", reasoning: "", calls: [], native: [] };
+/** A turn that has not begun. */
+export const emptyTurn: Turn = { text: "", reasoning: "", calls: [], native: [] };
 
 /** The state before the first step. */
 export function createLoopState(initial: InitialState): LoopState {

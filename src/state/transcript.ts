@@ -1,8 +1,7 @@
 // The transcript: how turns and results enter it, and what makes it sendable. Each call has exactly one result, directly after its
 // turn, in call order.
 
-import type { Json } from "../contract/json.ts";
-import type { AssistantMessage, AssistantPart, ToolResultPart } from "../contract/message.ts";
+import type { AssistantMessage, AssistantPart, TextPart, ToolResultPart } from "../contract/message.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
 import type { LoopState, SettledCall, Turn } from "./loop-state.ts";
@@ -21,13 +20,15 @@ export function isNamed(call: ToolCall): boolean {
   return call.name.trim() !== "";
 }
 
-function toAssistantMessage(turn: Turn): AssistantMessage | undefined {
-  const content: AssistantPart[] = [];
-  if (turn.reasoning !== "") content.push({ type: "reasoning", text: turn.reasoning });
-  if (turn.text !== "") content.push({ type: "text", text: turn.text });
-  for (const call of turn.calls) if (isNamed(call)) content.push(toCallPart(call));
-  if (content.length === 0 && turn.native.length === 0) return undefined;
-  return turn.native.length === 0 ? { role: "assistant", content } : { role: "assistant", content, native: turn.native };
+function toAssistantMessage({ reasoning, text, calls, native }: Turn): AssistantMessage | undefined {
+  const parts = calls.length === 0 ? [] : calls.filter(isNamed).map(toCallPart);
+  const content = [...toTextPart("reasoning", reasoning), ...toTextPart("text", text), ...parts];
+  if (native.length > 0) return { role: "assistant", content, native };
+  return content.length === 0 ? undefined : { role: "assistant", content };
+}
+
+function toTextPart(type: TextPart["type"], text: string): readonly TextPart[] {
+  return text === "" ? [] : [{ type, text }];
 }
 
 function toCallPart({ callId, providerCallId, name, args }: ToolCall): AssistantPart {
@@ -39,9 +40,7 @@ function toCallPart({ callId, providerCallId, name, args }: ToolCall): Assistant
 /** Answers the calls of the current turn, and returns the answers. Edited arguments are noted beside the model's own. */
 export function placeResults(state: LoopState, settled: readonly SettledCall[]): readonly ToolResultPart[] {
   if (settled.length === 0) return [];
-  const edits = new Map<string, Json>();
-  for (const { outcome } of settled) if (outcome.approvedArgs !== undefined) edits.set(outcome.call.callId, outcome.approvedArgs);
-  if (edits.size > 0) noteEdits(state, edits);
+  if (settled.some(({ outcome }) => outcome.approvedArgs !== undefined)) noteEdits(state, settled);
   const results = settled.map(toResultPart);
   state.messages.push({ role: "tool", results });
   return results;
@@ -53,9 +52,10 @@ export function refuseOpenCalls(state: LoopState): void {
   placeResults(state, calls.map((call) => ({ outcome: { call, durationMs: 0, kind: "not-run" } })));
 }
 
-function noteEdits(state: LoopState, edits: ReadonlyMap<string, Json>): void {
+function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {
   const last = state.messages.at(-1);
   if (last?.role !== "assistant") return;
+  const edits = new Map(settled.map(({ outcome }) => [outcome.call.callId, outcome.approvedArgs]));
   const content = last.content.map((part): AssistantPart => {
     const approvedArgs = part.type === "tool-call" ? edits.get(part.callId) : undefined;
     return part.type === "tool-call" && approvedArgs !== undefined ? { ...part, approvedArgs } : part;

@@ -1,6 +1,36 @@
-// The testing kit.
+// The testing kit, `turnwright/testing`: scripted models, time that stands still, recorded events, single tools, and conformance
+// suites. Works with any test runner.
 
-export * from "./mock-parts.ts";
-export * from "./mock-provider.ts";
-export * from "./test-clock.ts";
-export * from "./record-events.ts";
+export {
+  type CallOptions,
+  chunk,
+  details,
+  endEarly,
+  fail,
+  failInBand,
+  type FailureFacts,
+  finish,
+  heartbeat,
+  type MockCall,
+  type MockPart,
+  type MockTurn,
+  native,
+  reasoning,
+  refusal,
+  stall,
+  text,
+  type TextOptions,
+  thoughtLog,
+  toolCall,
+  usage,
+  wait,
+} from "./mock-parts.ts";
+export { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "./mock-provider.ts";
+export { createScenarioProvider, type ProviderScenario, providerScenarios, type ScenarioCall, type ScenarioReply, scenarioTool } from "./provider-scenarios.ts";
+export { type ProviderFixture, providerSuite, type ProviderSuiteSetup } from "./provider-suite.ts";
+export { type EventRecording, recordEvents } from "./record-events.ts";
+export { type RegistryFixture, registrySuite, type RegistrySuiteSetup } from "./registry-suite.ts";
+export { runTool, type RunToolOverrides } from "./run-tool.ts";
+export type { Patience, SuiteCheck } from "./suite-check.ts";
+export { createTestClock, type TestClock } from "./test-clock.ts";
+export type { ToolContextOverrides } from "./tool-context.ts";

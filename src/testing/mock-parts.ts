@@ -17,7 +17,7 @@ export type MockPart =
   | { readonly kind: "fail"; readonly error: unknown }
   | { readonly kind: "end-early" };
 
-/** A scripted tool call. Its key comes from its place in the turn. */
+/** A scripted tool call. Its key is its number in the turn. */
 export interface MockCall {
   readonly kind: "call";
   readonly name: string;

@@ -57,10 +57,11 @@ export function createMockProvider(turns: MockScript, options: MockOptions = {})
   async function* play(parts: readonly MockPart[], call: ModelCall): AsyncGenerator<ModelChunk, void, undefined> {
     active += 1;
     try {
-      for (const [index, part] of parts.entries()) {
+      let called = 0;
+      for (const part of parts) {
         if (part.kind === "end-early") return;
         if (part.kind === "chunks") yield* part.chunks;
-        else if (part.kind === "call") yield* chunksOfCall(part, `call-${index}`);
+        else if (part.kind === "call") yield* chunksOfCall(part, `call-${called++}`);
         else await undergo(part, call);
       }
     } finally {

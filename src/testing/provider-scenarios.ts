@@ -32,7 +32,7 @@ export type ScenarioReply =
       readonly text: string;
       /** Sent after the text, in this order. */
       readonly calls: readonly ScenarioCall[];
-      /** Reported as the wire reports it, where the turn is finished. */
+      /** Reported in the wire's own words where the turn is finished; the suite expects exactly these sums. */
       readonly usage: { readonly inputTokens: number; readonly outputTokens: number };
       /** `finished`: with the wire's terminal marker. `silent`: nothing more, connection open. `cut`: connection closed, no marker. */
       readonly ending: "finished" | "silent" | "cut";

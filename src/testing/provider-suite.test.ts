@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
-import { createScenarioProvider, type ProviderScenario } from "./provider-scenarios.ts";
+import { createScenarioProvider, type ProviderScenario, providerScenarios } from "./provider-scenarios.ts";
 import { type ProviderFixture, providerSuite } from "./provider-suite.ts";
 import type { SuiteCheck } from "./suite-check.ts";
 import { createTestClock } from "./test-clock.ts";
@@ -44,8 +44,30 @@ const mapping = (change: (chunk: ModelChunk) => readonly ModelChunk[]): ((stream
 const never = new AbortController().signal;
 
 describe("providerSuite over a provider", () => {
-  it("finds nothing wrong with a sound one", async () => {
-    expect(await complaintsOf(broken((stream) => stream))).toEqual({});
+  it.for<[way: string, breakStream: (stream: Stream) => Stream]>([
+    ["as the mock does", (stream) => stream],
+    ["without fragments of arguments", mapping((chunk) => (chunk.type === "call-start" || chunk.type === "call-args-delta" ? [] : [chunk]))],
+    ["without ids", mapping((chunk) => ["id" in chunk ? { ...chunk, id: undefined } : chunk])],
+    [
+      "with tokens in two parts",
+      mapping((chunk) => {
+        if (chunk.type !== "usage") return [chunk];
+        const part = { inputTokens: 40, outputTokens: 0, totalTokens: 40 };
+        return [{ ...chunk, usage: part }, { type: "usage", mode: "delta", usage: { inputTokens: 0, outputTokens: 9, totalTokens: 9 } }];
+      }),
+    ],
+  ])("that is sound and streams %s has nothing to complain of", async ([, stream]) => {
+    expect(await complaintsOf(broken(stream))).toEqual({});
+  });
+
+  it("leaves no timer behind", async () => {
+    const clock = createTestClock();
+    for (const { run } of providerSuite({ create: broken((stream) => stream), clock })) {
+      const running = run();
+      await clock.flush();
+      expect(clock.pending).toBe(0);
+      await running;
+    }
   });
 
   it.for<[fault: string, breakStream: (stream: Stream) => Stream, complaints: Record<string, string>]>([
@@ -62,13 +84,13 @@ describe("providerSuite over a provider", () => {
     ],
     [
       "says something after its finish",
-      mapping((chunk) => (chunk.type === "usage" ? [] : chunk.type === "finish" ? [chunk, { type: "usage", mode: "delta", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } }] : [chunk])),
+      mapping((chunk) => (chunk.type === "finish" ? [chunk, { type: "details", text: "more" }] : [chunk])),
       {
-        "streams a text and ends with exactly one finish": 'The stream must end with its "finish" chunk, but ends with "usage".',
-        "gives a tool call complete, with parsed arguments": 'The stream must end with its "finish" chunk, but ends with "usage".',
-        "keeps parallel calls apart": 'The stream must end with its "finish" chunk, but ends with "usage".',
-        "accepts the results of tools in the next request": 'The stream must end with its "finish" chunk, but ends with "usage".',
-        "leaves no listener on the signal after a finished stream": 'The stream must end with its "finish" chunk, but ends with "usage".',
+        "streams a text and ends with exactly one finish": 'The stream must end with its "finish" chunk, but ends with "details".',
+        "gives a tool call complete, with parsed arguments": 'The stream must end with its "finish" chunk, but ends with "details".',
+        "keeps parallel calls apart": 'The stream must end with its "finish" chunk, but ends with "details".',
+        "accepts the results of tools in the next request": 'The stream must end with its "finish" chunk, but ends with "details".',
+        "leaves no listener on the signal after a finished stream": 'The stream must end with its "finish" chunk, but ends with "details".',
       },
     ],
     [
@@ -104,6 +126,23 @@ describe("providerSuite over a provider", () => {
       },
     ],
     [
+      "gives two calls one key",
+      mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, key: "call-0" } : chunk]),
+      {
+        "keeps parallel calls apart": "The calls of a turn must have different keys, but have call-0, call-0.",
+        "accepts the results of tools in the next request": "The calls of a turn must have different keys, but have call-0, call-0.",
+      },
+    ],
+    [
+      "finds fault with whole calls",
+      mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, problem: "truncated" } : chunk]),
+      {
+        "gives a tool call complete, with parsed arguments": 'A call with whole arguments must have no problem, but has "truncated".',
+        "keeps parallel calls apart": 'A call with whole arguments must have no problem, but has "truncated".',
+        "accepts the results of tools in the next request": 'A call with whole arguments must have no problem, but has "truncated".',
+      },
+    ],
+    [
       "gives two calls one id",
       mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, id: "same" } : chunk]),
       {
@@ -119,7 +158,10 @@ describe("providerSuite over a provider", () => {
     [
       "counts tokens wrong",
       mapping((chunk) => [chunk.type === "usage" ? { ...chunk, usage: { ...chunk.usage, totalTokens: 50 } } : chunk]),
-      { "reports usage": "totalTokens must be 40 + 9, but is 50." },
+      {
+        "reports usage":
+          'The usage must be {"inputTokens":40,"outputTokens":9,"totalTokens":49}, but is {"inputTokens":40,"outputTokens":9,"totalTokens":50}.',
+      },
     ],
     [
       "holds its text back to the end",
@@ -133,6 +175,18 @@ describe("providerSuite over a provider", () => {
         "hands on text while the stream is open": "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
         "ends soon when the signal fires during the stream": "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
         "ends soon when its reader leaves": "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
+      },
+    ],
+    [
+      "takes silence for the end",
+      (stream) => (request, call) => {
+        const isSilent = request.messages[0]?.role === "user" && request.messages[0].content === providerScenarios.silence.prompt;
+        return isSilent ? (async function* (): AsyncGenerator<ModelChunk> {})() : stream(request, call);
+      },
+      {
+        "hands on text while the stream is open": "The stream ended although the service holds it open.",
+        "ends soon when the signal fires during the stream": "The stream ended although the service holds it open.",
+        "ends soon when its reader leaves": "The stream ended although the service holds it open.",
       },
     ],
     [

@@ -95,10 +95,10 @@ describe("outline", () => {
       { type: "text-delta", ...base, text: "Let me " },
       { type: "text-delta", ...base, text: "look." },
       { type: "tool-args-delta", ...samples["tool-args-delta"] },
-      { type: "pass-end", ...passEnd, status: "function_call" },
       { type: "tool-start", ...samples["tool-start"] },
       { type: "tool-progress", ...samples["tool-progress"] },
       { type: "tool-end", ...samples["tool-end"] },
+      { type: "pass-end", ...passEnd, status: "function_call" },
       { type: "pass-start", ...passStart, iteration: 1, hop: 1 },
       { type: "text-delta", ...base, iteration: 1, text: "Done.", replayed: true },
       { type: "pass-end", ...passEnd, iteration: 1, hop: 1 },
@@ -109,10 +109,10 @@ describe("outline", () => {
         pass-start 0
           text-delta "Let me look."
           tool-args-delta echo (k) "{}"
+          tool-start echo (c1) {"a":1}
+          tool-progress echo (c1) 0.5
+          tool-end echo (c1) completed
         pass-end 0 function_call
-        tool-start echo (c1) {"a":1}
-        tool-progress echo (c1) 0.5
-        tool-end echo (c1) completed
         pass-start 1 hop 1
           text-delta "Done." (replayed)
         pass-end 1 hop 1 completed

@@ -1,13 +1,13 @@
 // The conformance suite for tool registries: what the loop relies on, wherever the tools live.
 
-import type { StandardSchema } from "../contract/schema.ts";
+import type { StandardSchema, Validation } from "../contract/schema.ts";
 import type { Tool } from "../contract/tool-definition.ts";
 import type { ToolContext, ToolRegistry } from "../contract/tool.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { stableJson } from "../kit/stable-json.ts";
 import { toFailure, toOutcome, type ToolEnding } from "../tools/to-outcome.ts";
-import { check, type Patience, type SuiteCheck, within } from "./suite-check.ts";
+import { check, hostClock, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 import { createToolContext } from "./tool-context.ts";
 
 /** A registry that offers the tools of the suite. */
@@ -160,33 +160,40 @@ async function checkUnknown(bench: Bench): Promise<void> {
   }
 }
 
-async function checkIssues({ registry, patience }: Bench): Promise<void> {
-  if (registry.validate === undefined) return;
+async function checkIssues(bench: Bench): Promise<void> {
   for (const args of [{ text: 42 }, {}, null, [], "text"]) {
-    const validation = await within(validating(registry, args), "The validation did not end", patience);
-    check("issues" in validation && validation.issues.length > 0, `The arguments ${stableJson(args)} do not fit "echo", but there is no issue.`);
+    const validation = await validate(bench, args);
+    const isRefused = validation === undefined || ("issues" in validation && validation.issues.length > 0);
+    check(isRefused, `The arguments ${stableJson(args)} do not fit "echo", but there is no issue.`);
   }
 }
 
-async function checkFitting({ registry, patience }: Bench): Promise<void> {
-  if (registry.validate === undefined) return;
-  const validation = await within(validating(registry, { text: "hi" }), "The validation did not end", patience);
+async function checkFitting(bench: Bench): Promise<void> {
+  const validation = await validate(bench, { text: "hi" });
+  if (validation === undefined) return;
   check("value" in validation, 'The arguments {"text":"hi"} fit "echo", but there are issues.');
   check(stableJson(validation.value) === '{"text":"hi"}', `The arguments {"text":"hi"} came out of the validation as ${stableJson(validation.value)}.`);
 }
 
-async function validating(registry: ToolRegistry, args: unknown): Promise<object> {
+/** Validates arguments of "echo"; undefined where the registry does not validate. */
+async function validate({ registry, patience }: Bench, args: unknown): Promise<Validation | undefined> {
+  if (registry.validate === undefined) return undefined;
   try {
-    return (await registry.validate?.("echo", args)) ?? {};
+    return await within(Promise.resolve(registry.validate("echo", args)), "The validation did not end", patience);
   } catch (error) {
-    throw new Error(`The validation of ${stableJson(args)} threw: ${toPlainError(error).message}`);
+    throw new Error(`The validation of ${stableJson(args)} failed: ${toPlainError(error).message}`);
   }
 }
 
 async function checkSignal(bench: Bench): Promise<void> {
-  const running = execute(bench, "hold", {});
-  // Not before the call has reached the tool, which may live in another process.
-  await new Promise<void>((resolve) => void setTimeout(resolve, 0));
+  const { clock = hostClock } = bench.patience;
+  let isOver = false;
+  const running = execute(bench, "hold", {}).finally(() => {
+    isOver = true;
+  });
+  // The tool may live in another process, and is to be running when the signal fires.
+  await new Promise<void>((resolve) => void clock.setTimeout(resolve, 20));
+  check(!isOver, 'The tool "hold" ended before its signal fired.');
   bench.abort.abort(new DOMException("Enough.", "AbortError"));
   await running;
 }

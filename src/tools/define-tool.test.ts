@@ -55,9 +55,15 @@ describe("assertTool", () => {
   it.for<[fields: object, problem: string]>([
     [{ name: "" }, ': must have as "name" 1 to 64 letters, digits, "_" or "-", but has ""'],
     [{ name: undefined }, ': must have as "name" 1 to 64 letters, digits, "_" or "-", but has undefined'],
-    [{ name: "a".repeat(65) }, `${"a".repeat(65)}: must have as "name" 1 to 64 letters, digits, "_" or "-", but has a string of 65 characters`],
+    [
+      { name: "a".repeat(65) },
+      `${"a".repeat(65)}: must have as "name" 1 to 64 letters, digits, "_" or "-", but has a string of 65 characters`,
+    ],
     [{ name: "a\n" }, 'a\n: must have as "name" 1 to 64 letters, digits, "_" or "-", but has a string of 2 characters'],
-    [{ name: "wetter_für" }, 'wetter_für: must have as "name" 1 to 64 letters, digits, "_" or "-", but has a string of 10 characters'],
+    [
+      { name: "wetter_für" },
+      'wetter_für: must have as "name" 1 to 64 letters, digits, "_" or "-", but has a string of 10 characters',
+    ],
     [{ description: undefined }, 'search: must have as "description" a string, but has undefined'],
     [{ inputSchema: "object" }, 'search: must have as "inputSchema" a Standard Schema or a JSON Schema, but has "object"'],
     [{ inputSchema: [] }, 'search: must have as "inputSchema" a Standard Schema or a JSON Schema, but has an array of 0 items'],
@@ -69,8 +75,14 @@ describe("assertTool", () => {
     [{ timeoutMs: 2 ** 31 }, 'search: must have as "timeoutMs" whole milliseconds from 1 to 2147483647, but has 2147483648'],
     [{ idleTimeoutMs: "10" }, 'search: must have as "idleTimeoutMs" whole milliseconds from 1 to 2147483647, but has "10"'],
     [{ idempotent: 1 }, 'search: must have as "idempotent" true or false, but has 1'],
-    [{ idempotent: true, retry: { maxAttempts: 1 } }, 'search: must have as "retry" { maxAttempts } of at least 2, but has an object'],
-    [{ idempotent: true, retry: { maxAttempts: 2, delayMs: 5 } }, 'search: must have as "retry" { maxAttempts } of at least 2, but has an object'],
+    [
+      { idempotent: true, retry: { maxAttempts: 1 } },
+      'search: must have as "retry" { maxAttempts } of at least 2, but has an object',
+    ],
+    [
+      { idempotent: true, retry: { maxAttempts: 2, delayMs: 5 } },
+      'search: must have as "retry" { maxAttempts } of at least 2, but has an object',
+    ],
     [{ idempotent: true, retry: 3 }, 'search: must have as "retry" { maxAttempts } of at least 2, but has 3'],
     [{ retry: { maxAttempts: 2 } }, 'search: has "retry", which only a tool with "idempotent: true" may have'],
     [{ replay: "always" }, 'search: must have as "replay" "safe" or "never", but has "always"'],

@@ -44,7 +44,12 @@ describe("toJsonSchema", () => {
   });
 
   it("takes a union of objects and a schema that holds itself", () => {
-    const tree = z.object({ name: z.string(), get children() { return z.array(tree); } });
+    const tree = z.object({
+      name: z.string(),
+      get children() {
+        return z.array(tree);
+      },
+    });
     expect(toJsonSchema(tree, "tree")).toMatchObject({ properties: { children: { items: { $ref: "#" } } } });
     expect(toJsonSchema(z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]), "either")).toHaveProperty("anyOf");
   });
@@ -66,16 +71,27 @@ describe("toJsonSchema", () => {
   });
 
   it("converts a schema that is a function", () => {
-    const schema: ToolSchema = Object.assign(() => true, schemaOf(() => ({ type: "object" })));
+    const schema: ToolSchema = Object.assign(
+      () => true,
+      schemaOf(() => ({ type: "object" })),
+    );
     expect(toJsonSchema(schema, "search")).toEqual({ type: "object" });
   });
 
   const cyclic: { self?: unknown } = {};
   cyclic.self = cyclic;
   it.for<[what: string, schema: unknown, problem: string]>([
-    ["zod/mini", mini.object({ a: mini.string() }), `cannot become JSON Schema by itself, because zod does not say how. ${remedy}`],
+    [
+      "zod/mini",
+      mini.object({ a: mini.string() }),
+      `cannot become JSON Schema by itself, because zod does not say how. ${remedy}`,
+    ],
     ["a date", z.object({ at: z.date() }), `cannot become JSON Schema: Date cannot be represented in JSON Schema. ${remedy}`],
-    ["a transform of anything", z.object({ a: z.bigint() }), `cannot become JSON Schema: BigInt cannot be represented in JSON Schema. ${remedy}`],
+    [
+      "a transform of anything",
+      z.object({ a: z.bigint() }),
+      `cannot become JSON Schema: BigInt cannot be represented in JSON Schema. ${remedy}`,
+    ],
     ["a cyclic answer", schemaOf(() => cyclic), `cannot become JSON Schema: a cyclic value. ${remedy}`],
     ["no answer", schemaOf(() => JSON.parse("null")), `cannot become JSON Schema: null. ${remedy}`],
     ["a schema of text", z.string(), 'must be of type "object", but is of "string"'],
@@ -89,7 +105,10 @@ describe("toJsonSchema", () => {
 
   it("keeps the converter's error as the cause", () => {
     expect(() => toJsonSchema(z.object({ at: z.date() }), "search")).toThrow(
-      expect.objectContaining({ code: "invalid-schema", cause: expect.objectContaining({ message: "Date cannot be represented in JSON Schema" }) }),
+      expect.objectContaining({
+        code: "invalid-schema",
+        cause: expect.objectContaining({ message: "Date cannot be represented in JSON Schema" }),
+      }),
     );
   });
 });

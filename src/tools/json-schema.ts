@@ -46,8 +46,8 @@ function convert(schema: StandardSchema, toolName: string): JsonSchema {
     throw invalid(toolName, `cannot become JSON Schema by itself, because ${vendor} does not say how. ${remedy}`);
   }
   try {
-    const { $schema: _, ...rest } = toFields(jsonSchema.input({ target: "draft-2020-12" }));
-    return rest;
+    const keywords = Object.entries(toFields(jsonSchema.input({ target: "draft-2020-12" })));
+    return Object.fromEntries(keywords.filter(([keyword]) => keyword !== "$schema"));
   } catch (error) {
     const { message } = toPlainError(error);
     throw invalid(toolName, `cannot become JSON Schema: ${message.replace(/\.$/, "")}. ${remedy}`, error);

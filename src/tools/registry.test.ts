@@ -23,7 +23,14 @@ const forecast = defineTool({
 
 describe("createToolRegistry", () => {
   it("shows tools in their order, with their traits and as JSON Schema", () => {
-    const traits = { sequential: true, timeoutMs: 5, idleTimeoutMs: 4, idempotent: true, retry: { maxAttempts: 2 }, replay: "safe" } as const;
+    const traits = {
+      sequential: true,
+      timeoutMs: 5,
+      idleTimeoutMs: 4,
+      idempotent: true,
+      retry: { maxAttempts: 2 },
+      replay: "safe",
+    } as const;
     const registry = createToolRegistry([toolNamed("b", traits), forecast, toolNamed("a", { timeoutMs: undefined })]);
     expect(registry.definitions()).toStrictEqual([
       { name: "b", description: "Does b", inputSchema: { type: "object" }, ...traits },
@@ -80,6 +87,7 @@ describe("createToolRegistry", () => {
 
   it("forgets a tool that was taken out, and takes it again", () => {
     const registry = createToolRegistry([toolNamed("a"), toolNamed("b")]);
+    expect(registry.definitions()).toHaveLength(2);
     expect(registry.unregister("a")).toBe(true);
     expect(registry.definitions().map(({ name }) => name)).toEqual(["b"]);
     expect(registry.validate("a", {})).toEqual({ issues: [{ message: 'the tool "a" is not available' }] });
@@ -106,7 +114,13 @@ describe("createToolRegistry", () => {
 
   it("lets a tool's throw through", () => {
     const error = new Error("no");
-    const registry = createToolRegistry([toolNamed("a", { execute: () => { throw error; } })]);
+    const registry = createToolRegistry([
+      toolNamed("a", {
+        execute: () => {
+          throw error;
+        },
+      }),
+    ]);
     expect(() => registry.executeTool("a", {}, context)).toThrow(error);
   });
 
@@ -119,14 +133,17 @@ describe("createToolRegistry", () => {
     expect(registry.validate("plain", [1])).toEqual({ value: [1] });
   });
 
-  it.for([["__proto__"], ["constructor"], ["toString"], ["hasOwnProperty"], [""]])("knows no tool %j that nobody registered", ([name = ""]) => {
-    const registry = createToolRegistry([forecast]);
-    expect(toOutcome(registry.executeTool(name, {}, context))).toEqual({
-      outcome: { kind: "failed", error: { name: "ToolFailure", message: `The tool "${name}" is not available.` } },
-    });
-    expect(registry.validate(name, {})).toHaveProperty("issues");
-    expect(registry.unregister(name)).toBe(false);
-  });
+  it.for([["__proto__"], ["constructor"], ["toString"], ["hasOwnProperty"], [""]])(
+    "knows no tool %j that nobody registered",
+    ([name = ""]) => {
+      const registry = createToolRegistry([forecast]);
+      expect(toOutcome(registry.executeTool(name, {}, context))).toEqual({
+        outcome: { kind: "failed", error: { name: "ToolFailure", message: `The tool "${name}" is not available.` } },
+      });
+      expect(registry.validate(name, {})).toHaveProperty("issues");
+      expect(registry.unregister(name)).toBe(false);
+    },
+  );
 
   it("runs a tool that is named __proto__", () => {
     expect(createToolRegistry([toolNamed("__proto__")]).executeTool("__proto__", {}, context)).toBe("__proto__");
@@ -135,7 +152,11 @@ describe("createToolRegistry", () => {
   it.for<[what: string, tools: unknown, message: string]>([
     ["two tools of one name", [toolNamed("a"), toolNamed("a")], 'There are two tools named "a".'],
     ["what is no tool", [{ name: "a" }], 'Tool "a" must have as "description" a string, but has undefined.'],
-    ["a schema that no model can read", [toolNamed("a", { inputSchema: mini.object({}) })], 'The input schema of tool "a" cannot become JSON Schema'],
+    [
+      "a schema that no model can read",
+      [toolNamed("a", { inputSchema: mini.object({}) })],
+      'The input schema of tool "a" cannot become JSON Schema',
+    ],
     ["tools that are no list", forecast, 'Option "tools" must be an array of tools, but is an object.'],
   ])("refuses %s", ([, tools, message]) => {
     expect(() => createToolRegistry(tools as Tool[])).toThrow(message);

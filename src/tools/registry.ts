@@ -38,8 +38,9 @@ interface Entry {
  * await runToolLoop({ provider, tools: registry, messages });
  */
 export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegistry {
-  if (!Array.isArray(tools)) {
-    throw new LoopError("invalid-option", { option: "tools", expected: "an array of tools", received: describeValue(tools) });
+  const given: unknown = tools;
+  if (!Array.isArray(given)) {
+    throw new LoopError("invalid-option", { option: "tools", expected: "an array of tools", received: describeValue(given) });
   }
   const entries = new Map<string, Entry>();
   // Kept until something changes, because the loop takes the same array for unchanged tools.

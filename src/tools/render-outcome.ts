@@ -3,49 +3,54 @@
 import type { Json } from "../contract/json.ts";
 import type { Issue } from "../contract/schema.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
-import { assertNever } from "../kit/assert-never.ts";
 import { cutText } from "../kit/cut-text.ts";
 import { quote } from "../kit/describe-value.ts";
 
 const longestName = 64;
 
-/** One kind of outcome. */
-type Of<Kind extends ToolOutcome["kind"]> = Extract<ToolOutcome, { readonly kind: Kind }>;
+type Kind = ToolOutcome["kind"];
+type OutcomeOf<Wanted extends Kind> = ToolOutcome & { readonly kind: Wanted };
 
-/** What becomes of a result. The statuses of failed and blocked calls are those that existing prompts were written for. */
+/**
+ * What the model is told of each kind; a kind without a line here does not compile. The statuses of failed and blocked calls
+ * are those that prompts in use were written for.
+ */
+const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json } = {
+  completed: ({ data }) => data,
+  failed: (outcome) => report(outcome, "tool_execution_failed", outcome.error.message || outcome.error.name),
+  "timed-out": (outcome) => report(outcome, "tool_execution_failed", `timed out after ${outcome.limitMs} ms`),
+  blocked: (outcome) => ({
+    status: "blocked_by_deliberate_tool_mode",
+    functionName: nameOf(outcome),
+    allowedToolNames: outcome.allowed,
+  }),
+  denied: (outcome) => report(outcome, "denied", outcome.reason),
+  "unknown-tool": renderUnknownTool,
+  "invalid-input": (outcome) => report(outcome, "invalid_input", outcome.issues.map(renderIssue).join("; ")),
+  malformed: (outcome) => report(outcome, "malformed_arguments", outcome.message ?? "the arguments are not valid JSON"),
+  truncated: (outcome) =>
+    report(outcome, "truncated", "the call was cut off before it was complete, so it was not run; send it again, shorter"),
+  interrupted: (outcome) => report(outcome, "interrupted", "it was cut off before it ended, so it may have run"),
+  "not-run": (outcome) => report(outcome, "not_run", "the run ended before it was this call's turn"),
+  limit: (outcome) =>
+    report(outcome, "limit", "the limit of tool calls is reached, so it was not run; answer with what there is"),
+};
+
+/**
+ * What the model reads of one call: the tool's data as they are, or what became of the call instead. Never a stack trace, and
+ * of a name only so much as a tool's name may have.
+ */
 export function renderOutcome(outcome: ToolOutcome): Json {
-  switch (outcome.kind) {
-    case "completed":
-      return outcome.data;
-    case "failed":
-      return report(outcome, "tool_execution_failed", outcome.error.message || outcome.error.name);
-    case "timed-out":
-      return report(outcome, "tool_execution_failed", `timed out after ${outcome.limitMs} ms`);
-    case "blocked":
-      return { status: "blocked_by_deliberate_tool_mode", functionName: nameOf(outcome), allowedToolNames: outcome.allowed };
-    case "denied":
-      return report(outcome, "denied", outcome.reason);
-    case "unknown-tool":
-      return renderUnknownTool(outcome);
-    case "invalid-input":
-      return report(outcome, "invalid_input", outcome.issues.map(renderIssue).join("; "));
-    case "malformed":
-      return report(outcome, "malformed_arguments", outcome.message ?? "the arguments are not valid JSON");
-    case "truncated":
-      return report(outcome, "truncated", "the call was cut off before it was complete, so it was not run; send it again, shorter");
-    case "interrupted":
-      return report(outcome, "interrupted", "it was cut off before it ended, so it may have run");
-    case "not-run":
-      return report(outcome, "not_run", "the run ended before it was this call's turn");
-    case "limit":
-      return report(outcome, "limit", "the limit of tool calls is reached, so it was not run; answer with what there is");
-    default:
-      return assertNever(outcome);
-  }
+  return render(outcome.kind, outcome);
+}
+
+/** Its type parameter lets the compiler see that a line of the table and its outcome are of one kind. */
+function render<Each extends Kind>(kind: Each, outcome: OutcomeOf<Each>): Json {
+  return renderers[kind](outcome);
 }
 
 /** Whether each kind adds to the tool errors in a row. `completed` sets them back to 0; the others leave them alone. */
-const errors: { readonly [Kind in ToolOutcome["kind"]]: boolean } = {
+const errors: { readonly [Each in Kind]: boolean } = {
   completed: false,
   failed: true,
   "timed-out": true,
@@ -61,7 +66,7 @@ const errors: { readonly [Kind in ToolOutcome["kind"]]: boolean } = {
 };
 
 /** True for the outcomes that count towards `limits.maxConsecutiveToolErrors`. Of the others only "completed" resets the count. */
-export function countsAsError(kind: ToolOutcome["kind"]): boolean {
+export function countsAsError(kind: Kind): boolean {
   return errors[kind];
 }
 
@@ -69,7 +74,7 @@ function report(outcome: ToolOutcome, status: string, reason: string | undefined
   return { status, ...(reason === undefined ? {} : { reason }), tool_name: nameOf(outcome) };
 }
 
-function renderUnknownTool(outcome: Of<"unknown-tool">): Json {
+function renderUnknownTool(outcome: OutcomeOf<"unknown-tool">): Json {
   const { call, known, nearest } = outcome;
   const hint = nearest === undefined ? "" : ` Did you mean ${quote(nearest)}?`;
   return {

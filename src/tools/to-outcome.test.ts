@@ -18,7 +18,10 @@ describe("toOutcome", () => {
     [0, 0],
     ["", ""],
     [{ at: new Date(0), gone: undefined }, { at: "1970-01-01T00:00:00.000Z" }],
-    [{ success: false, error: "only looks like a failure" }, { success: false, error: "only looks like a failure" }],
+    [
+      { success: false, error: "only looks like a failure" },
+      { success: false, error: "only looks like a failure" },
+    ],
     [toolResult({ data: { n: 1 } }), { n: 1 }],
     [toolResult({}), null],
     [toolResult({ message: "Saved." }), "Saved."],
@@ -54,8 +57,18 @@ describe("toOutcome", () => {
     [() => 1, "The tool's result cannot be written as JSON: a function."],
     [Symbol("x"), "The tool's result cannot be written as JSON: a symbol."],
     [toolResult({ data: cyclic, endTurn: true }), "The tool's result cannot be written as JSON: a cyclic value."],
-    [toolResult({ data: Promise.resolve(1) }), "The tool's result cannot be written as JSON: a promise, which has to be awaited first."],
-    [{ toJSON() { throw new Error("closed."); } }, "The tool's result cannot be written as JSON: closed."],
+    [
+      toolResult({ data: Promise.resolve(1) }),
+      "The tool's result cannot be written as JSON: a promise, which has to be awaited first.",
+    ],
+    [
+      {
+        toJSON() {
+          throw new Error("closed.");
+        },
+      },
+      "The tool's result cannot be written as JSON: closed.",
+    ],
   ])("makes a failure of what is none (%#)", ([output, message]) => {
     expect(toOutcome(output)).toEqual({ outcome: failure(message) });
   });
@@ -65,13 +78,18 @@ describe("toOutcome", () => {
   });
 
   it("takes an error that was returned for one that was thrown", () => {
-    expect(toOutcome(new RangeError("too far"))).toEqual({ outcome: { kind: "failed", error: { name: "RangeError", message: "too far" } } });
+    expect(toOutcome(new RangeError("too far"))).toEqual({
+      outcome: { kind: "failed", error: { name: "RangeError", message: "too far" } },
+    });
   });
 });
 
 describe("toFailure", () => {
   it.for<[thrown: unknown, failed: object]>([
-    [new TypeError("no", { cause: "why" }), { error: { name: "TypeError", message: "no", cause: { name: "Error", message: "why" } } }],
+    [
+      new TypeError("no", { cause: "why" }),
+      { error: { name: "TypeError", message: "no", cause: { name: "Error", message: "why" } } },
+    ],
     ["plain text", { error: { name: "Error", message: "plain text" } }],
     [undefined, { error: { name: "Error", message: "undefined" } }],
     [{ code: 42, hint: "x" }, { error: { name: "Error", message: '{"code":42,"hint":"x"}' } }],

@@ -51,10 +51,16 @@ describe("toolResult", () => {
     [{ error: new Error("x") }, 'Option "toolResult.error" must be a string, but is an object.'],
     [{ content: "text" }, 'Option "toolResult.content" must be an array, but is "text".'],
     [{ content: ["text"] }, 'Option "toolResult.content[0]" must be a content part, but is "text".'],
-    [{ content: [{ type: "text", text: "a" }, { type: "text" }] }, 'Option "toolResult.content[1].text" must be a string, but is undefined.'],
+    [
+      { content: [{ type: "text", text: "a" }, { type: "text" }] },
+      'Option "toolResult.content[1].text" must be a string, but is undefined.',
+    ],
     [{ content: [{ type: "audio" }] }, 'Option "toolResult.content[0].type" must be "text", "image" or "file", but is "audio".'],
     [{ content: [{ type: "image", data: "" }] }, 'Option "toolResult.content[0].mediaType" must be a string, but is undefined.'],
-    [{ content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(2) }] }, 'Option "toolResult.content[0].data" must be a string, but is an object.'],
+    [
+      { content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(2) }] },
+      'Option "toolResult.content[0].data" must be a string, but is an object.',
+    ],
   ])("refuses %j", ([fields, message]) => {
     expect(() => toolResult(fields as ToolResultFields)).toThrow(message);
   });

@@ -36,11 +36,10 @@ const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string"
 export function toolResult(fields: ToolResultFields): ToolResult {
   if (!isRecord(fields)) throw invalid("", "an object", fields);
   for (const [field, value] of Object.entries(fields)) checkField(field, value);
-  const { success = fields.error === undefined, content, ...rest } = fields;
-  const parts = content === undefined ? {} : { content: content.map(toContentPart) };
+  const { success = fields.error === undefined, content } = fields;
   // The brand is enumerable, so that a copy with one field changed is still a tool's answer.
-  const branded: ToolResult & { readonly [brand]: true } = { ...rest, success, ...parts, [brand]: true };
-  return branded;
+  const result: ToolResult & { readonly [brand]: true } = Object.assign({ [brand]: true } as const, fields, { success });
+  return content === undefined ? result : Object.assign(result, { content: content.map(toContentPart) });
 }
 
 /** True for what `toolResult` made, of any copy of the package. */
@@ -50,7 +49,10 @@ export function isToolResult(value: unknown): value is ToolResult {
 
 function checkField(field: string, value: unknown): void {
   if (!isField(field)) {
-    throw new LoopError("unknown-option", { option: `toolResult.${field}`, nearest: nearestName(field, Object.keys(fieldTypes)) });
+    throw new LoopError("unknown-option", {
+      option: `toolResult.${field}`,
+      nearest: nearestName(field, Object.keys(fieldTypes)),
+    });
   }
   const type = fieldTypes[field];
   if (value === undefined || type === "anything") return;

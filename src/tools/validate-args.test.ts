@@ -11,7 +11,9 @@ const forecast = z.object({ city: z.string(), days: z.number().default(3), note:
 
 describe("validateArgs", () => {
   it("gives the schema's output at once where the schema is synchronous", () => {
-    expect(validateArgs(forecast, { city: "Oslo", note: " x ", extra: true })).toEqual({ value: { city: "Oslo", days: 3, note: "x" } });
+    expect(validateArgs(forecast, { city: "Oslo", note: " x ", extra: true })).toEqual({
+      value: { city: "Oslo", days: 3, note: "x" },
+    });
   });
 
   it("gives a promise where the schema does", async () => {
@@ -49,19 +51,37 @@ describe("validateArgs", () => {
 
   it("writes path keys of every kind as text or numbers", () => {
     const path = ["a", 1, Symbol("s"), { key: "b" }, { key: 2 }, "k".repeat(100)];
-    expect(validateArgs(schemaOf(() => ({ issues: [{ message: "no", path }] })), {})).toEqual({
+    expect(
+      validateArgs(
+        schemaOf(() => ({ issues: [{ message: "no", path }] })),
+        {},
+      ),
+    ).toEqual({
       issues: [{ message: "no", path: ["a", 1, "Symbol(s)", "b", 2, `${"k".repeat(64)}…`] }],
     });
   });
 
   it("bounds what hostile arguments can make it say", () => {
-    const issues = Array.from({ length: 1_000 }, () => ({ message: "m".repeat(1_000), path: new Array<string>(100).fill("deep") }));
-    const answer = validateArgs(schemaOf(() => ({ issues })), {});
-    expect(answer).toEqual({ issues: new Array(20).fill({ message: `${"m".repeat(300)}…`, path: new Array(16).fill("deep") }) });
+    const issues = Array.from({ length: 1_000 }, () => ({
+      message: "m".repeat(1_000),
+      path: new Array<string>(100).fill("deep"),
+    }));
+    const answer = validateArgs(
+      schemaOf(() => ({ issues })),
+      {},
+    );
+    const issue = { message: `${"m".repeat(300)}…`, path: new Array<string>(16).fill("deep") };
+    expect(answer).toEqual({ issues: Array.from({ length: 20 }, () => issue) });
   });
 
   it.for<[what: string, validate: StandardSchemaProps["validate"], message: string]>([
-    ["throws", () => { throw new Error("boom sk-abcdefgh12345678"); }, "could not be checked: boom [redacted]"],
+    [
+      "throws",
+      () => {
+        throw new Error("boom sk-abcdefgh12345678");
+      },
+      "could not be checked: boom [redacted]",
+    ],
     ["rejects", () => Promise.reject(new Error("later")), "could not be checked: later"],
     ["rejects with no error", () => Promise.reject("text"), "could not be checked: text"],
     ["gives issues without one", () => ({ issues: [] }), "does not fit the schema"],
@@ -69,10 +89,25 @@ describe("validateArgs", () => {
     expect(await validateArgs(schemaOf(validate), {})).toEqual({ issues: [{ message }] });
   });
 
+  it("gives an issue without a message one", () => {
+    const issue = { path: ["a"] } as never;
+    expect(
+      validateArgs(
+        schemaOf(() => ({ issues: [issue] })),
+        {},
+      ),
+    ).toEqual({
+      issues: [{ message: "does not fit the schema", path: ["a"] }],
+    });
+  });
+
   it("makes an issue of an answer that is none", async () => {
     const answers: unknown[] = [undefined, { issues: [null] }, Promise.resolve(undefined)];
     for (const answer of answers) {
-      const checked = await validateArgs(schemaOf(() => answer as never), {});
+      const checked = await validateArgs(
+        schemaOf(() => answer as never),
+        {},
+      );
       expect(checked).toEqual({ issues: [{ message: expect.stringMatching(/^could not be checked: /) }] });
     }
   });

@@ -7,6 +7,9 @@ import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { isStandardSchema } from "./json-schema.ts";
 
+/** What is said where the schema gives no reason. */
+const misfit = "does not fit the schema";
+
 // A model needs to be told what is wrong, not everything that is: arguments may be hostile or huge.
 const mostIssues = 20;
 const longestMessage = 300;
@@ -32,12 +35,13 @@ export function validateArgs(schema: ToolSchema, args: unknown): Validation | Pr
 
 function toValidation(result: StandardResult<unknown>): Validation {
   if (result.issues === undefined) return { value: result.value };
-  if (result.issues.length === 0) return { issues: [{ message: "does not fit the schema" }] };
+  if (result.issues.length === 0) return { issues: [{ message: misfit }] };
   return { issues: result.issues.slice(0, mostIssues).map(toIssue) };
 }
 
 function toIssue({ message, path = [] }: StandardIssue): Issue {
-  const text = cutText(String(message), longestMessage);
+  const said: unknown = message;
+  const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
   return path.length === 0 ? { message: text } : { message: text, path: path.slice(0, longestPath).map(toKey) };
 }
 

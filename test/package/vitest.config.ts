@@ -1,7 +1,9 @@
 // Runs the tests of what is published. They need `npm run build` first.
 
-import { defineConfig } from "vitest/config";
+import type { ViteUserConfig } from "vitest/config";
 
-export default defineConfig({
-  test: { include: ["test/package/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 },
-});
+const config: ViteUserConfig = {
+  test: { include: ["test/package/*.test.ts"], testTimeout: 120_000, update: "none" },
+};
+
+export default config;

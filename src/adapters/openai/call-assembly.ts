@@ -63,6 +63,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
     add(entry) {
       const fragment = toFragment(entry);
       const found = findCall(calls, fragment);
+      if (found === undefined && isEmpty(fragment)) return true;
       const call = found ?? open(fragment);
       call.extra = entry.extra_content ?? call.extra;
       call.id ??= fragment.id;
@@ -141,6 +142,10 @@ function isRepetition(call: OpenCall, { id, args }: Fragment): boolean {
   return id !== undefined && id === call.id && args === call.text && isCompleteObject(call.text);
 }
 
+function isEmpty({ id, name, args }: Fragment): boolean {
+  return id === undefined && name === "" && args.trim() === "";
+}
+
 function isLate({ args }: Fragment): boolean {
   return args.trim() !== "";
 }
@@ -154,7 +159,7 @@ function contradict(out: ModelChunk[]): false {
 /** A name that is sent with every fragment is one name; pieces of a name come before the arguments. */
 function takeName(call: OpenCall, name: string): void {
   if (name === "" || name === call.name) return;
-  if (call.text === "") call.name += name;
+  if (call.name === "" || call.text === "") call.name += name;
 }
 
 /** Gateways to Bedrock send `{}` before the real object. */

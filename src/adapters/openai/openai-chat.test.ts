@@ -1,0 +1,153 @@
+// The provider over a client that answers from a script.
+
+import OpenAI, { AzureOpenAI } from "openai";
+import { describe, expect, it } from "vitest";
+import type { Clock, ModelCall, ModelChunk, ModelRequest } from "../../spi.ts";
+import type { ChatRequestBody, OpenAIChatClient } from "./chat-wire.ts";
+import { openaiChat } from "./openai-chat.ts";
+
+const clock: Clock = { now: () => 0, setTimeout: () => undefined, clearTimeout: () => undefined };
+const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
+const callWith = (signal: AbortSignal): ModelCall => ({ signal, heartbeat: () => undefined, iteration: 0, clock, timeouts });
+const request: ModelRequest = { messages: [{ role: "user", content: "hi" }], tools: [], iteration: 0 };
+
+const text = (content: string): object => ({ choices: [{ index: 0, delta: { content } }] });
+const stop = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
+
+interface FakeClient extends OpenAIChatClient {
+  readonly requests: readonly { readonly body: ChatRequestBody; readonly signal: AbortSignal }[];
+  /** Streams that were left before their end. */
+  readonly left: number;
+}
+
+/** Streams the given chunks; one that is an Error is thrown. */
+function createFakeClient(chunks: readonly unknown[]): FakeClient {
+  const requests: { readonly body: ChatRequestBody; readonly signal: AbortSignal }[] = [];
+  let left = 0;
+  async function* stream(): AsyncGenerator<unknown, void, undefined> {
+    let ended = false;
+    try {
+      for (const chunk of chunks) {
+        if (chunk instanceof Error) {
+          ended = true;
+          throw chunk;
+        }
+        yield chunk;
+      }
+      ended = true;
+    } finally {
+      if (!ended) left += 1;
+    }
+  }
+  return {
+    requests,
+    get left() {
+      return left;
+    },
+    chat: {
+      completions: {
+        async create(body, { signal }) {
+          requests.push({ body, signal });
+          return stream();
+        },
+      },
+    },
+  };
+}
+
+/** What a stream says until it ends, and what it throws. */
+async function collect(stream: AsyncIterable<ModelChunk>): Promise<{ readonly chunks: readonly ModelChunk[]; readonly thrown: unknown }> {
+  const chunks: ModelChunk[] = [];
+  try {
+    for await (const chunk of stream) chunks.push(chunk);
+    return { chunks, thrown: undefined };
+  } catch (thrown) {
+    return { chunks, thrown };
+  }
+}
+
+const run = (chunks: readonly unknown[]): ReturnType<typeof collect> =>
+  collect(openaiChat({ client: createFakeClient(chunks), model: "m" }).stream(request, callWith(new AbortController().signal)));
+
+describe("openaiChat", () => {
+  it("says who it is", () => {
+    const client = createFakeClient([]);
+    expect(openaiChat({ client, model: "m" })).toEqual({ id: "openai", model: "m", stream: expect.any(Function) });
+    expect(openaiChat({ client, model: "m", id: "groq", family: "llama" })).toMatchObject({ id: "groq", family: "llama" });
+  });
+
+  it("takes the clients of the SDK as they are", () => {
+    const clients: readonly OpenAIChatClient[] = [new OpenAI({ apiKey: "x" }), new AzureOpenAI({ apiKey: "x", apiVersion: "1", endpoint: "https://x.test" })];
+    for (const client of clients) expect(openaiChat({ client, model: "m" }).model).toBe("m");
+  });
+
+  it("asks nothing before its stream is read, and then hands over the body and the signal of the call", async () => {
+    const client = createFakeClient([stop]);
+    const { signal } = new AbortController();
+    const stream = openaiChat({ client, model: "m" }).stream(request, callWith(signal));
+    expect(client.requests).toEqual([]);
+    await collect(stream);
+    expect(client.requests).toEqual([{ body: expect.objectContaining({ model: "m", stream: true }), signal }]);
+    expect(client.requests[0]?.signal).toBe(signal);
+  });
+
+  it("yields what each wire chunk says, and the finish last", async () => {
+    const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+    expect(await run([text("a"), text("b"), stop, { choices: [], usage }])).toEqual({
+      chunks: [
+        { type: "text-delta", text: "a" },
+        { type: "text-delta", text: "b" },
+        { type: "usage", usage: { inputTokens: 1, outputTokens: 2, totalTokens: 3 }, mode: "snapshot" },
+        { type: "finish", reason: "stop", raw: "stop" },
+      ],
+      thrown: undefined,
+    });
+  });
+
+  it("yields every neutral chunk of a wire chunk that holds several, in order", async () => {
+    const both = { choices: [{ index: 0, delta: { reasoning: "Hm", content: "a" }, finish_reason: "stop" }] };
+    expect((await run([both])).chunks.map((chunk) => chunk.type)).toEqual(["reasoning-delta", "text-delta", "finish"]);
+  });
+
+  it("has no finish where the stream has none", async () => {
+    expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
+    expect(await run([])).toEqual({ chunks: [], thrown: undefined });
+  });
+
+  it("throws what the client throws, before and within the stream", async () => {
+    const refused = new OpenAI.AuthenticationError(401, {}, "no", new Headers());
+    const client: OpenAIChatClient = { chat: { completions: { create: () => Promise.reject(refused) } } };
+    expect(await collect(openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal)))).toEqual({ chunks: [], thrown: refused });
+    const reset = new TypeError("terminated");
+    expect(await run([text("a"), reset])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: reset });
+  });
+
+  it("counts an answer as complete when the connection is lost after the finish reason, and nothing else", async () => {
+    expect((await run([text("a"), stop, new TypeError("terminated")])).chunks.at(-1)).toEqual({ type: "finish", reason: "stop", raw: "stop" });
+    const broke = new OpenAI.APIError(undefined, { message: "It broke.", type: "server_error" }, undefined, undefined);
+    expect((await run([text("a"), stop, broke])).thrown).toBe(broke);
+  });
+
+  it("leaves the stream after an error within it", async () => {
+    const client = createFakeClient([text("a"), { error: { message: "It broke." } }, text("b")]);
+    const { chunks } = await collect(openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal)));
+    expect(chunks.map((chunk) => chunk.type)).toEqual(["text-delta", "error"]);
+    expect(client.left).toBe(1);
+  });
+
+  it("leaves the stream when its reader does", async () => {
+    const client = createFakeClient([text("a"), text("b"), stop]);
+    for await (const chunk of openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal))) {
+      expect(chunk).toEqual({ type: "text-delta", text: "a" });
+      break;
+    }
+    expect(client.left).toBe(1);
+  });
+
+  it("ends as an error where the client answers without a stream", async () => {
+    const completion = JSON.parse('{"choices":[{"message":{"content":"hi"}}]}');
+    const client: OpenAIChatClient = { chat: { completions: { create: () => Promise.resolve(completion) } } };
+    const { thrown } = await collect(openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal)));
+    expect(thrown).toMatchObject({ name: "ProviderError", code: "server", message: "The client answered without a stream." });
+  });
+});

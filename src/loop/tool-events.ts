@@ -1,0 +1,21 @@
+// What listeners hear of a call: each start has one end, also where the call was refused or recalled.
+
+import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
+import { renderOutcome } from "../tools/render-outcome.ts";
+import type { Run } from "./run.ts";
+
+/** A call begins. */
+export function sendToolStart({ events, state }: Run, { callId, name, args }: ToolCall, replayed: boolean): void {
+  if (!events.wants("tool-start")) return;
+  events.send({ type: "tool-start", runId: events.runId, iteration: state.iteration, callId, name, args, replayed: replayed ? true : undefined });
+}
+
+/** A call has its outcome. */
+export function sendToolEnd({ events, state, ports }: Run, outcome: ToolOutcome, replayed: boolean): void {
+  const { call, kind, durationMs } = outcome;
+  const metadata = ports.takeMetadata(call);
+  if (!events.wants("tool-end")) return;
+  const { callId, name } = call;
+  const base = { runId: events.runId, iteration: state.iteration, callId, name, replayed: replayed ? true : undefined };
+  events.send({ type: "tool-end", ...base, outcome: kind, result: renderOutcome(outcome), durationMs, metadata });
+}

@@ -1,0 +1,185 @@
+// One tool without a loop: its schema, its time limit, its signal, its context.
+
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { Tool } from "../contract/tool-definition.ts";
+import type { ToolContext } from "../contract/tool.ts";
+import type { ToolOutcome } from "../contract/tool-outcome.ts";
+import { FatalToolError } from "../errors/fatal-tool-error.ts";
+import { defineTool } from "../tools/define-tool.ts";
+import { toolResult } from "../tools/tool-result.ts";
+import { runTool } from "./run-tool.ts";
+import { createTestClock } from "./test-clock.ts";
+
+const weather = defineTool({
+  name: "get_weather",
+  description: "Current weather of a city",
+  inputSchema: z.object({ city: z.string(), unit: z.enum(["C", "F"]).default("C") }),
+  execute: async ({ city, unit }) => ({ city, unit, degrees: 7 }),
+});
+
+/** A tool without parameters. */
+const toolOf = (execute: (args: unknown, context: ToolContext) => unknown, traits: Partial<Tool> = {}): Tool =>
+  defineTool({ name: "probe", description: "A tool under test", inputSchema: { type: "object" }, ...traits, execute });
+
+const forever = (): Promise<never> => new Promise(() => {});
+
+describe("runTool", () => {
+  it.for<[what: string, tool: Tool, args: unknown, outcome: object]>([
+    ["a value as data, with the schema's defaults", weather, { city: "Oslo" }, { kind: "completed", data: { city: "Oslo", unit: "C", degrees: 7 } }],
+    ["arguments that do not fit as invalid input", weather, { city: 42 }, { kind: "invalid-input", issues: [{ path: ["city"] }] }],
+    ["no arguments as an empty object", toolOf((args) => args), undefined, { kind: "completed", data: {} }],
+    ["a throw as a failure", toolOf(() => { throw new TypeError("boom"); }), {}, { kind: "failed", error: { name: "TypeError", message: "boom" } }],
+    ["a fatal error as fatal", toolOf(() => { throw new FatalToolError("gone"); }), {}, { kind: "failed", fatal: true, error: { message: "gone" } }],
+    ["a failed result as a failure", toolOf(() => toolResult({ success: false, message: "full" })), {}, { kind: "failed", error: { message: "full" } }],
+    ["the wish to end the turn", toolOf(() => toolResult({ data: 1, endTurn: true })), {}, { kind: "completed", data: 1, endTurn: true }],
+    ["what is not JSON as a failure", toolOf(() => 1n), {}, { kind: "failed" }],
+  ])("gives %s", async ([, tool, args, outcome]) => {
+    expect(await runTool(tool, args)).toMatchObject({ call: { callId: "call_1", name: tool.name }, ...outcome });
+  });
+
+  it("hands the tool a copy of the arguments, as a model would send them", async () => {
+    const args = { list: [1], at: new Date(0) };
+    const tool = toolOf((received) => Object.assign(Object(received), { list: "changed" }));
+    expect(await runTool(tool, args)).toMatchObject({ data: { list: "changed" }, call: { args: { list: [1], at: "1970-01-01T00:00:00.000Z" } } });
+    expect(args.list).toEqual([1]);
+  });
+
+  it.for<[what: string, traits: Partial<Tool>, limitMs: number]>([
+    ["the run's limit", {}, 1_000],
+    ["the tool's own limit", { timeoutMs: 200 }, 200],
+    ["silence", { idleTimeoutMs: 50 }, 50],
+  ])("times the tool out by %s, fires its signal and leaves no timer", async ([, traits, limitMs]) => {
+    const clock = createTestClock();
+    let signal: AbortSignal | undefined;
+    const tool = toolOf((_args, context) => {
+      signal = context.signal;
+      return forever();
+    }, traits);
+    const running = runTool(tool, {}, { clock, timeouts: { toolMs: 1_000 } });
+    await clock.advance(limitMs);
+    expect(await running).toMatchObject({ kind: "timed-out", limitMs, durationMs: limitMs });
+    expect([signal?.aborted, clock.pending]).toEqual([true, 0]);
+  });
+
+  it("hears progress, which also keeps the tool alive, and nothing more once the tool was left behind", async () => {
+    const clock = createTestClock();
+    const heard: unknown[] = [];
+    const sleep = (ms: number) => new Promise<void>((resolve) => void clock.setTimeout(resolve, ms));
+    const tool = toolOf(
+      async (_args, { progress, heartbeat }) => {
+        for (const done of [0.3, 0.6]) {
+          await sleep(40);
+          progress(done);
+        }
+        await sleep(40);
+        heartbeat();
+        await sleep(60);
+        progress("late");
+      },
+      { idleTimeoutMs: 50 },
+    );
+    const running = runTool(tool, {}, { clock, onProgress: (data) => heard.push(data) });
+    await clock.runAll();
+    expect(await running).toMatchObject({ kind: "timed-out", durationMs: 170 });
+    expect(heard).toEqual([0.3, 0.6]);
+  });
+
+  it("interrupts the tool when the signal fires, with the signal's reason", async () => {
+    const abort = new AbortController();
+    const clock = createTestClock();
+    let reason: unknown;
+    const tool = toolOf((_args, { signal }) => {
+      signal.addEventListener("abort", () => (reason = signal.reason));
+      return forever();
+    });
+    const running = runTool(tool, {}, { clock, signal: abort.signal });
+    await clock.flush();
+    abort.abort("enough");
+    expect(await running).toMatchObject({ kind: "interrupted" });
+    expect(reason).toBe("enough");
+  });
+
+  it("does not start the tool when the signal has fired before", async () => {
+    let ran = false;
+    const tool = toolOf(() => (ran = true));
+    expect(await runTool(tool, {}, { signal: AbortSignal.abort() })).toMatchObject({ kind: "not-run" });
+    expect(ran).toBe(false);
+  });
+
+  it("leaves no listener on the signal", async () => {
+    const { signal } = new AbortController();
+    const listeners = new Set<unknown>();
+    signal.addEventListener = (_: string, listener: unknown) => void listeners.add(listener);
+    signal.removeEventListener = (_: string, listener: unknown) => void listeners.delete(listener);
+    let during = 0;
+    await runTool(toolOf(() => (during = listeners.size)), {}, { signal });
+    expect([during, listeners.size]).toEqual([1, 0]);
+  });
+
+  it("tries an idempotent tool again", async () => {
+    let attempts = 0;
+    const tool = toolOf(
+      () => {
+        attempts += 1;
+        if (attempts < 3) throw new Error("flaky");
+        return attempts;
+      },
+      { idempotent: true, retry: { maxAttempts: 3 } },
+    );
+    expect(await runTool(tool)).toMatchObject({ kind: "completed", data: 3 });
+  });
+
+  it("gives the tool a context of plain defaults", async () => {
+    let context: ToolContext | undefined;
+    await runTool(toolOf((_args, received) => void (context = received)));
+    expect(context).toEqual({
+      callId: "call_1",
+      name: "probe",
+      iteration: 0,
+      signal: expect.any(AbortSignal),
+      heartbeat: expect.any(Function),
+      progress: expect.any(Function),
+      messages: [],
+      contextItems: [],
+      messageIdMap: undefined,
+      provider: { id: "mock", model: "mock-model" },
+      showKillHint: false,
+      suppressProgressNotices: false,
+      budget: { iterations: Infinity, toolCalls: Infinity, tokens: Infinity, wallClockMs: Infinity },
+      idempotencyKey: "test/p0/tool/0/probe",
+      session: {},
+      context: undefined,
+    });
+  });
+
+  it("gives the tool what the test sets", async () => {
+    const set = {
+      callId: "c",
+      iteration: 3,
+      messages: [{ role: "user", content: "Hi" }],
+      contextItems: [{ a: 1 }],
+      messageIdMap: new Map(),
+      provider: { id: "p", model: "m" },
+      showKillHint: true,
+      budget: { iterations: 1, toolCalls: 2, tokens: 3, wallClockMs: 4 },
+      session: { userId: "u", surfaceUserErrors: false },
+      context: { database: "d" },
+    } as const;
+    let context: ToolContext | undefined;
+    const outcome: ToolOutcome = await runTool(toolOf((_args, received) => void (context = received)), {}, set);
+    expect(context).toMatchObject({ ...set, suppressProgressNotices: true, idempotencyKey: "test/p3/tool/0/probe" });
+    expect(outcome.call.callId).toBe("c");
+  });
+
+  it("hears the metadata that listeners would", async () => {
+    const heard: unknown[] = [];
+    await runTool(toolOf(() => toolResult({ data: 1, metadata: { rows: 2 } })), {}, { onMetadata: (metadata) => heard.push(metadata) });
+    expect(heard).toEqual([{ rows: 2 }]);
+  });
+
+  it("rejects arguments that are not JSON, and a time limit that is none", async () => {
+    await expect(runTool(weather, { city: 1n })).rejects.toThrow("a BigInt");
+    await expect(runTool(weather, {}, { timeouts: { toolMs: -1 } })).rejects.toMatchObject({ code: "invalid-option" });
+  });
+});

@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import type { FinishReason, LoopResult, ModelRequest } from "turnwright";
+import { endEarly, finish, type MockPart, text, toolCall } from "turnwright/testing";
+import { answersOf, outcomesOf, play, tool, type Playing } from "./play.ts";
+
+type Ends = FinishReason | "nothing";
+
+const endOf = (how: Ends): MockPart => (how === "nothing" ? endEarly() : finish(how));
+const calls = [toolCall("note", { n: 1 }), toolCall("note", { n: 2 })];
+const note = tool("note", (args) => args);
+
+/** What became of the calls, if any, how the run ended, and after how many requests. */
+function summaryOf(result: LoopResult, { provider }: Playing): string {
+  const { status, reason } = result;
+  const code = reason.kind === "provider-error" ? reason.error.code : reason.kind;
+  const outcomes = [...new Set(answersOf(result).map((part) => part.outcome))];
+  return [...outcomes, `${status} ${code}`, provider.calls].join(", ");
+}
+
+/** The last message that a request carried, in a word. */
+function lastOf(request: ModelRequest | undefined): string {
+  const last = request?.messages.at(-1);
+  return last?.role === "user" ? `user: ${JSON.stringify(last.content)}` : (last?.role ?? "");
+}
+
+describe("a finish reason", () => {
+  it.for<[how: Ends, withText: string, withNothing: string, withCalls: string]>([
+    ["stop", "completed answered, 1", "empty_response empty, 1", "not-run, error finish-unknown, 1"],
+    ["tool-calls", "completed answered, 1", "error no-output, 1", "completed, completed answered, 2"],
+    ["length", "completed length, 1", "error no-output, 1", "truncated, completed answered, 2"],
+    ["context-full", "completed length, 1", "error no-output, 1", "truncated, completed answered, 2"],
+    ["refusal", "completed refusal, 1", "completed refusal, 1", "not-run, completed refusal, 1"],
+    ["content-filter", "completed content-filter, 1", "completed content-filter, 1", "not-run, completed content-filter, 1"],
+    ["malformed-call", "completed answered, 2", "completed answered, 2", "malformed, completed answered, 2"],
+    // The answer that comes next says "stop" of a turn that still holds the calls of its first hop.
+    ["paused", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
+    ["continue", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
+    ["error", "error finish-error, 1", "error finish-error, 1", "not-run, error finish-error, 1"],
+    ["unknown", "error finish-unknown, 1", "error finish-unknown, 1", "not-run, error finish-unknown, 1"],
+    ["nothing", "error stream-ended-early, 1", "error stream-ended-early, 1", "not-run, error stream-ended-early, 1"],
+  ])("%s means what the table says", async ([how, withText, withNothing, withCalls]) => {
+    const summarise = async (...said: MockPart[]): Promise<string> => {
+      const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
+      return summaryOf(await playing.result, playing);
+    };
+    expect(await summarise(text("So."))).toBe(withText);
+    expect(await summarise()).toBe(withNothing);
+    expect(await summarise(text(" \n"))).toBe(withNothing);
+    expect(await summarise(...calls)).toBe(withCalls);
+    expect(await summarise(text("So."), ...calls)).toBe(withCalls);
+  });
+
+  it.for<[how: FinishReason, withNothing: string, withCalls: string]>([
+    ["tool-calls", "", "tool"],
+    ["length", "", "tool"],
+    ["context-full", "", "tool"],
+    ["malformed-call", 'user: "Your last tool call was malformed. Send it again, complete."', 'user: "Your last tool call was malformed. Send it again, complete."'],
+    ["paused", 'user: "Go."', "assistant"],
+    ["continue", 'user: "Go."', 'user: "Go."'],
+  ])("%s makes the next request end as it has to", async ([how, withNothing, withCalls]) => {
+    const lastSent = async (...said: MockPart[]): Promise<string> => {
+      const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
+      await playing.result;
+      return lastOf(playing.provider.requests[1]);
+    };
+    expect(await lastSent()).toBe(withNothing);
+    expect(await lastSent(...calls)).toBe(withCalls);
+  });
+
+  it.for<[how: FinishReason, said: readonly MockPart[], errors: number]>([
+    ["length", calls, 2],
+    ["context-full", calls, 2],
+    ["malformed-call", [], 1],
+    ["malformed-call", [text("So.")], 1],
+    ["malformed-call", calls, 2],
+  ])("%s counts one error for each call, and one where there is none (%#)", async ([how, said, errors]) => {
+    const end = async (maxConsecutiveToolErrors: number): Promise<string> => {
+      const { result } = play([[...said, finish(how)], text("Good.")], { tools: [note], limits: { maxConsecutiveToolErrors } });
+      return (await result).reason.kind;
+    };
+    expect([await end(errors), await end(errors + 1)]).toEqual(["tool-error-cap", "answered"]);
+  });
+});
+
+describe("a paused turn with calls", () => {
+  it.for<[next: Ends, outcome: string, ending: string]>([
+    ["tool-calls", "completed", "answered"],
+    ["stop", "not-run", "provider-error"],
+    ["length", "truncated", "answered"],
+    ["context-full", "truncated", "answered"],
+    ["malformed-call", "malformed", "answered"],
+    ["refusal", "not-run", "refusal"],
+    ["content-filter", "not-run", "content-filter"],
+    ["error", "not-run", "provider-error"],
+    ["nothing", "not-run", "provider-error"],
+  ])("whose next hop says %s: its calls become %s", async ([next, outcome, ending]) => {
+    let ran = 0;
+    const count = tool("note", () => (ran += 1));
+    const turns = [[text("One "), toolCall("note"), finish("paused")], [text("two"), toolCall("note"), endOf(next)], text("Good.")];
+    const { result } = play(turns, { tools: [count] });
+    const ended = await result;
+    expect(outcomesOf(ended)).toEqual([`call_p0_0: ${outcome}`, `call_p0_1: ${outcome}`]);
+    expect([ended.reason.kind, ran]).toEqual([ending, outcome === "completed" ? 2 : 0]);
+    expect(ended.messages[1]).toMatchObject({ content: [{ text: "One two" }, { callId: "call_p0_0" }, { callId: "call_p0_1" }] });
+  });
+});
+
+describe("resent turns", () => {
+  it("send the turn back as it is, or the token, and join the texts of all hops", async () => {
+    const playing = play([
+      [text("One "), finish("paused")],
+      [text("two "), finish("continue", { token: "t1" })],
+      [text("three "), finish("continue", { token: "t2" })],
+      [text("four.")],
+    ]);
+    const result = await playing.result;
+    const turnOf = (said: string): object => ({ role: "assistant", content: [{ type: "text", text: said }] });
+    const go = { role: "user", content: "Go." };
+    expect(playing.provider.requests.map(({ messages, continuationToken }) => [messages, continuationToken])).toEqual([
+      [[go], undefined],
+      [[go, turnOf("One ")], undefined],
+      [[go, turnOf("One ")], "t1"],
+      [[go, turnOf("One ")], "t2"],
+    ]);
+    expect(result.messages).toEqual([go, turnOf("One two three four.")]);
+    expect([result.text, result.iterations, result.streamResults.length]).toEqual(["One two three four.", 1, 4]);
+  });
+
+  it("end at the limit of pauses, which is counted over the run and apart from iterations", async () => {
+    const paused = [text("."), finish("paused")];
+    const turns = [paused, paused, toolCall("note"), paused, paused, text("never asked for")];
+    const playing = play(turns, { tools: [note], limits: { maxPauses: 3, maxIterations: 2 } });
+    const result = await playing.result;
+    expect([result.reason, result.iterations, playing.provider.calls]).toEqual([{ kind: "max-pauses", limit: 3 }, 2, 5]);
+    expect(result.text).toBe("..");
+  });
+
+  it("resend nothing where no pause is allowed", async () => {
+    const playing = play([[text("."), finish("paused")]], { limits: { maxPauses: 0 } });
+    expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["max-pauses", 1]);
+  });
+});

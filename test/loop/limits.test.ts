@@ -1,0 +1,203 @@
+import { describe, expect, it } from "vitest";
+import type { Clock, ModelCall, ModelChunk, Provider, Timeouts } from "turnwright";
+import {
+  chunk,
+  createTestClock,
+  details,
+  heartbeat,
+  type MockPart,
+  native,
+  reasoning,
+  refusal,
+  stall,
+  text,
+  thoughtLog,
+  toolCall,
+  usage,
+  wait,
+} from "turnwright/testing";
+import { never, play } from "./play.ts";
+
+const spent = { inputTokens: 5, outputTokens: 2, totalTokens: 7 };
+
+/** A provider whose stream is a function of the call. */
+function providerOf(stream: (call: ModelCall, index: number) => AsyncIterable<ModelChunk>): Provider {
+  let index = 0;
+  return { id: "p", model: "m", stream: (_request, call) => stream(call, index++) };
+}
+
+const sleep = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
+
+describe("the first chunk", () => {
+  it.for<[timeouts: Partial<Timeouts>, limitMs: number]>([
+    [{}, 300_000],
+    [{ streamIdleMs: 1_000 }, 300_000],
+    [{ streamIdleMs: 400_000 }, 400_000],
+    [{ firstChunkMs: 10 }, 10],
+    [{ firstChunkMs: 10, streamIdleMs: 400_000 }, 10],
+    [{ firstChunkMs: 500_000, streamIdleMs: 1_000 }, 500_000],
+  ])("of %j has to come within %d ms", async ([timeouts, limitMs]) => {
+    const playing = play([stall()], { timeouts });
+    await playing.clock.runAll();
+    expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs });
+    expect(playing.endedAt()).toBe(limitMs);
+  });
+
+  it("may take for ever where there is no limit", async () => {
+    const playing = play([[wait(2 ** 40), text("At last.")]], { timeouts: { firstChunkMs: Number.POSITIVE_INFINITY } });
+    await playing.clock.runAll();
+    expect([(await playing.result).text, playing.endedAt()]).toEqual(["At last.", 2 ** 40]);
+  });
+
+  it("is not what a heartbeat is: a beating stream still has the longer limit, from its last beat", async () => {
+    const beat = [wait(140_000), heartbeat()];
+    const playing = play([[...beat, ...beat, ...beat, stall()]], { timeouts: { firstChunkMs: 150_000, streamIdleMs: 50 } });
+    await playing.clock.runAll();
+    expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 150_000 });
+    expect(playing.endedAt()).toBe(3 * 140_000 + 150_000);
+  });
+});
+
+describe("silence within a stream", () => {
+  it("counts from the last sign of life, of which there may be any number", async () => {
+    const sign = [wait(119_999), text(".")];
+    const playing = play([[...sign, ...sign, ...sign, wait(100_000), heartbeat(), wait(110_000), heartbeat(), stall()]]);
+    await playing.clock.runAll();
+    expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
+    expect(playing.endedAt()).toBe(3 * 119_999 + 210_000 + 120_000);
+  });
+
+  it.for<[chunk: string, part: MockPart]>([
+    ["text", text(".")],
+    ["an empty text", text("")],
+    ["reasoning", reasoning(".")],
+    ["a refusal", refusal(".")],
+    ["a call", toolCall("any", {})],
+    ["the start of a call", chunk({ type: "call-start", key: "k", name: "any" })],
+    ["a piece of arguments", chunk({ type: "call-args-delta", key: "k", text: "{" })],
+    ["usage", usage(spent)],
+    ["a native part", native(1)],
+    ["details", details(".")],
+    ["a thought log", thoughtLog({})],
+    ["the start of an attempt", chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" })],
+  ])("ends with any chunk: %s", async ([, part]) => {
+    const playing = play([[wait(90_000), part, wait(90_000), part, wait(90_000), part, stall()]], {
+      timeouts: { firstChunkMs: 100_000, streamIdleMs: 100_000 },
+    });
+    await playing.clock.runAll();
+    expect((await playing.result).reason.kind).toBe("stream-idle");
+    expect(playing.endedAt()).toBe(370_000);
+  });
+
+  it("may last for ever where there is no limit", async () => {
+    const playing = play([[text("At "), wait(2 ** 40), text("last.")]], { timeouts: { streamIdleMs: Number.POSITIVE_INFINITY } });
+    await playing.clock.runAll();
+    expect((await playing.result).text).toBe("At last.");
+  });
+
+  it("is not broken by the late heartbeat of a stream that is over", async () => {
+    const clock = createTestClock();
+    const provider = providerOf(async function* (call, index) {
+      if (index === 1) return void (await never);
+      // Beats on, long after its stream has ended.
+      for (let beat = 1; beat < 40; beat += 1) void sleep(clock, beat * 10_000).then(call.heartbeat);
+      yield { type: "call-ready", key: "k", name: "nothing", args: {} };
+      yield { type: "finish", reason: "tool-calls" };
+    });
+    const playing = play([], { provider, clock });
+    await clock.runAll();
+    expect((await playing.result).reason.kind).toBe("first-chunk");
+    expect(playing.endedAt()).toBe(305_000);
+  });
+
+  it("costs no timer for each chunk", async () => {
+    const clock = createTestClock();
+    let timers = 0;
+    const counting: Clock = {
+      now: clock.now,
+      clearTimeout: clock.clearTimeout,
+      setTimeout: (fn, ms) => {
+        timers += 1;
+        return clock.setTimeout(fn, ms);
+      },
+    };
+    const playing = play([text("x".repeat(1_000), { chunks: 1_000 })], { clock: counting });
+    expect((await playing.result).text).toHaveLength(1_000);
+    expect(timers).toBeLessThanOrEqual(2);
+  });
+});
+
+describe("a stream whose time is up", () => {
+  /** Says `last` some time after it was cut. */
+  const dying = (afterMs: number, last: readonly ModelChunk[]): Provider =>
+    providerOf(async function* ({ signal, clock }) {
+      yield { type: "text-delta", text: "Half" };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      await sleep(clock, afterMs);
+      yield* last;
+    });
+
+  it.for<[afterMs: number, settleMs: number | undefined, tokens: number, endedAt: number]>([
+    [0, undefined, 7, 120_000],
+    [4_999, undefined, 7, 124_999],
+    [5_001, undefined, 0, 125_000],
+    [50, 100, 7, 120_050],
+    [150, 100, 0, 120_100],
+    [0, 0, 0, 120_000],
+  ])("may tell its usage %d ms later, within %s ms", async ([afterMs, settleMs, tokens, endedAt]) => {
+    const provider = dying(afterMs, [{ type: "usage", usage: spent, mode: "snapshot" }]);
+    const playing = play([], { provider, timeouts: { settleMs } });
+    await playing.clock.advance(120_000 + 10_000);
+    const { usage: counted, text: said, reason } = await playing.result;
+    expect([counted.totalTokens, said, reason.kind]).toEqual([tokens, "Half", "stream-idle"]);
+    expect(playing.endedAt()).toBe(endedAt);
+  });
+
+  it("says nothing else any more", async () => {
+    const provider = dying(10, [
+      { type: "text-delta", text: " more" },
+      { type: "call-ready", key: "k", name: "nothing", args: {} },
+      { type: "finish", reason: "tool-calls" },
+    ]);
+    const playing = play([], { provider });
+    await playing.clock.advance(120_010);
+    expect(await playing.result).toMatchObject({ status: "timeout", text: "Half", messages: [{}, { content: [{ text: "Half" }] }] });
+    expect(playing.recording.of("text-delta").map((event) => event.text)).toEqual(["Half"]);
+  });
+
+  it("is a timeout also where it then throws", async () => {
+    const provider = providerOf(async function* ({ signal }) {
+      yield { type: "text-delta", text: "Half" };
+      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("socket closed"))));
+    });
+    const playing = play([], { provider });
+    await playing.clock.advance(120_000);
+    expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
+  });
+
+  it("is left behind where it is deaf, and what it says later reaches nobody", async () => {
+    const provider = providerOf(async function* ({ clock }) {
+      yield { type: "text-delta", text: "Half" };
+      await sleep(clock, 126_000);
+      yield { type: "text-delta", text: " and half" };
+      yield { type: "finish", reason: "stop" };
+    });
+    const playing = play([], { provider });
+    await playing.clock.runAll();
+    expect([(await playing.result).text, playing.endedAt()]).toEqual(["Half", 125_000]);
+    expect(playing.recording.events.at(-1)?.type).toBe("run-end");
+    expect(playing.recording.of("text-delta")).toHaveLength(1);
+  });
+
+  it("tells users, unless they are to be told nothing", async () => {
+    const noticesOf = async (surfaceUserErrors: boolean, part: readonly MockPart[]): Promise<readonly string[]> => {
+      const playing = play([part], { session: { surfaceUserErrors } });
+      await playing.clock.runAll();
+      await playing.result;
+      return playing.recording.of("notice").map((event) => event.kind);
+    };
+    expect(await noticesOf(true, [stall()])).toEqual(["stream-timeout"]);
+    expect(await noticesOf(true, [text("Half"), stall()])).toEqual(["stream-timeout"]);
+    expect(await noticesOf(false, [stall()])).toEqual([]);
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineTool, type Clock, type LoopOptions, type StandardSchema, type Tool } from "turnwright";
+import { createTestClock, finish, type MockScript, stall, text, toolCall } from "turnwright/testing";
+import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
+import { countListeners } from "./count-listeners.ts";
+
+const call = [text("Hm. "), toolCall("work"), toolCall("work")];
+
+/** A schema that never makes up its mind. */
+const pondering: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
+
+/** Makes up its mind about everything but edits. */
+const wary = z.object({ edited: z.boolean().optional() }).refine(({ edited }) => (edited === true ? never : true));
+
+const checked = (inputSchema: StandardSchema): Tool =>
+  defineTool({ name: "work", description: "work", inputSchema, jsonSchema: { type: "object" }, execute: () => 1 });
+
+/** Everything foreign that a run waits for, deaf to its signal. */
+const deaf: { readonly [where: string]: readonly [script: MockScript, options: Partial<LoopOptions>] } = {
+  "a tool": [[call], { tools: [tool("work", () => never)] }],
+  "a tool after another one": [[call], { tools: [tool("work", () => never, { sequential: true })] }],
+  "a tool that tries again": [[call], { tools: [tool("work", () => never, { idempotent: true, retry: { maxAttempts: 9 } })] }],
+  "a stream": [[[text("Hm. "), stall({ ignoreSignal: true })]], {}],
+  "a stream that says nothing": [[stall({ ignoreSignal: true })], {}],
+  "preparePass": [[], { hooks: { preparePass: () => never } }],
+  "onIteration": [[call], { tools: [tool("work", () => 1)], hooks: { onIteration: () => never } }],
+  "an approval": [[call], { tools: [tool("work", () => 1)], policies: { approve: () => never } }],
+  "a validation": [[call], { tools: [checked(pondering)] }],
+  "the validation of an edit": [[call], { tools: [checked(wary)], policies: { approve: () => ({ kind: "modify", args: { edited: true } }) } }],
+};
+
+/** How each verb ends a run, 500 ms in. */
+const verbs: { readonly [verb: string]: readonly [kind: string, act: (playing: Playing) => unknown] } = {
+  stop: ["stopped", ({ control }) => control.stop()],
+  kill: ["killed", ({ control }) => control.kill()],
+  abort: ["aborted", ({ abort }) => abort.abort()],
+  "the wall clock": ["wall-clock", () => {}],
+};
+
+async function endAfter(where: string, verb: string, settleMs: number | undefined): Promise<readonly [afterMs: number | undefined, kind: string]> {
+  const [script, options] = deaf[where] ?? [[], {}];
+  const [, act] = verbs[verb] ?? ["", () => {}];
+  const limits = verb === "the wall clock" ? { wallClockMs: 500 } : {};
+  const listeners = countListeners();
+  const playing = play(script, { ...options, limits, timeouts: { settleMs, hookMs: 60_000 } });
+  await playing.clock.advance(500);
+  act(playing);
+  await playing.clock.advance(20_000);
+  const afterMs = playing.endedAt();
+  const { reason } = await playing.result;
+  expect([playing.clock.pending, listeners.on(playing.abort.signal)], "timers and listeners").toEqual([0, 0]);
+  listeners.stop();
+  return [afterMs === undefined ? undefined : afterMs - 500, reason.kind];
+}
+
+describe("what ignores its signal", () => {
+  const tools = ["a tool", "a tool after another one", "a tool that tries again"];
+  const streams = ["a stream", "a stream that says nothing"];
+  const graceOf = (where: string, verb: string): boolean =>
+    (tools.includes(where) && (verb === "stop" || verb === "the wall clock")) || (streams.includes(where) && verb === "the wall clock");
+  const rows = Object.keys(deaf).flatMap((where) => Object.keys(verbs).map((verb) => [where, verb] as const));
+
+  it.for(rows)("is left: %s, on %s", async ([where, verb]) => {
+    const kind = verbs[verb]?.[0];
+    const grace = graceOf(where, verb) ? 1 : 0;
+    expect(await endAfter(where, verb, undefined)).toEqual([5_000 * grace, kind]);
+    expect(await endAfter(where, verb, 700)).toEqual([700 * grace, kind]);
+    expect(await endAfter(where, verb, 0)).toEqual([0, kind]);
+  });
+
+  it("gets one grace, however often the run is ended", async () => {
+    const twice = async (...acts: readonly ((playing: Playing) => unknown)[]): Promise<readonly unknown[]> => {
+      const playing = play([call], { tools: [tool("work", () => never)], limits: { wallClockMs: 1_000 } });
+      await playing.clock.advance(1_000 - 300 * acts.length);
+      for (const act of acts) {
+        act(playing);
+        await playing.clock.advance(300);
+      }
+      await playing.clock.advance(4_000);
+      if (playing.endedAt() === undefined) playing.control.stop();
+      await playing.clock.advance(9_000);
+      return [playing.endedAt(), (await playing.result).reason.kind];
+    };
+    const stop = ({ control }: Playing): unknown => control.stop();
+    // The wall clock at 1,000; a stop at 5,000, which names the ending and extends nothing.
+    expect(await twice()).toEqual([6_000, "stopped"]);
+    // A stop at 400, another at 700, the wall clock at 1,000.
+    expect(await twice(stop, stop)).toEqual([5_400, "stopped"]);
+    // A kill leaves at once what a stop still waits for.
+    expect(await twice(stop, ({ control }) => control.kill())).toEqual([700, "killed"]);
+    expect(await twice(stop, ({ abort }) => abort.abort())).toEqual([700, "aborted"]);
+  });
+
+  it("is waited for without end where settleMs is Infinity", async () => {
+    const clock = createTestClock();
+    // Timers of the platform are set to 1 ms where they are told to wait longer than they can.
+    const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
+    const tools = [tool("work", () => new Promise((resolve) => clock.setTimeout(() => resolve("saved"), 50_000)))];
+    const playing = play([toolCall("work")], { clock: platform, tools, timeouts: { settleMs: Number.POSITIVE_INFINITY } });
+    await clock.advance(100);
+    playing.control.stop();
+    await clock.advance(60_000);
+    expect([playing.endedAt(), outcomesOf(await playing.result)]).toEqual([50_000, ["call_p0_0: interrupted"]]);
+  });
+});
+
+describe("what heeds its signal", () => {
+  it("ends the run as soon as it has ended", async () => {
+    const clock = createTestClock();
+    const tidy = tool("work", (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => clock.setTimeout(() => resolve("tidy"), 1_200))));
+    const playing = play([toolCall("work")], { clock, tools: [tidy] });
+    await clock.advance(100);
+    playing.control.stop();
+    await clock.advance(10_000);
+    expect(playing.endedAt()).toBe(1_300);
+    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: interrupted"]);
+  });
+
+  it("is not believed: its value is dropped, told as late, and read as interrupted", async () => {
+    const clock = createTestClock();
+    const ends = (ms: number, end: (resolve: (value: unknown) => void, reject: (error: Error) => void) => void): Promise<unknown> =>
+      new Promise((resolve, reject) => clock.setTimeout(() => end(resolve, reject), ms));
+    const tools = [
+      tool("quick", () => "kept"),
+      tool("saves", () => ends(200, (resolve) => resolve("dropped"))),
+      tool("fails", () => ends(300, (_, reject) => reject(new Error("dropped")))),
+    ];
+    const playing = play([[toolCall("saves"), toolCall("quick"), toolCall("fails")]], { clock, tools });
+    await clock.advance(100);
+    playing.control.stop();
+    await clock.advance(5_000);
+    const result = await playing.result;
+    const reason = "it was cut off before it ended, so it may have run";
+    expect(answersOf(result).map((part) => [part.outcome, part.result])).toEqual([
+      ["interrupted", { status: "interrupted", reason, tool_name: "saves" }],
+      ["completed", "kept"],
+      ["interrupted", { status: "interrupted", reason, tool_name: "fails" }],
+    ]);
+    expect(result.functionHistory.map((entry) => entry.functionCall.name)).toEqual(["quick"]);
+    expect(playing.recording.of("late-result").map(({ name, success }) => [name, success])).toEqual([
+      ["saves", true],
+      ["fails", false],
+    ]);
+    expect(JSON.stringify(result)).not.toContain("dropped");
+  });
+
+  it("runs no further attempt", async () => {
+    const clock = createTestClock();
+    const ran: number[] = [];
+    const work = (): Promise<never> => {
+      ran.push(clock.now());
+      return new Promise((_, reject) => clock.setTimeout(() => reject(new Error("busy")), 100));
+    };
+    const tools = [tool("work", work, { idempotent: true, retry: { maxAttempts: 5 } })];
+    const playing = play([toolCall("work")], { clock, tools });
+    await clock.advance(150);
+    playing.control.stop();
+    await clock.advance(10_000);
+    expect([ran, playing.endedAt()]).toEqual([[0, 100], 200]);
+  });
+
+  it("says nothing to anybody after the run", async () => {
+    const clock = createTestClock();
+    const tools = [tool("work", () => new Promise((resolve) => clock.setTimeout(() => resolve("late"), 100)))];
+    const playing = play([[toolCall("work"), finish("tool-calls")]], { clock, tools });
+    await clock.flush();
+    playing.control.kill();
+    await playing.result;
+    const heard = playing.recording.events.length;
+    await clock.advance(1_000);
+    expect(playing.recording.events.length).toBe(heard);
+    expect(playing.recording.events.at(-1)?.type).toBe("run-end");
+  });
+});

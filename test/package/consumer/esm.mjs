@@ -1,0 +1,14 @@
+import { createRequire } from "node:module";
+import * as core from "turnwright";
+import * as openai from "turnwright/openai";
+import * as testing from "turnwright/testing";
+import { exercise } from "./exercise.cjs";
+
+await exercise(core, testing, openai);
+
+// An error of the CommonJS copy is known to the ESM copy, and the other way round.
+const require = createRequire(import.meta.url);
+await exercise({ ...require("turnwright"), isLoopError: core.isLoopError }, testing, openai);
+await exercise({ ...core, isLoopError: require("turnwright").isLoopError }, testing, openai);
+
+console.log("ran as ESM");

@@ -1,0 +1,43 @@
+// Installs the packed package the way a user gets it, without a network: npm packs, tar unpacks.
+
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+
+/** A project that has installed the packed package. */
+export interface Installed {
+  /** The root of the project. */
+  readonly folder: string;
+  /** Every file of the package, from its root. */
+  readonly files: readonly string[];
+  remove(): void;
+}
+
+/** Packs the built package and installs it into a new project, with the packages named in `beside` and no others. */
+export function installPacked(beside: readonly string[]): Installed {
+  const folder = mkdtempSync(join(tmpdir(), "turnwright-packed-"));
+  const modules = join(folder, "node_modules");
+  mkdirSync(modules);
+  const packed: readonly { readonly filename: string; readonly files: readonly { readonly path: string }[] }[] = JSON.parse(
+    execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }),
+  );
+  const [tarball] = packed;
+  if (tarball === undefined) throw new Error("npm has packed nothing.");
+  execFileSync("tar", ["-xzf", tarball.filename, "-C", "node_modules"], { cwd: folder });
+  renameSync(join(modules, "package"), join(modules, "turnwright"));
+  for (const name of beside) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(resolve("node_modules", name), join(modules, name), "junction");
+  }
+  writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
+  cpSync("test/package/consumer", folder, { recursive: true });
+  return {
+    folder,
+    files: tarball.files.map(({ path }) => path),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

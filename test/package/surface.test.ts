@@ -1,0 +1,64 @@
+// The surface of each entry: every exported name and what it is. A change of it shows in review as a change of a file.
+
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import { entries } from "../../scripts/entries.ts";
+
+const kinds: readonly (readonly [flag: ts.SymbolFlags, kind: string])[] = [
+  [ts.SymbolFlags.Class, "class"],
+  [ts.SymbolFlags.Function, "function"],
+  [ts.SymbolFlags.Variable, "const"],
+  [ts.SymbolFlags.Interface, "interface"],
+  [ts.SymbolFlags.TypeAlias, "type"],
+];
+const values: ReadonlySet<string> = new Set(["class", "function", "const"]);
+
+interface Exported {
+  readonly name: string;
+  readonly kind: string;
+}
+
+/** What a built declaration file exports. */
+function readSurface(path: string): readonly Exported[] {
+  const program = ts.createProgram([path], { module: ts.ModuleKind.Node16, target: ts.ScriptTarget.ES2022 });
+  const checker = program.getTypeChecker();
+  const file = program.getSourceFile(path);
+  const module = file && checker.getSymbolAtLocation(file);
+  if (module === undefined) throw new Error(`${path} is missing or exports nothing.`);
+  return checker
+    .getExportsOfModule(module)
+    .map((symbol) => {
+      const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+      const kind = kinds.find(([flag]) => (target.flags & flag) !== 0)?.[1] ?? "unknown";
+      return { name: symbol.name, kind };
+    })
+    .sort((one, other) => one.name.localeCompare(other.name, "en"));
+}
+
+function namesOf(loaded: unknown): readonly string[] {
+  return typeof loaded === "object" && loaded !== null ? Object.keys(loaded).sort() : [];
+}
+
+describe.for(entries)("$specifier", ({ name }) => {
+  const surface = readSurface(`dist/${name}.d.ts`);
+
+  it("exports what it is known to export", async () => {
+    const lines = surface.map((exported) => `${exported.kind} ${exported.name}\n`);
+    await expect(lines.join("")).toMatchFileSnapshot(`surface/${name}.txt`);
+  });
+
+  it("gives CommonJS the same types", () => {
+    expect(readSurface(`dist/${name}.d.cts`)).toEqual(surface);
+  });
+
+  it("has a value for each export that is one, as ESM and as CommonJS", async () => {
+    const expected = surface.filter(({ kind }) => values.has(kind)).map((exported) => exported.name);
+    const esm: unknown = await import(pathToFileURL(resolve(`dist/${name}.js`)).href);
+    const cjs: unknown = createRequire(import.meta.url)(resolve(`dist/${name}.cjs`));
+    expect(namesOf(esm)).toEqual([...expected].sort());
+    expect(namesOf(cjs)).toEqual([...expected].sort());
+  });
+});

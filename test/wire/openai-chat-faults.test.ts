@@ -1,0 +1,117 @@
+// What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
+
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openaiChat } from "../../src/adapters/openai/index.ts";
+import type { Provider } from "../../src/spi.ts";
+import { connectOpenAI, type WireClientOptions } from "./openai-client.ts";
+import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
+import { done, json, sse, startRawServer, type RawReply, type RawServer } from "./raw-sse-server.ts";
+
+const text = (content: string): string => sse({ choices: [{ index: 0, delta: { content } }] });
+const finish = (reason: string): string => sse({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
+const call = (args: string): string => sse({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: "a", type: "function", function: { name: "f", arguments: args } }] } }] });
+
+const nothing: Pass = { text: "", reasoning: "", refusal: "", calls: [], usage: undefined, finish: undefined, error: undefined };
+
+async function connect(reply: RawReply, options: WireClientOptions = {}): Promise<{ readonly server: RawServer; readonly provider: Provider }> {
+  const server = await startRawServer([reply]);
+  onTestFinished(() => server.close());
+  return { server, provider: openaiChat({ client: connectOpenAI(server.url, options).client, model: "m" }) };
+}
+
+async function read(reply: RawReply, options: WireClientOptions = {}): Promise<Pass> {
+  return runPass((await connect(reply, options)).provider, ask("hi"));
+}
+
+describe("openaiChat over a real connection", () => {
+  it("reads a stream to its end", async () => {
+    expect(await read({ frames: [text("Hello"), finish("stop"), done] })).toEqual({ ...nothing, text: "Hello", finish: "stop" });
+  });
+
+  it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
+    const frames = [text("Zoë 😀 日本"), text("\u2028"), call('{"ö":"😀"}'), finish("tool_calls"), done];
+    expect(await read({ frames }, { pieceBytes })).toEqual({ ...nothing, text: "Zoë 😀 日本\u2028", calls: [{ id: "a", name: "f", args: { ö: "😀" } }], finish: "tool-calls" });
+  });
+
+  it.for<[what: string, reply: RawReply, pass: Partial<Pass>]>([
+    ["a clean early end", { frames: [text("Hel")] }, { text: "Hel" }],
+    ["a clean early end with the marker", { frames: [text("Hel"), done] }, { text: "Hel" }],
+    ["an early end in the middle of a call", { frames: [call('{"n":')] }, {}],
+    ["an early end after a whole call", { frames: [call('{"n":1}')] }, {}],
+    ["an empty body", { frames: [] }, {}],
+    ["a page with status 200", { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] }, {}],
+    ["a JSON answer with status 200", json(200, { error: { message: "no" } }), {}],
+  ])("has no finish and no call for %s", async ([, reply, pass]) => {
+    expect(await read(reply)).toEqual({ ...nothing, ...pass });
+  });
+
+  it.for<[what: string, reply: RawReply, error: object]>([
+    ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network", retryable: true, message: "terminated" }],
+    ["an error in the middle", { frames: [text("Hel"), sse({ error: { message: "It broke.", type: "server_error" } })] }, { code: "server", retryable: true, message: "It broke." }],
+    ["an overloaded server in the middle", { frames: [text("Hel"), sse({ error: { message: "Busy.", code: 529 } })] }, { code: "overloaded", retryable: true, status: 529 }],
+    ["an error as an event of its own", { frames: [text("Hel"), 'event: error\ndata: {"error":{"message":"Slow.","type":"rate_limit_exceeded"}}\n\n'] }, { code: "rate-limit", retryable: true }],
+    ["a chunk that is no JSON", { frames: [text("Hel"), sse("{oops")] }, { code: "server", retryable: true }],
+  ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
+    const pass = await read(reply);
+    expect(pass).toEqual({ ...nothing, text: "Hel", error: pass.error });
+    expect(pass.error).toMatchObject(error);
+  });
+
+  it.for<[status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
+    [400, { message: "maximum context length is 10 tokens", code: "context_length_exceeded" }, {}, { code: "context-too-long", retryable: false }],
+    [401, { message: "Incorrect API key provided: sk-abc123def456." }, {}, { code: "auth", retryable: false, message: "Incorrect API key provided: [redacted]." }],
+    [429, { message: "Slow." }, { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
+    [429, { message: "No more.", code: "insufficient_quota" }, {}, { code: "rate-limit", retryable: false }],
+    [500, { message: "It broke." }, {}, { code: "server", retryable: true }],
+    [529, { message: "Busy." }, { "retry-after-ms": "250" }, { code: "overloaded", retryable: true, retryAfterMs: 250 }],
+  ])("has one error for status %i", async ([status, body, headers, error]) => {
+    const pass = await read(json(status, { error: body }, headers));
+    expect(pass).toEqual({ ...nothing, error: pass.error });
+    expect(pass.error).toMatchObject({ status, ...error });
+  });
+
+  it("shows of a proxy's page no more than its title", async () => {
+    const page = "<html><head><title>502 Bad Gateway</title></head></html>";
+    const pass = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
+    expect(pass.error).toMatchObject({ code: "server", status: 502, message: "The server sent an HTML page: 502 Bad Gateway" });
+  });
+
+  it("has a network error where nobody listens", async () => {
+    const { server, provider } = await connect({});
+    await server.close();
+    expect((await runPass(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
+  });
+
+  it("marks arguments that are cut by length as truncated", async () => {
+    expect(await read({ frames: [call('{"n":'), finish("length"), done] })).toEqual({ ...nothing, calls: [{ id: "a", name: "f", args: {}, problem: "truncated" }], finish: "length" });
+  });
+
+  it("counts an answer as complete whose connection is dropped after the finish reason", async () => {
+    expect(await read({ frames: [text("Hello"), finish("stop")], ending: "drop" })).toEqual({ ...nothing, text: "Hello", finish: "stop" });
+  });
+
+  it("ends when its signal fires while the server is silent, and hangs up", async () => {
+    const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
+    const controller = new AbortController();
+    const pass = await runPass(provider, ask("hi"), () => controller.abort(), createCall(controller.signal));
+    expect(pass).toEqual({ ...nothing, text: "Hel" });
+    await server.left;
+  });
+
+  it("ends when its signal fires before the server has answered", async () => {
+    const { provider } = await connect({ ending: "stall" });
+    const controller = new AbortController();
+    controller.abort();
+    const pass = await runPass(provider, ask("hi"), undefined, createCall(controller.signal));
+    expect(pass.error).toMatchObject({ code: "network", retryable: false });
+  });
+
+  it("hangs up when its reader leaves", async () => {
+    const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
+    for await (const chunk of provider.stream(ask("hi"), createCall())) {
+      expect(chunk).toEqual({ type: "text-delta", text: "Hel" });
+      break;
+    }
+    await server.left;
+  });
+});

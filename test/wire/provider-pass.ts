@@ -1,0 +1,71 @@
+// One pass of a provider without a loop around it.
+
+import { systemClock } from "../../src/kit/clock.ts";
+import type { ModelCall, ModelChunk, ModelRequest, Provider, ProviderError, Usage } from "../../src/spi.ts";
+import { toProviderError } from "../../src/spi.ts";
+
+const timeouts = { streamIdleMs: Infinity, firstChunkMs: Infinity, toolMs: Infinity, settleMs: 0, approvalMs: Infinity, hookMs: Infinity };
+
+/** A call as the loop would make it, without limits. */
+export function createCall(signal: AbortSignal = new AbortController().signal): ModelCall {
+  return { signal, heartbeat: () => undefined, iteration: 0, clock: systemClock, timeouts };
+}
+
+/** A request of one question. */
+export function ask(question: string, rest: Partial<ModelRequest> = {}): ModelRequest {
+  return { messages: [{ role: "user", content: question }], tools: [], iteration: 0, ...rest };
+}
+
+/** A call as the provider told it. */
+export interface PassCall {
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly args: unknown;
+  readonly problem?: "malformed" | "truncated" | undefined;
+}
+
+/** All that one stream said. */
+export interface Pass {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly refusal: string;
+  readonly calls: readonly PassCall[];
+  readonly usage: Usage | undefined;
+  /** Undefined where the stream had none. */
+  readonly finish: string | undefined;
+  /** What was thrown, or the error in the stream, as the loop classifies it. */
+  readonly error: ProviderError | undefined;
+}
+
+/** Reads one stream to its end. `onChunk` sees every chunk as it comes. */
+export async function runPass(provider: Provider, request: ModelRequest, onChunk: (chunk: ModelChunk) => void = () => undefined, call: ModelCall = createCall()): Promise<Pass> {
+  const chunks: ModelChunk[] = [];
+  let error: ProviderError | undefined;
+  try {
+    for await (const chunk of provider.stream(request, call)) {
+      chunks.push(chunk);
+      onChunk(chunk);
+    }
+  } catch (thrown) {
+    error = toProviderError(thrown);
+  }
+  return { ...summarize(chunks), error: error ?? errorIn(chunks) };
+}
+
+function summarize(chunks: readonly ModelChunk[]): Omit<Pass, "error"> {
+  const textOf = (type: ModelChunk["type"]): string => chunks.map((chunk) => (chunk.type === type && "text" in chunk ? chunk.text : "")).join("");
+  let usage: Usage | undefined;
+  let finish: string | undefined;
+  const calls: PassCall[] = [];
+  for (const chunk of chunks) {
+    if (chunk.type === "usage") usage = chunk.usage;
+    if (chunk.type === "finish") finish = chunk.reason;
+    if (chunk.type === "call-ready") calls.push({ id: chunk.id, name: chunk.name, args: chunk.args, ...(chunk.problem === undefined ? {} : { problem: chunk.problem }) });
+  }
+  return { text: textOf("text-delta"), reasoning: textOf("reasoning-delta"), refusal: textOf("refusal-delta"), calls, usage, finish };
+}
+
+function errorIn(chunks: readonly ModelChunk[]): ProviderError | undefined {
+  for (const chunk of chunks) if (chunk.type === "error") return chunk.error;
+  return undefined;
+}

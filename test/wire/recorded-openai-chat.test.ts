@@ -1,0 +1,82 @@
+// Recorded streams of OpenAI and of compatible servers, over a real connection and through the real SDK, cut anywhere.
+
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openaiChat } from "../../src/adapters/openai/index.ts";
+import type { Usage } from "../../src/spi.ts";
+import { connectOpenAI } from "./openai-client.ts";
+import { ask, runPass, type Pass, type PassCall } from "./provider-pass.ts";
+import { done, sse, startRawServer } from "./raw-sse-server.ts";
+import { hasRecorded, readRecorded } from "./recorded-streams.ts";
+
+interface Recorded {
+  readonly name: string;
+  readonly calls: readonly PassCall[];
+  readonly usage: Usage;
+  readonly finish: string;
+}
+
+const sanFrancisco = { location: "San Francisco" };
+
+const recorded: readonly Recorded[] = [
+  { name: "openai-text", calls: [], usage: { inputTokens: 16, outputTokens: 300, totalTokens: 316, cachedInputTokens: 0, reasoningTokens: 0 }, finish: "stop" },
+  { name: "deepseek-reasoning", calls: [], usage: { inputTokens: 18, outputTokens: 219, totalTokens: 237, cachedInputTokens: 0, reasoningTokens: 205 }, finish: "stop" },
+  {
+    name: "deepseek-tool-call",
+    calls: [{ id: "call_00_ioIn7yN9p1ZOMNpDLwd4MgAF", name: "weather", args: sanFrancisco }],
+    usage: { inputTokens: 339, outputTokens: 83, totalTokens: 422, cachedInputTokens: 320, reasoningTokens: 39 },
+    finish: "tool-calls",
+  },
+  {
+    name: "alibaba-tool-call",
+    calls: [{ id: "call_eee11723464a4b9eb8cee71d", name: "weather", args: sanFrancisco }],
+    usage: { inputTokens: 295, outputTokens: 22, totalTokens: 317, cachedInputTokens: 0 },
+    finish: "tool-calls",
+  },
+  { name: "groq-tool-call", calls: [{ id: "tk85n1k4m", name: "weather", args: {} }], usage: { inputTokens: 210, outputTokens: 15, totalTokens: 225 }, finish: "tool-calls" },
+  { name: "mistral-tool-call", calls: [{ id: "gSIMJiOkT", name: "weather", args: sanFrancisco }], usage: { inputTokens: 124, outputTokens: 22, totalTokens: 146 }, finish: "tool-calls" },
+  {
+    name: "xai-tool-call",
+    calls: [{ id: "call_55117580", name: "weather", args: sanFrancisco }],
+    usage: { inputTokens: 291, outputTokens: 222, totalTokens: 513, cachedInputTokens: 290, reasoningTokens: 196 },
+    finish: "tool-calls",
+  },
+];
+
+/** The fragments of one field over the whole stream, read without the adapter. */
+function joinField(lines: readonly string[], field: "content" | "reasoning_content"): string {
+  return lines.map((line) => JSON.parse(line).choices[0]?.delta[field] ?? "").join("");
+}
+
+/** What the adapter reads of a body that is cut into pieces of so many bytes. */
+async function readBody(body: string, pieceBytes: number): Promise<Pass> {
+  const server = await startRawServer([{ frames: [body] }]);
+  onTestFinished(() => server.close());
+  const { client } = connectOpenAI(server.url, { pieceBytes });
+  return runPass(openaiChat({ client, model: "m" }), ask("hi"));
+}
+
+if (hasRecorded("openai-chat")) {
+  describe.for(recorded)("the recorded stream $name", { timeout: 30_000 }, ({ name, ...said }) => {
+    const lines = readRecorded("openai-chat", name);
+    const body = [...lines.map(sse), done].join("");
+    const texts = { text: joinField(lines, "content"), reasoning: joinField(lines, "reasoning_content"), refusal: "" };
+    const expected: Pass = { ...texts, ...said, error: undefined };
+
+    // Single bytes only of the short ones: a hundred thousand of them take seconds.
+    it.for(body.length < 20_000 ? [1, 3, 7, 61, 997, 65_537] : [3, 7, 61, 997, 65_537])("says the same in pieces of %i bytes", async (pieceBytes) => {
+      expect(await readBody(body, pieceBytes)).toEqual(expected);
+    });
+
+    it("says the same with CRLF, cut between the two", async () => {
+      expect(await readBody(body.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
+    });
+
+    it("says the same with a comment before it and no blank line after it", async () => {
+      expect(await readBody(`: a comment\n\n${body.trimEnd()}`, 61)).toEqual(expected);
+    });
+  });
+} else {
+  it("has nothing to compare with: the recorded streams are absent from this checkout", () => {
+    expect(hasRecorded("openai-chat")).toBe(false);
+  });
+}

@@ -1,0 +1,134 @@
+// What every body of a Chat Completions request must keep to, whatever happened in the run before it.
+
+/** The parts of a body that are looked at. */
+interface Fields {
+  readonly [field: string]: unknown;
+}
+
+const toolName = /^[a-zA-Z0-9_-]{1,64}$/;
+const partTypes = new Set(["text", "image_url", "input_audio", "file"]);
+
+/**
+ * Checks a request body and returns what is wrong with it, in words; nothing where it may be sent. Each call must be answered
+ * exactly once, in call order and before any other message; ids are unique; arguments are texts that hold a JSON object;
+ * tool names are such as the service takes; system messages come first.
+ */
+export function checkWireContract(body: unknown): readonly string[] {
+  if (!isFields(body)) return ["the body is no object"];
+  const violations: string[] = [];
+  if (typeof body.model !== "string" || body.model === "") violations.push("there is no model");
+  if (!Array.isArray(body.messages) || body.messages.length === 0) violations.push("there are no messages");
+  else violations.push(...checkMessages(body.messages));
+  violations.push(...checkTools(body));
+  return violations;
+}
+
+/** What the walk over the messages carries along. */
+interface Walk {
+  /** Calls of the latest turn that wait for their answer, in order. */
+  open: readonly string[];
+  readonly ids: Set<string>;
+  begun: boolean;
+  readonly report: (problem: string) => void;
+}
+
+function checkMessages(messages: readonly unknown[]): readonly string[] {
+  const violations: string[] = [];
+  let position = 0;
+  const walk: Walk = { open: [], ids: new Set(), begun: false, report: (problem) => violations.push(`message ${position}: ${problem}`) };
+  for (const message of messages) {
+    if (!isFields(message)) walk.report("is no object");
+    else checkMessage(message, walk);
+    position += 1;
+  }
+  if (walk.open.length > 0) violations.push(`the end: not answered: ${walk.open.join(", ")}`);
+  return violations;
+}
+
+function checkMessage(message: Fields, walk: Walk): void {
+  if (message.role === "tool") return checkResult(message, walk);
+  if (walk.open.length > 0) {
+    walk.report(`comes before the answer to ${walk.open.join(", ")}`);
+    walk.open = [];
+  }
+  if (message.role === "system" || message.role === "developer") return checkSystem(message, walk);
+  walk.begun = true;
+  if (message.role === "user") return checkUser(message, walk);
+  if (message.role === "assistant") return checkTurn(message, walk);
+  walk.report(`has the unknown role ${String(message.role)}`);
+}
+
+function checkSystem({ content }: Fields, { begun, report }: Walk): void {
+  if (begun) report("is a system message after the conversation has begun");
+  if (typeof content !== "string" || content === "") report("has no text");
+}
+
+function checkUser({ content }: Fields, { report }: Walk): void {
+  if (typeof content === "string") return;
+  if (!Array.isArray(content) || content.length === 0) return report("has no content");
+  for (const part of content) if (!isFields(part) || !partTypes.has(String(part.type))) report("has an unknown part");
+}
+
+function checkTurn(turn: Fields, walk: Walk): void {
+  const calls = turn.tool_calls;
+  if (calls !== undefined && (!Array.isArray(calls) || calls.length === 0)) return walk.report("has an empty list of calls");
+  const list: readonly unknown[] = Array.isArray(calls) ? calls : [];
+  const mayBeNull = turn.content === null && list.length > 0;
+  if (typeof turn.content !== "string" && !mayBeNull) walk.report("has neither text nor calls");
+  walk.open = list.map((call) => checkCall(call, walk));
+}
+
+/** Returns the id of the call. */
+function checkCall(call: unknown, { ids, report }: Walk): string {
+  if (!isFields(call) || !isFields(call.function)) {
+    report("has a call that is none");
+    return "?";
+  }
+  const id = String(call.id);
+  if (typeof call.id !== "string" || call.id === "") report("has a call without an id");
+  else if (ids.has(id)) report(`has a second call ${id}`);
+  ids.add(id);
+  if (call.type !== "function") report(`has a call of type ${String(call.type)}`);
+  const { name, arguments: args } = call.function;
+  if (typeof name !== "string" || !toolName.test(name)) report(`calls a tool of the name ${JSON.stringify(name)}`);
+  if (!isObjectText(args)) report(`has arguments of call ${id} that are no JSON object as text`);
+  return id;
+}
+
+function checkResult({ tool_call_id: id, content }: Fields, walk: Walk): void {
+  const at = walk.open.indexOf(String(id));
+  if (at === -1) walk.report(`answers no open call: ${String(id)}`);
+  else if (at > 0) walk.report(`answers ${String(id)} before ${String(walk.open[0])}`);
+  walk.open = walk.open.filter((open) => open !== id);
+  if (typeof content !== "string" && !Array.isArray(content)) walk.report("has no content");
+}
+
+function checkTools({ tools, tool_choice: choice }: Fields): readonly string[] {
+  if (tools === undefined) return choice === undefined ? [] : ["there is a tool choice and no tool"];
+  if (!Array.isArray(tools) || tools.length === 0) return ["the list of tools is empty"];
+  const violations: string[] = [];
+  const names = new Set<unknown>();
+  for (const tool of tools) {
+    const called: Fields = isFields(tool) && tool.type === "function" && isFields(tool.function) ? tool.function : {};
+    if (typeof called.name !== "string" || !toolName.test(called.name)) violations.push(`there is a tool of the name ${JSON.stringify(called.name)}`);
+    if (names.has(called.name)) violations.push(`there are two tools of the name ${String(called.name)}`);
+    if (!isFields(called.parameters)) violations.push(`the tool ${String(called.name)} has no schema`);
+    names.add(called.name);
+  }
+  const chosen = isFields(choice) && isFields(choice.function) ? choice.function.name : undefined;
+  if (chosen !== undefined && !names.has(chosen)) violations.push(`the chosen tool ${String(chosen)} is not offered`);
+  return violations;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isObjectText(text: unknown): boolean {
+  if (typeof text !== "string") return false;
+  try {
+    return isFields(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
