@@ -7,6 +7,7 @@ import { editCall, type Prepared, type ReadyCall } from "../stages/prepare-call.
 import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
 import { runSteps } from "./run-step.ts";
+import { stepKey } from "./step-key.ts";
 
 /** Asks for every ready call. Refused ones become their outcome; edited ones are validated again. */
 export async function approveCalls(run: Run, prepared: readonly Prepared[]): Promise<readonly Prepared[]> {
@@ -28,7 +29,7 @@ export async function approveCalls(run: Run, prepared: readonly Prepared[]): Pro
 function approvalStep(run: Run, { call }: ReadyCall, { index, live }: { index: number; live: Set<string> }): Step<Decided> {
   const { events, state, options, timeouts, clock, scope, session } = run;
   const { iteration } = state;
-  const key = `p${iteration}/approval/${index}/${call.name}`;
+  const key = stepKey(state, `approval/${index}/${call.name}`);
   const body = (): Promise<Decided> => {
     live.add(call.callId);
     startWallClock(run);

@@ -12,6 +12,7 @@ import type { HookAnswer } from "../state/loop-state.ts";
 import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
+import { stepKey } from "./step-key.ts";
 
 /** What became of a hook. */
 export type HookEnd<T> =
@@ -61,6 +62,6 @@ export function askIteration(run: Run): void | PromiseLike<void> {
     if (answer?.abort !== true) return { kind: "continue" };
     return { kind: "abort", reason: answer.reason === undefined ? undefined : String(answer.reason) };
   };
-  const step = { key: `p${iteration}/iteration`, kind: "hook" as const, input: null, run: body };
+  const step = { key: stepKey(state, "iteration"), kind: "hook" as const, input: null, run: body };
   return whenReady(runStep(step, run), (answer) => applyStep(state, { kind: "hook", answer }));
 }

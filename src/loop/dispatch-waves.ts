@@ -8,8 +8,8 @@ import type { Prepared, ReadyCall } from "../stages/prepare-call.ts";
 import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
 import { runStep, runSteps } from "./run-step.ts";
+import { stepKey } from "./step-key.ts";
 import { sendToolEnd, sendToolStart } from "./tool-events.ts";
-import { toolKey } from "./tool-context.ts";
 
 /** A call's outcome, and whether it came about in this execution. */
 export interface Dispatched {
@@ -81,7 +81,7 @@ function runWave(run: Run, wave: readonly Entry[]): readonly ToolOutcome[] | Pro
 /** Notes, before a wave starts, which execution is about to run it: on replay a foreign token says that a call may have run. */
 async function runIntendedWave(run: Run, wave: readonly Entry[]): Promise<readonly ToolOutcome[]> {
   const intentSteps = wave.map(({ ready, index }): Step<Intent> => {
-    const key = `p${run.state.iteration}/intent/${index}/${ready.call.name}`;
+    const key = stepKey(run.state, `intent/${index}/${ready.call.name}`);
     return { key, kind: "intent", input: null, run: () => ({ token: run.token }) };
   });
   const intents = await inOneGo(run, intentSteps);
@@ -113,7 +113,7 @@ function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolOutcome> {
       return end;
     });
   };
-  return { key: toolKey(run.state.iteration, index, name), kind: "tool", input: { callId, name, args }, run: body };
+  return { key: stepKey(run.state, `tool/${index}/${name}`), kind: "tool", input: { callId, name, args }, run: body };
 }
 
 interface WaveOutcomes {

@@ -48,6 +48,7 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
 function goOn(state: LoopState, bounds: Bounds): NextStep {
   switch (state.phase) {
     case "inbox":
+    case "reopen":
       return { kind: "model", withoutTools: state.toolLimitReached };
     case "model":
       return isPaused(state) ? { kind: "model", withoutTools: state.toolLimitReached } : { kind: "batch" };
@@ -65,6 +66,7 @@ function goOn(state: LoopState, bounds: Bounds): NextStep {
 function findEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   switch (state.phase) {
     case "inbox":
+    case "reopen":
       return findOutsideEnding(state.lastInbox) ?? findLimitEnding(state, bounds);
     case "model":
       return findPassEnding(state, bounds);

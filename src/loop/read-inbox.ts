@@ -10,19 +10,21 @@ import { toAbortReason } from "../state/ending-of-cause.ts";
 import type { InboxAnswer } from "../state/loop-state.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
+import { stepKey } from "./step-key.ts";
 
 /** Reads the inbox: a new pass begins. */
 export function readInbox(run: Run): void | PromiseLike<void> {
   const { state } = run;
   const iteration = state.phase === "start" ? 0 : state.iteration + 1;
-  const answer = runStep(inboxStep(`p${iteration}/inbox`, run), run);
+  const answer = runStep(inboxStep(stepKey({ iteration, reopens: 0 }, "inbox"), run), run);
   return whenReady(answer, (found) => applyStep(state, { kind: "inbox", answer: found }));
 }
 
 /** Reads the inbox a last time before an ending. */
 export function readLastInbox(run: Run, ending: Ending): void | PromiseLike<void> {
   const { state } = run;
-  const answer = runStep(inboxStep(`p${state.iteration}/inbox-end`, run), run);
+  run.replayed = true;
+  const answer = runStep(inboxStep(stepKey(state, "inbox-end"), run), run);
   return whenReady(answer, (found) => applyStep(state, { kind: "close", answer: found, ending }));
 }
 
@@ -36,6 +38,7 @@ export function startWallClock({ clock, scope, state, bounds }: Run, now: number
 }
 
 function lookAround(run: Run): InboxAnswer {
+  run.replayed = false;
   const { clock, token, scope } = run;
   const now = clock.now();
   startWallClock(run, now);

@@ -17,14 +17,15 @@ import type { NextStep } from "./next-step.ts";
 import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
+import { stepKey } from "./step-key.ts";
 
 type ModelStep = Extract<NextStep, { kind: "model" }>;
 
 /** Streams the model once, or recalls what it said. */
 export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
-  const { iteration, hop } = state;
-  const key = hop === 0 ? `p${iteration}/model` : `p${iteration}/model/hop${hop}`;
+  const { hop } = state;
+  const key = stepKey(state, hop === 0 ? "model" : `model/hop${hop}`);
   run.replayed = true;
   const body = (): Promise<StreamResult> => {
     run.replayed = false;

@@ -11,6 +11,7 @@ import { nextStep, type NextStep } from "./next-step.ts";
 import { readInbox, readLastInbox } from "./read-inbox.ts";
 import { recordRun } from "./record-run.ts";
 import { runBatch } from "./run-batch.ts";
+import { reopenRun } from "./reopen-run.ts";
 import { endPass, runPass } from "./run-pass.ts";
 import { startRun, type Run } from "./run.ts";
 
@@ -44,7 +45,10 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     for (;;) {
       const next = nextStep(state, bounds);
       if (next.kind !== "batch") endPass(run);
-      if (next.kind === "end") return finishRun(run, next.ending);
+      if (next.kind === "end") {
+        if (await reopenRun(run, next.ending.status)) continue;
+        return finishRun(run, next.ending);
+      }
       const pending = perform(run, next);
       if (isThenable(pending)) await pending;
     }

@@ -49,7 +49,7 @@ export interface Run {
   readonly ports: CallPorts;
   /** The tools that the model was shown last. */
   exposure: Exposure;
-  /** Whether the last model step was recalled from the journal. */
+  /** Whether the last model step, or the last look at the inbox before an ending, was recalled from the journal. */
   replayed: boolean;
   /** The last stream, until listeners are told that its pass is over. */
   openPass: { readonly result: StreamResult; readonly hop: number } | undefined;

@@ -8,6 +8,7 @@ import type { ToolBudget, ToolContext } from "../contract/tool.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Deadline } from "../kit/deadline.ts";
 import type { Run } from "./run.ts";
+import { stepKey } from "./step-key.ts";
 
 /** The context of one call in a run. */
 export class CallContext implements ToolContext {
@@ -68,7 +69,7 @@ export class CallContext implements ToolContext {
   get idempotencyKey(): string {
     const { runId, state } = this.#run;
     const index = state.turn.calls.findIndex(({ callId }) => callId === this.callId);
-    return `${runId}/${toolKey(this.iteration, index, this.name)}`;
+    return `${runId}/${stepKey(state, `tool/${index}/${this.name}`)}`;
   }
 
   get session(): Session {
@@ -96,9 +97,4 @@ export class CallContext implements ToolContext {
     if (!events.wants("tool-progress")) return;
     events.send({ type: "tool-progress", runId: events.runId, iteration: this.iteration, callId: this.callId, name: this.name, data });
   }
-}
-
-/** The key of the step that runs a call: its position. */
-export function toolKey(iteration: number, index: number, name: string): string {
-  return `p${iteration}/tool/${index}/${name}`;
 }

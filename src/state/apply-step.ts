@@ -32,6 +32,9 @@ export function applyStep(state: LoopState, step: StepResult): void {
       applyTime(state, step.answer);
       applyEnding(state, step.ending);
       break;
+    case "reopen":
+      applyReopening(state, step);
+      break;
     default:
       assertNever(step);
   }
@@ -42,9 +45,30 @@ export function applyStep(state: LoopState, step: StepResult): void {
 function applyInbox(state: LoopState, answer: InboxAnswer): void {
   if (state.phase !== "start") state.iteration += 1;
   applyTime(state, answer);
+  state.reopens = 0;
+  beginPass(state);
+}
+
+function beginPass(state: LoopState): void {
   state.hop = 0;
   state.turn = emptyTurn;
   state.turnPlaced = false;
+  state.passStart = state.messages.length;
+}
+
+/** A turn that ended the run is taken back, for the model is asked again; what a batch has done stays done. */
+function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
+  if (state.closedAfter === "model") {
+    state.messages.length = state.passStart;
+    if (state.finalAnswerTo === undefined) state.iterations -= 1;
+  }
+  applyTime(state, { now: answer.now, token: answer.token });
+  state.reopens = attempt;
+  state.ending = undefined;
+  state.finalAnswerTo = undefined;
+  state.consecutiveToolErrors = 0;
+  state.errorPeak = 0;
+  beginPass(state);
 }
 
 /** Only times of one execution are compared: days between two do not count. */
@@ -159,6 +183,7 @@ function toHistoryEntry(state: LoopState, { call, kind, durationMs }: ToolOutcom
 /** Whatever a turn still asks for is answered, so that the transcript can be sent as it is. */
 function applyEnding(state: LoopState, ending: Ending): void {
   state.ending = ending;
+  state.closedAfter = state.phase;
   if (state.phase !== "model") return;
   if (!state.turnPlaced) placeTurn(state);
   refuseOpenCalls(state);

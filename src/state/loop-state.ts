@@ -29,6 +29,13 @@ export type HookAnswer =
   | { readonly kind: "abort"; readonly reason?: string | undefined }
   | { readonly kind: "failed"; readonly error: PlainError };
 
+/** Whether a recorded ending is gone behind. */
+export interface ReopenAnswer {
+  readonly reopen: boolean;
+  readonly now: number;
+  readonly token: string;
+}
+
 /** One call of a batch with its outcome, and the restart that it asked for. */
 export interface SettledCall {
   readonly outcome: ToolOutcome;
@@ -42,7 +49,8 @@ export type StepResult =
   | { readonly kind: "batch"; readonly settled: readonly SettledCall[] }
   | { readonly kind: "hook"; readonly answer: HookAnswer }
   /** The last look at the inbox before an ending. */
-  | { readonly kind: "close"; readonly answer: InboxAnswer; readonly ending: Ending };
+  | { readonly kind: "close"; readonly answer: InboxAnswer; readonly ending: Ending }
+  | { readonly kind: "reopen"; readonly answer: ReopenAnswer; readonly attempt: number };
 
 /** The turn of the current pass, its earlier hops included. */
 export interface Turn {
@@ -105,6 +113,12 @@ export interface LoopState {
   toolLimitBroken: boolean;
   /** The ending whose final answer the last pass was. */
   finalAnswerTo: Ending | undefined;
+  /** How often this pass was reopened. */
+  reopens: number;
+  /** How many messages there were when this pass began. */
+  passStart: number;
+  /** What was folded last before the ending. */
+  closedAfter: LoopState["phase"];
   /** How the run ends, once that is decided. */
   ending: Ending | undefined;
 }
@@ -156,6 +170,9 @@ export function createLoopState(initial: InitialState): LoopState {
     toolLimitReached: false,
     toolLimitBroken: false,
     finalAnswerTo: undefined,
+    reopens: 0,
+    passStart: 0,
+    closedAfter: "start",
     ending: undefined,
   };
 }

@@ -44,7 +44,8 @@ describe("every ending", () => {
     const keys = journal.keys();
     const again = await runToolLoop({ ...staged.options, ...untouchable(staged.options, createTools(staged.stage)), journal });
     expect(withoutJournal(again)).toEqual(withoutJournal(first.result));
-    expect(journal.keys()).toEqual(keys);
+    // A replayed ending of some kinds notes that nobody asked to go on behind it.
+    expect(journal.keys().filter((key) => !key.includes("/reopen/"))).toEqual(keys);
   });
 
   it.for(byTitle)("%s: the transcript can be sent as it is", async ([, scenario]) => {

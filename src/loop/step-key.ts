@@ -1,0 +1,8 @@
+// The keys of steps: made from positions, unique in the run, and the same in every execution of it.
+
+import type { LoopState } from "../state/loop-state.ts";
+
+/** The key of a step of the current pass. What a reopened pass does again has a number behind it. */
+export function stepKey({ iteration, reopens }: Pick<LoopState, "iteration" | "reopens">, step: string): string {
+  return reopens === 0 ? `p${iteration}/${step}` : `p${iteration}/${step}/${reopens}`;
+}

@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import type { LoopOptions, ModelChunk, Provider } from "turnwright";
+import { type MockScript, stall, text, toolCall } from "turnwright/testing";
+import { never, play, tool, type Playing } from "./play.ts";
+
+/** A field of a signal, as far as this page says what it is. */
+const like = (said: unknown): unknown => (said instanceof Error || typeof said === "string" || Array.isArray(said) ? said : expect.objectContaining(Object(said)));
+
+const disconnect = new Error("socket closed", { cause: "tab closed" });
+const cyclic: unknown[] = [];
+cyclic.push(cyclic);
+
+/** Ends a run 500 ms in: what its signals say, and what its result says. */
+const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknown, signal: unknown, reason: unknown])[] = [
+  ["a stop", ({ control }) => control.stop({ requester: "Ada" }), { name: "AbortError", message: "The run was stopped." }, { kind: "stopped", requester: "Ada" }],
+  ["a kill", ({ control }) => control.kill(), { name: "AbortError", message: "The run was killed." }, { kind: "killed" }],
+  ["an abort with an error", ({ abort }) => abort.abort(disconnect), disconnect, { kind: "aborted", reason: { name: "Error", message: "socket closed", cause: { message: "tab closed" } } }],
+  ["an abort with a word", ({ abort }) => abort.abort("user cancel"), "user cancel", { kind: "aborted", reason: "user cancel" }],
+  ["an abort with data", ({ abort }) => abort.abort({ code: 7 }), { code: 7 }, { kind: "aborted", reason: { code: 7 } }],
+  ["an abort without a reason", ({ abort }) => abort.abort(), { name: "AbortError" }, { kind: "aborted", reason: { name: "AbortError" } }],
+  ["an abort with what is no data", ({ abort }) => abort.abort(cyclic), cyclic, { kind: "aborted", reason: { message: "a cyclic value" } }],
+  [
+    "an abort by somebody's timer",
+    ({ abort }) => abort.abort(new DOMException("too slow", "TimeoutError")),
+    { name: "TimeoutError", message: "too slow" },
+    { kind: "aborted", reason: { name: "TimeoutError", message: "too slow" } },
+  ],
+  ["the wall clock", () => {}, { name: "TimeoutError", message: "The run took longer than 500 ms." }, { kind: "wall-clock", limitMs: 500 }],
+];
+
+async function endedBy(act: (playing: Playing) => unknown, script: MockScript, options: Partial<LoopOptions>): Promise<Playing> {
+  const limits = act === verbs.at(-1)?.[1] ? { wallClockMs: 500 } : {};
+  const playing = play(script, { ...options, limits, timeouts: { settleMs: 0 } });
+  await playing.clock.advance(500);
+  act(playing);
+  return playing;
+}
+
+describe("who ended a run", () => {
+  it.for(verbs)("is told to a tool, a provider, an approval and the caller: %s", async ([, act, said, reason]) => {
+    let signal: AbortSignal | undefined;
+    const keep = (held: { readonly signal: AbortSignal }): Promise<never> => ((signal = held.signal), never);
+    const called = [toolCall("work")];
+    const listening: Provider = {
+      id: "p",
+      model: "m",
+      async *stream(_, call): AsyncIterable<ModelChunk> {
+        yield await keep(call);
+      },
+    };
+
+    const inTool = await endedBy(act, [called], { tools: [tool("work", (_, context) => keep(context))] });
+    expect((await inTool.result).reason).toMatchObject(Object(reason));
+    expect(signal?.reason, "tool").toEqual(like(said));
+
+    const inStream = await endedBy(act, [], { provider: listening });
+    expect((await inStream.result).reason).toMatchObject(Object(reason));
+    expect(signal?.reason, "provider").toEqual(like(said));
+
+    const approve = (_: unknown, context: { readonly signal: AbortSignal }): Promise<never> => keep(context);
+    const inApproval = await endedBy(act, [called], { tools: [tool("work", () => 1)], policies: { approve } });
+    expect((await inApproval.result).reason).toMatchObject(Object(reason));
+    expect(signal?.reason, "approval").toEqual(like(said));
+  });
+
+  it("hands the caller's own reason through, the very object", async () => {
+    let signal: AbortSignal | undefined;
+    const work = tool("work", (_, context) => ((signal = context.signal), never));
+    const playing = play([toolCall("work")], { tools: [work] });
+    await playing.clock.flush();
+    playing.abort.abort(disconnect);
+    await playing.result;
+    expect(signal?.reason).toBe(disconnect);
+  });
+
+  it("is told apart from silence: the stream is cut for taking too long", async () => {
+    let signal: AbortSignal | undefined;
+    const provider: Provider = { id: "p", model: "m", stream: (_, call) => ({ [Symbol.asyncIterator]: () => ((signal = call.signal), { next: () => never }) }) };
+    const playing = play([], { provider });
+    await playing.clock.runAll();
+    expect([(await playing.result).status, signal?.reason.name]).toEqual(["timeout", "TimeoutError"]);
+    expect(signal?.reason.message).toBe("The model was silent for 300000 ms.");
+  });
+
+  it("is the first one, unless somebody of higher rank comes", async () => {
+    const end = async (...acts: readonly ((playing: Playing) => unknown)[]): Promise<unknown> => {
+      const playing = play([[text("Hm."), toolCall("work")]], { tools: [tool("work", () => never)] });
+      await playing.clock.flush();
+      for (const act of acts) act(playing);
+      await playing.clock.advance(5_000);
+      return (await playing.result).reason;
+    };
+    const stop = (note: string) => ({ control }: Playing) => control.stop({ note });
+    const kill = ({ control }: Playing): unknown => control.kill();
+    const abort = ({ abort: controller }: Playing): void => controller.abort("gone");
+    expect(await end(stop("first"), stop("second"))).toMatchObject({ kind: "stopped", note: "first" });
+    expect(await end(stop("first"), kill)).toEqual({ kind: "killed" });
+    expect(await end(stop("first"), abort)).toEqual({ kind: "aborted", reason: "gone" });
+    expect(await end(kill, abort, stop("late"))).toEqual({ kind: "killed" });
+    expect(await end(abort, kill)).toEqual({ kind: "aborted", reason: "gone" });
+  });
+
+  it.for<[verb: string, act: (playing: Playing) => unknown, kind: string]>([
+    ["stop", ({ control }) => control.stop(), "stopped"],
+    ["kill", ({ control }) => control.kill(), "killed"],
+    ["abort", ({ abort }) => abort.abort(), "aborted"],
+  ])("outranks an answer that is just finished: %s", async ([, act, kind]) => {
+    const playing = play([text("Hello.")]);
+    playing.recording.emitter.on("pass-end", () => void act(playing));
+    const result = await playing.result;
+    expect([result.reason.kind, result.text, result.messages.length]).toEqual([kind, "Hello.", 2]);
+  });
+
+  it("outranks no other ending", async () => {
+    const playing = play([stall()]);
+    playing.recording.emitter.on("pass-end", () => void playing.control.stop());
+    await playing.clock.runAll();
+    expect((await playing.result).reason.kind).toBe("first-chunk");
+  });
+});

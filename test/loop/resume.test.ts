@@ -1,0 +1,108 @@
+import { expect, it } from "vitest";
+import { createLoopControl, defineTool, memoryJournal, runToolLoop, type LoopOptions, type LoopResult } from "turnwright";
+import { createMockProvider, createTestClock, fail, type MockTurn, stall, text, toolCall, usage } from "turnwright/testing";
+
+const messages = [{ role: "user" as const, content: "Go." }];
+
+function setUp(): { readonly ran: string[]; readonly options: Omit<LoopOptions, "provider"> } {
+  const ran: string[] = [];
+  const save = defineTool({ name: "save", description: "Saves", inputSchema: { type: "object" }, execute: (_args, ctx) => ran.push(ctx.callId) });
+  return { ran, options: { tools: [save], messages, runId: "r" } };
+}
+
+const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> => memoryJournal(JSON.parse(JSON.stringify(journal)));
+const broken: readonly MockTurn[] = [
+  [text("Saving. "), toolCall("save"), usage({ inputTokens: 5, outputTokens: 1 })],
+  [text("Half an ans"), usage({ inputTokens: 7, outputTokens: 2 }), fail({ status: 503 })],
+];
+
+it("goes on behind an error where it ended, without running a finished tool again", async () => {
+  const { ran, options } = setUp();
+  const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
+  expect([first.reason.kind, first.text, ran]).toEqual(["provider-error", "Half an ans", ["call_p0_0"]]);
+
+  const provider = createMockProvider([[text("Done."), usage({ inputTokens: 7, outputTokens: 1 })]]);
+  const second = await runToolLoop({ ...options, provider, journal: saved(first), resume: "retry-last" });
+  expect([second.status, second.text, ran, second.iterations, second.usage.totalTokens]).toEqual(["completed", "Done.", ["call_p0_0"], 2, 23]);
+  expect(provider.requests.map((request) => request.messages.map((message) => message.role))).toEqual([["user", "assistant", "tool"]]);
+  expect(second.messages.at(-1)).toEqual({ role: "assistant", content: [{ type: "text", text: "Done." }] });
+
+  const untouched = createMockProvider([]);
+  const third = await runToolLoop({ ...options, provider: untouched, journal: saved(second) });
+  expect([third.text, untouched.calls, third.messages]).toEqual(["Done.", 0, second.messages]);
+});
+
+it("ends as recorded where nobody asks to go on", async () => {
+  const { options } = setUp();
+  const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
+  const provider = createMockProvider([]);
+  const again = await runToolLoop({ ...options, provider, journal: saved(first) });
+  expect([again.reason, provider.calls]).toEqual([first.reason, 0]);
+
+  const third = await runToolLoop({ ...options, provider: createMockProvider([text("Yes.")]), journal: saved(again), resume: "retry-last" });
+  expect(third.text).toBe("Yes.");
+});
+
+it("pins the keys of what is done again", async () => {
+  const { options } = setUp();
+  const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
+  const provider = createMockProvider([toolCall("save"), fail({ status: 503 })]);
+  const second = await runToolLoop({ ...options, provider, journal: saved(first), resume: "retry-last" });
+  const last = createMockProvider([text("At last.")]);
+  const third = await runToolLoop({ ...options, provider: last, journal: saved(second), resume: "retry-last" });
+  expect(third.text).toBe("At last.");
+  expect(saved(third).keys().join("\n")).toMatchInlineSnapshot(`
+    "p0/inbox
+    p0/model
+    p0/tool/0/save
+    p1/inbox
+    p1/model
+    p1/inbox-end
+    p1/reopen/1
+    p1/model/1
+    p1/tool/0/save/1
+    p2/inbox
+    p2/model
+    p2/inbox-end
+    p2/reopen/1
+    p2/model/1
+    p2/inbox-end/1"
+  `);
+});
+
+it.for<[title: string, turn: MockTurn, limits: LoopOptions["limits"], end: (control: ReturnType<typeof createLoopControl>) => void]>([
+  ["a stop", stall(), {}, (control) => control.stop()],
+  ["a kill", stall(), {}, (control) => control.kill()],
+  ["silence", stall(), {}, () => {}],
+  ["the last iteration", toolCall("save"), { maxIterations: 1 }, () => {}],
+  ["tool errors in a row", toolCall("nothing"), { maxConsecutiveToolErrors: 1 }, () => {}],
+])("goes on behind %s", async ([, turn, limits, end]) => {
+  const { options } = setUp();
+  const clock = createTestClock();
+  const control = createLoopControl();
+  const running = runToolLoop({ ...options, provider: createMockProvider([turn]), limits, clock, control });
+  await clock.flush();
+  end(control);
+  await clock.runAll();
+  const first = await running;
+  expect(["error", "timeout", "stopped_by_user"]).toContain(first.status);
+
+  const second = await runToolLoop({ ...options, provider: createMockProvider([text("Better.")]), journal: saved(first), resume: "retry-last", clock });
+  expect([second.status, second.text]).toEqual(["completed", "Better."]);
+  expect(clock.pending).toBe(0);
+});
+
+it("does not go on behind an answer", async () => {
+  const { options } = setUp();
+  const first = await runToolLoop({ ...options, provider: createMockProvider([text("Fine.")]) });
+  const provider = createMockProvider([]);
+  const again = await runToolLoop({ ...options, provider, journal: saved(first), resume: "retry-last" });
+  expect([again.text, provider.calls]).toEqual(["Fine.", 0]);
+});
+
+it("does not reopen an ending that just came about", async () => {
+  const { options } = setUp();
+  const provider = createMockProvider(broken);
+  const result = await runToolLoop({ ...options, provider, resume: "retry-last" });
+  expect([result.reason.kind, provider.calls]).toEqual(["provider-error", 2]);
+});

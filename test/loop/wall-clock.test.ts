@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import { type Journal, memoryJournal, type ModelChunk, type Provider, runToolLoop, type SavedJournal } from "turnwright";
+import { createMockProvider, createTestClock, type MockScript, stall, text, toolCall, usage, wait } from "turnwright/testing";
+import { createHoldClock } from "./hold-clock.ts";
+import { never, outcomesOf, play, tool, type More, type Playing } from "./play.ts";
+
+const within = (wallClockMs: number): { limits: { wallClockMs: number } } => ({ limits: { wallClockMs } });
+const reason = { kind: "wall-clock", limitMs: 1_000 };
+
+async function runOut(script: MockScript, more: More = within(1_000)): Promise<Playing> {
+  const playing = play(script, more);
+  await playing.clock.advance(20_000);
+  return playing;
+}
+
+describe("the wall clock", () => {
+  it("is off unless it is set", async () => {
+    const playing = play([[wait(2 ** 30), text("Late, but here.")]], { timeouts: { firstChunkMs: Number.POSITIVE_INFINITY } });
+    await playing.clock.runAll();
+    expect((await playing.result).text).toBe("Late, but here.");
+  });
+
+  it("ends a stream that never falls silent, keeps its text, and counts its last words", async () => {
+    const tick = Array.from({ length: 20 }, () => [wait(100), text(".")]).flat();
+    const playing = await runOut([[usage({ inputTokens: 3, outputTokens: 1 }), ...tick]]);
+    const result = await playing.result;
+    expect([result.status, result.reason, result.text, playing.endedAt()]).toEqual(["timeout", reason, ".........", 1_000]);
+    expect(result.usage.totalTokens).toBe(4);
+  });
+
+  it("is no matter of the model's silence: no user is told so", async () => {
+    const playing = await runOut([stall()]);
+    expect((await playing.result).reason).toEqual(reason);
+    expect(playing.recording.of("notice")).toEqual([]);
+  });
+
+  it("goes on over passes", async () => {
+    const clock = createTestClock();
+    const nap = tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 400)));
+    const playing = play(() => [text("Again. "), toolCall("nap")], { clock, tools: [nap], ...within(1_000) });
+    await clock.advance(20_000);
+    const result = await playing.result;
+    expect([result.reason, result.iterations]).toEqual([reason, 3]);
+    expect(outcomesOf(result)).toEqual(["call_p0_0: completed", "call_p1_0: completed", "call_p2_0: interrupted"]);
+    expect(playing.endedAt()).toBe(1_200);
+  });
+
+  it("keeps what finished before it, and starts nothing after it", async () => {
+    const tools = [tool("quick", () => 1), tool("deaf", () => never), tool("next", () => 1, { sequential: true })];
+    const playing = await runOut([[toolCall("quick"), toolCall("deaf"), toolCall("next")]], { tools, ...within(1_000) });
+    const result = await playing.result;
+    expect(outcomesOf(result)).toEqual(["call_p0_0: completed", "call_p0_1: interrupted", "call_p0_2: not-run"]);
+    expect([playing.endedAt(), playing.provider.calls]).toEqual([6_000, 1]);
+  });
+
+  it("is outranked by a stop", async () => {
+    const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
+    await playing.clock.advance(2_000);
+    playing.control.stop({ note: "enough" });
+    await playing.clock.advance(20_000);
+    expect((await playing.result).reason).toMatchObject({ kind: "stopped", note: "enough" });
+  });
+
+  it("grants no final answer", async () => {
+    const tools = [tool("deaf", () => never)];
+    const playing = await runOut([toolCall("deaf"), text("In short.")], { tools, policies: { finalAnswer: true }, ...within(1_000) });
+    expect([(await playing.result).finalAnswer, playing.provider.calls]).toEqual([false, 1]);
+  });
+
+  it("does not take back an answer that was finished in time", async () => {
+    const clock = createHoldClock();
+    const finish = tool("finish", () => (clock.hold(999), "done"));
+    const playing = play([toolCall("finish"), text("Done.")], { clock, tools: [finish], ...within(1_000) });
+    expect((await playing.result).reason.kind).toBe("answered");
+  });
+});
+
+describe("the wall clock while no timer can fire", () => {
+  /** Yields for ever without waiting; each chunk takes a while. */
+  function chatter(hold: (ms: number) => void): Provider {
+    return {
+      id: "p",
+      model: "m",
+      async *stream(): AsyncIterable<ModelChunk> {
+        for (;;) {
+          hold(10);
+          yield { type: "text-delta", text: "." };
+        }
+      },
+    };
+  }
+
+  it.for<[settleMs: number, endedAt: number]>([
+    [0, 1_000],
+    [200, 1_200],
+  ])("ends a stream that never waits, settleMs %d", async ([settleMs, endedAt]) => {
+    const clock = createHoldClock();
+    const playing = play([], { provider: chatter(clock.hold), clock, timeouts: { settleMs }, ...within(1_000) });
+    const result = await playing.result;
+    expect([result.reason, playing.endedAt()]).toEqual([reason, endedAt]);
+    const seen = playing.recording.of("text-delta").map((event) => event.text);
+    expect(result.text).toBe(seen.join(""));
+    expect(seen.length).toBeLessThanOrEqual(100);
+  });
+
+  it.for<[where: string, script: MockScript, ran: number]>([
+    ["in one batch", [[toolCall("spin"), toolCall("spin"), toolCall("spin"), toolCall("spin")]], 3],
+    ["in many passes", () => toolCall("spin"), 3],
+  ])("lets no further synchronous tool run: %s", async ([, script, expected]) => {
+    const clock = createHoldClock();
+    let ran = 0;
+    const spin = tool("spin", () => (clock.hold(400), (ran += 1)));
+    const playing = play(script, { clock, tools: [spin], ...within(1_000) });
+    expect((await playing.result).reason).toEqual(reason);
+    expect([ran, playing.endedAt()]).toEqual([expected, 1_200]);
+  });
+});
+
+describe("the wall clock of a resumed run", () => {
+  const clockAt = 5_000_000;
+  const nap = (clock: { setTimeout(fn: () => void, ms: number): unknown }) =>
+    tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 600)));
+
+  /** The records of a run of which 600 ms of 1,000 are spent, up to a key. */
+  async function savedUpTo(lastKey: string): Promise<Journal> {
+    const clock = createTestClock();
+    const playing = play([toolCall("nap"), toolCall("nap"), text("Done.")], { clock, runId: "r", tools: [nap(clock)], ...within(9_000) });
+    await clock.advance(5_000);
+    const { steps }: SavedJournal = JSON.parse(JSON.stringify((await playing.result).journal));
+    const keys = Object.keys(steps);
+    const kept = keys.slice(0, keys.indexOf(lastKey) + 1).map((key) => [key, steps[key] ?? null] as const);
+    return memoryJournal({ steps: Object.fromEntries(kept) });
+  }
+
+  it.for<[crashed: string, lastKey: string, endsAfterMs: number]>([
+    ["in a stream", "p1/inbox", 400],
+    ["in a tool", "p1/model", 400],
+    // The second pass began at 600 and went on to 1,200.
+    ["after both", "p1/tool/0/nap", 1],
+  ])("counts what was active, not the days between: crashed %s", async ([, lastKey, endsAfterMs]) => {
+    const journal = await savedUpTo(lastKey);
+    const clock = createTestClock(clockAt);
+    let endedAt = 0;
+    const deaf = tool("nap", () => never);
+    const messages = [{ role: "user", content: "Go." }] as const;
+    const provider = createMockProvider([stall()]);
+    const limits = { wallClockMs: lastKey === "p1/tool/0/nap" ? 601 : 1_000 };
+    const running = runToolLoop({ provider, messages, journal, clock, runId: "r", tools: [deaf], limits, timeouts: { settleMs: 0 } });
+    void running.then(() => (endedAt = clock.now()));
+    await clock.advance(100_000);
+    expect([(await running).reason.kind, endedAt - clockAt]).toEqual(["wall-clock", endsAfterMs]);
+    expect(clock.pending).toBe(0);
+  });
+});
