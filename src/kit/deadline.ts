@@ -112,7 +112,7 @@ export class Deadline implements Slot {
     if (scope.cause !== undefined) this.cancel(scope.cause);
     try {
       // A promise that is already kept is heard of in one tick, and needs no timer.
-      await undefined;
+      await Promise.resolve();
       return ended ?? (await this.#raceTime(outcome));
     } finally {
       this.end();

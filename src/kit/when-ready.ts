@@ -5,7 +5,7 @@ import { isThenable } from "./is-thenable.ts";
 
 /** Hands `value` to `next`: now where it is a value, else when the promise of it is kept. */
 export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
-  return isThenable(value) ? Promise.resolve(value as PromiseLike<T>).then(next) : next(value as T);
+  return isThenable(value) ? Promise.resolve(value).then(next) : next(value);
 }
 
 /** All values in their order: now where all are there, else when the last promise is kept. */

@@ -27,7 +27,7 @@ export async function askHook<T>(hook: () => T | PromiseLike<T>, run: Pick<Run, 
   try {
     const answer = hook();
     if (!isThenable(answer)) return { kind: "value", value: answer };
-    const raced = await new Deadline({ limitMs: run.timeouts.hookMs }, run).race(answer as PromiseLike<T>);
+    const raced = await new Deadline({ limitMs: run.timeouts.hookMs }, run).race(answer);
     switch (raced.kind) {
       case "value":
       case "cancelled":
@@ -60,7 +60,7 @@ export function askIteration(run: Run): void | PromiseLike<void> {
     if (end.kind === "failed") return end;
     const answer = end.kind === "value" ? end.value : undefined;
     if (answer?.abort !== true) return { kind: "continue" };
-    return { kind: "abort", reason: answer.reason === undefined ? undefined : String(answer.reason) };
+    return { kind: "abort", reason: answer.reason };
   };
   const step = { key: stepKey(state, "iteration"), kind: "hook" as const, input: null, run: body };
   return whenReady(runStep(step, run), (answer) => applyStep(state, { kind: "hook", answer }));

@@ -5,12 +5,11 @@ import type { ToolContext, ToolDefinition, ToolRegistry } from "../contract/tool
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Deadline } from "../kit/deadline.ts";
 import type { RunScope } from "../kit/run-scope.ts";
-import type { ToolCallPorts } from "../stages/execute-tool-call.ts";
-import type { Run } from "./run.ts";
+import type { Run, RunCallPorts } from "./run.ts";
 import { CallContext } from "./tool-context.ts";
 
 /** The ports of stage 02 in a run. */
-export class CallPorts implements ToolCallPorts {
+export class CallPorts implements RunCallPorts {
   readonly #run: Run;
   /** What results carried for listeners only, by call, until they are told. */
   readonly #metadata = new Map<string, unknown>();

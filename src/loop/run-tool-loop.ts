@@ -13,7 +13,8 @@ import { recordRun } from "./record-run.ts";
 import { runBatch } from "./run-batch.ts";
 import { reopenRun } from "./reopen-run.ts";
 import { endPass, runPass } from "./run-pass.ts";
-import { startRun, type Run } from "./run.ts";
+import type { Run } from "./run.ts";
+import { startRun } from "./start-run.ts";
 
 /**
  * Drives a model and its tools until there is an answer, or a limit, or somebody ends it. However it ends, it resolves to a result

@@ -50,6 +50,18 @@ function mergeDetails(before: string, incoming: string): string {
   return before === "" ? incoming : `${before}\n\n${incoming}`;
 }
 
+/** A call that never became ready was cut off; what the finish says of all calls outranks what one says of itself. */
+function toCall({ id, name, args, argsText, ready, problem }: CallDraft, callId: string, turnProblem: ToolCall["problem"]): ToolCall {
+  return {
+    callId,
+    providerCallId: id,
+    name,
+    args,
+    argsText: argsText === "" ? undefined : argsText,
+    problem: ready ? (turnProblem ?? problem) : "truncated",
+  };
+}
+
 /** Collects the chunks of one pass. */
 export class StreamDraft implements GuardedStream {
   readonly #request: ModelRequest;
@@ -111,41 +123,25 @@ export class StreamDraft implements GuardedStream {
 
   /** Takes one chunk. Throws on what is not a chunk: that is the provider's mistake and ends the pass as its error. */
   take(chunk: ModelChunk): void {
-    switch (chunk.type) {
-      case "text-delta":
-      case "refusal-delta":
-        this.#attempt.text += chunk.text;
-        return this.#sendDelta("text-delta", chunk.text);
-      case "reasoning-delta":
-        this.#attempt.reasoning += chunk.text;
-        return this.#sendDelta("reasoning-delta", chunk.text);
-      case "call-start":
-      case "call-args-delta":
-      case "call-ready":
-        return this.#takeCall(chunk);
-      default:
-        return this.#takeBookkeeping(chunk);
+    const { type } = chunk;
+    // Asked first, because nearly every chunk is text.
+    if (type === "text-delta" || type === "refusal-delta") {
+      this.#attempt.text += chunk.text;
+      this.#sendDelta("text-delta", chunk.text);
+    } else if (type === "reasoning-delta") {
+      this.#attempt.reasoning += chunk.text;
+      this.#sendDelta("reasoning-delta", chunk.text);
+    } else if (type === "call-start" || type === "call-args-delta" || type === "call-ready") {
+      this.#takeCall(chunk);
+    } else {
+      this.#takeBookkeeping(chunk);
     }
   }
 
-  /** The calls in the order in which they first appeared. One that never became ready was cut off. */
+  /** The calls in the order in which they first appeared. */
   calls(idOf: (index: number, id: string | undefined) => string): readonly ToolCall[] {
-    const { calls } = this.#attempt;
-    if (calls === undefined) return nothing;
     const problem = problemOf(this.finish);
-    return calls.map((draft, index) => this.#toCall(draft, idOf(index, draft.id)));
-  }
-
-  #toCall({ id, name, args, argsText, ready, problem }: CallDraft, callId: string): ToolCall {
-    const isCut = !ready || this.finish === "length" || this.finish === "context-full";
-    return {
-      callId,
-      providerCallId: id,
-      name,
-      args,
-      argsText: argsText === "" ? undefined : argsText,
-      problem: isCut ? "truncated" : this.finish === "malformed-call" ? "malformed" : problem,
-    };
+    return this.#attempt.calls?.map((draft, index) => toCall(draft, idOf(index, draft.id), problem)) ?? nothing;
   }
 
   #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` }>): void {

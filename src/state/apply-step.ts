@@ -101,7 +101,7 @@ function applySpending(state: LoopState, result: StreamResult): void {
 
 function applyTurn(state: LoopState, result: StreamResult): void {
   const native = toNativeParts(result);
-  state.modelParts.push(...native);
+  for (const part of native) state.modelParts.push(part);
   for (const call of result.calls) state.heldIds.add(call.callId);
   const { text, reasoning, calls } = result;
   const { turn } = state;

@@ -3,7 +3,6 @@
 import type { FinishReason } from "../contract/provider.ts";
 import type { ProviderErrorCode } from "../contract/plain-error.ts";
 import type { StreamStatus, Termination } from "../contract/termination.ts";
-import { assertNever } from "../kit/assert-never.ts";
 import { providerError } from "../errors/provider-error.ts";
 
 /** What a turn holds, its earlier hops included. */
@@ -19,36 +18,42 @@ export interface Judgement {
   readonly reason?: Termination | undefined;
 }
 
+type Judge = (turn: TurnContent, raw: string | undefined) => Judgement;
+
+const limited: Judge = ({ text, calls }) => {
+  if (calls) return { status: "function_call" };
+  return text ? completed("length") : failed("no-output", "The model reached its length limit without any output.");
+};
+
+/** The table: one row for each finish reason, so that a new one without does not compile. */
+const judges: { readonly [Reason in FinishReason]: Judge } = {
+  stop: ({ text, calls }) => {
+    if (calls) return failed("finish-unknown", "The model said that it was done and asked for tools.");
+    return text ? completed("answered") : { status: "empty_response", reason: { kind: "empty" } };
+  },
+  "tool-calls": ({ text, calls }) => {
+    if (calls) return { status: "function_call" };
+    return text ? completed("answered") : failed("no-output", "The model asked for tools and named none.");
+  },
+  length: limited,
+  "context-full": limited,
+  refusal: () => completed("refusal"),
+  "content-filter": () => completed("content-filter"),
+  // The loop answers what calls there are, and asks again.
+  "malformed-call": () => ({ status: "function_call" }),
+  paused: () => ({ status: "completed" }),
+  continue: () => ({ status: "completed" }),
+  error: (_, raw) => failed("finish-error", `The model ended with an error${inBrackets(raw)}.`),
+  unknown: (_, raw) => failed("finish-unknown", `The model ended for an unknown reason${inBrackets(raw)}.`),
+};
+
 /** Judges a stream that ended by itself. `undefined` stands for a stream without a finish. */
 export function judgeFinish(finish: FinishReason | undefined, turn: TurnContent, raw?: string): Judgement {
-  switch (finish) {
-    case "stop":
-      if (turn.calls) return failed("finish-unknown", "The model said that it was done and asked for tools.");
-      return turn.text ? completed("answered") : { status: "empty_response", reason: { kind: "empty" } };
-    case "tool-calls":
-      if (turn.calls) return { status: "function_call" };
-      return turn.text ? completed("answered") : failed("no-output", "The model asked for tools and named none.");
-    case "length":
-    case "context-full":
-      if (turn.calls) return { status: "function_call" };
-      return turn.text ? completed("length") : failed("no-output", "The model reached its length limit without any output.");
-    case "refusal":
-    case "content-filter":
-      return completed(finish);
-    case "malformed-call":
-      return { status: "function_call" };
-    case "paused":
-    case "continue":
-      return { status: "completed" };
-    case "error":
-      return failed("finish-error", `The model ended with an error${raw === undefined ? "" : ` (${raw})`}.`);
-    case "unknown":
-      return failed("finish-unknown", `The model ended for an unknown reason${raw === undefined ? "" : ` (${raw})`}.`);
-    case undefined:
-      return failed("stream-ended-early", "The stream ended without a finish reason.");
-    default:
-      return assertNever(finish);
-  }
+  return finish === undefined ? failed("stream-ended-early", "The stream ended without a finish reason.") : judges[finish](turn, raw);
+}
+
+function inBrackets(raw: string | undefined): string {
+  return raw === undefined ? "" : ` (${raw})`;
 }
 
 /** What a finish makes of every call of its turn, earlier hops included: none of them runs. */

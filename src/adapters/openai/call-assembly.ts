@@ -75,7 +75,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       return true;
     },
     settle(cut) {
-      for (const call of calls) if (!call.ready) declareReady(call, { out, cut, parsed: parseToolArguments(trimPrefix(call.text)) });
+      for (const call of calls) if (!call.ready) declareReady(call, { out, cut, parsed: parseToolArguments(call.text) });
     },
     extras() {
       const extras = new Map<number, unknown>();
@@ -128,7 +128,7 @@ function findById(calls: readonly OpenCall[], fragment: Fragment): OpenCall | un
 function beginsAnother(call: OpenCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;
   if (name !== call.name) return call.text !== "";
-  return args.trimStart().startsWith("{") && !isEmptyObject(call.text) && isCompleteObject(call.text);
+  return args.trimStart().startsWith("{") && !mayBePrefix(call.text) && isCompleteObject(call.text);
 }
 
 /** A second call under the id of a complete one: it stands at another index and has a name. */
@@ -156,26 +156,25 @@ function contradict(out: ModelChunk[]): false {
   return false;
 }
 
-/** A name that is sent with every fragment is one name; pieces of a name come before the arguments. */
+/** A name that is sent with every fragment is one name; another one here is the next piece of it. */
 function takeName(call: OpenCall, name: string): void {
-  if (name === "" || name === call.name) return;
-  if (call.name === "" || call.text === "") call.name += name;
+  if (name !== call.name) call.name += name;
 }
 
 /** Gateways to Bedrock send `{}` before the real object. */
 function takeArguments(call: OpenCall, args: string): void {
-  if (isEmptyObject(call.text) && args.trimStart().startsWith("{")) call.text = args;
-  else call.text += args;
+  const text = call.text + args;
+  call.text = call.sent === 0 ? text.replace(/^\s*\{\s*\}\s*(?=\{)/, "") : text;
 }
 
-/** Tells of a call once it has a name, and of its arguments, but for a `{}` that may yet turn out to be a prefix. */
+/** Tells of a call once it has a name, and of its arguments, but for a `{}` that may yet turn out to be such a prefix. */
 function announce(call: OpenCall, out: ModelChunk[]): void {
   if (!call.announced) {
     if (call.name === "") return;
     call.announced = true;
     out.push({ type: "call-start", key: call.key, id: call.id, name: call.name });
   }
-  if (call.sent < call.text.length && !isEmptyObject(call.text)) sendArguments(call, out);
+  if (call.sent < call.text.length && !mayBePrefix(call.text)) sendArguments(call, out);
 }
 
 function sendArguments(call: OpenCall, out: ModelChunk[]): void {
@@ -187,9 +186,8 @@ function sendArguments(call: OpenCall, out: ModelChunk[]): void {
 function settleComplete(calls: readonly OpenCall[], out: ModelChunk[]): void {
   for (const call of calls) {
     if (call.ready) continue;
-    // `{}` may be a prefix, and a text that does not end so is not complete.
-    if (!call.text.trimEnd().endsWith("}") || isEmptyObject(call.text)) return;
-    const parsed = parseToolArguments(trimPrefix(call.text));
+    if (!call.text.trimEnd().endsWith("}") || mayBePrefix(call.text)) return;
+    const parsed = parseToolArguments(call.text);
     if (!("args" in parsed)) return;
     declareReady(call, { out, cut: false, parsed });
   }
@@ -202,21 +200,17 @@ interface Readiness {
 }
 
 function declareReady(call: OpenCall, { out, cut, parsed }: Readiness): void {
-  const { key, id, name } = call;
+  const { key, id, name, text: argsText } = call;
   call.ready = true;
   if (call.announced && call.sent < call.text.length) sendArguments(call, out);
-  const argsText = trimPrefix(call.text);
   const args = "args" in parsed ? parsed.args : {};
   const problem = cut ? "truncated" : "problem" in parsed ? parsed.problem : undefined;
   out.push({ type: "call-ready", key, id, name, args, argsText, problem });
 }
 
-function trimPrefix(text: string): string {
-  return text.replace(/^\s*\{\s*\}\s*(?=\{)/, "");
-}
-
-function isEmptyObject(text: string): boolean {
-  return text.length < 16 && /^\s*\{\s*\}\s*$/.test(text);
+/** Whether a text is no more than `{}`, or the beginning of it. */
+function mayBePrefix(text: string): boolean {
+  return text.length < 16 && /^\s*(?:\{\s*(?:\}\s*)?)?$/.test(text);
 }
 
 function isCompleteObject(text: string): boolean {

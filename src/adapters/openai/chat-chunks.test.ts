@@ -73,6 +73,7 @@ describe("the reader of wire chunks", () => {
     ["stop, then length", [finish("stop"), finish("length")], [["finish", "length", "length"]]],
     ["chunks that are none", [null, "x", 5, [], { choices: "x" }, { choices: [null, "x"] }, choice("x"), choice({ tool_calls: "x" }), choice({ tool_calls: [null] })], []],
     ["an error object (OpenAI)", [choice({ content: "x" }), { error: { message: "It broke.", type: "server_error", code: null } }, finish("stop")], [["text-delta", "x"], ["error", "server", "It broke."]]],
+    ["an error after the finish", [choice({ content: "x" }), finish("stop"), { error: { message: "It broke." } }], [["text-delta", "x"], ["error", "server", "It broke."]]],
     ["an error that is a text", [{ error: "overloaded" }], [["error", "server", "overloaded"]]],
     ["an error without choices (vLLM)", [{ object: "error", message: "Too slow.", type: "RateLimit", code: 429 }], [["error", "rate-limit", "Too slow."]]],
     ["an error within the choice (OpenRouter)", [choice({ content: "" }, { finish_reason: "error", error: { code: 502, message: "Upstream." } }), finish("stop")], [["error", "server", "Upstream."]]],
@@ -102,6 +103,15 @@ describe("the reader of wire chunks", () => {
     const extra = { google: { thought_signature: "sig" } };
     const chunks = [call({ index: 0, id: "a", function: { name: "f", arguments: "{}" } }), call({ index: 1, id: "b", function: { name: "g", arguments: "{}" }, extra_content: extra }), finish("stop")];
     expect(read(chunks).filter((chunk) => chunk.type === "native")).toEqual([{ type: "native", item: { call: 1, extra_content: extra } }]);
+  });
+
+  it("declares calls ready as soon as the finish reason has come, and does not wait for the end of the stream", () => {
+    const out: ModelChunk[] = [];
+    const reader = createChatReader(out);
+    reader.read(aCall);
+    expect([reader.finished, out.length]).toEqual([false, 2]);
+    reader.read(finish("tool_calls"));
+    expect([reader.finished, out.at(-1)?.type]).toEqual([true, "call-ready"]);
   });
 
   it("stops reading calls where the stream contradicts itself", () => {

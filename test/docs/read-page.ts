@@ -1,0 +1,32 @@
+// Reads pages of the docs as data: their sections, the rows of their tables, the names in them.
+
+import { readFileSync } from "node:fs";
+
+/** The text of a page, from the root. */
+export function readPage(path: string): string {
+  return readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+}
+
+/** What stands under the heading with this text, to the next heading. */
+export function readSection(page: string, heading: string): string {
+  const [, ...rest] = page.split(new RegExp(`^#+ ${heading}$`, "m"));
+  return rest.join("").split(/^#+ /m)[0] ?? "";
+}
+
+/** The rows of all tables of a text, each as its cells; heads and rules left out. */
+export function readRows(text: string): readonly (readonly string[])[] {
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith("| `"))
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+}
+
+/** Everything in backticks, in order. */
+export function readNames(text: string): readonly string[] {
+  return Array.from(text.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);
+}

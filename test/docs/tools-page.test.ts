@@ -1,0 +1,51 @@
+// The page on tools is complete: every outcome, what the model reads of it, and whether it counts; every trait.
+
+import { expect, it } from "vitest";
+import type { ToolOutcome, ToolTraits } from "turnwright";
+import { countsAsError, renderOutcome } from "../../src/tools/render-outcome.ts";
+import { readNames, readPage, readRows, readSection } from "./read-page.ts";
+
+const call = { callId: "call_1", name: "search", args: {} };
+const base = { call, durationMs: 0 };
+
+/** One outcome of each kind, as the page has it. A kind without a line does not compile. */
+const samples: { readonly [Kind in ToolOutcome["kind"]]: ToolOutcome & { readonly kind: Kind } } = {
+  completed: { ...base, kind: "completed", data: { pages: 3 } },
+  failed: { ...base, kind: "failed", error: { name: "Error", message: "out of order" } },
+  "timed-out": { ...base, kind: "timed-out", limitMs: 1_000 },
+  blocked: { ...base, kind: "blocked", allowed: ["read"] },
+  denied: { ...base, kind: "denied", reason: "not today" },
+  "unknown-tool": { ...base, call: { ...call, name: "serach" }, kind: "unknown-tool", known: ["search"], nearest: "search" },
+  "invalid-input": { ...base, kind: "invalid-input", issues: [{ message: "expected a string", path: ["query"] }] },
+  malformed: { ...base, kind: "malformed", message: "Unexpected end of JSON input" },
+  truncated: { ...base, kind: "truncated" },
+  interrupted: { ...base, kind: "interrupted" },
+  "not-run": { ...base, kind: "not-run" },
+  limit: { ...base, kind: "limit" },
+};
+
+const traits = {
+  sequential: true,
+  timeoutMs: true,
+  idleTimeoutMs: true,
+  idempotent: true,
+  retry: true,
+  replay: true,
+} satisfies Record<keyof ToolTraits, true>;
+
+const page = readPage("docs/guides/writing-and-testing-tools.md");
+
+it("lists every outcome once, with what the model reads and whether it counts as an error", () => {
+  const listed = readRows(readSection(page, "What the model reads")).map(([kind, , reads, counts]) => [kind, reads, counts]);
+  const known = Object.values(samples).map((outcome) => [
+    `\`${outcome.kind}\``,
+    `\`${JSON.stringify(renderOutcome(outcome))}\``,
+    countsAsError(outcome.kind) ? "yes" : "no",
+  ]);
+  expect(listed).toEqual(known);
+});
+
+it("lists every trait once", () => {
+  const listed = readRows(readSection(page, "What a tool may say of itself")).map(([trait = ""]) => readNames(trait)[0]);
+  expect(listed).toEqual(Object.keys(traits));
+});

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { type Clock, createLoopEvents, type Tool } from "turnwright";
+import { createTestClock, text, toolCall } from "turnwright/testing";
+import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
+
+/** Tools that take as long as they are told, and what ran beside what. */
+function workshop(clock: Clock): { readonly tools: readonly Tool[]; readonly log: string[]; peak(): number } {
+  const log: string[] = [];
+  let running = 0;
+  let peak = 0;
+  const work = async (args: unknown): Promise<string> => {
+    const { id, ms } = args as { readonly id: string; readonly ms: number };
+    running += 1;
+    peak = Math.max(peak, running);
+    log.push(`+${id}`);
+    await new Promise((resolve) => void clock.setTimeout(() => resolve(undefined), ms));
+    log.push(`-${id}`);
+    running -= 1;
+    return id;
+  };
+  return { tools: [tool("work", work), tool("alone", work, { sequential: true })], log, peak: () => peak };
+}
+
+const call = (name: string, id: string, ms: number) => toolCall(name, { id, ms });
+
+/** Runs one batch to the end of the run. */
+async function run(batch: readonly ReturnType<typeof call>[], toolConcurrency?: number): Promise<Playing & ReturnType<typeof workshop>> {
+  const clock = createTestClock();
+  const shop = workshop(clock);
+  const playing = play([[...batch], text("Done.")], { clock, tools: shop.tools, limits: { toolConcurrency } });
+  await clock.runAll();
+  return { ...playing, ...shop };
+}
+
+describe("the calls of a batch", () => {
+  it.for<[count: number, limit: number | undefined, peak: number]>([
+    [50, undefined, 10],
+    [50, 1, 1],
+    [50, 7, 7],
+    [50, Number.POSITIVE_INFINITY, 50],
+    [3, undefined, 3],
+  ])("%d of them, with a concurrency of %s, are at most %d at once", async ([count, limit, expected]) => {
+    const batch = Array.from({ length: count }, (_, index) => call("work", `${index}`, 1 + ((index * 7) % 5)));
+    const { peak, result } = await run(batch, limit);
+    expect([peak(), answersOf(await result).map((part) => part.result)]).toEqual([expected, batch.map((_, index) => `${index}`)]);
+  });
+
+  it("are answered in the order of the calls, and told in the order of their ends", async () => {
+    const playing = await run([call("work", "a", 30), call("work", "b", 10), call("work", "c", 20)]);
+    const result = await playing.result;
+    expect(answersOf(result).map((part) => part.result)).toEqual(["a", "b", "c"]);
+    expect(result.functionHistory.map((entry) => entry.functionResponse.response.result)).toEqual(["a", "b", "c"]);
+    expect(playing.recording.of("tool-start").map((event) => event.callId)).toEqual(["call_p0_0", "call_p0_1", "call_p0_2"]);
+    expect(playing.recording.of("tool-end").map((event) => [event.result, event.durationMs])).toEqual([
+      ["b", 10],
+      ["c", 20],
+      ["a", 30],
+    ]);
+    expect(playing.provider.requests[1]?.messages.at(-1)).toBe(result.messages[2]);
+  });
+
+  it("wait for a sequential one, and it for them, and nobody else", async () => {
+    const batch = [call("work", "a", 20), call("work", "b", 10), call("alone", "c", 5), call("work", "d", 20), call("work", "e", 10), call("alone", "f", 5), call("alone", "g", 5)];
+    const { log } = await run(batch);
+    expect(log.join(" ")).toBe("+a +b -b -a +c -c +d +e -e -d +f -f +g -g");
+  });
+
+  it("are all run where one of them throws", async () => {
+    const tools = [
+      tool("fine", () => "fine"),
+      tool("broken", () => {
+        throw new Error("out of order");
+      }),
+      tool("rejects", () => Promise.reject(new TypeError("no such thing"))),
+      tool("strange", () => Promise.reject("just text")),
+    ];
+    const { result } = play([[toolCall("broken"), toolCall("fine"), toolCall("rejects"), toolCall("strange"), toolCall("fine")], text("Done.")], { tools });
+    expect(answersOf(await result).map((part) => part.result)).toEqual([
+      { status: "tool_execution_failed", reason: "out of order", tool_name: "broken" },
+      "fine",
+      { status: "tool_execution_failed", reason: "no such thing", tool_name: "rejects" },
+      { status: "tool_execution_failed", reason: "just text", tool_name: "strange" },
+      "fine",
+    ]);
+  });
+
+  it.for<[verb: string, act: (playing: Playing) => unknown, endedAt: number]>([
+    ["a stop", ({ control }) => control.stop(), 5_100],
+    ["a kill", ({ control }) => control.kill(), 100],
+    ["an abort", ({ abort }) => abort.abort(), 100],
+  ])("that are finished survive %s, beside one that stalls", async ([, act, endedAt]) => {
+    const clock = createTestClock();
+    const shop = workshop(clock);
+    const tools = [...shop.tools, tool("stalls", () => never)];
+    const batch = [call("work", "a", 20), toolCall("stalls"), call("work", "b", 90), call("work", "c", 110_000), call("alone", "d", 1)];
+    const playing = play([batch], { clock, tools });
+    await clock.advance(100);
+    act(playing);
+    await clock.advance(10_000);
+    const result = await playing.result;
+    expect([outcomesOf(result).map((line) => line.split(" ")[1]), playing.endedAt()]).toEqual([
+      ["completed", "interrupted", "completed", "interrupted", "not-run"],
+      endedAt,
+    ]);
+    expect(result.functionHistory.map((entry) => entry.functionResponse.response.result)).toEqual(["a", "b"]);
+    expect([result.toolCallsExecuted, playing.provider.calls]).toEqual([4, 1]);
+  });
+
+  it("stop where one of them stops the run: what comes after it does not run, and its own value is dropped", async () => {
+    let ran = 0;
+    const playing = play([[toolCall("count"), toolCall("stopper"), toolCall("count")]], ({ control }) => ({
+      tools: [tool("count", () => (ran += 1)), tool("stopper", () => (control.stop(), "dropped"))],
+    }));
+    const result = await playing.result;
+    expect(outcomesOf(result)).toEqual(["call_p0_0: completed", "call_p0_1: interrupted", "call_p0_2: not-run"]);
+    expect([ran, JSON.stringify(result.messages).includes("dropped")]).toEqual([1, false]);
+  });
+
+  it.for<[event: "tool-start" | "pass-start" | "run-start", outcomes: readonly string[], requests: number]>([
+    ["tool-start", ["call_p0_0: not-run", "call_p0_1: not-run"], 1],
+    ["pass-start", [], 0],
+    ["run-start", [], 0],
+  ])("are not started where a listener stops the run: on %s", async ([event, outcomes, requests]) => {
+    let ran = 0;
+    const playing = play([[toolCall("count"), toolCall("count")]], ({ control }) => {
+      const events = createLoopEvents();
+      events.on(event, () => void control.stop());
+      return { events, tools: [tool("count", () => (ran += 1))] };
+    });
+    const result = await playing.result;
+    expect([result.reason.kind, ran, playing.provider.calls]).toEqual(["stopped", 0, requests]);
+    expect(outcomesOf(result)).toEqual(outcomes);
+  });
+});
