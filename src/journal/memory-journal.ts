@@ -2,6 +2,9 @@
 
 import type { Journal, Step } from "../contract/journal.ts";
 import type { Json } from "../contract/json.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { describeValue } from "../kit/describe-value.ts";
+import { isRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { whenAllReady } from "../kit/when-ready.ts";
 
@@ -20,21 +23,25 @@ export interface MemoryJournal extends Journal {
  * Makes a journal that keeps its records in memory: `runToolLoop` takes one when it is given none. Every run can be resumed from it,
  * also elsewhere: save `JSON.stringify(result.journal)`, and hand `memoryJournal(JSON.parse(saved))` to the same call.
  *
+ * The journal itself can be handed on in the same process. Throws LoopError "invalid-option" where `saved` is something else.
+ *
  * @example
  * const first = await runToolLoop(options);
  * const again = await runToolLoop({ ...options, journal: memoryJournal(JSON.parse(JSON.stringify(first.journal))) });
  */
 export function memoryJournal(saved?: SavedJournal): MemoryJournal {
-  const recalled = new Map<string, unknown>(saved === undefined ? [] : Object.entries(saved.steps));
-  // Keys are unique, so that what this run adds is never looked up: a list is all it takes.
-  const keys = [...recalled.keys()];
-  const answers = [...recalled.values()];
+  const steps = stepsOf(saved);
+  const keys = Object.keys(steps);
+  const answers: unknown[] = Object.values(steps);
+  let recalled: ReadonlyMap<string, unknown> = toIndex(keys, answers);
   const keep = <T>(key: string, answer: T): T => {
     keys.push(key);
     answers.push(answer);
     return answer;
   };
   const step = <T>({ key, run }: Step<T>): PromiseLike<T> | T => {
+    // Keys are unique in a run, so that what it adds itself is never looked up. The first key again means another run over this journal.
+    if (key === keys[0] && recalled.size < keys.length) recalled = toIndex(keys, answers);
     if (recalled.size > 0 && recalled.has(key)) return recalled.get(key) as T;
     const answer = run({});
     return isThenable(answer) ? answer.then((value) => keep(key, value)) : keep(key, answer);
@@ -46,4 +53,14 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
     keys: () => [...keys],
     toJSON: () => ({ steps: Object.fromEntries(keys.map((key, index) => [key, answers[index]])) as SavedJournal["steps"] }),
   };
+}
+
+function toIndex(keys: readonly string[], answers: readonly unknown[]): ReadonlyMap<string, unknown> {
+  return new Map(keys.map((key, index) => [key, answers[index]]));
+}
+
+function stepsOf(saved: unknown): { readonly [key: string]: unknown } {
+  if (saved === undefined) return {};
+  if (isRecord(saved) && isRecord(saved["steps"])) return saved["steps"];
+  throw new LoopError("invalid-option", { option: "saved", expected: "what a memory journal became in JSON", received: describeValue(saved) });
 }

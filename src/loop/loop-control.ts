@@ -48,11 +48,16 @@ export function createLoopControl(): LoopControl {
   const control: LoopControl = {
     stop: (facts: StopRequest = {}) => request({ kind: "stop", requester: facts.requester, note: facts.note }),
     kill: () => request({ kind: "kill" }),
-    hasStopRequest: () => state.holder?.scope.cause !== undefined || state.queued.length > 0,
+    hasStopRequest: () => isAsked(state.holder?.scope.cause) || state.queued.length > 0,
     isToolChainActive: () => state.holder?.chainActive === true,
   };
   states.set(control, state);
   return control;
+}
+
+/** The wall clock is nobody's request. */
+function isAsked(cause: Cause | undefined): boolean {
+  return cause !== undefined && cause.kind !== "wall-clock";
 }
 
 /** Takes a control for a run; what was asked for before is passed on. Throws LoopError where another run holds it. */

@@ -31,7 +31,7 @@ export function startRun(options: LoopOptions, queue?: EventQueue<LoopEvent>): R
   const bounds: Bounds = { ...limits, finalAnswer: policies?.finalAnswer === true, asksIteration: hooks?.onIteration !== undefined };
   const timeouts = resolveTimeouts(options.timeouts);
   const registry = toRegistry(options.tools);
-  registry.definitions();
+  checkDefinitions(registry);
   const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
   const contextItems = (options.contextItems ?? []).map(toJson);
   const state = createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined });
@@ -80,6 +80,15 @@ function withPorts(run: Omit<Run, "ports">): Run {
   const complete = run as Omit<Run, "ports"> & { ports: Run["ports"] };
   complete.ports = new CallPorts(complete);
   return complete;
+}
+
+/** A registry of the caller's own may hold two tools of one name, of which only one could be called. */
+function checkDefinitions(registry: ToolRegistry): void {
+  const seen = new Set<string>();
+  for (const { name } of registry.definitions()) {
+    if (seen.has(name)) throw new LoopError("duplicate-tool", { toolName: name });
+    seen.add(name);
+  }
 }
 
 function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {

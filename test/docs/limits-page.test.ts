@@ -2,29 +2,25 @@
 
 import { expect, it } from "vitest";
 import { resolveLimits, resolveTimeouts } from "../../src/loop/check-options.ts";
-import { readPage, readRows, readSection } from "./read-page.ts";
+import { readPage, readRows, readSection, sorted } from "./read-page.ts";
 
 const page = readPage("docs/guides/stopping-a-run.md");
 
-function listedIn(section: string): readonly (readonly string[])[] {
-  return readRows(readSection(page, section)).map(([name = "", fallback = ""]) => [
-    name,
-    fallback.split(",").slice(0, 2).join(",").split(" ")[0] ?? "",
-  ]);
+/** The names in a section's table, each with the number or the word at the beginning of its second cell. */
+function listedIn(section: string): readonly string[] {
+  const rows = readRows(readSection(page, section));
+  return sorted(rows.map(([name = "", fallback = ""]) => `${name} ${/^(?:[\d,]*\d|none)/.exec(fallback)?.[0] ?? fallback}`));
 }
 
-function known(defaults: object): readonly (readonly string[])[] {
-  return Object.entries(defaults).map(([name, value]) => [
-    `\`${name}\``,
-    value === Number.POSITIVE_INFINITY ? "none" : value.toLocaleString("en"),
-  ]);
+function known(defaults: { readonly [name: string]: number }): readonly string[] {
+  const text = (value: number): string => (value === Number.POSITIVE_INFINITY ? "none" : value.toLocaleString("en"));
+  return sorted(Object.entries(defaults).map(([name, value]) => `\`${name}\` ${text(value)}`));
 }
 
 it("lists every limit once, with its default", () => {
-  expect(listedIn("Limits of the run").toSorted()).toEqual(known(resolveLimits()).toSorted());
+  expect(listedIn("Limits of the run")).toEqual(known({ ...resolveLimits() }));
 });
 
 it("lists every timeout once, with its default", () => {
-  const listed = listedIn("Limits of one wait").map(([name, fallback = ""]) => [name, fallback.replace(/,$/, "")]);
-  expect(listed.toSorted()).toEqual(known(resolveTimeouts()).toSorted());
+  expect(listedIn("Limits of one wait")).toEqual(known({ ...resolveTimeouts() }));
 });

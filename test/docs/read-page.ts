@@ -13,20 +13,25 @@ export function readSection(page: string, heading: string): string {
   return rest.join("").split(/^#+ /m)[0] ?? "";
 }
 
-/** The rows of all tables of a text, each as its cells; heads and rules left out. */
+/** The rows of all tables of a text whose first cell is a name, each as its cells; heads left out. */
 export function readRows(text: string): readonly (readonly string[])[] {
   return text
     .split("\n")
-    .filter((line) => line.startsWith("| `"))
-    .map((line) =>
-      line
-        .split(/(?<!\\)\|/)
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    );
+    .filter((line, index, lines) => line.startsWith("| `") && lines[index + 1]?.startsWith("|---") !== true)
+    .map(toCells);
+}
+
+function toCells(line: string): readonly string[] {
+  const cells = line.split("|").slice(1, -1);
+  return cells.map((cell) => cell.trim());
 }
 
 /** Everything in backticks, in order. */
 export function readNames(text: string): readonly string[] {
   return Array.from(text.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);
+}
+
+/** Texts in the order of the alphabet, for comparing lists whose order says nothing. */
+export function sorted(texts: Iterable<string>): readonly string[] {
+  return [...texts].sort();
 }

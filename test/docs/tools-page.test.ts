@@ -1,8 +1,9 @@
 // The page on tools is complete: every outcome, what the model reads of it, and whether it counts; every trait.
 
 import { expect, it } from "vitest";
-import type { ToolOutcome, ToolTraits } from "turnwright";
+import type { ToolOutcome } from "turnwright";
 import { countsAsError, renderOutcome } from "../../src/tools/render-outcome.ts";
+import { traits } from "./known-names.ts";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
 const call = { callId: "call_1", name: "search", args: {} };
@@ -23,15 +24,6 @@ const samples: { readonly [Kind in ToolOutcome["kind"]]: ToolOutcome & { readonl
   "not-run": { ...base, kind: "not-run" },
   limit: { ...base, kind: "limit" },
 };
-
-const traits = {
-  sequential: true,
-  timeoutMs: true,
-  idleTimeoutMs: true,
-  idempotent: true,
-  retry: true,
-  replay: true,
-} satisfies Record<keyof ToolTraits, true>;
 
 const page = readPage("docs/guides/writing-and-testing-tools.md");
 

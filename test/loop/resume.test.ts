@@ -106,3 +106,15 @@ it("does not reopen an ending that just came about", async () => {
   const result = await runToolLoop({ ...options, provider, resume: "retry-last" });
   expect([result.reason.kind, provider.calls]).toEqual(["provider-error", 2]);
 });
+
+it("recalls what is there when the journal itself is handed on", async () => {
+  const { ran, options } = setUp();
+  const first = await runToolLoop({ ...options, provider: createMockProvider([toolCall("save"), text("Done.")]) });
+  const provider = createMockProvider([]);
+  const again = await runToolLoop({ ...options, provider, journal: first.journal });
+  expect([again.text, provider.calls, ran]).toEqual(["Done.", 0, ["call_p0_0"]]);
+});
+
+it("refuses to read back what no journal wrote", () => {
+  expect(() => memoryJournal([] as never)).toThrow('Option "saved" must be what a memory journal became in JSON, but is an array of 0 items.');
+});

@@ -42,7 +42,7 @@ function compile(folder: string, parameters: readonly string[]): ReturnType<type
 describe("the packed package", () => {
   it("holds the build, the docs and nothing else", () => {
     const { files } = install([]);
-    const topmost = new Set(files.map((path) => path.split("/")[0]));
+    const topmost = new Set(files.map((path) => path.replace(/\/.*/, "")));
     expect([...topmost].sort()).toEqual(["LICENSE", "README.md", "dist", "docs", "llms.txt", "package.json"]);
     expect(files.filter((path) => path.startsWith("docs/") && !path.endsWith(".md"))).toEqual([]);
     expect(files.filter((path) => path.startsWith("dist/") && !/\.(c?js|d\.c?ts)$/.test(path))).toEqual([]);

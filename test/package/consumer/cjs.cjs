@@ -1,5 +1,5 @@
 const { exercise } = require("./exercise.cjs");
 
-exercise(require("turnwright"), require("turnwright/testing"), require("turnwright/openai")).then(() =>
+void exercise(require("turnwright"), require("turnwright/testing"), require("turnwright/openai")).then(() =>
   console.log("ran as CommonJS"),
 );

@@ -1,0 +1,168 @@
+// Every name that the docs have to know. A name without a line does not compile, nor does one that is not there.
+
+import type {
+  EventBase,
+  FinishReason,
+  LoopErrorCode,
+  LoopEvents,
+  LoopEventType,
+  LoopStatus,
+  ModelChunk,
+  ModelRequest,
+  ProviderErrorCode,
+  Termination,
+  ToolTraits,
+} from "turnwright";
+
+type Names<Name extends PropertyKey> = { readonly [Key in Name]: true };
+
+/** Under which status each reason of an ending stands. */
+export const statusByReason: { readonly [Kind in Termination["kind"]]: LoopStatus } = {
+  answered: "completed",
+  "end-turn": "completed",
+  length: "completed",
+  refusal: "completed",
+  "content-filter": "completed",
+  "provider-error": "error",
+  "malformed-call": "error",
+  "tool-error-cap": "error",
+  "restart-cap": "error",
+  "max-tokens": "error",
+  "max-tool-calls": "error",
+  "max-pauses": "error",
+  "hook-failed": "error",
+  "fatal-tool-error": "error",
+  "max-iterations": "timeout",
+  "stream-idle": "timeout",
+  "first-chunk": "timeout",
+  "wall-clock": "timeout",
+  empty: "empty_response",
+  stopped: "stopped_by_user",
+  killed: "stopped_by_user",
+  aborted: "stopped_by_user",
+  "iteration-abort": "stopped_by_user",
+};
+
+/** Why a model stops. */
+export const finishReasons: Names<FinishReason> = {
+  stop: true,
+  "tool-calls": true,
+  length: true,
+  "context-full": true,
+  refusal: true,
+  "content-filter": true,
+  "malformed-call": true,
+  paused: true,
+  continue: true,
+  error: true,
+  unknown: true,
+};
+
+/** What can go wrong with a model. */
+export const providerErrorCodes: Names<ProviderErrorCode> = {
+  "stream-ended-early": true,
+  "finish-error": true,
+  "finish-unknown": true,
+  "no-output": true,
+  auth: true,
+  "rate-limit": true,
+  overloaded: true,
+  "bad-request": true,
+  "context-too-long": true,
+  network: true,
+  server: true,
+};
+
+/** What a caller can do wrong. */
+export const loopErrorCodes: Names<LoopErrorCode> = {
+  "invalid-option": true,
+  "unknown-option": true,
+  "invalid-messages": true,
+  "duplicate-tool": true,
+  "invalid-tool": true,
+  "invalid-schema": true,
+  "already-running": true,
+  "journal-mismatch": true,
+  "tools-changed": true,
+};
+
+/** What a tool may say of itself. */
+export const traits: Names<keyof ToolTraits> = {
+  sequential: true,
+  timeoutMs: true,
+  idleTimeoutMs: true,
+  idempotent: true,
+  retry: true,
+  replay: true,
+};
+
+/** What a provider is asked. */
+export const requestFields: Names<keyof ModelRequest> = {
+  messages: true,
+  system: true,
+  tools: true,
+  toolChoice: true,
+  settings: true,
+  iteration: true,
+  continuationToken: true,
+};
+
+/** What each event carries beside what all of them do. */
+export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyof LoopEvents[Type], keyof EventBase>> } = {
+  "run-start": { provider: true, model: true },
+  "run-end": {
+    status: true,
+    reason: true,
+    usage: true,
+    costUSD: true,
+    iterations: true,
+    toolCallsExecuted: true,
+    durationMs: true,
+  },
+  "pass-start": { hop: true },
+  "pass-end": {
+    hop: true,
+    status: true,
+    provider: true,
+    model: true,
+    finish: true,
+    usage: true,
+    costUSD: true,
+    calls: true,
+    durationMs: true,
+  },
+  "text-delta": { text: true, attempt: true },
+  "reasoning-delta": { text: true, attempt: true },
+  "tool-args-delta": { key: true, name: true, text: true },
+  "approval-asked": { callId: true, name: true, args: true },
+  "approval-decided": { callId: true, name: true, decision: true, reason: true },
+  "tool-start": { callId: true, name: true, args: true },
+  "tool-progress": { callId: true, name: true, data: true },
+  "tool-end": { callId: true, name: true, outcome: true, result: true, durationMs: true, metadata: true },
+  "hidden-notice": { callId: true, name: true, trigger: true },
+  restart: { callId: true, name: true, suffix: true, disableTools: true },
+  notice: { kind: true },
+  "attempt-discarded": { attempt: true, error: true },
+  "late-result": { callId: true, name: true, success: true },
+  "listener-error": { event: true, error: true },
+};
+
+type Chunk<Type extends ModelChunk["type"]> = Extract<ModelChunk, { readonly type: Type }>;
+
+/** What each chunk of a provider carries. */
+export const chunkFields: { readonly [Type in ModelChunk["type"]]: Names<Exclude<keyof Chunk<Type>, "type">> } = {
+  "text-delta": { text: true },
+  "reasoning-delta": { text: true },
+  "refusal-delta": { text: true },
+  "call-start": { key: true, id: true, name: true },
+  "call-args-delta": { key: true, text: true },
+  "call-ready": { key: true, id: true, name: true, args: true, argsText: true, problem: true },
+  usage: { usage: true, mode: true },
+  native: { item: true },
+  details: { text: true },
+  "thought-log": { payload: true },
+  "attempt-start": { attempt: true, provider: true, model: true, family: true },
+  "attempt-discarded": { attempt: true, error: true },
+  finish: { reason: true, raw: true, token: true },
+  error: { error: true },
+};

@@ -1,0 +1,19 @@
+// llms.txt is complete: it names all that a program can meet.
+
+import { expect, it } from "vitest";
+import { chunkFields, eventFields, finishReasons, loopErrorCodes, providerErrorCodes, statusByReason } from "./known-names.ts";
+import { readNames, readPage, readSection } from "./read-page.ts";
+
+const words = readNames(readSection(readPage("llms.txt"), "Words"));
+
+it.for<[what: string, names: readonly string[]]>([
+  ["every status", Object.values(statusByReason)],
+  ["every reason", Object.keys(statusByReason)],
+  ["every finish reason", Object.keys(finishReasons)],
+  ["every code of a provider error", Object.keys(providerErrorCodes)],
+  ["every code of a LoopError", Object.keys(loopErrorCodes)],
+  ["every event", Object.keys(eventFields)],
+  ["every chunk", Object.keys(chunkFields)],
+])("names %s", ([, names]) => {
+  expect(names.filter((name) => !words.includes(name))).toEqual([]);
+});
