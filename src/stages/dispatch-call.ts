@@ -82,9 +82,14 @@ function conclude({ ready, deadline, ports }: Dispatch, end: Raced<unknown>): To
   const { call, approvedArgs } = ready;
   deadline.end();
   const ending = judge(call, end, { deadline, ports });
-  const durationMs = deadline.elapsedMs();
-  // Spread first: the other way round takes several times as long.
-  return approvedArgs === undefined ? { ...ending, call, durationMs } : { ...ending, call, durationMs, approvedArgs };
+  return toOutcomeOf(call, ending, { durationMs: deadline.elapsedMs(), approvedArgs });
+}
+
+/** Success is written out field by field: spreading takes longer than all the rest of a synchronous call. */
+function toOutcomeOf(call: ToolCall, ending: Ending, facts: Pick<ToolOutcome, "durationMs" | "approvedArgs">): ToolOutcome {
+  if (ending.kind !== "completed") return { ...ending, call, ...facts };
+  const { kind, data, content, endTurn } = ending;
+  return { kind, call, durationMs: facts.durationMs, approvedArgs: facts.approvedArgs, data, content, endTurn };
 }
 
 /** A stop is looked at first: what a stopped call says is dropped, also where it is an error. */

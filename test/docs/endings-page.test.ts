@@ -53,20 +53,19 @@ describe("the table of finish reasons", () => {
 
   it.for(rows.map((cells) => [cells[0] ?? "", cells] as const))("says of %s what the loop makes of it", ([, cells]) => {
     const [finish = "", withText = "", withNothing = "", withCalls = ""] = cells.map((cell) => cell.replaceAll("`", ""));
-    const judge = (text: boolean, calls: boolean): Termination | undefined => {
-      if (!isFinishReason(finish)) throw new Error(`There is no finish reason "${finish}".`);
-      return judgeFinish(finish, { text, calls }).reason;
-    };
-    expect(withText).toContain(wordOf(judge(true, false)));
-    if (withNothing !== "the same") expect(withNothing).toContain(wordOf(judge(false, false)));
-    if (!withCalls.startsWith("the same")) expect(withCalls).toContain(wordOf(judge(true, true)));
+    if (!isFinishReason(finish)) throw new Error(`There is no finish reason "${finish}".`);
+    const endingOf = (text: boolean, calls: boolean): RegExp => wordOf(judgeFinish(finish, { text, calls }).reason);
+    const fromLeft = (cell: string, left: string): string => (cell.startsWith("the same") ? left : cell);
+    expect(withText).toMatch(endingOf(true, false));
+    expect(fromLeft(withNothing, withText)).toMatch(endingOf(false, false));
+    expect(fromLeft(withCalls, fromLeft(withNothing, withText))).toMatch(endingOf(true, true));
   });
 });
 
-/** The word by which a cell tells this ending; an empty one where the run goes on. */
-function wordOf(reason: Termination | undefined): string {
-  if (reason === undefined) return "";
-  return reason.kind === "provider-error" ? reason.error.code : reason.kind;
+/** The word by which a cell tells this ending, or that the run goes on. */
+function wordOf(reason: Termination | undefined): RegExp {
+  if (reason === undefined) return /next pass|same pass|the calls run/;
+  return new RegExp(reason.kind === "provider-error" ? reason.error.code : reason.kind);
 }
 
 function isFinishReason(name: string): name is FinishReason {

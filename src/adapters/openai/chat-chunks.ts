@@ -1,9 +1,9 @@
 // Wire chunks of Chat Completions, and of what compatible servers make of them, into neutral chunks.
 
 import { isRecord, providerError, toProviderError, type ModelChunk, type UnknownRecord } from "../../spi.ts";
-import { createCallAssembly } from "./call-assembly.ts";
+import { createCallAssembly, type CallAssembly } from "./call-assembly.ts";
 import { isCleanEnd, isCut, toFinishReason } from "./chat-finish.ts";
-import { collectReasoningDetails, toNativeItems } from "./chat-native.ts";
+import { collectReasoningDetails, toNativeItems, type ReasoningDetails } from "./chat-native.ts";
 import { toUsage } from "./chat-usage.ts";
 
 /** Reads one stream. Neutral chunks are appended to the array that it was made with. */
@@ -17,87 +17,100 @@ export interface ChatReader {
   end(): void;
 }
 
+/** What has come so far. */
+interface Reading {
+  readonly out: ModelChunk[];
+  readonly calls: CallAssembly;
+  readonly details: ReasoningDetails;
+  finishRaw: string | undefined;
+  refused: boolean;
+  failed: boolean;
+}
+
 /**
  * Makes a reader that appends to `out`. It reads text, refusals, reasoning under each of its names, calls, usage wherever it
  * stands, and errors inside the stream; it passes over chunks without choices or delta, which Azure sends.
  */
 export function createChatReader(out: ModelChunk[]): ChatReader {
-  const calls = createCallAssembly(out);
-  const details = collectReasoningDetails();
-  let finishRaw: string | undefined;
-  let refused = false;
-  let failed = false;
-
-  function fail(error: unknown): void {
-    failed = true;
-    out.push({ type: "error", error: isRecord(error) ? toProviderError(error) : providerError("server", String(error)) });
-  }
-
-  function readDelta(delta: UnknownRecord): void {
-    const { content, refusal } = delta;
-    readReasoning(delta);
-    if (typeof content === "string") pushText(out, "text-delta", content);
-    else if (Array.isArray(content)) for (const part of content) readContentPart(part, out);
-    if (typeof refusal === "string" && refusal !== "") {
-      refused = true;
-      out.push({ type: "refusal-delta", text: refusal });
-    }
-    if (Array.isArray(delta.tool_calls)) readCalls(delta.tool_calls);
-    if (isRecord(delta.function_call)) readCalls([{ function: delta.function_call }]);
-  }
-
-  /** Servers that send details send their text under `reasoning` too, but not always. */
-  function readReasoning(delta: UnknownRecord): void {
-    const plain = delta.reasoning_content ?? delta.reasoning;
-    const detailed = Array.isArray(delta.reasoning_details) ? details.add(delta.reasoning_details) : "";
-    pushText(out, "reasoning-delta", typeof plain === "string" && plain !== "" ? plain : detailed);
-  }
-
-  function readCalls(entries: readonly unknown[]): void {
-    for (const entry of entries) if (!failed && isRecord(entry)) failed = !calls.add(entry);
-  }
-
-  function readFinish(raw: unknown, choice: UnknownRecord): void {
-    if (typeof raw !== "string" || raw === "") return;
-    if (isRecord(choice.error)) return fail(choice.error);
-    if (finishRaw === undefined || isCleanEnd(finishRaw)) finishRaw = raw;
-    calls.settle(isCut(finishRaw));
-  }
-
-  function readChoice(choice: unknown): void {
-    // More than one choice comes only where the caller asked for it; the first is the answer.
-    if (!isRecord(choice) || (typeof choice.index === "number" && choice.index > 0)) return;
-    if (isRecord(choice.delta)) readDelta(choice.delta);
-    readFinish(choice.finish_reason ?? choice.finishReason, choice);
-    if (isRecord(choice.usage)) readUsage(choice.usage);
-  }
-
-  function readUsage(wire: unknown): void {
-    const usage = toUsage(wire);
-    if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
-  }
-
+  const reading: Reading = { out, calls: createCallAssembly(out), details: collectReasoningDetails(), finishRaw: undefined, refused: false, failed: false };
   return {
     get finished() {
-      return finishRaw !== undefined;
+      return reading.finishRaw !== undefined;
     },
     get failed() {
-      return failed;
+      return reading.failed;
     },
-    read(chunk) {
-      if (!isRecord(chunk)) return;
-      const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
-      if (error !== undefined && error !== null) return fail(error);
-      if (Array.isArray(chunk.choices)) for (const choice of chunk.choices) readChoice(choice);
-      if (isRecord(chunk.usage)) readUsage(chunk.usage);
+    read: (chunk) => {
+      if (isRecord(chunk)) readChunk(chunk, reading);
     },
-    end() {
-      if (finishRaw === undefined || failed) return;
-      calls.settle(isCut(finishRaw));
-      for (const item of toNativeItems(details.all(), calls.extras())) out.push({ type: "native", item });
-      out.push({ type: "finish", reason: toFinishReason(finishRaw, { hasCalls: calls.size > 0, refused }), raw: finishRaw });
-    },
+    end: () => endReading(reading),
   };
+}
+
+function readChunk(chunk: UnknownRecord, reading: Reading): void {
+  const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
+  if (error !== undefined && error !== null) return fail(error, reading);
+  if (Array.isArray(chunk.choices)) for (const choice of chunk.choices as readonly unknown[]) readChoice(choice, reading);
+  if (isRecord(chunk.usage)) readUsage(chunk.usage, reading);
+}
+
+function readChoice(choice: unknown, reading: Reading): void {
+  // More than one choice comes only where the caller asked for it; the first is the answer.
+  if (!isRecord(choice) || (typeof choice.index === "number" && choice.index > 0)) return;
+  if (isRecord(choice.delta)) readDelta(choice.delta, reading);
+  readFinish(choice, reading);
+  if (isRecord(choice.usage)) readUsage(choice.usage, reading);
+}
+
+function readDelta(delta: UnknownRecord, reading: Reading): void {
+  const { content, refusal, tool_calls: calls, function_call: onlyCall } = delta;
+  const { out } = reading;
+  readReasoning(delta, reading);
+  if (typeof content === "string") pushText(out, "text-delta", content);
+  else if (Array.isArray(content)) for (const part of content as readonly unknown[]) readContentPart(part, out);
+  if (typeof refusal === "string" && refusal !== "") {
+    reading.refused = true;
+    out.push({ type: "refusal-delta", text: refusal });
+  }
+  if (Array.isArray(calls)) readCalls(calls, reading);
+  if (isRecord(onlyCall)) readCalls([{ function: onlyCall }], reading);
+}
+
+/** Servers that send details send their text under `reasoning` too, but not always. */
+function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
+  const plain = delta.reasoning_content ?? delta.reasoning;
+  const detailed = Array.isArray(delta.reasoning_details) ? details.add(delta.reasoning_details) : "";
+  pushText(out, "reasoning-delta", typeof plain === "string" && plain !== "" ? plain : detailed);
+}
+
+function readCalls(entries: readonly unknown[], reading: Reading): void {
+  for (const entry of entries) if (!reading.failed && isRecord(entry)) reading.failed = !reading.calls.add(entry);
+}
+
+function readFinish(choice: UnknownRecord, reading: Reading): void {
+  const raw = choice.finish_reason ?? choice.finishReason;
+  if (typeof raw !== "string" || raw === "") return;
+  if (isRecord(choice.error)) return fail(choice.error, reading);
+  if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw)) reading.finishRaw = raw;
+  reading.calls.settle(isCut(reading.finishRaw));
+}
+
+function readUsage(wire: UnknownRecord, { out }: Reading): void {
+  const usage = toUsage(wire);
+  if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
+}
+
+function fail(error: unknown, reading: Reading): void {
+  reading.failed = true;
+  const said = typeof error === "string" ? error : "The server sent an error without words.";
+  reading.out.push({ type: "error", error: isRecord(error) ? toProviderError(error) : providerError("server", said) });
+}
+
+function endReading({ finishRaw, failed, refused, calls, details, out }: Reading): void {
+  if (finishRaw === undefined || failed) return;
+  calls.settle(isCut(finishRaw));
+  for (const item of toNativeItems(details.all(), calls.extras())) out.push({ type: "native", item });
+  out.push({ type: "finish", reason: toFinishReason(finishRaw, { hasCalls: calls.size > 0, refused }), raw: finishRaw });
 }
 
 function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", text: string): void {
@@ -108,7 +121,6 @@ function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", tex
 function readContentPart(part: unknown, out: ModelChunk[]): void {
   if (!isRecord(part)) return;
   if (typeof part.text === "string") pushText(out, "text-delta", part.text);
-  if (typeof part.thinking === "string") pushText(out, "reasoning-delta", part.thinking);
-  if (!Array.isArray(part.thinking)) return;
-  for (const thought of part.thinking) if (isRecord(thought) && typeof thought.text === "string") pushText(out, "reasoning-delta", thought.text);
+  const thoughts: readonly unknown[] = Array.isArray(part.thinking) ? part.thinking : [{ text: part.thinking }];
+  for (const thought of thoughts) if (isRecord(thought) && typeof thought.text === "string") pushText(out, "reasoning-delta", thought.text);
 }

@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { memoryJournal, type Json, type LoopOptions } from "turnwright";
+import { type MockScript, text, toolCall } from "turnwright/testing";
+import { answersOf, play, tool, type Playing } from "./play.ts";
+
+const restart = (suffix: string, more: object = {}): object => ({ type: `context_restart_${suffix}`, ...more });
+const start = (script: MockScript, answer: unknown, more: Partial<LoopOptions> = {}): Playing =>
+  play(script, { tools: [tool("enrich", () => answer), tool("other", () => "other"), tool("third", () => "third")], ...more });
+
+/** What closes each request. */
+const contextsOf = ({ provider }: Playing): readonly unknown[] => provider.requests.map(({ messages }) => messages.at(-1)?.role === "user" && messages.at(-1));
+const toolsOf = ({ provider }: Playing): readonly string[] => provider.requests.map(({ tools }) => tools.map(({ name }) => name).join());
+
+describe("a context restart", () => {
+  it("closes each later request with its item, and leaves no entry in the history", async () => {
+    const playing = start([[text("Wait. "), toolCall("enrich"), toolCall("other")], toolCall("other"), text("Hello Ada.")], restart("profile", { enhanced_context_item: { name: "Ada" } }));
+    const result = await playing.result;
+    const context = { role: "user", content: 'Context:\n{"name":"Ada"}' };
+    expect(contextsOf(playing)).toEqual([{ role: "user", content: "Go." }, context, context]);
+    expect(result.functionHistory.map((entry) => entry.functionCall.name)).toEqual(["other", "other"]);
+    expect(answersOf(result).map((part) => [part.outcome, part.result])).toEqual([
+      ["restarted", { status: "context_restarted" }],
+      ["completed", "other"],
+      ["completed", "other"],
+    ]);
+    // The item belongs to what is sent, not to what was said.
+    expect(result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"]);
+    expect(result.messages[1]).toMatchObject({ content: [{ text: "Wait. " }, {}, {}] });
+    expect(playing.recording.of("restart")).toMatchObject([{ callId: "call_p0_0", name: "enrich", suffix: "profile", disableTools: [] }]);
+  });
+
+  it("joins the caller's own items, in their order", async () => {
+    const playing = start([toolCall("enrich"), toolCall("enrich"), text("Done.")], restart("x", { enhanced_context_item: ["new"] }), {
+      contextItems: ["It is night.", { at: "home" }],
+    });
+    await playing.result;
+    const own = 'Context:\nIt is night.\n{"at":"home"}';
+    expect(contextsOf(playing)).toMatchObject([{ content: own }, { content: `${own}\n["new"]` }, { content: `${own}\n["new"]\n["new"]` }]);
+  });
+
+  it.for<[title: string, data: object, effects: { readonly [suffix: string]: readonly string[] } | undefined, hidden: string]>([
+    ["nothing", restart("x"), undefined, "enrich,other,third"],
+    ["what the data names", restart("x", { disable_tools: ["enrich", "third", 7, null] }), undefined, "other"],
+    ["what the policy names", restart("x"), { x: ["other"], y: ["enrich"] }, "enrich,third"],
+    ["both", restart("x", { disable_tools: ["third"] }), { x: ["other"] }, "enrich"],
+    ["no list that is none", restart("x", { disable_tools: "enrich" }), undefined, "enrich,other,third"],
+    ["no property of every object", restart("constructor"), { x: ["other"] }, "enrich,other,third"],
+  ])("hides for the rest of the run %s", async ([, data, effects, shown]) => {
+    const playing = start([toolCall("enrich"), toolCall("other"), text("Done.")], data, { policies: { restarts: { effects } } });
+    await playing.result;
+    expect(toolsOf(playing)).toEqual(["enrich,other,third", shown, shown]);
+  });
+
+  it("of a hidden tool reads as of a tool that is not there", async () => {
+    const playing = start([toolCall("enrich"), toolCall("enrich"), text("Done.")], restart("x", { disable_tools: ["enrich"] }));
+    expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["restarted", "unknown-tool"]);
+  });
+
+  it("is allowed five times by default; the sixth ends the run", async () => {
+    const playing = start(() => toolCall("enrich"), restart("x"));
+    const result = await playing.result;
+    expect([result.reason, playing.provider.calls]).toEqual([{ kind: "restart-cap", count: 6 }, 6]);
+  });
+
+  it.for([
+    [0, 1],
+    [2, 3],
+  ] as const)("is allowed %d times where the limit says so", async ([maxRestarts, requests]) => {
+    const playing = start(() => toolCall("enrich"), restart("x"), { limits: { maxRestarts } });
+    expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["restart-cap", requests]);
+  });
+
+  it.for<[title: string, answer: unknown]>([
+    ["another type", { type: "restart_x" }],
+    ["no text as its type", { type: ["context_restart_x"] }],
+    ["a text", "context_restart_x"],
+    ["a list", [{ type: "context_restart_x" }]],
+    ["null", null],
+  ])("is not what a result with %s is", async ([, answer]) => {
+    const playing = start([toolCall("enrich"), text("Done.")], answer);
+    const result = await playing.result;
+    expect([answersOf(result)[0]?.outcome, result.functionHistory.length]).toEqual(["completed", 1]);
+  });
+
+  it.for<[title: string, item: Json]>([
+    ["a text", "x"],
+    ["a number", 7],
+    ["null", null],
+  ])("adds nothing where its item is %s", async ([, item]) => {
+    const playing = start([toolCall("enrich"), text("Done.")], restart("x", { enhanced_context_item: item }));
+    await playing.result;
+    expect(playing.provider.requests[1]?.messages.at(-1)?.role).toBe("tool");
+  });
+
+  it("does the same on replay", async () => {
+    const playing = start([toolCall("enrich"), text("Done.")], restart("x", { enhanced_context_item: ["new"], disable_tools: ["enrich"] }));
+    const first = await playing.result;
+    const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("p1/")));
+    const again = start([text("Done.")], "unused", { journal: memoryJournal({ steps: kept }) });
+    await again.result;
+    expect(again.provider.requests[0]).toMatchObject({ ...playing.provider.requests[1], messages: playing.provider.requests[1]?.messages });
+  });
+});

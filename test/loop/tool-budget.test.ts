@@ -1,0 +1,185 @@
+import { describe, expect, it } from "vitest";
+import type { ToolBudget } from "turnwright";
+import { createTestClock, text, toolCall, usage } from "turnwright/testing";
+import { outcomesOf, play, tool } from "./play.ts";
+
+const ok = tool("ok", () => "fine");
+const kinds = (result: Parameters<typeof outcomesOf>[0]): string => outcomesOf(result).map((line) => line.split(" ")[1]).join(" ");
+const three = [toolCall("ok"), toolCall("ok"), toolCall("ok")];
+
+describe("maxToolCalls", () => {
+  it("runs of a batch that crosses it what fits, and asks for an answer without tools", async () => {
+    const playing = play([three, text("Enough.")], { tools: [ok], limits: { maxToolCalls: 2 } });
+    const result = await playing.result;
+    expect([kinds(result), result.text, result.toolCallsExecuted]).toEqual(["completed completed limit", "Enough.", 2]);
+    expect(playing.provider.requests.map(({ toolChoice, tools }) => [toolChoice, tools.length])).toEqual([
+      [undefined, 1],
+      // The definitions stay, so that a cached prompt stays valid.
+      ["none", 1],
+    ]);
+  });
+
+  it("counts over passes", async () => {
+    const playing = play([three, three, text("Enough.")], { tools: [ok], limits: { maxToolCalls: 4 } });
+    expect(kinds(await playing.result)).toBe("completed completed completed completed limit limit");
+    expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
+  });
+
+  it("is not crossed by the last call that fits", async () => {
+    const playing = play([three, three, text("Enough.")], { tools: [ok], limits: { maxToolCalls: 3 } });
+    expect(kinds(await playing.result)).toBe("completed completed completed limit limit limit");
+    expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
+  });
+
+  it("ends a run whose model asks for tools even then", async () => {
+    const playing = play(() => three, { tools: [ok], limits: { maxToolCalls: 2 } });
+    const result = await playing.result;
+    expect([result.status, result.reason, playing.provider.calls]).toEqual(["error", { kind: "max-tool-calls", limit: 2 }, 2]);
+    expect([kinds(result), result.toolCallsExecuted]).toEqual(["completed completed limit limit limit limit", 2]);
+  });
+
+  it("is no tool error, and uses none up that never ran", async () => {
+    const batch = [toolCall("nope"), toolCall("denied"), toolCall("ok"), toolCall("ok")];
+    const playing = play([batch, text("Enough.")], {
+      tools: [ok, tool("denied", () => 1)],
+      limits: { maxToolCalls: 1, maxConsecutiveToolErrors: 2 },
+      policies: { approve: ({ name }) => (name === "denied" ? { kind: "deny" } : { kind: "approve" }) },
+    });
+    expect(kinds(await playing.result)).toBe("unknown-tool denied completed limit");
+  });
+
+  it("outranks what the caller chose, and what a hook chooses", async () => {
+    const playing = play([three, text("Enough.")], {
+      tools: [ok],
+      toolChoice: "required",
+      hooks: { preparePass: () => ({ toolChoice: { name: "ok" } }) },
+      limits: { maxToolCalls: 1 },
+    });
+    await playing.result;
+    expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([{ name: "ok" }, "none"]);
+  });
+
+  it("grants a final answer where that is wanted, and the reason stays the limit's", async () => {
+    const playing = play((_, index) => (index < 2 ? three : text("In short.")), { tools: [ok], limits: { maxToolCalls: 2 }, policies: { finalAnswer: true } });
+    const result = await playing.result;
+    expect([result.status, result.reason.kind, result.text, result.finalAnswer]).toEqual(["error", "max-tool-calls", "In short.", true]);
+    expect([result.iterations, playing.provider.calls]).toEqual([2, 3]);
+  });
+});
+
+describe("maxIterations", () => {
+  it.for<[limit: number, hooked: boolean]>([
+    [1, false],
+    [1, true],
+    [7, false],
+    [7, true],
+  ])("%d means as many requests, hooks or not (%s)", async ([limit, hooked]) => {
+    const hooks = hooked ? { preparePass: () => ({}), onIteration: () => undefined } : undefined;
+    const playing = play(() => [text("Again. "), toolCall("ok")], { tools: [ok], limits: { maxIterations: limit }, hooks });
+    const result = await playing.result;
+    expect([result.status, result.reason, result.text]).toEqual(["timeout", { kind: "max-iterations", limit }, "Again."]);
+    expect([playing.provider.calls, result.iterations]).toEqual([limit, limit]);
+    expect(playing.recording.of("notice").map((event) => event.kind)).toEqual(["max-iterations"]);
+  });
+
+  it("is not crossed by an answer in the last pass", async () => {
+    const playing = play([toolCall("ok"), text("Done.")], { tools: [ok], limits: { maxIterations: 2 } });
+    expect((await playing.result).reason.kind).toBe("answered");
+  });
+
+  it("grants one final answer, whose calls do not run", async () => {
+    let ran = 0;
+    const count = tool("ok", () => (ran += 1));
+    const playing = play(() => [text("Again. "), toolCall("ok")], { tools: [count], limits: { maxIterations: 2 }, policies: { finalAnswer: true } });
+    const result = await playing.result;
+    expect([result.reason.kind, result.finalAnswer, ran, result.iterations, result.streamResults.length]).toEqual(["max-iterations", true, 2, 2, 3]);
+    expect(kinds(result)).toBe("completed completed not-run");
+    expect(playing.provider.requests.map(({ toolChoice, tools }) => [toolChoice, tools.length])).toEqual([
+      [undefined, 1],
+      [undefined, 1],
+      ["none", 1],
+    ]);
+  });
+});
+
+describe("maxTokens", () => {
+  const spends = (inputTokens: number) => [text("So. "), toolCall("ok"), usage({ inputTokens, outputTokens: 10 })];
+
+  it.for<[limit: number, requests: number]>([
+    [110, 1],
+    [111, 2],
+    [220, 2],
+    [221, 3],
+  ])("of %d ends the run before request %d + 1", async ([limit, requests]) => {
+    const playing = play(() => spends(100), { tools: [ok], limits: { maxTokens: limit }, policies: { finalAnswer: true } });
+    const result = await playing.result;
+    expect(result.reason).toEqual({ kind: "max-tokens", limit, spent: 110 * requests });
+    expect([playing.provider.calls, result.finalAnswer]).toEqual([requests, false]);
+  });
+
+  it("throws no finished answer away", async () => {
+    const playing = play([[text("Done."), usage({ inputTokens: 1_000, outputTokens: 1 })]], { limits: { maxTokens: 100 } });
+    expect((await playing.result).reason.kind).toBe("answered");
+  });
+});
+
+describe("what a tool is told", () => {
+  it("of its budget is what is left", async () => {
+    const clock = createTestClock();
+    const budgets: ToolBudget[] = [];
+    const spend = tool("spend", (_, { budget }) => {
+      budgets.push(budget);
+      return new Promise((resolve) => clock.setTimeout(() => resolve(1), 100));
+    });
+    const turn = [toolCall("spend"), usage({ inputTokens: 10, outputTokens: 1 })];
+    const limits = { maxIterations: 5, maxToolCalls: 7, maxTokens: 1_000, wallClockMs: 10_000 };
+    play([turn, turn, text("Done.")], { clock, tools: [spend], limits });
+    await clock.advance(1_000);
+    expect(budgets).toEqual([
+      { iterations: 4, toolCalls: 7, tokens: 989, wallClockMs: 10_000 },
+      { iterations: 3, toolCalls: 6, tokens: 978, wallClockMs: 9_900 },
+    ]);
+  });
+
+  it("of its budget is Infinity where there is no limit", async () => {
+    let budget: ToolBudget | undefined;
+    await play([toolCall("look"), text("Done.")], { tools: [tool("look", (_, context) => void (budget = context.budget))] }).result;
+    const none = Number.POSITIVE_INFINITY;
+    expect(budget).toEqual({ iterations: 99, toolCalls: none, tokens: none, wallClockMs: none });
+  });
+
+  it("of the run is as the caller gave it", async () => {
+    const seen: unknown[] = [];
+    const given = { messageIdMap: new Map(), context: { db: 1 }, session: { conversationId: "c" }, contextItems: ["It is night."] };
+    const look = tool("look", (_, { callId, name, iteration, provider, showKillHint, suppressProgressNotices, idempotencyKey, ...rest }) => {
+      seen.push(callId, name, iteration, provider, showKillHint, suppressProgressNotices, idempotencyKey);
+      return rest;
+    });
+    const deep = tool("deep", (_, context) => {
+      seen.push(context.messages.length, context.contextItems, context.messageIdMap === given.messageIdMap, context.context, context.session);
+    });
+    await play([toolCall("look"), toolCall("deep"), text("Done.")], { ...given, tools: [look, deep], runId: "budget" }).result;
+    expect(seen).toEqual([
+      ...["call_p0_0", "look", 0, { id: "mock", model: "mock-model" }, false, false, "budget/p0/tool/0/look"],
+      ...[4, ["It is night."], true, { db: 1 }, { conversationId: "c" }],
+    ]);
+  });
+
+  it.for<[iteration: number, shown: boolean]>([
+    [19, false],
+    [20, true],
+    [21, true],
+  ])("from the soft warning on: users may kill the run (pass %d: %s)", async ([iteration, shown]) => {
+    const hints: boolean[] = [];
+    const look = tool("look", (_, context) => hints.push(context.showKillHint));
+    await play((_, index) => (index <= iteration ? toolCall("look") : text("Done.")), { tools: [look] }).result;
+    expect(hints[iteration]).toBe(shown);
+  });
+
+  it("where users are to hear nothing", async () => {
+    let suppressed: unknown;
+    const look = tool("look", (_, context) => void (suppressed = context.suppressProgressNotices));
+    await play([toolCall("look"), text("Done.")], { tools: [look], session: { surfaceUserErrors: false } }).result;
+    expect(suppressed).toBe(true);
+  });
+});

@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import { FatalToolError, toolResult, type LoopResult, type Tool } from "turnwright";
+import { createTestClock, finish, type MockPart, text, toolCall } from "turnwright/testing";
+import { answersOf, outcomesOf, play, tool } from "./play.ts";
+
+const tools: readonly Tool[] = [
+  tool("ok", () => "fine"),
+  tool("bad", () => Promise.reject(new Error("no"))),
+  tool("over", () => toolResult({ data: "bye", endTurn: true })),
+  tool("restart", () => ({ type: "context_restart_x" })),
+  tool("asked", () => "yes"),
+];
+
+/** One pass for each word, one call for each letter group: "bad bad | ok". */
+const script = (passes: string): readonly (readonly MockPart[])[] =>
+  [...passes.split("|"), ""].map((pass) => {
+    const names = pass.trim().split(/\s+/).filter((name) => name !== "");
+    return names.length === 0 ? [text("Done.")] : names.map((name) => (name === "malformed" ? toolCall("ok", {}, { rawArgs: "{" }) : toolCall(name)));
+  });
+
+const end = (passes: string, cap: number): Promise<LoopResult> =>
+  play(script(passes), {
+    tools,
+    limits: { maxConsecutiveToolErrors: cap },
+    policies: { approve: ({ name }) => (name === "asked" ? { kind: "deny" } : { kind: "approve" }) },
+  }).result;
+
+describe("tool errors in a row", () => {
+  it.for<[passes: string, ending: string]>([
+    ["bad | bad", "answered"],
+    ["bad | bad | bad", "tool-error-cap"],
+    ["bad bad bad", "tool-error-cap"],
+    ["bad | bad bad", "tool-error-cap"],
+    ["bad | bad | ok | bad | bad", "answered"],
+    ["bad bad ok bad bad", "answered"],
+    ["bad bad | ok | bad", "answered"],
+    // A crossing inside a batch ends the run, whatever comes after it.
+    ["bad bad bad ok", "tool-error-cap"],
+    ["ok bad bad bad ok ok", "tool-error-cap"],
+    ["bad bad | bad ok", "tool-error-cap"],
+    // The cap comes before the end of the turn.
+    ["over bad bad bad", "tool-error-cap"],
+    ["bad bad over", "end-turn"],
+    // A restart starts the count anew.
+    ["bad bad restart bad bad", "answered"],
+    ["bad bad | restart | bad bad", "answered"],
+    ["bad bad bad restart", "tool-error-cap"],
+    // Of other outcomes these count, and
+    ["nope nope | nope", "tool-error-cap"],
+    ["malformed malformed malformed", "tool-error-cap"],
+    ["bad nope malformed", "tool-error-cap"],
+    // these neither count nor set back.
+    ["asked asked asked", "answered"],
+    ["bad asked bad asked bad", "tool-error-cap"],
+  ])("%s, with a cap of 3: %s", async ([passes, ending]) => {
+    expect((await end(passes, 3)).reason.kind).toBe(ending);
+  });
+
+  it("end the run at the cap exactly, with a notice for users", async () => {
+    let ran = 0;
+    const counting = tool("bad", () => {
+      ran += 1;
+      throw new Error("no");
+    });
+    const playing = play(() => toolCall("bad"), { tools: [counting] });
+    const result = await playing.result;
+    expect(result.reason).toEqual({ kind: "tool-error-cap", count: 5 });
+    expect([ran, playing.provider.calls, result.status]).toEqual([5, 5, "error"]);
+    expect(playing.recording.of("notice").map((event) => event.kind)).toEqual(["tool-error-cap"]);
+
+    const silent = play(() => toolCall("bad"), { tools: [counting], session: { surfaceUserErrors: false } });
+    await silent.result;
+    expect(silent.recording.of("notice")).toEqual([]);
+  });
+
+  it("all count once, whichever way the model asked", async () => {
+    const playing = play([[toolCall("ok"), finish("length")], finish("malformed-call"), toolCall("bad"), text("Done.")], {
+      tools,
+      limits: { maxConsecutiveToolErrors: 3 },
+    });
+    expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["tool-error-cap", 3]);
+  });
+
+  it("are counted anew by each run", async () => {
+    for (let round = 0; round < 3; round += 1) expect((await end("bad bad", 3)).reason.kind).toBe("answered");
+  });
+
+  it("never end a run whose cap is Infinity", async () => {
+    expect((await end("bad bad bad bad bad bad | bad bad", Number.POSITIVE_INFINITY)).reason.kind).toBe("answered");
+  });
+});
+
+describe("a tool that ends the turn", () => {
+  it.for<[passes: string, ending: string, requests: number]>([
+    ["over", "end-turn", 1],
+    ["ok over ok", "end-turn", 1],
+    ["bad over", "end-turn", 1],
+    ["ok | over", "end-turn", 2],
+  ])("%s: %s after %d requests", async ([passes, ending, requests]) => {
+    const playing = play(script(passes), { tools });
+    const result = await playing.result;
+    expect([result.reason.kind, playing.provider.calls, answersOf(result).length]).toEqual([ending, requests, passes.replaceAll("|", " ").split(/\s+/).length]);
+  });
+
+  it.for([
+    ["fails", (): unknown => toolResult({ success: false, endTurn: true })],
+    ["restarts", (): unknown => ({ type: "context_restart_x", endTurn: true })],
+    ["says so in plain data", (): unknown => ({ success: true, endTurn: true })],
+  ] as const)("does not end it where it %s", async ([, execute]) => {
+    const { result } = play([toolCall("over"), text("On.")], { tools: [tool("over", execute)] });
+    expect((await result).reason.kind).toBe("answered");
+  });
+});
+
+describe("a fatal tool error", () => {
+  it("ends the run after its wave: later waves do not start, siblings finish", async () => {
+    const clock = createTestClock();
+    const fatal = tool("fatal", () => Promise.reject(new FatalToolError("The licence is revoked.", { cause: new Error("E7") })));
+    const slow = tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve("slow"), 50)));
+    const batch = [toolCall("fatal"), toolCall("slow"), toolCall("ok"), toolCall("ok")];
+    const playing = play([batch], { clock, tools: [...tools, fatal, slow], limits: { toolConcurrency: 3 } });
+    await clock.advance(50);
+    const result = await playing.result;
+    expect(result.reason).toEqual({
+      kind: "fatal-tool-error",
+      toolName: "fatal",
+      error: { name: "FatalToolError", message: "The licence is revoked.", cause: { name: "Error", message: "E7" } },
+    });
+    expect(result.error).toEqual(result.reason.kind === "fatal-tool-error" ? result.reason.error : undefined);
+    expect(outcomesOf(result).map((line) => line.split(" ")[1])).toEqual(["failed", "completed", "completed", "not-run"]);
+  });
+
+  it("outranks the cap and the end of the turn", async () => {
+    const fatal = tool("fatal", () => Promise.reject(new FatalToolError("gone")));
+    const playing = play([[toolCall("bad"), toolCall("over"), toolCall("fatal")]], { tools: [...tools, fatal], limits: { maxConsecutiveToolErrors: 1 } });
+    expect((await playing.result).reason.kind).toBe("fatal-tool-error");
+  });
+
+  it("is one from any copy of the package", async () => {
+    const other = Object.assign(new Error("gone"), { [Symbol.for("turnwright.FatalToolError")]: true });
+    const { result } = play([toolCall("fatal")], { tools: [tool("fatal", () => Promise.reject(other))] });
+    expect((await result).reason.kind).toBe("fatal-tool-error");
+  });
+});
+
+describe("a tool that may try again", () => {
+  const retrying = (execute: (attempt: number) => unknown, maxAttempts = 3, timeoutMs?: number): { readonly tool: Tool; ran(): number } => {
+    let ran = 0;
+    return { tool: tool("try", () => execute((ran += 1)), { idempotent: true, retry: { maxAttempts }, timeoutMs }), ran: () => ran };
+  };
+  const busy = (): never => {
+    throw new Error("busy");
+  };
+
+  it.for<[how: string, execute: (attempt: number) => unknown, outcome: string, ran: number]>([
+    ["succeeds at once", () => "ok", "completed", 1],
+    ["throws twice", (attempt) => (attempt < 3 ? busy() : "ok"), "completed", 3],
+    ["rejects once", (attempt) => (attempt < 2 ? Promise.reject(new Error("busy")) : "ok"), "completed", 2],
+    ["fails once, politely", (attempt) => (attempt < 2 ? toolResult({ success: false, error: "busy" }) : "ok"), "completed", 2],
+    ["throws each time", busy, "failed", 3],
+    ["fails each time, politely", () => toolResult({ success: false, error: "busy" }), "failed", 3],
+    ["is fatal", () => Promise.reject(new FatalToolError("gone")), "failed", 1],
+  ])("and %s", async ([, execute, outcome, expected]) => {
+    const { tool: again, ran } = retrying(execute);
+    const playing = play([toolCall("try"), text("Done.")], { tools: [again] });
+    const result = await playing.result;
+    expect([outcomesOf(result), ran()]).toEqual([[`call_p0_0: ${outcome}`], expected]);
+    // However many attempts there are, it is one call: one entry, one error, one start and end.
+    expect([result.functionHistory.length, result.toolCallsExecuted, playing.recording.of("tool-start").length]).toEqual([1, 1, 1]);
+  });
+
+  it("counts as one error", async () => {
+    const { tool: again } = retrying(busy, 9);
+    const playing = play(() => toolCall("try"), { tools: [again], limits: { maxConsecutiveToolErrors: 2 } });
+    expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["tool-error-cap", 2]);
+  });
+
+  it("has one time limit for all its attempts", async () => {
+    const clock = createTestClock();
+    const { tool: again, ran } = retrying(() => new Promise((_, reject) => clock.setTimeout(() => reject(new Error("busy")), 40)), 9, 100);
+    const playing = play([toolCall("try"), text("Done.")], { clock, tools: [again] });
+    await clock.advance(1_000);
+    expect([outcomesOf(await playing.result), playing.endedAt(), ran()]).toEqual([["call_p0_0: timed-out"], 100, 3]);
+  });
+
+  it("tries once where it does not say that it is idempotent", async () => {
+    let ran = 0;
+    const registry = {
+      definitions: () => definitions,
+      executeTool: (): never => {
+        ran += 1;
+        return busy();
+      },
+    };
+    const definitions = [{ name: "try", description: "", inputSchema: {}, retry: { maxAttempts: 3 } }];
+    await play([toolCall("try"), text("Done.")], { tools: registry }).result;
+    expect(ran).toBe(1);
+  });
+});
