@@ -51,13 +51,17 @@ export type { Issue, JsonSchema, StandardResult, StandardSchema, StandardSchemaP
 export type { ResponseTarget, Session } from "./contract/session.ts";
 export type { StreamResult } from "./contract/stream-result.ts";
 export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
-export type { Tool } from "./contract/tool-definition.ts";
+export type { Tool, ToolArgs, ToolInput, ToolOutput, ToolSchema, Unvalidated } from "./contract/tool-definition.ts";
 export type { ContextRestart, ToolCall, ToolHistoryEntry, ToolOutcome } from "./contract/tool-outcome.ts";
 export type { ToolBudget, ToolContext, ToolDefinition, ToolRegistry, ToolResult, ToolTraits } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
 export { FatalToolError, isFatalToolError } from "./errors/fatal-tool-error.ts";
-export { isLoopError, LoopError, type LoopErrorCode, type LoopErrorDetails } from "./errors/loop-error.ts";
+export { isLoopError, LoopError, type LoopErrorCode, type LoopErrorDetails, type LoopErrorOf } from "./errors/loop-error.ts";
+export { isProviderError, providerError, type ProviderErrorFacts, toProviderError } from "./errors/provider-error.ts";
 export { type MemoryJournal, memoryJournal, type SavedJournal } from "./journal/memory-journal.ts";
+export type { Alarm } from "./kit/alarm.ts";
+export type { Deadline, Raced } from "./kit/deadline.ts";
+export { parseToolArguments, type ParsedArguments } from "./kit/parse-arguments.ts";
 export { RunScope, type Cause, type Slot } from "./kit/run-scope.ts";
 export { createLoopEvents } from "./loop/create-loop-events.ts";
 export { createLoopControl } from "./loop/loop-control.ts";
@@ -66,10 +70,24 @@ export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { buildResult, type ResultFacts } from "./stages/build-result.ts";
 export { detectContextRestart } from "./stages/context-restart.ts";
+export type { DispatchPorts } from "./stages/dispatch-call.ts";
 export { executeToolCall, type ToolCallPorts } from "./stages/execute-tool-call.ts";
+export type { GuardPorts } from "./stages/guard-stream.ts";
+export type { PreparePorts } from "./stages/prepare-call.ts";
 export { streamOnce, type StreamPorts } from "./stages/stream-once.ts";
 export { applyStep } from "./state/apply-step.ts";
-export { createLoopState, type HookAnswer, type InboxAnswer, type InitialState, type LoopState, type SettledCall, type StepResult } from "./state/loop-state.ts";
-export { defineTool } from "./tools/define-tool.ts";
-export { createToolRegistry } from "./tools/registry.ts";
-export { toolResult } from "./tools/tool-result.ts";
+export type { TurnContent } from "./state/judge-finish.ts";
+export {
+  createLoopState,
+  type HookAnswer,
+  type InboxAnswer,
+  type InitialState,
+  type LoopState,
+  type ReopenAnswer,
+  type SettledCall,
+  type StepResult,
+  type Turn,
+} from "./state/loop-state.ts";
+export { type ArgsOf, defineTool, type FromSchema } from "./tools/define-tool.ts";
+export { createToolRegistry, type MutableToolRegistry } from "./tools/registry.ts";
+export { isToolResult, toolResult, type ToolResultFields } from "./tools/tool-result.ts";

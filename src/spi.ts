@@ -17,7 +17,15 @@ export type {
   UserMessage,
 } from "./contract/message.ts";
 export type { PlainError, ProviderError, ProviderErrorCode } from "./contract/plain-error.ts";
-export type { FinishReason, ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider, ToolChoice } from "./contract/provider.ts";
+export type {
+  FinishReason,
+  ModelCall,
+  ModelChunk,
+  ModelRequest,
+  ModelSettings,
+  Provider,
+  ToolChoice,
+} from "./contract/provider.ts";
 export type { JsonSchema } from "./contract/schema.ts";
 export type { ToolDefinition } from "./contract/tool.ts";
 export type { Usage } from "./contract/usage.ts";

@@ -32,7 +32,14 @@ interface Draft {
 
 /** Reads an error of any kind. Throws only what the error's own getters throw. */
 export function readErrorFacts(thrown: unknown): ErrorFacts {
-  const draft: Draft = { status: undefined, headers: undefined, retryDelayMs: undefined, words: new Set(), messages: [], said: undefined };
+  const draft: Draft = {
+    status: undefined,
+    headers: undefined,
+    retryDelayMs: undefined,
+    words: new Set(),
+    messages: [],
+    said: undefined,
+  };
   if (isRecord(thrown)) readError(thrown, draft, 0);
   else draft.messages.push(String(thrown));
   const { status, words, messages, headers, said } = draft;
@@ -49,19 +56,20 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
 /** An error, then its body, then its causes. The error's own facts win. */
 function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   readWords(error, draft);
-  const response = isRecord(error.response) ? error.response : undefined;
-  if (depth === 0) {
-    draft.headers = error.headers ?? error.responseHeaders ?? response?.headers;
-    // A class that does not set `name`, such as those of openai, is still known by its constructor.
-    if (error.name === "Error" && typeof error.constructor === "function") draft.words.add(error.constructor.name.toLowerCase());
-  }
-  draft.status ??= toStatus(error.status) ?? toStatus(error.statusCode) ?? toStatus(response?.status);
+  readResponse(error, draft);
   if (typeof error.message === "string") draft.messages.push(error.message);
   readBody(error.error, draft, 0);
   if (typeof error.message === "string") readBody(parseBody(error.message), draft, 0);
   draft.status ??= toStatus(error.code);
-  const cause = error.cause ?? (Array.isArray(error.errors) ? error.errors[0] : undefined);
+  const cause: unknown = error.cause ?? (Array.isArray(error.errors) ? error.errors[0] : undefined);
   if (isRecord(cause) && depth < deepest) readError(cause, draft, depth + 1);
+}
+
+/** SDKs put status and headers on the error, under one name or another, or on a response that hangs on it. */
+function readResponse(error: UnknownRecord, draft: Draft): void {
+  const response: UnknownRecord = isRecord(error.response) ? error.response : {};
+  draft.headers ??= error.headers ?? error.responseHeaders ?? response.headers;
+  draft.status ??= toStatus(error.status) ?? toStatus(error.statusCode) ?? toStatus(response.status);
 }
 
 /** The body of an answer: `{ error: { message, type, code } }`, or what is inside, or an array of one. */
@@ -78,8 +86,10 @@ function readBody(body: unknown, draft: Draft, depth: number): void {
   draft.status ??= toStatus(fields.code) ?? toStatus(fields.status);
 }
 
-function readWords({ name, code, type, status }: UnknownRecord, { words }: Draft): void {
-  for (const word of [name, code, type, status]) if (typeof word === "string") words.add(word.toLowerCase());
+/** A class that does not set `name`, such as those of openai, is still known by its constructor. */
+function readWords({ name, code, type, status, constructor }: UnknownRecord, { words }: Draft): void {
+  const className = name === "Error" && typeof constructor === "function" ? constructor.name : undefined;
+  for (const word of [name, code, type, status, className]) if (typeof word === "string") words.add(word.toLowerCase());
 }
 
 /** Several SDKs put the whole body into the message, with or without the status before it. */
@@ -133,7 +143,8 @@ function readShouldRetry(headers: unknown): boolean | undefined {
 /** A header of a Headers object, a Map, or a plain object whose keys may be written in any case. */
 function headerOf(headers: unknown, name: string): string | undefined {
   if (!isRecord(headers)) return undefined;
-  const value: unknown = typeof headers.get === "function" ? headers.get(name) : plainHeaderOf(headers, name);
+  const value: unknown =
+    typeof headers.get === "function" ? Reflect.apply(headers.get, headers, [name]) : plainHeaderOf(headers, name);
   return typeof value === "string" ? value : undefined;
 }
 

@@ -47,21 +47,39 @@ describe("redactSecrets", () => {
     expect(redactSecrets(text)).toBe(text);
   });
 
-  it.for(["sk-", "eyJ-", "eyJaaaaaaaa.", "://", "Bearer ", '"token":"', "api-key:", "a-token", "?key=", "-----BEGIN PRIVATE KEY-----", "<", "=:"])(
-    "takes time in proportion to the length of many %j",
-    (piece) => {
-      expect(redactSecrets(piece.repeat(20_000)).length).toBeGreaterThan(0);
-    },
-  );
+  it.for([
+    "sk-",
+    "eyJ-",
+    "eyJaaaaaaaa.",
+    "://",
+    "Bearer ",
+    '"token":"',
+    "api-key:",
+    "a-token",
+    "?key=",
+    "-----BEGIN PRIVATE KEY-----",
+    "<",
+    "=:",
+  ])("takes time in proportion to the length of many %j", (piece) => {
+    expect(redactSecrets(piece.repeat(20_000)).length).toBeGreaterThan(0);
+  });
 });
 
 describe("toPlainError", () => {
   it.for<[what: string, thrown: unknown, plain: object]>([
     ["an error", new RangeError("no"), { name: "RangeError", message: "no" }],
-    ["an error with a code", Object.assign(new Error("no"), { code: "ENOENT" }), { name: "Error", message: "no", code: "ENOENT" }],
+    [
+      "an error with a code",
+      Object.assign(new Error("no"), { code: "ENOENT" }),
+      { name: "Error", message: "no", code: "ENOENT" },
+    ],
     ["a code that is a number", new DOMException("no", "AbortError"), { name: "AbortError", message: "no" }],
     ["a cause", new Error("a", { cause: "b" }), { name: "Error", message: "a", cause: { name: "Error", message: "b" } }],
-    ["several errors", new AggregateError([new TypeError("x")], "all"), { name: "AggregateError", message: "all", cause: { name: "TypeError", message: "x" } }],
+    [
+      "several errors",
+      new AggregateError([new TypeError("x")], "all"),
+      { name: "AggregateError", message: "all", cause: { name: "TypeError", message: "x" } },
+    ],
     ["a string", "no", { name: "Error", message: "no" }],
     ["undefined", undefined, { name: "Error", message: "undefined" }],
     ["a symbol", Symbol("s"), { name: "Error", message: "Symbol(s)" }],
@@ -81,7 +99,11 @@ describe("toPlainError", () => {
     expect(toPlainError(error)).toEqual({
       name: "Error",
       message: "round",
-      cause: { name: "Error", message: "round", cause: { name: "Error", message: "round", cause: { name: "Error", message: "round" } } },
+      cause: {
+        name: "Error",
+        message: "round",
+        cause: { name: "Error", message: "round", cause: { name: "Error", message: "round" } },
+      },
     });
   });
 
@@ -96,9 +118,30 @@ describe("toPlainError", () => {
   });
 
   it.for<[what: string, thrown: object]>([
-    ["getters that throw", { get message() { throw new Error("no"); } }],
-    ["a revoked proxy", (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy; })()],
-    ["a cycle without a message", (() => { const value: { self?: unknown } = {}; value.self = value; return value; })()],
+    [
+      "getters that throw",
+      {
+        get message() {
+          throw new Error("no");
+        },
+      },
+    ],
+    [
+      "a revoked proxy",
+      (() => {
+        const { proxy, revoke } = Proxy.revocable({}, {});
+        revoke();
+        return proxy;
+      })(),
+    ],
+    [
+      "a cycle without a message",
+      (() => {
+        const value: { self?: unknown } = {};
+        value.self = value;
+        return value;
+      })(),
+    ],
   ])("survives %s", ([, thrown]) => {
     expect(toPlainError(thrown)).toEqual({ name: "Error", message: "an error that cannot be read" });
   });

@@ -60,7 +60,7 @@ export function askIteration(run: Run): void | PromiseLike<void> {
     if (end.kind === "failed") return end;
     const answer = end.kind === "value" ? end.value : undefined;
     if (answer?.abort !== true) return { kind: "continue" };
-    return { kind: "abort", reason: answer.reason };
+    return { kind: "abort", reason: typeof answer.reason === "string" ? answer.reason : undefined };
   };
   const step = { key: stepKey(state, "iteration"), kind: "hook" as const, input: null, run: body };
   return whenReady(runStep(step, run), (answer) => applyStep(state, { kind: "hook", answer }));

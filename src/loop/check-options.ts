@@ -1,7 +1,7 @@
 // Checks what a caller hands in, before any request: unknown keys, wrong types, limits out of range.
 
 import type { Timeouts } from "../contract/clock.ts";
-import type { LoopLimits, LoopOptions } from "../contract/loop-options.ts";
+import type { LoopLimits, LoopOptions, PassPlan } from "../contract/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
@@ -92,6 +92,14 @@ const hookChecks: Checks<NonNullable<LoopOptions["hooks"]>> = {
   onIteration: ["a function", isFunction],
 };
 
+const planChecks: Checks<PassPlan> = {
+  provider: optionChecks.provider,
+  modelSettings: optionChecks.modelSettings,
+  tools: ["an array of tool names", (value) => Array.isArray(value) && value.every(isText)],
+  toolChoice: optionChecks.toolChoice,
+  system: optionChecks.system,
+};
+
 const restartChecks: Checks<NonNullable<NonNullable<LoopOptions["policies"]>["restarts"]>> = {
   effects: ["an object of arrays of tool names", (value) => isRecord(value) && Object.values(value).every(Array.isArray)],
 };
@@ -105,6 +113,11 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   if (policies !== undefined) checkFields("policies", policies, policyChecks);
   if (policies?.restarts !== undefined) checkFields("policies.restarts", policies.restarts, restartChecks);
   if (hooks !== undefined) checkFields("hooks", hooks, hookChecks);
+}
+
+/** Throws LoopError where the answer of `preparePass` is no plan. */
+export function checkPlan(plan: unknown): asserts plan is PassPlan {
+  checkFields("preparePass", plan, planChecks);
 }
 
 /** All limits, with defaults for those that are absent. Throws LoopError where one is out of range. */

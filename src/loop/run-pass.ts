@@ -7,11 +7,13 @@ import type { ModelRequest } from "../contract/provider.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Judgement } from "../state/judge-finish.ts";
 import { digest, stableJson } from "../kit/stable-json.ts";
+import { toPlainError } from "../kit/plain-error.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { streamOnce } from "../stages/stream-once.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
-import { askHook } from "./ask-hook.ts";
+import { askHook, type HookEnd } from "./ask-hook.ts";
+import { checkPlan } from "./check-options.ts";
 import { expose, exposeNames } from "./exposure.ts";
 import type { NextStep } from "./next-step.ts";
 import { startWallClock } from "./read-inbox.ts";
@@ -62,10 +64,22 @@ async function planPass(run: Run, next: ModelStep): Promise<StreamResult> {
     toolChoice: options.toolChoice,
     usage: state.usage,
   };
-  const answer = await askHook(() => options.hooks?.preparePass?.(view), run);
-  if (answer.kind === "value") return streamPlanned(run, next, answer.value ?? {});
+  const answer = toPlan(await askHook(() => options.hooks?.preparePass?.(view), run));
+  if (answer.kind === "value") return streamPlanned(run, next, answer.value);
   if (answer.kind === "cancelled") return unstreamed(run, endingOfCause(answer.cause));
   return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook: "preparePass", error: answer.error } });
+}
+
+/** What the hook answers is looked at like an option: one that is no plan has failed. */
+function toPlan(end: HookEnd<unknown>): HookEnd<PassPlan> {
+  if (end.kind !== "value") return end;
+  const plan = end.value ?? {};
+  try {
+    checkPlan(plan);
+    return { kind: "value", value: plan };
+  } catch (error) {
+    return { kind: "failed", error: toPlainError(error) };
+  }
 }
 
 function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<StreamResult> {

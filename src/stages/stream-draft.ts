@@ -62,6 +62,11 @@ function toCall({ id, name, args, argsText, ready, problem }: CallDraft, callId:
   };
 }
 
+/** A provider that is not typed may leave it out; a call without a name ends the run as malformed. */
+function nameIn({ name }: { readonly name: unknown }): string {
+  return typeof name === "string" ? name : "";
+}
+
 /** Collects the chunks of one pass. */
 export class StreamDraft implements GuardedStream {
   readonly #request: ModelRequest;
@@ -185,7 +190,7 @@ export class StreamDraft implements GuardedStream {
     switch (chunk.type) {
       case "call-start":
         call.id = chunk.id ?? call.id;
-        call.name = chunk.name;
+        call.name = nameIn(chunk);
         return;
       case "call-args-delta":
         call.argsText += chunk.text;
@@ -194,7 +199,7 @@ export class StreamDraft implements GuardedStream {
         if (call.ready) return;
         call.ready = true;
         call.id = chunk.id ?? call.id;
-        call.name = chunk.name;
+        call.name = nameIn(chunk);
         call.argsText = chunk.argsText ?? call.argsText;
         call.problem = chunk.problem;
         if (chunk.problem === undefined) this.#takeArgs(call, chunk.args);

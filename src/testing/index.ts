@@ -28,9 +28,9 @@ export {
 export { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "./mock-provider.ts";
 export { createScenarioProvider, type ProviderScenario, providerScenarios, type ScenarioCall, type ScenarioReply, scenarioTool } from "./provider-scenarios.ts";
 export { type ProviderFixture, providerSuite, type ProviderSuiteSetup } from "./provider-suite.ts";
-export { type EventRecording, recordEvents } from "./record-events.ts";
+export { type EventRecording, type EventsByType, recordEvents } from "./record-events.ts";
 export { type RegistryFixture, registrySuite, type RegistrySuiteSetup } from "./registry-suite.ts";
 export { runTool, type RunToolOverrides } from "./run-tool.ts";
 export type { Patience, SuiteCheck } from "./suite-check.ts";
 export { createTestClock, type TestClock } from "./test-clock.ts";
-export type { ToolContextOverrides } from "./tool-context.ts";
+export type { CallFields, ToolContextOverrides } from "./tool-context.ts";

@@ -4,7 +4,8 @@ import { EventEmitter } from "eventemitter3";
 import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../contract/loop-event.ts";
 import { eventTypes, outlineEvents } from "./outline-events.ts";
 
-type EventsByType = { readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type] };
+/** Each event with its type, by that type. */
+export type EventsByType = { readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type] };
 
 /** The events that came so far. */
 export interface EventRecording {

@@ -4,7 +4,7 @@ import type { Provider } from "../contract/provider.ts";
 import type { ToolBudget, ToolContext } from "../contract/tool.ts";
 
 /** The fields that belong to the call itself. */
-type CallFields = "name" | "signal" | "heartbeat" | "progress";
+export type CallFields = "name" | "signal" | "heartbeat" | "progress";
 
 /** The fields of a tool's context that a test may set. */
 export type ToolContextOverrides = { readonly [Field in Exclude<keyof ToolContext, CallFields>]?: ToolContext[Field] | undefined };

@@ -8,7 +8,11 @@ import { connectOpenAI } from "./openai-client.ts";
 import { ask, runPass, type Pass } from "./provider-pass.ts";
 import { checkWireContract } from "./wire-contract.ts";
 
-const weather: ToolDefinition = { name: "get_weather", description: "Weather of a city", inputSchema: { type: "object", properties: { city: { type: "string" } } } };
+const weather: ToolDefinition = {
+  name: "get_weather",
+  description: "Weather of a city",
+  inputSchema: { type: "object", properties: { city: { type: "string" } } },
+};
 const question = "Oslo or Rome?";
 
 let mock: LLMock;
@@ -17,7 +21,12 @@ beforeEach(async () => {
   mock = new LLMock({ port: 0, chunkSize: 7, strict: true });
   mock.on(
     { userMessage: question, hasToolResult: false },
-    { toolCalls: [{ id: "call_oslo", name: "get_weather", arguments: '{"city":"Oslo"}' }, { id: "call_rome", name: "get_weather", arguments: '{"city":"Rome"}' }] },
+    {
+      toolCalls: [
+        { id: "call_oslo", name: "get_weather", arguments: '{"city":"Oslo"}' },
+        { id: "call_rome", name: "get_weather", arguments: '{"city":"Rome"}' },
+      ],
+    },
   );
   mock.on({ userMessage: question, hasToolResult: true }, { content: "Rome is warmer." });
   await mock.start();
@@ -29,7 +38,10 @@ afterEach(() => mock.stop());
 function toMessages({ calls }: Pass): readonly Message[] {
   const named = calls.map(({ id = "", name }) => ({ callId: id, name }));
   return [
-    { role: "assistant", content: named.map((call, at) => ({ type: "tool-call" as const, ...call, args: Object(calls[at]?.args) })) },
+    {
+      role: "assistant",
+      content: named.map((call, at) => ({ type: "tool-call" as const, ...call, args: Object(calls[at]?.args) })),
+    },
     { role: "tool", results: named.map((call) => ({ ...call, outcome: "completed" as const, result: { celsius: 3 } })) },
   ];
 }
@@ -43,7 +55,10 @@ describe("openaiChat with a vendor's mock", () => {
     const first = await runPass(provider, request);
     expect(first).toMatchObject({
       finish: "tool-calls",
-      calls: [{ id: "call_oslo", name: "get_weather", args: { city: "Oslo" } }, { id: "call_rome", name: "get_weather", args: { city: "Rome" } }],
+      calls: [
+        { id: "call_oslo", name: "get_weather", args: { city: "Oslo" } },
+        { id: "call_rome", name: "get_weather", args: { city: "Rome" } },
+      ],
       usage: { inputTokens: expect.any(Number) },
       error: undefined,
     });

@@ -9,11 +9,19 @@ import { done, json, sse, startRawServer, type RawReply, type RawServer } from "
 
 const text = (content: string): string => sse({ choices: [{ index: 0, delta: { content } }] });
 const finish = (reason: string): string => sse({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
-const call = (args: string): string => sse({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: "a", type: "function", function: { name: "f", arguments: args } }] } }] });
+const call = (args: string): string =>
+  sse({
+    choices: [
+      { index: 0, delta: { tool_calls: [{ index: 0, id: "a", type: "function", function: { name: "f", arguments: args } }] } },
+    ],
+  });
 
 const nothing: Pass = { text: "", reasoning: "", refusal: "", calls: [], usage: undefined, finish: undefined, error: undefined };
 
-async function connect(reply: RawReply, options: WireClientOptions = {}): Promise<{ readonly server: RawServer; readonly provider: Provider }> {
+async function connect(
+  reply: RawReply,
+  options: WireClientOptions = {},
+): Promise<{ readonly server: RawServer; readonly provider: Provider }> {
   const server = await startRawServer([reply]);
   onTestFinished(() => server.close());
   return { server, provider: openaiChat({ client: connectOpenAI(server.url, options).client, model: "m" }) };
@@ -30,7 +38,12 @@ describe("openaiChat over a real connection", () => {
 
   it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
     const frames = [text("Zoë 😀 日本"), text("\u2028"), call('{"ö":"😀"}'), finish("tool_calls"), done];
-    expect(await read({ frames }, { pieceBytes })).toEqual({ ...nothing, text: "Zoë 😀 日本\u2028", calls: [{ id: "a", name: "f", args: { ö: "😀" } }], finish: "tool-calls" });
+    expect(await read({ frames }, { pieceBytes })).toEqual({
+      ...nothing,
+      text: "Zoë 😀 日本\u2028",
+      calls: [{ id: "a", name: "f", args: { ö: "😀" } }],
+      finish: "tool-calls",
+    });
   });
 
   it.for<[what: string, reply: RawReply, pass: Partial<Pass>]>([
@@ -39,17 +52,37 @@ describe("openaiChat over a real connection", () => {
     ["an early end in the middle of a call", { frames: [call('{"n":')] }, {}],
     ["an early end after a whole call", { frames: [call('{"n":1}')] }, {}],
     ["an empty body", { frames: [] }, {}],
-    ["a page with status 200", { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] }, {}],
+    [
+      "a page with status 200",
+      { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
+      {},
+    ],
     ["a JSON answer with status 200", json(200, { error: { message: "no" } }), {}],
   ])("has no finish and no call for %s", async ([, reply, pass]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...pass });
   });
 
   it.for<[what: string, reply: RawReply, error: object]>([
-    ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network", retryable: true, message: "terminated" }],
-    ["an error in the middle", { frames: [text("Hel"), sse({ error: { message: "It broke.", type: "server_error" } })] }, { code: "server", retryable: true, message: "It broke." }],
-    ["an overloaded server in the middle", { frames: [text("Hel"), sse({ error: { message: "Busy.", code: 529 } })] }, { code: "overloaded", retryable: true, status: 529 }],
-    ["an error as an event of its own", { frames: [text("Hel"), 'event: error\ndata: {"error":{"message":"Slow.","type":"rate_limit_exceeded"}}\n\n'] }, { code: "rate-limit", retryable: true }],
+    [
+      "a dropped connection",
+      { frames: [text("Hel")], ending: "drop" },
+      { code: "network", retryable: true, message: "terminated" },
+    ],
+    [
+      "an error in the middle",
+      { frames: [text("Hel"), sse({ error: { message: "It broke.", type: "server_error" } })] },
+      { code: "server", retryable: true, message: "It broke." },
+    ],
+    [
+      "an overloaded server in the middle",
+      { frames: [text("Hel"), sse({ error: { message: "Busy.", code: 529 } })] },
+      { code: "overloaded", retryable: true, status: 529 },
+    ],
+    [
+      "an error as an event of its own",
+      { frames: [text("Hel"), 'event: error\ndata: {"error":{"message":"Slow.","type":"rate_limit_exceeded"}}\n\n'] },
+      { code: "rate-limit", retryable: true },
+    ],
     ["a chunk that is no JSON", { frames: [text("Hel"), sse("{oops")] }, { code: "server", retryable: true }],
   ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
     const pass = await read(reply);
@@ -58,8 +91,18 @@ describe("openaiChat over a real connection", () => {
   });
 
   it.for<[status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
-    [400, { message: "maximum context length is 10 tokens", code: "context_length_exceeded" }, {}, { code: "context-too-long", retryable: false }],
-    [401, { message: "Incorrect API key provided: sk-abc123def456." }, {}, { code: "auth", retryable: false, message: "Incorrect API key provided: [redacted]." }],
+    [
+      400,
+      { message: "maximum context length is 10 tokens", code: "context_length_exceeded" },
+      {},
+      { code: "context-too-long", retryable: false },
+    ],
+    [
+      401,
+      { message: "Incorrect API key provided: sk-abc123def456." },
+      {},
+      { code: "auth", retryable: false, message: "Incorrect API key provided: [redacted]." },
+    ],
     [429, { message: "Slow." }, { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
     [429, { message: "No more.", code: "insufficient_quota" }, {}, { code: "rate-limit", retryable: false }],
     [500, { message: "It broke." }, {}, { code: "server", retryable: true }],
@@ -83,17 +126,25 @@ describe("openaiChat over a real connection", () => {
   });
 
   it("marks arguments that are cut by length as truncated", async () => {
-    expect(await read({ frames: [call('{"n":'), finish("length"), done] })).toEqual({ ...nothing, calls: [{ id: "a", name: "f", args: {}, problem: "truncated" }], finish: "length" });
+    expect(await read({ frames: [call('{"n":'), finish("length"), done] })).toEqual({
+      ...nothing,
+      calls: [{ id: "a", name: "f", args: {}, problem: "truncated" }],
+      finish: "length",
+    });
   });
 
   it("counts an answer as complete whose connection is dropped after the finish reason", async () => {
-    expect(await read({ frames: [text("Hello"), finish("stop")], ending: "drop" })).toEqual({ ...nothing, text: "Hello", finish: "stop" });
+    expect(await read({ frames: [text("Hello"), finish("stop")], ending: "drop" })).toEqual({
+      ...nothing,
+      text: "Hello",
+      finish: "stop",
+    });
   });
 
   it("ends when its signal fires while the server is silent, and hangs up", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     const controller = new AbortController();
-    const pass = await runPass(provider, ask("hi"), () => controller.abort(), createCall(controller.signal));
+    const pass = await runPass(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });
     expect(pass).toEqual({ ...nothing, text: "Hel" });
     await server.left;
   });
@@ -102,7 +153,7 @@ describe("openaiChat over a real connection", () => {
     const { provider } = await connect({ ending: "stall" });
     const controller = new AbortController();
     controller.abort();
-    const pass = await runPass(provider, ask("hi"), undefined, createCall(controller.signal));
+    const pass = await runPass(provider, ask("hi"), { signal: controller.signal });
     expect(pass.error).toMatchObject({ code: "network", retryable: false });
   });
 

@@ -26,7 +26,7 @@ export function connectOpenAI(baseURL: string, { pieceBytes, maxRetries = 0 }: W
     maxRetries,
     logLevel: "off",
     async fetch(input, init) {
-      bodies.push(JSON.parse(String(init?.body)));
+      if (typeof init?.body === "string") bodies.push(JSON.parse(init.body));
       const response = await fetch(input, init);
       if (pieceBytes === undefined || response.body === null) return response;
       return new Response(response.body.pipeThrough(recut(pieceBytes)), response);

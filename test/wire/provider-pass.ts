@@ -4,7 +4,14 @@ import { systemClock } from "../../src/kit/clock.ts";
 import type { ModelCall, ModelChunk, ModelRequest, Provider, ProviderError, Usage } from "../../src/spi.ts";
 import { toProviderError } from "../../src/spi.ts";
 
-const timeouts = { streamIdleMs: Infinity, firstChunkMs: Infinity, toolMs: Infinity, settleMs: 0, approvalMs: Infinity, hookMs: Infinity };
+const timeouts = {
+  streamIdleMs: Infinity,
+  firstChunkMs: Infinity,
+  toolMs: Infinity,
+  settleMs: 0,
+  approvalMs: Infinity,
+  hookMs: Infinity,
+};
 
 /** A call as the loop would make it, without limits. */
 export function createCall(signal: AbortSignal = new AbortController().signal): ModelCall {
@@ -37,14 +44,22 @@ export interface Pass {
   readonly error: ProviderError | undefined;
 }
 
-/** Reads one stream to its end. `onChunk` sees every chunk as it comes. */
-export async function runPass(provider: Provider, request: ModelRequest, onChunk: (chunk: ModelChunk) => void = () => undefined, call: ModelCall = createCall()): Promise<Pass> {
+/** How a stream is watched and cut. */
+export interface PassPorts {
+  /** Cuts the stream. */
+  readonly signal?: AbortSignal;
+  /** Sees every chunk as it comes. */
+  readonly onChunk?: (chunk: ModelChunk) => void;
+}
+
+/** Reads one stream to its end. */
+export async function runPass(provider: Provider, request: ModelRequest, { signal, onChunk }: PassPorts = {}): Promise<Pass> {
   const chunks: ModelChunk[] = [];
   let error: ProviderError | undefined;
   try {
-    for await (const chunk of provider.stream(request, call)) {
+    for await (const chunk of provider.stream(request, createCall(signal))) {
       chunks.push(chunk);
-      onChunk(chunk);
+      onChunk?.(chunk);
     }
   } catch (thrown) {
     error = toProviderError(thrown);
@@ -53,16 +68,30 @@ export async function runPass(provider: Provider, request: ModelRequest, onChunk
 }
 
 function summarize(chunks: readonly ModelChunk[]): Omit<Pass, "error"> {
-  const textOf = (type: ModelChunk["type"]): string => chunks.map((chunk) => (chunk.type === type && "text" in chunk ? chunk.text : "")).join("");
+  const textOf = (type: ModelChunk["type"]): string =>
+    chunks.map((chunk) => (chunk.type === type && "text" in chunk ? chunk.text : "")).join("");
   let usage: Usage | undefined;
   let finish: string | undefined;
   const calls: PassCall[] = [];
   for (const chunk of chunks) {
     if (chunk.type === "usage") usage = chunk.usage;
     if (chunk.type === "finish") finish = chunk.reason;
-    if (chunk.type === "call-ready") calls.push({ id: chunk.id, name: chunk.name, args: chunk.args, ...(chunk.problem === undefined ? {} : { problem: chunk.problem }) });
+    if (chunk.type === "call-ready")
+      calls.push({
+        id: chunk.id,
+        name: chunk.name,
+        args: chunk.args,
+        ...(chunk.problem === undefined ? {} : { problem: chunk.problem }),
+      });
   }
-  return { text: textOf("text-delta"), reasoning: textOf("reasoning-delta"), refusal: textOf("refusal-delta"), calls, usage, finish };
+  return {
+    text: textOf("text-delta"),
+    reasoning: textOf("reasoning-delta"),
+    refusal: textOf("refusal-delta"),
+    calls,
+    usage,
+    finish,
+  };
 }
 
 function errorIn(chunks: readonly ModelChunk[]): ProviderError | undefined {

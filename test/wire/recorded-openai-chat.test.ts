@@ -18,8 +18,18 @@ interface Recorded {
 const sanFrancisco = { location: "San Francisco" };
 
 const recorded: readonly Recorded[] = [
-  { name: "openai-text", calls: [], usage: { inputTokens: 16, outputTokens: 300, totalTokens: 316, cachedInputTokens: 0, reasoningTokens: 0 }, finish: "stop" },
-  { name: "deepseek-reasoning", calls: [], usage: { inputTokens: 18, outputTokens: 219, totalTokens: 237, cachedInputTokens: 0, reasoningTokens: 205 }, finish: "stop" },
+  {
+    name: "openai-text",
+    calls: [],
+    usage: { inputTokens: 16, outputTokens: 300, totalTokens: 316, cachedInputTokens: 0, reasoningTokens: 0 },
+    finish: "stop",
+  },
+  {
+    name: "deepseek-reasoning",
+    calls: [],
+    usage: { inputTokens: 18, outputTokens: 219, totalTokens: 237, cachedInputTokens: 0, reasoningTokens: 205 },
+    finish: "stop",
+  },
   {
     name: "deepseek-tool-call",
     calls: [{ id: "call_00_ioIn7yN9p1ZOMNpDLwd4MgAF", name: "weather", args: sanFrancisco }],
@@ -32,8 +42,18 @@ const recorded: readonly Recorded[] = [
     usage: { inputTokens: 295, outputTokens: 22, totalTokens: 317, cachedInputTokens: 0 },
     finish: "tool-calls",
   },
-  { name: "groq-tool-call", calls: [{ id: "tk85n1k4m", name: "weather", args: {} }], usage: { inputTokens: 210, outputTokens: 15, totalTokens: 225 }, finish: "tool-calls" },
-  { name: "mistral-tool-call", calls: [{ id: "gSIMJiOkT", name: "weather", args: sanFrancisco }], usage: { inputTokens: 124, outputTokens: 22, totalTokens: 146 }, finish: "tool-calls" },
+  {
+    name: "groq-tool-call",
+    calls: [{ id: "tk85n1k4m", name: "weather", args: {} }],
+    usage: { inputTokens: 210, outputTokens: 15, totalTokens: 225 },
+    finish: "tool-calls",
+  },
+  {
+    name: "mistral-tool-call",
+    calls: [{ id: "gSIMJiOkT", name: "weather", args: sanFrancisco }],
+    usage: { inputTokens: 124, outputTokens: 22, totalTokens: 146 },
+    finish: "tool-calls",
+  },
   {
     name: "xai-tool-call",
     calls: [{ id: "call_55117580", name: "weather", args: sanFrancisco }],
@@ -63,9 +83,12 @@ if (hasRecorded("openai-chat")) {
     const expected: Pass = { ...texts, ...said, error: undefined };
 
     // Single bytes only of the short ones: a hundred thousand of them take seconds.
-    it.for(body.length < 20_000 ? [1, 3, 7, 61, 997, 65_537] : [3, 7, 61, 997, 65_537])("says the same in pieces of %i bytes", async (pieceBytes) => {
-      expect(await readBody(body, pieceBytes)).toEqual(expected);
-    });
+    it.for(body.length < 20_000 ? [1, 3, 7, 61, 997, 65_537] : [3, 7, 61, 997, 65_537])(
+      "says the same in pieces of %i bytes",
+      async (pieceBytes) => {
+        expect(await readBody(body, pieceBytes)).toEqual(expected);
+      },
+    );
 
     it("says the same with CRLF, cut between the two", async () => {
       expect(await readBody(body.replaceAll("\n", "\r\n"), 7)).toEqual(expected);

@@ -4,7 +4,11 @@ import { expect, it } from "vitest";
 import { checkWireContract } from "./wire-contract.ts";
 
 const user = { role: "user", content: "hi" };
-const call = (id: unknown, rest: object = {}): object => ({ id, type: "function", function: { name: "f", arguments: "{}", ...rest } });
+const call = (id: unknown, rest: object = {}): object => ({
+  id,
+  type: "function",
+  function: { name: "f", arguments: "{}", ...rest },
+});
 const turn = (...calls: readonly unknown[]): object => ({ role: "assistant", content: null, tool_calls: calls });
 const result = (id: string, content: unknown = "ok"): object => ({ role: "tool", tool_call_id: id, content });
 const tool = (name: unknown): object => ({ type: "function", function: { name, description: "", parameters: {} } });
@@ -13,7 +17,18 @@ const body = (messages: readonly unknown[], rest: object = {}): object => ({ mod
 it.for<[what: string, valid: object]>([
   ["a question", body([user])],
   ["a system message", body([{ role: "system", content: "Be brief." }, { role: "developer", content: "Very." }, user])],
-  ["parts", body([{ role: "user", content: [{ type: "text", text: "a" }, { type: "image_url", image_url: { url: "data:," } }] }])],
+  [
+    "parts",
+    body([
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "a" },
+          { type: "image_url", image_url: { url: "data:," } },
+        ],
+      },
+    ]),
+  ],
   ["answered calls", body([user, turn(call("a"), call("b")), result("a"), result("b", [{ type: "text", text: "ok" }]), user])],
   ["two turns", body([user, turn(call("a")), result("a"), turn(call("b")), result("b")])],
   ["tools", body([user], { tools: [tool("f"), tool("g")], tool_choice: { type: "function", function: { name: "g" } } })],
@@ -27,23 +42,51 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["no messages", { model: "m", messages: [] }, ["there are no messages"]],
   ["a message that is none", body(["x"]), ["message 0: is no object"]],
   ["an unknown role", body([{ role: "function", content: "x" }]), ["message 0: has the unknown role function"]],
-  ["a late system message", body([user, { role: "system", content: "x" }]), ["message 1: is a system message after the conversation has begun"]],
+  [
+    "a late system message",
+    body([user, { role: "system", content: "x" }]),
+    ["message 1: is a system message after the conversation has begun"],
+  ],
   ["an empty system message", body([{ role: "system", content: "" }]), ["message 0: has no text"]],
   ["an empty user message", body([{ role: "user", content: [] }]), ["message 0: has no content"]],
   ["an unknown part", body([{ role: "user", content: [{ type: "video" }] }]), ["message 0: has an unknown part"]],
   ["an empty turn", body([{ role: "assistant", content: null }]), ["message 0: has neither text nor calls"]],
-  ["an empty list of calls", body([{ role: "assistant", content: "x", tool_calls: [] }]), ["message 0: has an empty list of calls"]],
+  [
+    "an empty list of calls",
+    body([{ role: "assistant", content: "x", tool_calls: [] }]),
+    ["message 0: has an empty list of calls"],
+  ],
   ["a call that is none", body([turn("x"), result("?")]), ["message 0: has a call that is none"]],
   ["a call without an id", body([turn(call("")), result("")]), ["message 0: has a call without an id"]],
   ["one id in one turn", body([turn(call("a"), call("a")), result("a")]), ["message 0: has a second call a"]],
   ["one id in two turns", body([turn(call("a")), result("a"), turn(call("a")), result("a")]), ["message 2: has a second call a"]],
-  ["a call of another type", body([turn({ ...call("a"), type: "custom" }), result("a")]), ["message 0: has a call of type custom"]],
+  [
+    "a call of another type",
+    body([turn({ ...call("a"), type: "custom" }), result("a")]),
+    ["message 0: has a call of type custom"],
+  ],
   ["a bad tool name", body([turn(call("a", { name: "a.b" })), result("a")]), ['message 0: calls a tool of the name "a.b"']],
-  ["arguments as an object", body([turn(call("a", { arguments: {} })), result("a")]), ["message 0: has arguments of call a that are no JSON object as text"]],
-  ["arguments that are no JSON", body([turn(call("a", { arguments: "{" })), result("a")]), ["message 0: has arguments of call a that are no JSON object as text"]],
-  ["arguments that are no object", body([turn(call("a", { arguments: "[1]" })), result("a")]), ["message 0: has arguments of call a that are no JSON object as text"]],
+  [
+    "arguments as an object",
+    body([turn(call("a", { arguments: {} })), result("a")]),
+    ["message 0: has arguments of call a that are no JSON object as text"],
+  ],
+  [
+    "arguments that are no JSON",
+    body([turn(call("a", { arguments: "{" })), result("a")]),
+    ["message 0: has arguments of call a that are no JSON object as text"],
+  ],
+  [
+    "arguments that are no object",
+    body([turn(call("a", { arguments: "[1]" })), result("a")]),
+    ["message 0: has arguments of call a that are no JSON object as text"],
+  ],
   ["an open call at the end", body([turn(call("a"), call("b")), result("a")]), ["the end: not answered: b"]],
-  ["a message before the answer", body([turn(call("a")), user, result("a")]), ["message 1: comes before the answer to a", "message 2: answers no open call: a"]],
+  [
+    "a message before the answer",
+    body([turn(call("a")), user, result("a")]),
+    ["message 1: comes before the answer to a", "message 2: answers no open call: a"],
+  ],
   ["a call that is answered twice", body([turn(call("a")), result("a"), result("a")]), ["message 2: answers no open call: a"]],
   ["an answer to nothing", body([user, result("a")]), ["message 1: answers no open call: a"]],
   ["answers out of order", body([turn(call("a"), call("b")), result("b"), result("a")]), ["message 1: answers b before a"]],
@@ -51,9 +94,17 @@ it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
   ["a choice without tools", body([user], { tool_choice: "none" }), ["there is a tool choice and no tool"]],
   ["an empty list of tools", body([user], { tools: [] }), ["the list of tools is empty"]],
   ["a tool with a bad name", body([user], { tools: [tool("a b")] }), ['there is a tool of the name "a b"']],
-  ["two tools of one name", body([user], { tools: [tool("f"), tool("f")] }), ["there are two tools of the name f"]],
-  ["a tool without a schema", body([user], { tools: [{ type: "function", function: { name: "f" } }] }), ["the tool f has no schema"]],
-  ["a choice of a tool that is not offered", body([user], { tools: [tool("f")], tool_choice: { type: "function", function: { name: "g" } } }), ["the chosen tool g is not offered"]],
+  ["two tools of one name", body([user], { tools: [tool("f"), tool("f")] }), ['there are two tools of the name "f"']],
+  [
+    "a tool without a schema",
+    body([user], { tools: [{ type: "function", function: { name: "f" } }] }),
+    ['the tool "f" has no schema'],
+  ],
+  [
+    "a choice of a tool that is not offered",
+    body([user], { tools: [tool("f")], tool_choice: { type: "function", function: { name: "g" } } }),
+    ['the chosen tool "g" is not offered'],
+  ],
 ])("the contract finds %s", ([, invalid, violations]) => {
   expect(checkWireContract(invalid)).toEqual(violations);
 });

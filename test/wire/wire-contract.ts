@@ -35,7 +35,12 @@ interface Walk {
 function checkMessages(messages: readonly unknown[]): readonly string[] {
   const violations: string[] = [];
   let position = 0;
-  const walk: Walk = { open: [], ids: new Set(), begun: false, report: (problem) => violations.push(`message ${position}: ${problem}`) };
+  const walk: Walk = {
+    open: [],
+    ids: new Set(),
+    begun: false,
+    report: (problem) => violations.push(`message ${position}: ${problem}`),
+  };
   for (const message of messages) {
     if (!isFields(message)) walk.report("is no object");
     else checkMessage(message, walk);
@@ -106,18 +111,26 @@ function checkResult({ tool_call_id: id, content }: Fields, walk: Walk): void {
 function checkTools({ tools, tool_choice: choice }: Fields): readonly string[] {
   if (tools === undefined) return choice === undefined ? [] : ["there is a tool choice and no tool"];
   if (!Array.isArray(tools) || tools.length === 0) return ["the list of tools is empty"];
-  const violations: string[] = [];
   const names = new Set<unknown>();
-  for (const tool of tools) {
-    const called: Fields = isFields(tool) && tool.type === "function" && isFields(tool.function) ? tool.function : {};
-    if (typeof called.name !== "string" || !toolName.test(called.name)) violations.push(`there is a tool of the name ${JSON.stringify(called.name)}`);
-    if (names.has(called.name)) violations.push(`there are two tools of the name ${String(called.name)}`);
-    if (!isFields(called.parameters)) violations.push(`the tool ${String(called.name)} has no schema`);
-    names.add(called.name);
-  }
-  const chosen = isFields(choice) && isFields(choice.function) ? choice.function.name : undefined;
-  if (chosen !== undefined && !names.has(chosen)) violations.push(`the chosen tool ${String(chosen)} is not offered`);
+  const violations = tools.flatMap((tool: unknown) => checkTool(tool, names));
+  const { name: chosen } = functionOf(choice);
+  if (chosen === undefined || names.has(chosen)) return violations;
+  return [...violations, `the chosen tool ${JSON.stringify(chosen)} is not offered`];
+}
+
+function checkTool(tool: unknown, names: Set<unknown>): readonly string[] {
+  const { name, parameters } = functionOf(tool);
+  const shown = JSON.stringify(name);
+  const violations: string[] = [];
+  if (typeof name !== "string" || !toolName.test(name)) violations.push(`there is a tool of the name ${shown}`);
+  if (names.has(name)) violations.push(`there are two tools of the name ${shown}`);
+  if (!isFields(parameters)) violations.push(`the tool ${shown} has no schema`);
+  names.add(name);
   return violations;
+}
+
+function functionOf(entry: unknown): Fields {
+  return isFields(entry) && entry.type === "function" && isFields(entry.function) ? entry.function : {};
 }
 
 function isFields(value: unknown): value is Fields {

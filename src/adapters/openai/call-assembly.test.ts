@@ -4,107 +4,117 @@ import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../../spi.ts";
 import { createCallAssembly } from "./call-assembly.ts";
 
-type Entry = { readonly index?: number | null; readonly id?: string | null; readonly name?: string; readonly args?: unknown; readonly extra_content?: unknown };
+/** A fragment as `index id name arguments`, a hyphen for what is missing; or an entry as it is on the wire. */
+type Fragment = string | { readonly [field: string]: unknown };
 
-const entryOf = ({ name, args, ...entry }: Entry): { readonly [field: string]: unknown } => ({
-  ...entry,
-  type: "function",
-  function: { ...(name === undefined ? {} : { name }), ...(args === undefined ? {} : { arguments: args }) },
-});
+function toEntry(fragment: Fragment): { readonly [field: string]: unknown } {
+  if (typeof fragment !== "string") return fragment;
+  const [, index = "-", id = "-", name = "-", args = ""] = /^(\S+) (\S+) (\S+) ?(.*)$/s.exec(fragment) ?? [];
+  const called = { ...(name === "-" ? {} : { name }), arguments: args };
+  return {
+    ...(index === "-" ? {} : { index: Number(index) }),
+    ...(id === "-" ? {} : { id }),
+    type: "function",
+    function: called,
+  };
+}
 
 /** Feeds fragments and settles. */
-function assemble(entries: readonly Entry[], cut = false): readonly ModelChunk[] {
+function assemble(fragments: readonly Fragment[], cut = false): readonly ModelChunk[] {
   const out: ModelChunk[] = [];
   const calls = createCallAssembly(out);
-  for (const entry of entries) if (!calls.add(entryOf(entry))) return out;
+  for (const fragment of fragments) if (!calls.add(toEntry(fragment))) return out;
   calls.settle(cut);
   return out;
 }
 
-const readyOf = (chunks: readonly ModelChunk[]): readonly unknown[] =>
+/** Each call that became ready as `id name arguments`, or with its problem. */
+const readyOf = (chunks: readonly ModelChunk[]): readonly string[] =>
   chunks.flatMap((chunk) => {
     if (chunk.type !== "call-ready") return [];
-    const { id, name, args, problem } = chunk;
-    return [problem === undefined ? [id, name, args] : [id, name, problem]];
+    return [`${chunk.id ?? "-"} ${chunk.name === "" ? "-" : chunk.name} ${chunk.problem ?? JSON.stringify(chunk.args)}`];
   });
 
 describe("the assembly of calls", () => {
-  it.for<[what: string, entries: readonly Entry[], calls: readonly unknown[]]>([
+  it.for<[what: string, fragments: readonly Fragment[], calls: readonly string[]]>([
+    // as OpenAI sends them
+    ["one call in fragments", ["0 a f", '0 - - {"n"', "0 - - :1}"], ['a f {"n":1}']],
+    ["two calls after each other", ['0 a f {"n":1}', '1 b g {"n":2}'], ['a f {"n":1}', 'b g {"n":2}']],
     [
-      "one call in fragments",
-      [{ index: 0, id: "a", name: "f", args: "" }, { index: 0, args: '{"n"' }, { index: 0, args: ":1}" }],
-      [["a", "f", { n: 1 }]],
+      "two that interleave",
+      ["0 a f", "1 b f", '0 - - {"n":', '1 - - {"n":', "0 - - 1}", "1 - - 2}"],
+      ['a f {"n":1}', 'b f {"n":2}'],
+    ],
+    ["one without arguments", ["0 a f"], ["a f {}"]],
+    ["the arguments {}", ["0 a f {}"], ["a f {}"]],
+    ["the arguments null", ["0 a f null"], ["a f null"]],
+    ["malformed arguments", ['0 a f {"n":'], ["a f malformed"]],
+    ["the key __proto__", ['0 a f {"__proto__":{"x":1}}'], ['a f {"__proto__":{"x":1}}']],
+    // what is missing
+    ["no index (Mistral)", ['- a f {"n":1}', '- b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
+    ["no index, and nothing but arguments later", ["- a f {", '- - - "n":', "- - - 1}"], ['a f {"n":1}']],
+    ["no id", ['0 - f {"n":', "0 - - 1}", "1 - g {}"], ['- f {"n":1}', "- g {}"]],
+    ["no id, one index", ['0 - f {"n":1}', '0 - f {"n":2}', "0 - g {}"], ['- f {"n":1}', '- f {"n":2}', "- g {}"]],
+    ["no index and no id", ['- - f {"n":1}', '- - f {"n":2}', "- - g {}"], ['- f {"n":1}', '- f {"n":2}', "- g {}"]],
+    ["no index, no id and no arguments", ["- - f", "- - g"], ["- f {}", "- g {}"]],
+    ["no name", ['0 a - {"n":1}'], ['a - {"n":1}']],
+    [
+      "empty ids in later fragments (Alibaba)",
+      ["0 a f", { index: 0, id: "", function: { arguments: '{"n":1}' } }, { index: 0, id: "", function: { arguments: "" } }],
+      ['a f {"n":1}'],
     ],
     [
-      "two calls after each other",
-      [{ index: 0, id: "a", name: "f", args: '{"n":1}' }, { index: 1, id: "b", name: "g", args: '{"n":2}' }],
-      [["a", "f", { n: 1 }], ["b", "g", { n: 2 }]],
+      "null for what is missing",
+      [
+        { index: 0, id: "a", function: { name: "f", arguments: null } },
+        { index: null, id: null, function: { name: null, arguments: '{"n":1}' } },
+      ],
+      ['a f {"n":1}'],
     ],
+    // what comes late
+    ["an id after the name", ["0 - f", '0 a - {"n":1}'], ['a f {"n":1}']],
+    ["a name after the arguments", ['0 a - {"n":1', "0 - f }"], ['a f {"n":1}']],
     [
-      "two calls whose fragments interleave",
-      [{ index: 0, id: "a", name: "f", args: "" }, { index: 1, id: "b", name: "f", args: "" }, { index: 0, args: '{"n":' }, { index: 1, args: '{"n":' }, { index: 0, args: "1}" }, { index: 1, args: "2}" }],
-      [["a", "f", { n: 1 }], ["b", "f", { n: 2 }]],
+      "a new id under a taken index, its name after it",
+      ['0 a f {"n":1}', "0 b -", '0 - g {"n":2}'],
+      ['a f {"n":1}', 'b g {"n":2}'],
     ],
-    ["a missing index (Mistral)", [{ id: "a", name: "f", args: '{"n":1}' }, { id: "b", name: "f", args: '{"n":2}' }], [["a", "f", { n: 1 }], ["b", "f", { n: 2 }]]],
-    ["a missing index and later fragments without anything", [{ id: "a", name: "f", args: "{" }, { args: '"n":' }, { args: "1}" }], [["a", "f", { n: 1 }]]],
-    ["a missing id", [{ index: 0, name: "f", args: '{"n":' }, { index: 0, args: "1}" }, { index: 1, name: "g", args: "{}" }], [[undefined, "f", { n: 1 }], [undefined, "g", {}]]],
-    ["an empty id in later fragments (Alibaba)", [{ index: 0, id: "a", name: "f", args: "" }, { index: 0, id: "", args: '{"n":1' }, { index: 0, id: "", args: "}" }, { index: 0, id: "", args: "" }], [["a", "f", { n: 1 }]]],
-    ["null in place of everything", [{ index: 0, id: "a", name: "f", args: null }, { index: null, id: null, args: '{"n":1}' }], [["a", "f", { n: 1 }]]],
-    ["one index for two ids (Ollama)", [{ index: 0, id: "a", name: "f", args: '{"n":1}' }, { index: 0, id: "b", name: "f", args: '{"n":2}' }], [["a", "f", { n: 1 }], ["b", "f", { n: 2 }]]],
-    [
-      "one index for two ids, in fragments",
-      [{ index: 0, id: "a", name: "f", args: '{"n":' }, { index: 0, args: "1}" }, { index: 0, id: "b", name: "f", args: '{"n":' }, { index: 0, args: "2}" }],
-      [["a", "f", { n: 1 }], ["b", "f", { n: 2 }]],
-    ],
-    [
-      "a second call whose head has index 0 and whose tail has index 1 (DeepSeek behind a gateway)",
-      [{ index: 0, id: "a", name: "f", args: '{"n":1}' }, { index: 0, id: "b", name: "g", args: '{"n":' }, { index: 1, args: "2" }, { index: 1, args: "}" }],
-      [["a", "f", { n: 1 }], ["b", "g", { n: 2 }]],
-    ],
-    ["a known id under another index, with its name", [{ index: 0, id: "a", name: "f", args: '{"n":' }, { index: 7, id: "a", name: "f", args: "1}" }], [["a", "f", { n: 1 }]]],
-    ["a known id under another index", [{ index: 0, id: "a", name: "f", args: '{"n":' }, { index: 7, id: "a", args: "1}" }], [["a", "f", { n: 1 }]]],
-    ["the id in every fragment (vLLM)", [{ index: 0, id: "a", name: "f", args: "" }, { index: 0, id: "a", args: '{"n":' }, { index: 0, id: "a", args: "1}" }], [["a", "f", { n: 1 }]]],
-    ["the full name in every fragment", [{ index: 0, id: "a", name: "f", args: '{"n":' }, { index: 0, id: "a", name: "f", args: '{"m":1}' }, { index: 0, name: "f", args: "}" }], [["a", "f", { n: { m: 1 } }]]],
-    ["the full name before the arguments and with them", [{ index: 0, id: "a", name: "f", args: "" }, { index: 0, id: "a", name: "f", args: '{"n":1}' }], [["a", "f", { n: 1 }]]],
-    ["a name in pieces", [{ index: 0, id: "a", name: "get_" }, { index: 0, name: "weather" }, { index: 0, args: "{}" }], [["a", "get_weather", {}]]],
-    ["an id that comes after the name", [{ index: 0, name: "f" }, { index: 0, id: "a", args: '{"n":1}' }], [["a", "f", { n: 1 }]]],
-    ["a new id under a taken index, its name after it", [{ index: 0, id: "a", name: "f", args: '{"n":1}' }, { index: 0, id: "b" }, { index: 0, name: "g", args: '{"n":2}' }], [["a", "f", { n: 1 }], ["b", "g", { n: 2 }]]],
-    ["a call without an id and one with an id under the same index", [{ index: 0, name: "f", args: '{"n":1}' }, { index: 0, id: "b", name: "f", args: '{"n":2}' }], [[undefined, "f", { n: 1 }], ["b", "f", { n: 2 }]]],
-    ["a name that comes after the arguments", [{ index: 0, id: "a", args: '{"n":1' }, { index: 0, name: "f", args: "}" }], [["a", "f", { n: 1 }]]],
-    ["two fragments of one call in one chunk (vLLM with speculative decoding)", [{ index: 0, id: "a", name: "f" }, { index: 0, args: '{"n":1}' }], [["a", "f", { n: 1 }]]],
-    ["no index and no id", [{ name: "f", args: '{"n":1}' }, { name: "f", args: '{"n":2}' }, { name: "g", args: "{}" }], [[undefined, "f", { n: 1 }], [undefined, "f", { n: 2 }], [undefined, "g", {}]]],
-    ["no index and no id and no arguments", [{ name: "f" }, { name: "g" }], [[undefined, "f", {}], [undefined, "g", {}]]],
-    ["one index and no id", [{ index: 0, name: "f", args: '{"n":1}' }, { index: 0, name: "f", args: '{"n":2}' }, { index: 0, name: "g", args: "{}" }], [[undefined, "f", { n: 1 }], [undefined, "f", { n: 2 }], [undefined, "g", {}]]],
-    ["two calls under one id", [{ index: 0, id: "a", name: "f", args: '{"n":1}' }, { index: 1, id: "a", name: "g", args: '{"n":2}' }], [["a", "f", { n: 1 }], ["a", "g", { n: 2 }]]],
-    [
-      "two calls of one tool under one id, in fragments",
-      [{ index: 0, id: "a", name: "f", args: "" }, { index: 0, args: '{"n":1}' }, { index: 1, id: "a", name: "f", args: "" }, { index: 1, args: '{"n":2}' }],
-      [["a", "f", { n: 1 }], ["a", "f", { n: 2 }]],
-    ],
-    [
-      "two calls under one id whose fragments interleave",
-      [{ index: 0, id: "a", name: "f", args: '{"n":' }, { index: 1, id: "a", name: "g", args: '{"n":' }, { index: 0, id: "a", args: "1}" }, { index: 1, id: "a", args: "2}" }],
-      [["a", "f", { n: 1 }], ["a", "g", { n: 2 }]],
-    ],
-    ["two calls under one id and one index", [{ index: 0, id: "a", name: "f", args: '{"n":1}' }, { index: 0, id: "a", name: "f", args: '{"n":2}' }], [["a", "f", { n: 1 }], ["a", "f", { n: 2 }]]],
-    ["a call that is sent twice", [{ index: 0, id: "a", name: "f", args: '{"n":1}' }, { index: 0, id: "a", name: "f", args: '{"n":1}' }], [["a", "f", { n: 1 }]]],
-    ["a prefix {} (gateways to Bedrock)", [{ index: 0, id: "a", name: "f", args: "{}" }, { index: 0, args: '{"n":' }, { index: 0, args: "1}" }], [["a", "f", { n: 1 }]]],
-    ["a prefix {} in pieces", [{ index: 0, id: "a", name: "f", args: "{" }, { index: 0, args: "}" }, { index: 0, args: '{"n":1}' }], [["a", "f", { n: 1 }]]],
-    ["a prefix {} with the name in every fragment", [{ index: 0, name: "f", args: "{}" }, { index: 0, name: "f", args: '{"n":1}' }], [[undefined, "f", { n: 1 }]]],
-    ["a prefix {} within one fragment", [{ index: 0, id: "a", name: "f", args: '{}{"n":1}' }], [["a", "f", { n: 1 }]]],
-    ["empty arguments", [{ index: 0, id: "a", name: "f", args: "" }], [["a", "f", {}]]],
-    ["arguments that are {}", [{ index: 0, id: "a", name: "f", args: "{}" }], [["a", "f", {}]]],
-    ["arguments that are an object, not text", [{ index: 0, id: "a", name: "f", args: { n: 1 } }], [["a", "f", { n: 1 }]]],
-    ["arguments that are null", [{ index: 0, id: "a", name: "f", args: "null" }], [["a", "f", null]]],
-    ["malformed arguments", [{ index: 0, id: "a", name: "f", args: '{"n":' }], [["a", "f", "malformed"]]],
-    ["two objects without any sign of a second call", [{ index: 0, id: "a", name: "f", args: '{"n":1}' }, { index: 0, args: '{"n":2}' }], [["a", "f", "malformed"]]],
-    ["a call without a name", [{ index: 0, id: "a", args: '{"n":1}' }], [["a", "", { n: 1 }]]],
-    ["the key __proto__", [{ index: 0, id: "a", name: "f", args: '{"__proto__":{"x":1}}' }], [["a", "f", JSON.parse('{"__proto__":{"x":1}}')]]],
-  ])("reads %s", ([, entries, calls]) => {
-    expect(readyOf(assemble(entries))).toEqual(calls);
+    ["one without an id, then one with an id", ['0 - f {"n":1}', '0 b f {"n":2}'], ['- f {"n":1}', 'b f {"n":2}']],
+    // what is repeated
+    ["the id in every fragment (vLLM)", ["0 a f", '0 a - {"n":', "0 a - 1}"], ['a f {"n":1}']],
+    ["the name in every fragment", ['0 a f {"n":', '0 a f {"m":1}', "0 - f }"], ['a f {"n":{"m":1}}']],
+    ["the name before the arguments and with them", ["0 a f", '0 a f {"n":1}'], ['a f {"n":1}']],
+    ["a name in pieces", ["0 a get_", "0 - weather", "0 - - {}"], ["a get_weather {}"]],
+    ["a call that is sent twice", ['0 a f {"n":1}', '0 a f {"n":1}'], ['a f {"n":1}']],
+    // indexes that say nothing
+    ["one index for two ids (Ollama)", ['0 a f {"n":1}', '0 b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
+    ["the same in fragments", ['0 a f {"n":', "0 - - 1}", '0 b f {"n":', "0 - - 2}"], ['a f {"n":1}', 'b f {"n":2}']],
+    ["a tail at another index", ['0 a f {"n":1}', '0 b g {"n":', "1 - - 2", "1 - - }"], ['a f {"n":1}', 'b g {"n":2}']],
+    ["a known id at another index", ['0 a f {"n":', "7 a - 1}"], ['a f {"n":1}']],
+    ["a known id at another index, with its name", ['0 a f {"n":', "7 a f 1}"], ['a f {"n":1}']],
+    ["two fragments in one chunk (vLLM)", ["0 a f", '0 - - {"n":1}'], ['a f {"n":1}']],
+    // one id for two calls
+    ["one id", ['0 a f {"n":1}', '1 a g {"n":2}'], ['a f {"n":1}', 'a g {"n":2}']],
+    ["one id and one name, in fragments", ["0 a f", '0 - - {"n":1}', "1 a f", '1 - - {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
+    ["one id, interleaved", ['0 a f {"n":', '1 a g {"n":', "0 a - 1}", "1 a - 2}"], ['a f {"n":1}', 'a g {"n":2}']],
+    ["one id and one index", ['0 a f {"n":1}', '0 a f {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
+    // other liberties
+    ["a prefix {} (gateways to Bedrock)", ["0 a f {}", '0 - - {"n":', "0 - - 1}"], ['a f {"n":1}']],
+    ["a prefix {} in pieces", ["0 a f {", "0 - - }", '0 - - {"n":1}'], ['a f {"n":1}']],
+    ["a prefix {} with the name again", ["0 - f {}", '0 - f {"n":1}'], ['- f {"n":1}']],
+    ["a prefix {} in one fragment", ['0 a f {}{"n":1}'], ['a f {"n":1}']],
+    ["arguments as an object", [{ index: 0, id: "a", function: { name: "f", arguments: { n: 1 } } }], ['a f {"n":1}']],
+    ["two objects and no sign of a second call", ['0 a f {"n":1}', '0 - - {"n":2}'], ["a f malformed"]],
+  ])("reads %s", ([, fragments, calls]) => {
+    expect(readyOf(assemble(fragments))).toEqual(calls);
   });
 
-  it.for<[entry: object]>([[{}], [{ index: 0 }], [{ index: 0, id: "", function: { name: "", arguments: "" } }], [{ function: null }]])("makes no call of %j", ([entry]) => {
+  it.for<[entry: object]>([
+    [{}],
+    [{ index: 0 }],
+    [{ index: 0, id: "", function: { name: "", arguments: "" } }],
+    [{ function: null }],
+  ])("makes no call of %j", ([entry]) => {
     const out: ModelChunk[] = [];
     const calls = createCallAssembly(out);
     expect(calls.add({ ...entry })).toBe(true);
@@ -114,7 +124,7 @@ describe("the assembly of calls", () => {
   });
 
   it("marks what is not ready as truncated when the model was cut, and keeps its text", () => {
-    const chunks = assemble([{ index: 0, id: "a", name: "f", args: '{"n":1}' }, { index: 1, id: "b", name: "g", args: '{"n":' }], true);
+    const chunks = assemble(['0 a f {"n":1}', '1 b g {"n":'], true);
     expect(chunks.filter((chunk) => chunk.type === "call-ready")).toEqual([
       { type: "call-ready", key: "call-0", id: "a", name: "f", args: { n: 1 }, argsText: '{"n":1}', problem: undefined },
       { type: "call-ready", key: "call-1", id: "b", name: "g", args: {}, argsText: '{"n":', problem: "truncated" },
@@ -122,12 +132,11 @@ describe("the assembly of calls", () => {
   });
 
   it("does not trust the last call of a cut reply although its arguments are whole", () => {
-    expect(readyOf(assemble([{ index: 0, id: "a", name: "f", args: '{"n":1}' }], true))).toEqual([["a", "f", "truncated"]]);
+    expect(readyOf(assemble(['0 a f {"n":1}'], true))).toEqual(["a f truncated"]);
   });
 
   it("tells of a call as soon as it has a name, then of its arguments, and is ready when the next one begins", () => {
-    const entries = [{ index: 0, id: "a", name: "f", args: "" }, { index: 0, args: '{"n":1}' }, { index: 1, id: "b", name: "g", args: '{"n":2}' }];
-    expect(assemble(entries)).toEqual([
+    expect(assemble(["0 a f", '0 - - {"n":1}', '1 b g {"n":2}'])).toEqual([
       { type: "call-start", key: "call-0", id: "a", name: "f" },
       { type: "call-args-delta", key: "call-0", text: '{"n":1}' },
       { type: "call-ready", key: "call-0", id: "a", name: "f", args: { n: 1 }, argsText: '{"n":1}', problem: undefined },
@@ -138,46 +147,48 @@ describe("the assembly of calls", () => {
   });
 
   it("holds back the arguments of a call whose name has not come", () => {
-    const types = assemble([{ index: 0, id: "a", args: '{"n"' }, { index: 0, name: "f", args: ":1}" }]).map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : chunk.type));
-    expect(types).toEqual(["call-start", '{"n":1}', "call-ready"]);
-  });
-
-  it("waits with a {} that may be a prefix, and with every call after one that is not complete", () => {
-    const chunks = assemble([{ index: 0, id: "a", name: "f", args: "{}" }, { index: 1, id: "b", name: "g", args: '{"n":1}' }, { index: 2, id: "c", name: "h" }]);
-    expect(chunks.map((chunk) => chunk.type)).toEqual([
-      ...["call-start", "call-start", "call-args-delta", "call-start"],
-      ...["call-args-delta", "call-ready", "call-ready", "call-ready"],
+    const chunks = assemble(['0 a - {"n"', "0 - f :1}"]);
+    expect(chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : chunk.type))).toEqual([
+      "call-start",
+      '{"n":1}',
+      "call-ready",
     ]);
   });
 
-  it.for<[what: string, entries: readonly Entry[]]>([
-    ["one call", [{ index: 0, id: "a", name: "f", args: "" }, { index: 0, args: '{"n"' }, { index: 0, args: ":1} " }]],
-    ["an empty object", [{ index: 0, id: "a", name: "f", args: "{" }, { index: 0, args: "}" }]],
-    ["a prefix", [{ index: 0, id: "a", name: "f", args: "{}" }, { index: 0, args: '{"n":' }, { index: 0, args: "1}" }]],
-    ["a prefix within one fragment", [{ index: 0, id: "a", name: "f", args: '{} {"n":1}' }]],
-    ["a late name", [{ index: 0, args: '{"n"' }, { index: 0, name: "f", args: ":1}" }]],
-  ])("sends deltas that add up to the arguments of %s", ([, entries]) => {
-    const chunks = assemble(entries);
+  it("waits with a {} that may be a prefix, and with every call after one that is not complete", () => {
+    const types = assemble(["0 a f {}", '1 b g {"n":1}', "2 c h"]).map((chunk) => chunk.type);
+    expect(types.slice(0, 4)).toEqual(["call-start", "call-start", "call-args-delta", "call-start"]);
+    expect(types.slice(4)).toEqual(["call-args-delta", "call-ready", "call-ready", "call-ready"]);
+  });
+
+  it.for<[what: string, fragments: readonly Fragment[]]>([
+    ["one call", ["0 a f", '0 - - {"n"', "0 - - :1} "]],
+    ["an empty object", ["0 a f {", "0 - - }"]],
+    ["a prefix", ["0 a f {}", '0 - - {"n":', "0 - - 1}"]],
+    ["a prefix in one fragment", ['0 a f {} {"n":1}']],
+    ["a late name", ['0 - - {"n"', "0 - f :1}"]],
+  ])("sends deltas that add up to the arguments of %s", ([, fragments]) => {
+    const chunks = assemble(fragments);
     const text = chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : "")).join("");
+    expect(text).not.toBe("");
     expect(chunks.find((chunk) => chunk.type === "call-ready")).toMatchObject({ argsText: text });
   });
 
   it("passes over blank and repeated fragments of a call that is ready", () => {
-    const first = { index: 0, id: "a", name: "f", args: '{"n":1}' };
-    const entries = [first, { index: 1, id: "b", name: "g", args: '{"n":2}' }, { index: 0, args: "\n" }, first];
-    expect(readyOf(assemble(entries))).toEqual([["a", "f", { n: 1 }], ["b", "g", { n: 2 }]]);
+    const chunks = assemble(['0 a f {"n":1}', '1 b g {"n":2}', "0 - - \n", '0 a f {"n":1}']);
+    expect(readyOf(chunks)).toEqual(['a f {"n":1}', 'b g {"n":2}']);
   });
 
   it("ends with an error when arguments come for a call that is ready", () => {
-    const entries = [{ index: 0, id: "a", name: "f", args: '{"n":1}' }, { index: 1, id: "b", name: "g", args: "{" }, { index: 0, args: ',"m":2}' }];
-    expect(assemble(entries).at(-1)).toMatchObject({ type: "error", error: { code: "server", retryable: true } });
+    const chunks = assemble(['0 a f {"n":1}', "1 b g {", '0 - - ,"m":2}']);
+    expect(chunks.at(-1)).toMatchObject({ type: "error", error: { code: "server", retryable: true } });
   });
 
   it("keeps what the server wants back, by the position of the call", () => {
     const calls = createCallAssembly([]);
-    calls.add(entryOf({ index: 0, id: "a", name: "f", args: "{}" }));
-    calls.add(entryOf({ index: 1, id: "b", name: "g", args: "{", extra_content: { google: { thought_signature: "s" } } }));
-    calls.add(entryOf({ index: 1, args: "}" }));
+    calls.add(toEntry("0 a f {}"));
+    calls.add({ ...toEntry("1 b g {"), extra_content: { google: { thought_signature: "s" } } });
+    calls.add(toEntry("1 - - }"));
     expect([...calls.extras()]).toEqual([[1, { google: { thought_signature: "s" } }]]);
   });
 });

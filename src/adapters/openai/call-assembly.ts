@@ -1,7 +1,14 @@
 // Puts the calls of a stream together from their fragments. Servers that call themselves compatible disagree on how fragments
 // name their call, so that this file is where the disagreements end.
 
-import { isRecord, parseToolArguments, providerError, type ModelChunk, type ParsedArguments, type UnknownRecord } from "../../spi.ts";
+import {
+  isRecord,
+  parseToolArguments,
+  providerError,
+  type ModelChunk,
+  type ParsedArguments,
+  type UnknownRecord,
+} from "../../spi.ts";
 
 /** The calls of one stream. */
 export interface CallAssembly {
@@ -51,7 +58,8 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
 
   function open({ id, index }: Fragment): OpenCall {
     settleComplete(calls, out);
-    const call: OpenCall = { key: `call-${calls.length}`, id, index, name: "", text: "", sent: 0, announced: false, ready: false, extra: undefined };
+    const key = `call-${calls.length}`;
+    const call: OpenCall = { key, id, index, name: "", text: "", sent: 0, announced: false, ready: false, extra: undefined };
     calls.push(call);
     return call;
   }
@@ -114,7 +122,8 @@ function findCall(calls: readonly OpenCall[], fragment: Fragment): OpenCall | un
 
 function findById(calls: readonly OpenCall[], fragment: Fragment): OpenCall | undefined {
   const { id, index, name } = fragment;
-  const call = findLast(calls, (candidate) => candidate.id === id && (index === undefined || candidate.index === index)) ?? findLast(calls, (candidate) => candidate.id === id);
+  const exact = findLast(calls, (candidate) => candidate.id === id && (index === undefined || candidate.index === index));
+  const call = exact ?? findLast(calls, (candidate) => candidate.id === id);
   if (call !== undefined) {
     if (isRepetition(call, fragment)) return call;
     return beginsAnother(call, fragment) || isHeadElsewhere(call, fragment) ? undefined : call;

@@ -32,7 +32,15 @@ interface Reading {
  * stands, and errors inside the stream; it passes over chunks without choices or delta, which Azure sends.
  */
 export function createChatReader(out: ModelChunk[]): ChatReader {
-  const reading: Reading = { out, calls: createCallAssembly(out), details: collectReasoningDetails(), finishRaw: undefined, refused: false, failed: false };
+  const calls = createCallAssembly(out);
+  const reading: Reading = {
+    out,
+    calls,
+    details: collectReasoningDetails(),
+    finishRaw: undefined,
+    refused: false,
+    failed: false,
+  };
   return {
     get finished() {
       return reading.finishRaw !== undefined;
@@ -50,7 +58,7 @@ export function createChatReader(out: ModelChunk[]): ChatReader {
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
   if (error !== undefined && error !== null) return fail(error, reading);
-  if (Array.isArray(chunk.choices)) for (const choice of chunk.choices as readonly unknown[]) readChoice(choice, reading);
+  for (const choice of listOf(chunk.choices)) readChoice(choice, reading);
   if (isRecord(chunk.usage)) readUsage(chunk.usage, reading);
 }
 
@@ -67,19 +75,19 @@ function readDelta(delta: UnknownRecord, reading: Reading): void {
   const { out } = reading;
   readReasoning(delta, reading);
   if (typeof content === "string") pushText(out, "text-delta", content);
-  else if (Array.isArray(content)) for (const part of content as readonly unknown[]) readContentPart(part, out);
+  else for (const part of listOf(content)) readContentPart(part, out);
   if (typeof refusal === "string" && refusal !== "") {
     reading.refused = true;
     out.push({ type: "refusal-delta", text: refusal });
   }
-  if (Array.isArray(calls)) readCalls(calls, reading);
+  readCalls(listOf(calls), reading);
   if (isRecord(onlyCall)) readCalls([{ function: onlyCall }], reading);
 }
 
 /** Servers that send details send their text under `reasoning` too, but not always. */
 function readReasoning(delta: UnknownRecord, { out, details }: Reading): void {
   const plain = delta.reasoning_content ?? delta.reasoning;
-  const detailed = Array.isArray(delta.reasoning_details) ? details.add(delta.reasoning_details) : "";
+  const detailed = details.add(listOf(delta.reasoning_details));
   pushText(out, "reasoning-delta", typeof plain === "string" && plain !== "" ? plain : detailed);
 }
 
@@ -117,10 +125,17 @@ function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", tex
   if (text !== "") out.push({ type, text });
 }
 
+const nothing: readonly unknown[] = [];
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : nothing;
+}
+
 /** Mistral's reasoning models send content as parts: `{ type: "text", text }` and `{ type: "thinking", thinking: [{ text }] }`. */
 function readContentPart(part: unknown, out: ModelChunk[]): void {
   if (!isRecord(part)) return;
   if (typeof part.text === "string") pushText(out, "text-delta", part.text);
-  const thoughts: readonly unknown[] = Array.isArray(part.thinking) ? part.thinking : [{ text: part.thinking }];
-  for (const thought of thoughts) if (isRecord(thought) && typeof thought.text === "string") pushText(out, "reasoning-delta", thought.text);
+  if (typeof part.thinking === "string") pushText(out, "reasoning-delta", part.thinking);
+  for (const thought of listOf(part.thinking))
+    if (isRecord(thought) && typeof thought.text === "string") pushText(out, "reasoning-delta", thought.text);
 }

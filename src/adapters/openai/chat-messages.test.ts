@@ -4,12 +4,25 @@ import { describe, expect, it } from "vitest";
 import type { AssistantPart, Json, Message, ToolResultPart } from "../../spi.ts";
 import { createMessageConverter, type MessageSettings } from "./chat-messages.ts";
 
-const settings: MessageSettings = { id: "openai", model: "m", echoReasoning: undefined, toolResultMedia: "user-message", toWireCallId: (callId) => callId };
-const convert = (message: Message, changes: Partial<MessageSettings> = {}): readonly unknown[] => createMessageConverter({ ...settings, ...changes })(message);
+const settings: MessageSettings = {
+  id: "openai",
+  model: "m",
+  echoReasoning: undefined,
+  toolResultMedia: "user-message",
+  toWireCallId: (callId) => callId,
+};
+const convert = (message: Message, changes: Partial<MessageSettings> = {}): readonly unknown[] =>
+  createMessageConverter({ ...settings, ...changes })(message);
 
 const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
 const call = (callId: string, args: Json = {}): AssistantPart => ({ type: "tool-call", callId, name: "f", args });
-const result = (callId: string, rest: Partial<ToolResultPart> = {}): ToolResultPart => ({ callId, name: "f", outcome: "completed", result: "ok", ...rest });
+const result = (callId: string, rest: Partial<ToolResultPart> = {}): ToolResultPart => ({
+  callId,
+  name: "f",
+  outcome: "completed",
+  result: "ok",
+  ...rest,
+});
 const wireCall = (id: string, args = "{}", name = "f"): object => ({ id, type: "function", function: { name, arguments: args } });
 const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
 const wireImage = { type: "image_url", image_url: { url: "data:image/png;base64,eA==" } };
@@ -17,11 +30,31 @@ const wireImage = { type: "image_url", image_url: { url: "data:image/png;base64,
 describe("messages", () => {
   it.for<[what: string, message: Message, wire: readonly object[]]>([
     ["a user's text", { role: "user", content: "hi" }, [{ role: "user", content: "hi" }]],
-    ["a user's image", { role: "user", content: [{ type: "text", text: "see" }, image] }, [{ role: "user", content: [{ type: "text", text: "see" }, wireImage] }]],
-    ["a turn of text", turn({ type: "text", text: "Hel" }, { type: "text", text: "lo" }), [{ role: "assistant", content: "Hello" }]],
-    ["a turn of reasoning and text", turn({ type: "reasoning", text: "Hm" }, { type: "text", text: "Hello" }), [{ role: "assistant", content: "Hello" }]],
-    ["a turn of calls only", turn(call("a"), call("b", { n: 1 })), [{ role: "assistant", content: null, tool_calls: [wireCall("a"), wireCall("b", '{"n":1}')] }]],
-    ["a turn of text and a call", turn({ type: "text", text: "One moment." }, call("a")), [{ role: "assistant", content: "One moment.", tool_calls: [wireCall("a")] }]],
+    [
+      "a user's image",
+      { role: "user", content: [{ type: "text", text: "see" }, image] },
+      [{ role: "user", content: [{ type: "text", text: "see" }, wireImage] }],
+    ],
+    [
+      "a turn of text",
+      turn({ type: "text", text: "Hel" }, { type: "text", text: "lo" }),
+      [{ role: "assistant", content: "Hello" }],
+    ],
+    [
+      "a turn of reasoning and text",
+      turn({ type: "reasoning", text: "Hm" }, { type: "text", text: "Hello" }),
+      [{ role: "assistant", content: "Hello" }],
+    ],
+    [
+      "a turn of calls only",
+      turn(call("a"), call("b", { n: 1 })),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a"), wireCall("b", '{"n":1}')] }],
+    ],
+    [
+      "a turn of text and a call",
+      turn({ type: "text", text: "One moment." }, call("a")),
+      [{ role: "assistant", content: "One moment.", tool_calls: [wireCall("a")] }],
+    ],
     ["an empty turn", turn(), []],
     ["a turn of reasoning only", turn({ type: "reasoning", text: "Hm" }), []],
     [
@@ -34,10 +67,26 @@ describe("messages", () => {
       turn({ type: "tool-call", callId: "call_p0_0", providerCallId: "a", name: "f", args: {} }),
       [{ role: "assistant", content: null, tool_calls: [wireCall("call_p0_0")] }],
     ],
-    ["arguments that are a text", turn(call("a", '{"n":')), [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":"{\\"n\\":"}')] }]],
-    ["arguments that are null", turn(call("a", null)), [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":null}')] }]],
-    ["arguments that are an array", turn(call("a", [1])), [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":[1]}')] }]],
-    ["the key __proto__ in arguments", turn(call("a", JSON.parse('{"__proto__":{"x":1}}'))), [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"__proto__":{"x":1}}')] }]],
+    [
+      "arguments that are a text",
+      turn(call("a", '{"n":')),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":"{\\"n\\":"}')] }],
+    ],
+    [
+      "arguments that are null",
+      turn(call("a", null)),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":null}')] }],
+    ],
+    [
+      "arguments that are an array",
+      turn(call("a", [1])),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":[1]}')] }],
+    ],
+    [
+      "the key __proto__ in arguments",
+      turn(call("a", JSON.parse('{"__proto__":{"x":1}}'))),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"__proto__":{"x":1}}')] }],
+    ],
     [
       "a name that the model made up",
       turn({ type: "tool-call", callId: "a", name: "functions.get weather!", args: {} }),
@@ -50,7 +99,15 @@ describe("messages", () => {
     ],
     [
       "results",
-      { role: "tool", results: [result("a"), result("b", { result: { n: [1, null] } }), result("c", { result: null }), result("d", { result: "" })] },
+      {
+        role: "tool",
+        results: [
+          result("a"),
+          result("b", { result: { n: [1, null] } }),
+          result("c", { result: null }),
+          result("d", { result: "" }),
+        ],
+      },
       [
         { role: "tool", tool_call_id: "a", content: "ok" },
         { role: "tool", tool_call_id: "b", content: '{"n":[1,null]}' },
@@ -58,10 +115,21 @@ describe("messages", () => {
         { role: "tool", tool_call_id: "d", content: "" },
       ],
     ],
-    ["text beside a result", { role: "tool", results: [result("a", { content: [{ type: "text", text: "and more" }] })] }, [{ role: "tool", tool_call_id: "a", content: "ok\nand more" }]],
+    [
+      "text beside a result",
+      { role: "tool", results: [result("a", { content: [{ type: "text", text: "and more" }] })] },
+      [{ role: "tool", tool_call_id: "a", content: "ok\nand more" }],
+    ],
     [
       "media beside results, after all of them",
-      { role: "tool", results: [result("a", { content: [{ type: "text", text: "seen" }, image] }), result("b", { content: [image] }), result("c")] },
+      {
+        role: "tool",
+        results: [
+          result("a", { content: [{ type: "text", text: "seen" }, image] }),
+          result("b", { content: [image] }),
+          result("c"),
+        ],
+      },
       [
         { role: "tool", tool_call_id: "a", content: "ok\nseen" },
         { role: "tool", tool_call_id: "b", content: "ok" },
@@ -89,19 +157,38 @@ describe("messages", () => {
     ]);
   });
 
-  it.for(["reasoning_content", "reasoning"] as const)("send reasoning back as %s where asked to, and a space where there is none", (echoReasoning) => {
-    const thinking = turn({ type: "reasoning", text: "Hm" }, call("a"));
-    expect(convert(thinking, { echoReasoning })).toEqual([{ role: "assistant", content: null, tool_calls: [wireCall("a")], [echoReasoning]: "Hm" }]);
-    expect(convert(turn(call("a")), { echoReasoning })).toEqual([{ role: "assistant", content: null, tool_calls: [wireCall("a")], [echoReasoning]: " " }]);
-    expect(convert(turn({ type: "text", text: "x" }), { echoReasoning })).toEqual([{ role: "assistant", content: "x", [echoReasoning]: " " }]);
-  });
+  it.for(["reasoning_content", "reasoning"] as const)(
+    "send reasoning back as %s where asked to, and a space where there is none",
+    (echoReasoning) => {
+      const thinking = turn({ type: "reasoning", text: "Hm" }, call("a"));
+      expect(convert(thinking, { echoReasoning })).toEqual([
+        { role: "assistant", content: null, tool_calls: [wireCall("a")], [echoReasoning]: "Hm" },
+      ]);
+      expect(convert(turn(call("a")), { echoReasoning })).toEqual([
+        { role: "assistant", content: null, tool_calls: [wireCall("a")], [echoReasoning]: " " },
+      ]);
+      expect(convert(turn({ type: "text", text: "x" }), { echoReasoning })).toEqual([
+        { role: "assistant", content: "x", [echoReasoning]: " " },
+      ]);
+    },
+  );
 
   it("carry native parts back to the server and model that sent them, and to no other", () => {
     const extra = { google: { thought_signature: "s" } };
     const items = [{ reasoning_details: [{ type: "t", text: "Hm" }] }, { call: 1, extra_content: extra }];
-    const message: Message = { role: "assistant", content: [call("a"), call("b")], native: items.map((item) => ({ provider: "openai", model: "m", item })) };
+    const message: Message = {
+      role: "assistant",
+      content: [call("a"), call("b")],
+      native: items.map((item) => ({ provider: "openai", model: "m", item })),
+    };
     const plain = { role: "assistant", content: null, tool_calls: [wireCall("a"), wireCall("b")] };
-    expect(convert(message)).toEqual([{ ...plain, tool_calls: [wireCall("a"), { ...wireCall("b"), extra_content: extra }], reasoning_details: [{ type: "t", text: "Hm" }] }]);
+    expect(convert(message)).toEqual([
+      {
+        ...plain,
+        tool_calls: [wireCall("a"), { ...wireCall("b"), extra_content: extra }],
+        reasoning_details: [{ type: "t", text: "Hm" }],
+      },
+    ]);
     expect(convert(message, { model: "other" })).toEqual([plain]);
   });
 

@@ -1,6 +1,7 @@
 // Neutral messages into messages of the Chat Completions wire, each converted once in its life.
 
-import { assertNever, isRecord, type AssistantMessage, type ContentPart, type Json, type Message, type ToolCallPart, type ToolMessage, type ToolResultPart } from "../../spi.ts";
+import { assertNever, isRecord } from "../../spi.ts";
+import type { AssistantMessage, ContentPart, Json, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../../spi.ts";
 import { toChatPart, toUserContent } from "./chat-content.ts";
 import { readNative } from "./chat-native.ts";
 import type { ChatSettings } from "./chat-options.ts";
@@ -97,19 +98,21 @@ function convertResults({ results }: ToolMessage, settings: MessageSettings): re
   for (const result of results) {
     const { texts, others } = sortContent(result);
     const content = [toResultText(result.result), ...texts].filter((text, position) => position === 0 || text !== "").join("\n");
-    const asParts = inTool && others.length > 0;
-    messages.push({
-      role: "tool",
-      tool_call_id: settings.toWireCallId(result.callId),
-      content: asParts ? [{ type: "text", text: content }, ...others.map(toChatPart)] : content,
-    });
-    if (!inTool && others.length > 0) media.push({ type: "text", text: `Content that the tool ${result.name} returned for call ${settings.toWireCallId(result.callId)}:` }, ...others.map(toChatPart));
+    const parts = others.map(toChatPart);
+    const id = settings.toWireCallId(result.callId);
+    const stays = inTool && parts.length > 0;
+    messages.push({ role: "tool", tool_call_id: id, content: stays ? [{ type: "text", text: content }, ...parts] : content });
+    if (stays || parts.length === 0) continue;
+    media.push({ type: "text", text: `Content that the tool ${result.name} returned for call ${id}:` }, ...parts);
   }
   if (media.length > 0) messages.push({ role: "user", content: media });
   return messages;
 }
 
-function sortContent({ content = [] }: ToolResultPart): { readonly texts: readonly string[]; readonly others: readonly ContentPart[] } {
+function sortContent({ content = [] }: ToolResultPart): {
+  readonly texts: readonly string[];
+  readonly others: readonly ContentPart[];
+} {
   const texts: string[] = [];
   const others: ContentPart[] = [];
   for (const part of content) {

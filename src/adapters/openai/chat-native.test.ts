@@ -12,14 +12,82 @@ function collect(...fragments: readonly object[]): readonly Json[] {
 
 describe("collectReasoningDetails", () => {
   it.for<[what: string, fragments: readonly object[], whole: readonly object[]]>([
-    ["text in pieces", [{ type: "t", index: 0, text: "a" }, { type: "t", index: 0, text: "b" }], [{ type: "t", index: 0, text: "ab" }]],
-    ["a summary in pieces", [{ type: "s", summary: "a" }, { type: "s", summary: "b" }], [{ type: "s", summary: "ab" }]],
-    ["a signature that comes last", [{ type: "t", text: "a", signature: null }, { type: "t", signature: "sig" }], [{ type: "t", text: "a", signature: "sig" }]],
-    ["a signature that is repeated", [{ type: "t", text: "a", signature: "one" }, { type: "t", text: "b", signature: "two" }], [{ type: "t", text: "ab", signature: "one" }]],
-    ["two indexes", [{ type: "t", index: 0, text: "a" }, { type: "t", index: 1, text: "b" }], [{ type: "t", index: 0, text: "a" }, { type: "t", index: 1, text: "b" }]],
-    ["two types", [{ type: "s", summary: "a" }, { type: "t", text: "b" }], [{ type: "s", summary: "a" }, { type: "t", text: "b" }]],
-    ["encrypted data, which is never joined", [{ type: "e", data: "a" }, { type: "e", data: "b" }], [{ type: "e", data: "a" }, { type: "e", data: "b" }]],
-    ["data after text", [{ type: "t", text: "a" }, { type: "t", data: "b" }], [{ type: "t", text: "a" }, { type: "t", data: "b" }]],
+    [
+      "text in pieces",
+      [
+        { type: "t", index: 0, text: "a" },
+        { type: "t", index: 0, text: "b" },
+      ],
+      [{ type: "t", index: 0, text: "ab" }],
+    ],
+    [
+      "a summary in pieces",
+      [
+        { type: "s", summary: "a" },
+        { type: "s", summary: "b" },
+      ],
+      [{ type: "s", summary: "ab" }],
+    ],
+    [
+      "a signature that comes last",
+      [
+        { type: "t", text: "a", signature: null },
+        { type: "t", signature: "sig" },
+      ],
+      [{ type: "t", text: "a", signature: "sig" }],
+    ],
+    [
+      "a signature that is repeated",
+      [
+        { type: "t", text: "a", signature: "one" },
+        { type: "t", text: "b", signature: "two" },
+      ],
+      [{ type: "t", text: "ab", signature: "one" }],
+    ],
+    [
+      "two indexes",
+      [
+        { type: "t", index: 0, text: "a" },
+        { type: "t", index: 1, text: "b" },
+      ],
+      [
+        { type: "t", index: 0, text: "a" },
+        { type: "t", index: 1, text: "b" },
+      ],
+    ],
+    [
+      "two types",
+      [
+        { type: "s", summary: "a" },
+        { type: "t", text: "b" },
+      ],
+      [
+        { type: "s", summary: "a" },
+        { type: "t", text: "b" },
+      ],
+    ],
+    [
+      "encrypted data, which is never joined",
+      [
+        { type: "e", data: "a" },
+        { type: "e", data: "b" },
+      ],
+      [
+        { type: "e", data: "a" },
+        { type: "e", data: "b" },
+      ],
+    ],
+    [
+      "data after text",
+      [
+        { type: "t", text: "a" },
+        { type: "t", data: "b" },
+      ],
+      [
+        { type: "t", text: "a" },
+        { type: "t", data: "b" },
+      ],
+    ],
   ])("joins %s", ([, fragments, whole]) => {
     expect(collect(...fragments)).toEqual(whole);
   });
@@ -48,13 +116,22 @@ describe("native items", () => {
     });
   });
 
-  it.for([{ id: "openai", model: "other" }, { id: "other", model: "m" }])("are left out for %j", (provider) => {
+  it.for([
+    { id: "openai", model: "other" },
+    { id: "other", model: "m" },
+  ])("are left out for %j", (provider) => {
     expect(readNative(native, provider)).toEqual({ reasoningDetails: undefined, extras: new Map() });
   });
 
-  it.for<[item: Json]>([["x"], [null], [[1]], [{ call: "0", extra_content: 1 }], [{ call: 0 }]])("of another kind, such as %j, are passed over", ([item]) => {
-    expect(readNative([{ provider: "openai", model: "m", item }], { id: "openai", model: "m" })).toEqual({ reasoningDetails: undefined, extras: new Map() });
-  });
+  it.for<[item: Json]>([["x"], [null], [[1]], [{ call: "0", extra_content: 1 }], [{ call: 0 }]])(
+    "of another kind, such as %j, are passed over",
+    ([item]) => {
+      expect(readNative([{ provider: "openai", model: "m", item }], { id: "openai", model: "m" })).toEqual({
+        reasoningDetails: undefined,
+        extras: new Map(),
+      });
+    },
+  );
 
   it("are none where the stream had none", () => {
     expect(toNativeItems([], new Map())).toEqual([]);

@@ -38,14 +38,16 @@ function continues(last: OpenDetail, fragment: UnknownRecord): boolean {
 function extend(detail: OpenDetail, fragment: UnknownRecord): void {
   for (const [field, value] of Object.entries(copyFields(fragment))) {
     const before = detail[field];
-    if ((field === "text" || field === "summary") && typeof before === "string" && typeof value === "string") detail[field] = before + value;
+    const isPiece = field === "text" || field === "summary";
+    if (isPiece && typeof before === "string" && typeof value === "string") detail[field] = before + value;
     else if (before === undefined || before === null) detail[field] = value;
   }
 }
 
 /** The stream is JSON, so that a copy through JSON keeps all of it; an own key "__proto__" stays data. */
 function copyFields(fields: UnknownRecord): OpenDetail {
-  return JSON.parse(JSON.stringify(fields));
+  const copy: OpenDetail = JSON.parse(JSON.stringify(fields));
+  return copy;
 }
 
 function textOf(value: unknown): string {
@@ -68,7 +70,10 @@ export interface NativeFields {
 }
 
 /** Reads the native parts of a turn. Parts of another server or model are left out: signatures are not portable. */
-export function readNative(native: NativeTurn | undefined, provider: { readonly id: string; readonly model: string }): NativeFields {
+export function readNative(
+  native: NativeTurn | undefined,
+  provider: { readonly id: string; readonly model: string },
+): NativeFields {
   let reasoningDetails: Json | undefined;
   const extras = new Map<number, Json>();
   for (const part of native ?? []) {

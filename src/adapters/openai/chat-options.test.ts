@@ -14,7 +14,10 @@ const errorOf = (options: unknown): unknown => {
   }
 };
 
-const invalid = (option: string, expected: string, received: string): unknown => ["invalid-option", { option, expected, received }];
+const invalid = (option: string, expected: string, received: string): unknown => [
+  "invalid-option",
+  { option, expected, received },
+];
 
 it.for<[options: unknown, error: unknown]>([
   [undefined, invalid("options", "an object", "undefined")],
@@ -38,6 +41,15 @@ it.for<[options: unknown, error: unknown]>([
 
 it("defaults are filled in", () => {
   const { toWireCallId, ...settings } = checkChatOptions({ client, model: "m", family: undefined });
-  expect(settings).toEqual({ client, model: "m", id: "openai", family: undefined, includeUsage: true, maxTokensField: "max_completion_tokens", echoReasoning: undefined, toolResultMedia: "user-message" });
+  expect(settings).toEqual({
+    client,
+    model: "m",
+    id: "openai",
+    family: undefined,
+    includeUsage: true,
+    maxTokensField: "max_completion_tokens",
+    echoReasoning: undefined,
+    toolResultMedia: "user-message",
+  });
   expect(toWireCallId("call_1")).toBe("call_1");
 });

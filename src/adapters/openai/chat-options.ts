@@ -24,7 +24,10 @@ export interface OpenAIChatOptions {
   readonly echoReasoning?: "reasoning_content" | "reasoning" | undefined;
   /** Where images and files of tool results go. Default "user-message", after the results; few servers take them in a "tool-message". */
   readonly toolResultMedia?: "user-message" | "tool-message" | undefined;
-  /** Makes of a call id one that the server accepts (Mistral wants 9 letters and digits). Equal for equal ids, different for different ones. Default: as it is. */
+  /**
+   * Makes of a call id one that the server accepts: Mistral wants 9 letters and digits. Equal for equal ids, different for
+   * different ones. Default: as it is.
+   */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
 }
 
@@ -41,8 +44,10 @@ export interface ChatSettings {
   readonly toWireCallId: (callId: string) => string;
 }
 
+type Rule = readonly [expected: string, fits: (value: unknown) => boolean];
+
 /** What each option must be, and how to tell. The client and the model are the only ones that must be given. */
-const rules: { readonly [Name in keyof Required<OpenAIChatOptions>]: readonly [expected: string, fits: (value: unknown) => boolean] } = {
+const rules: { readonly [Name in keyof Required<OpenAIChatOptions>]: Rule } = {
   client: ["an OpenAI client", isChatClient],
   model: ["the name of a model", isFilled],
   id: ["a name", (value) => value === undefined || isFilled(value)],
@@ -56,15 +61,24 @@ const rules: { readonly [Name in keyof Required<OpenAIChatOptions>]: readonly [e
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
-  if (!isRecord(options)) throw new LoopError("invalid-option", { option: "options", expected: "an object", received: describeValue(options) });
+  if (!isRecord(options)) throw invalid("options", "an object", options);
   for (const option of Object.keys(options)) if (!Object.hasOwn(rules, option)) throw new LoopError("unknown-option", { option });
   for (const [option, [expected, fits]] of Object.entries(rules)) {
     const value = options[option];
-    if (!fits(value)) throw new LoopError("invalid-option", { option, expected, received: describeValue(value) });
+    if (!fits(value)) throw invalid(option, expected, value);
   }
   const { client, model, id = "openai", family, includeUsage = true } = options;
-  const { maxTokensField = "max_completion_tokens", echoReasoning, toolResultMedia = "user-message", toWireCallId = (callId) => callId } = options;
+  const {
+    maxTokensField = "max_completion_tokens",
+    echoReasoning,
+    toolResultMedia = "user-message",
+    toWireCallId = (callId) => callId,
+  } = options;
   return { client, model, id, family, includeUsage, maxTokensField, echoReasoning, toolResultMedia, toWireCallId };
+}
+
+function invalid(option: string, expected: string, value: unknown): LoopError {
+  return new LoopError("invalid-option", { option, expected, received: describeValue(value) });
 }
 
 function isChatClient(value: unknown): boolean {
@@ -76,6 +90,7 @@ function isFilled(value: unknown): boolean {
   return typeof value === "string" && value.trim() !== "";
 }
 
-function oneOf(...values: readonly string[]): readonly [expected: string, fits: (value: unknown) => boolean] {
-  return [values.map((value) => JSON.stringify(value)).join(" or "), (value) => value === undefined || (typeof value === "string" && values.includes(value))];
+function oneOf(...values: readonly string[]): Rule {
+  const expected = values.map((value) => JSON.stringify(value)).join(" or ");
+  return [expected, (value) => value === undefined || (typeof value === "string" && values.includes(value))];
 }

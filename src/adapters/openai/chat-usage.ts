@@ -12,20 +12,28 @@ export function toUsage(usage: unknown): Usage | undefined {
   const prompt = countOf(usage.prompt_tokens);
   const completion = countOf(usage.completion_tokens);
   if (prompt === undefined && completion === undefined) return undefined;
-  const inputTokens = prompt ?? 0;
+  const total = countOf(usage.total_tokens);
   const inputDetails = detailsOf(usage.prompt_tokens_details);
   const reasoningTokens = countOf(detailsOf(usage.completion_tokens_details).reasoning_tokens);
-  const total = countOf(usage.total_tokens);
-  const beside = total !== undefined && total === inputTokens + (completion ?? 0) + (reasoningTokens ?? 0);
-  const outputTokens = (completion ?? 0) + (beside ? (reasoningTokens ?? 0) : 0);
   return {
-    inputTokens,
-    outputTokens,
-    totalTokens: total ?? inputTokens + outputTokens,
+    ...sumOf({ prompt: prompt ?? 0, completion: completion ?? 0, reasoning: reasoningTokens ?? 0, total }),
     ...withCount("cachedInputTokens", countOf(inputDetails.cached_tokens) ?? countOf(usage.prompt_cache_hit_tokens)),
     ...withCount("cacheWriteTokens", countOf(inputDetails.cache_write_tokens)),
     ...withCount("reasoningTokens", reasoningTokens),
   };
+}
+
+interface Counts {
+  readonly prompt: number;
+  readonly completion: number;
+  readonly reasoning: number;
+  readonly total: number | undefined;
+}
+
+function sumOf({ prompt, completion, reasoning, total }: Counts): Usage {
+  const isBeside = total === prompt + completion + reasoning;
+  const outputTokens = isBeside ? completion + reasoning : completion;
+  return { inputTokens: prompt, outputTokens, totalTokens: total ?? prompt + outputTokens };
 }
 
 function detailsOf(details: unknown): UnknownRecord {
@@ -36,6 +44,9 @@ function countOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-function withCount(name: "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens", count: number | undefined): Partial<Usage> {
+function withCount(
+  name: "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens",
+  count: number | undefined,
+): Partial<Usage> {
   return count === undefined ? {} : { [name]: count };
 }

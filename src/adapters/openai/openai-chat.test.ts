@@ -56,7 +56,9 @@ function createFakeClient(chunks: readonly unknown[]): FakeClient {
 }
 
 /** What a stream says until it ends, and what it throws. */
-async function collect(stream: AsyncIterable<ModelChunk>): Promise<{ readonly chunks: readonly ModelChunk[]; readonly thrown: unknown }> {
+async function collect(
+  stream: AsyncIterable<ModelChunk>,
+): Promise<{ readonly chunks: readonly ModelChunk[]; readonly thrown: unknown }> {
   const chunks: ModelChunk[] = [];
   try {
     for await (const chunk of stream) chunks.push(chunk);
@@ -77,7 +79,10 @@ describe("openaiChat", () => {
   });
 
   it("takes the clients of the SDK as they are", () => {
-    const clients: readonly OpenAIChatClient[] = [new OpenAI({ apiKey: "x" }), new AzureOpenAI({ apiKey: "x", apiVersion: "1", endpoint: "https://x.test" })];
+    const clients: readonly OpenAIChatClient[] = [
+      new OpenAI({ apiKey: "x" }),
+      new AzureOpenAI({ apiKey: "x", apiVersion: "1", endpoint: "https://x.test" }),
+    ];
     for (const client of clients) expect(openaiChat({ client, model: "m" }).model).toBe("m");
   });
 
@@ -117,13 +122,20 @@ describe("openaiChat", () => {
   it("throws what the client throws, before and within the stream", async () => {
     const refused = new OpenAI.AuthenticationError(401, {}, "no", new Headers());
     const client: OpenAIChatClient = { chat: { completions: { create: () => Promise.reject(refused) } } };
-    expect(await collect(openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal)))).toEqual({ chunks: [], thrown: refused });
+    expect(await collect(openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal)))).toEqual({
+      chunks: [],
+      thrown: refused,
+    });
     const reset = new TypeError("terminated");
     expect(await run([text("a"), reset])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: reset });
   });
 
   it("counts an answer as complete when the connection is lost after the finish reason, and nothing else", async () => {
-    expect((await run([text("a"), stop, new TypeError("terminated")])).chunks.at(-1)).toEqual({ type: "finish", reason: "stop", raw: "stop" });
+    expect((await run([text("a"), stop, new TypeError("terminated")])).chunks.at(-1)).toEqual({
+      type: "finish",
+      reason: "stop",
+      raw: "stop",
+    });
     const broke = new OpenAI.APIError(undefined, { message: "It broke.", type: "server_error" }, undefined, undefined);
     expect((await run([text("a"), stop, broke])).thrown).toBe(broke);
   });

@@ -1,6 +1,14 @@
 // OpenAI Chat Completions, and every server that speaks it, as a provider over the caller's own client.
 
-import { isRecord, providerError, toProviderError, type ModelCall, type ModelChunk, type ModelRequest, type Provider } from "../../spi.ts";
+import {
+  isRecord,
+  providerError,
+  toProviderError,
+  type ModelCall,
+  type ModelChunk,
+  type ModelRequest,
+  type Provider,
+} from "../../spi.ts";
 import { buildChatBody } from "./chat-body.ts";
 import { createChatReader } from "./chat-chunks.ts";
 import { createMessageConverter, type MessageConverter } from "./chat-messages.ts";
@@ -41,10 +49,28 @@ interface ChatPorts {
   readonly toMessages: MessageConverter;
 }
 
-async function* streamChat(request: ModelRequest, call: ModelCall, { settings, toMessages }: ChatPorts): AsyncGenerator<ModelChunk, void, undefined> {
+async function* streamChat(request: ModelRequest, call: ModelCall, ports: ChatPorts): AsyncGenerator<ModelChunk, void, undefined> {
+  const { signal } = call;
+  // The SDK never takes its listener off the signal that it is given, so that it gets one of this stream's own.
+  const own = new AbortController();
+  const abort = (): void => own.abort(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    yield* readStream(await openStream(request, own.signal, ports));
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+async function openStream(request: ModelRequest, signal: AbortSignal, { settings, toMessages }: ChatPorts): Promise<AsyncIterable<unknown>> {
   const body = buildChatBody(request, settings, toMessages);
-  const stream: unknown = await settings.client.chat.completions.create(body, { signal: call.signal });
+  const stream: unknown = await settings.client.chat.completions.create(body, { signal });
   if (!isStream(stream)) throw providerError("server", "The client answered without a stream.");
+  return stream;
+}
+
+async function* readStream(stream: AsyncIterable<unknown>): AsyncGenerator<ModelChunk, void, undefined> {
   const out: ModelChunk[] = [];
   const reader = createChatReader(out);
   try {

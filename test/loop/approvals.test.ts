@@ -1,0 +1,172 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type ApprovalDecision, type Approve, defineTool, memoryJournal, type ToolCallPart } from "turnwright";
+import { createTestClock, text, toolCall } from "turnwright/testing";
+import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
+
+const pay = defineTool({
+  name: "pay",
+  description: "Pays",
+  inputSchema: z.object({ amount: z.number().max(100), to: z.string().default("nobody") }),
+  execute: (args) => args,
+});
+const script = [toolCall("pay", { amount: 1 }), text("Done.")];
+const asking = (approve: Approve, more: object = {}): Playing => play(script, { tools: [pay], policies: { approve }, ...more });
+const callsOf = ({ messages }: Awaited<Playing["result"]>): readonly ToolCallPart[] =>
+  messages.flatMap((message) => (message.role === "assistant" ? message.content.filter((part) => part.type === "tool-call") : []));
+
+describe("an approval", () => {
+  it("is asked of every call that may run, before any of them does", async () => {
+    const log: string[] = [];
+    const clock = createTestClock();
+    const work = tool("work", (_, { callId }) => void log.push(`run ${callId}`), { sequential: true });
+    const playing = play([[toolCall("work"), toolCall("nope"), toolCall("work"), toolCall("pay", { amount: "x" })], text("Done.")], {
+      clock,
+      tools: [work, pay],
+      policies: {
+        approve: async ({ callId }) => {
+          log.push(`ask ${callId}`);
+          await new Promise((resolve) => void clock.setTimeout(() => resolve(1), callId === "call_p0_0" ? 20 : 10));
+          log.push(`answer ${callId}`);
+          return { kind: "approve" };
+        },
+      },
+    });
+    await clock.advance(20);
+    await playing.result;
+    expect(log).toEqual(["ask call_p0_0", "ask call_p0_2", "answer call_p0_2", "answer call_p0_0", "run call_p0_0", "run call_p0_2"]);
+    expect(playing.recording.of("approval-asked").map((event) => event.callId)).toEqual(["call_p0_0", "call_p0_2"]);
+    expect(playing.recording.of("approval-decided").map((event) => event.decision)).toEqual(["approve", "approve"]);
+  });
+
+  it.for<[answer: string, approve: Approve, reads: object]>([
+    ["no", () => ({ kind: "deny", reason: "too much" }), { status: "denied", reason: "too much", tool_name: "pay" }],
+    ["a throw", () => Promise.reject(new Error("no one there")), { status: "denied", reason: "The approval failed: no one there", tool_name: "pay" }],
+    [
+      "a throw at once",
+      () => {
+        throw new Error("no one there");
+      },
+      { status: "denied", reason: "The approval failed: no one there", tool_name: "pay" },
+    ],
+    ...[undefined, null, true, "approve", {}, { kind: "yes" }, { kind: "modify" }, { approve: true }, { kind: ["approve"] }, ["approve"], JSON.parse('{"__proto__": {"kind": "approve"}}')].map(
+      (answer): [string, Approve, object] => [
+        `${JSON.stringify(answer)}`,
+        () => answer as ApprovalDecision,
+        { status: "denied", reason: "The approval gave no decision.", tool_name: "pay" },
+      ],
+    ),
+    ["an edit that is no data", () => ({ kind: "modify", args: { amount: 7n } as never }), { status: "denied", reason: "The approval failed: a BigInt", tool_name: "pay" }],
+    [
+      "an answer that cannot be read",
+      () => ({
+        get kind(): never {
+          throw new Error("broken");
+        },
+      }),
+      { status: "denied", reason: "The approval failed: broken", tool_name: "pay" },
+    ],
+  ])("that is %s denies", async ([, approve, reads]) => {
+    const result = await asking(approve).result;
+    expect(answersOf(result).map((part) => part.result)).toEqual([reads]);
+    expect([result.reason.kind, result.toolCallsExecuted]).toEqual(["answered", 0]);
+  });
+
+  it.for<[approvalMs: number | undefined, waitedMs: number, denied: boolean]>([
+    [1_000, 1_000, true],
+    [undefined, 2 ** 40, false],
+    [Number.POSITIVE_INFINITY, 2 ** 40, false],
+  ])("may take %s ms", async ([approvalMs, waitedMs, denied]) => {
+    const clock = createTestClock();
+    let signal: AbortSignal | undefined;
+    const approve: Approve = (_, context) => {
+      ({ signal } = context);
+      return new Promise((resolve) => clock.setTimeout(() => resolve({ kind: "approve" }), waitedMs + 1));
+    };
+    const playing = asking(approve, { clock, timeouts: { approvalMs } });
+    await clock.advance(waitedMs + 1);
+    const [answer] = answersOf(await playing.result);
+    expect(answer?.result).toEqual(denied ? { status: "denied", reason: "Nobody answered within 1000 ms.", tool_name: "pay" } : { amount: 1, to: "nobody" });
+    expect(signal?.aborted).toBe(denied);
+  });
+
+  it("that edits is validated again, and its edit is kept beside what the model said", async () => {
+    const edited = (args: object): Promise<Awaited<Playing["result"]>> => asking(() => ({ kind: "modify", args: args as never })).result;
+    const fine = await edited({ amount: 50 });
+    expect(callsOf(fine)).toEqual([{ type: "tool-call", callId: "call_p0_0", name: "pay", args: { amount: 1 }, approvedArgs: { amount: 50 } }]);
+    expect(answersOf(fine)[0]?.result).toEqual({ amount: 50, to: "nobody" });
+    expect(fine.functionHistory[0]?.functionCall.args).toEqual({ amount: 1 });
+
+    const wrong = await edited({ amount: 5_000 });
+    expect(callsOf(wrong)).toMatchObject([{ args: { amount: 1 }, approvedArgs: { amount: 5_000 } }]);
+    expect(answersOf(wrong)[0]).toMatchObject({ outcome: "invalid-input", result: { reason: expect.stringContaining("<=100") } });
+    expect(wrong.toolCallsExecuted).toBe(0);
+  });
+
+  it("that edits keeps a hostile key as data", async () => {
+    const work = tool("work", (args) => [Object.keys(Object(args)), Reflect.get({}, "admin")]);
+    const approve: Approve = () => ({ kind: "modify", args: JSON.parse('{"__proto__": {"admin": true}}') });
+    const { result } = play([toolCall("work"), text("Done.")], { tools: [work], policies: { approve } });
+    expect(answersOf(await result)[0]?.result).toEqual([["__proto__"], null]);
+  });
+
+  it("that scribbles on the call changes nothing", async () => {
+    const approve: Approve = (call) => {
+      Object.assign(Object(call.args), { amount: 99, kind: "approve" });
+      Object.assign(call, { name: "other", callId: "other" });
+      return { kind: "approve" };
+    };
+    const result = await asking(approve).result;
+    expect(callsOf(result)).toEqual([{ type: "tool-call", callId: "call_p0_0", name: "pay", args: { amount: 1 } }]);
+    expect(answersOf(result)).toEqual([{ callId: "call_p0_0", name: "pay", outcome: "completed", result: { amount: 1, to: "nobody" } }]);
+  });
+
+  it("cannot be given by the model itself", async () => {
+    const args = { kind: "approve", approved: true, approvedArgs: { amount: 99 }, decision: "approve", callId: "x" };
+    const work = tool("pay", () => "paid");
+    const playing = play([toolCall("pay", args), text("Done.")], { tools: [work], policies: { approve: () => ({ kind: "deny" }) } });
+    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: denied"]);
+  });
+
+  it("is given for each of two calls of one tool by itself", async () => {
+    const approve: Approve = ({ args }) => (JSON.stringify(args).includes("1") ? { kind: "approve" } : { kind: "deny" });
+    const playing = play([[toolCall("pay", { amount: 2 }), toolCall("pay", { amount: 1 }), toolCall("pay", { amount: 3 })], text("Done.")], { tools: [pay], policies: { approve } });
+    expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["denied", "completed", "denied"]);
+  });
+
+  it("is told where the run stands", async () => {
+    const seen: unknown[] = [];
+    const approve: Approve = (call, { signal: _, ...context }) => {
+      seen.push(call, { ...context, messages: context.messages.length });
+      return { kind: "approve" };
+    };
+    await asking(approve, { session: { userId: "u" }, context: 7 }).result;
+    expect(seen).toEqual([
+      expect.objectContaining({ callId: "call_p0_0", name: "pay", args: { amount: 1 } }),
+      { iteration: 0, messages: 2, session: { userId: "u" }, context: 7 },
+    ]);
+  });
+
+  it("that nobody has given when the run ends leaves its call not run", async () => {
+    const playing = asking(() => never);
+    await playing.clock.flush();
+    playing.control.stop();
+    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: not-run"]);
+    expect(playing.recording.of("approval-decided")).toEqual([]);
+  });
+
+  it("is recorded, and not asked for again", async () => {
+    const first = await asking(({ callId }) => ({ kind: "modify", args: { amount: callId.length } })).result;
+    const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
+    expect(steps["p0/approval/0/pay"]).toEqual({ kind: "modify", args: { amount: 9 } });
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.includes("tool") && !key.startsWith("p1")));
+    const again = play([text("Done.")], {
+      tools: [pay],
+      journal: memoryJournal({ steps: kept }),
+      policies: { approve: () => Promise.reject(new Error("asked again")) },
+    });
+    expect(answersOf(await again.result)[0]?.result).toEqual({ amount: 9, to: "nobody" });
+    expect(again.recording.of("approval-decided")).toMatchObject([{ decision: "modify", replayed: true }]);
+    expect(again.recording.of("approval-asked")).toEqual([]);
+  });
+});
