@@ -1,7 +1,7 @@
 // The public surface of the core.
 
 export type { Clock, Timeouts } from "./contract/clock.ts";
-export type { ContentPart, UserPart } from "./contract/content.ts";
+export type { ContentPart, MediaContent, UserPart } from "./contract/content.ts";
 export type { Journal, Step, StepKind } from "./contract/journal.ts";
 export type { Json } from "./contract/json.ts";
 export type {

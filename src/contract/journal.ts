@@ -5,8 +5,11 @@ export type StepKind = "run" | "inbox" | "model" | "tool" | "intent" | "approval
 
 /** One effect of a run. Its key comes from its position and is unique in the run. */
 export interface Step<T> {
+  /** Its place, such as `p0/model`; unique in the run. */
   readonly key: string;
+  /** What it does. */
   readonly kind: StepKind;
+  /** What goes in, for engines that show it or look the body up. */
   readonly input: Json;
   /** The effect. Expected failures are part of its plain-data answer; the signal fires where the engine itself is cancelled. */
   run(call: { readonly signal?: AbortSignal | undefined }): PromiseLike<T> | T;
@@ -23,6 +26,6 @@ export interface Journal {
   step<T>(step: Step<T>): PromiseLike<T> | T;
   /** Runs or recalls several steps at once; answers in their order. */
   all<T>(steps: readonly Step<T>[]): PromiseLike<readonly T[]> | readonly T[];
-  /** Where an engine can wait for days: waits for what is sent under `key`. */
+  /** Where an engine can wait for days: waits for what is sent under `key`. Not called yet. */
   wait?(key: string): PromiseLike<Json>;
 }

@@ -29,7 +29,9 @@ export interface DeltaEvent extends EventBase {
 
 /** Every event and its payload. They nest as a tree: run > pass > tool; each start has exactly one end. */
 export interface LoopEvents {
+  /** The run begins, before its first pass. */
   "run-start": EventBase & { readonly provider: string; readonly model: string };
+  /** The last event of every run: how it ended and what it used. */
   "run-end": EventBase & {
     readonly status: LoopStatus;
     readonly reason: Termination;
@@ -39,7 +41,9 @@ export interface LoopEvents {
     readonly toolCallsExecuted: number;
     readonly durationMs: number;
   };
+  /** A stream begins; `hop` counts the streams of one pass, from 0. */
   "pass-start": EventBase & { readonly hop: number };
+  /** A pass is over, its calls included; what its stream gave. */
   "pass-end": EventBase & {
     readonly hop: number;
     readonly status: StreamStatus;
@@ -51,15 +55,20 @@ export interface LoopEvents {
     readonly calls: number;
     readonly durationMs: number;
   };
+  /** What the model says. */
   "text-delta": DeltaEvent;
+  /** What the model thinks aloud. */
   "reasoning-delta": DeltaEvent;
-  /** A fragment of a call's arguments; `key` ties the fragments of one call together. */
-  "tool-args-delta": EventBase & { readonly key: string; readonly name: string; readonly text: string };
-  "tool-start": CallEvent & { readonly args: Json };
+  /** A fragment of a call's arguments. `index` is the position of the call in its turn, as on `tool-start`. */
+  "tool-args-delta": EventBase & { readonly index: number; readonly name: string; readonly text: string };
+  /** A call begins, or is refused. `index` is its position in the turn. */
+  "tool-start": CallEvent & { readonly index: number; readonly args: Json };
+  /** What a running tool handed to `ctx.progress`. */
   "tool-progress": CallEvent & { readonly data: unknown };
+  /** A call has its outcome. */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
-    /** What the model will read. */
+    /** What the model will read; of a context restart the tool's own data. */
     readonly result: Json;
     readonly durationMs: number;
     /** What `toolResult({ metadata })` carried; absent on replay. */
@@ -69,14 +78,17 @@ export interface LoopEvents {
   notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
   /** For a thought log only: why deliberate mode exposed a tool that ran. */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch };
+  /** A result asked for a restart with more context. */
   restart: CallEvent & { readonly suffix: string; readonly disableTools: readonly string[] };
+  /** Somebody is asked whether a call may run. */
   "approval-asked": CallEvent & { readonly args: Json };
+  /** What was decided of it. */
   "approval-decided": CallEvent & { readonly decision: "approve" | "deny" | "modify"; readonly reason?: string | undefined };
   /** A wrapping provider took back what its attempt said. */
   "attempt-discarded": EventBase & { readonly attempt: number; readonly error: ProviderError };
   /** A tool that was left behind ended after all; its value is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
-  /** A listener threw or rejected; reported once per listener call. */
+  /** A listener, `gate.retain` or `pricing` threw or rejected; each listener is reported once per run. */
   "listener-error": EventBase & { readonly event: string; readonly error: PlainError };
 }
 

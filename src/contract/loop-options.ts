@@ -13,13 +13,17 @@ import type { Pricing, Usage } from "./usage.ts";
 /** All that a run is told. */
 export interface LoopOptions {
   // what to run
+  /** The model. */
   readonly provider: Provider;
   /** Tools, or a registry of them. Default none. */
   readonly tools?: readonly Tool[] | ToolRegistry | undefined;
   /** The conversation so far. Its calls must be answered, each once. */
   readonly messages: readonly Message[];
+  /** System text; it is not among the messages. */
   readonly system?: string | undefined;
+  /** Settings of every pass; `preparePass` may change them. */
   readonly modelSettings?: ModelSettings | undefined;
+  /** Which tools the model may use. Default: the provider's. */
   readonly toolChoice?: ToolChoice | undefined;
   /** Facts that are shown to the model at the end of every view; restarts add to them. */
   readonly contextItems?: readonly Json[] | undefined;
@@ -30,22 +34,30 @@ export interface LoopOptions {
   // bounds
   readonly limits?: LoopLimits | undefined;
   readonly timeouts?: { readonly [Name in keyof Timeouts]?: number | undefined } | undefined;
+  /** Prices each stream; without it `costUSD` is undefined. */
   readonly pricing?: Pricing | undefined;
   readonly policies?: LoopPolicies | undefined;
   readonly hooks?: LoopHooks | undefined;
   // outside world
+  /** Ends the run from outside; serves one live run at a time. */
   readonly control?: LoopControl | undefined;
   /** Aborts the run: like a kill, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
+  /** Hears the events; made by `createLoopEvents`. */
   readonly events?: LoopEmitter | undefined;
   /** Default: a new memory journal. */
   readonly journal?: Journal | undefined;
   /** Names the run, so that it can be resumed. Default: made up. */
   readonly runId?: string | undefined;
-  /** "retry-last" reopens a recorded run that ended in error, timeout, stop, kill or abort. */
+  /**
+   * "retry-last" goes on behind a recorded ending of status "error", "timeout" or "stopped_by_user": the model is asked again.
+   * Without effect on a run that is not recorded.
+   */
   readonly resume?: "retry-last" | undefined;
+  /** Default: the platform's. */
   readonly clock?: Clock | undefined;
   // the caller's own
+  /** Who asks and how to answer; tools and approvals read it. */
   readonly session?: Session | undefined;
   /** Anything; tools get it as `ctx.context`. */
   readonly context?: unknown;
@@ -55,7 +67,7 @@ export interface LoopOptions {
 export interface LoopLimits {
   /** Most passes. Default 100. */
   readonly maxIterations?: number | undefined;
-  /** The 0-based pass before which a "still-working" notice goes out. Default 20. */
+  /** The 0-based pass before which a "still-working" notice goes out, and from which on `ToolContext.showKillHint` is true. Default 20. */
   readonly softWarnIteration?: number | undefined;
   /** Tool errors in a row that end the run. Default 5. */
   readonly maxConsecutiveToolErrors?: number | undefined;
@@ -75,10 +87,13 @@ export interface LoopLimits {
 
 /** Judgements that the caller may bring. */
 export interface LoopPolicies {
+  /** Blocks calls by name; does not hide tools. */
   readonly gate?: DeliberateGate | undefined;
+  /** Asked about each ready call. */
   readonly approve?: Approve | undefined;
+  /** What context restarts hide. */
   readonly restarts?: RestartPolicy | undefined;
-  /** Grants one more pass without tools when the iteration, tool-call or token limit ends the run. Default false. */
+  /** Grants one more pass without tools when the iteration or the tool-call limit ends the run. Default false. */
   readonly finalAnswer?: boolean | undefined;
 }
 
@@ -117,7 +132,7 @@ export interface RestartPolicy {
 
 /** Called at fixed points of a run. One that throws or takes longer than `hookMs` ends the run as `hook-failed`. */
 export interface LoopHooks {
-  /** Before each model stream; may change what is sent. */
+  /** Before each model stream, resends included; may change what is sent. */
   preparePass?(view: PassView): PassPlan | undefined | void | PromiseLike<PassPlan | undefined | void>;
   /** After each batch, with the number of finished iterations. */
   onIteration?(iteration: number, state: IterationState): IterationAnswer | undefined | void | PromiseLike<IterationAnswer | undefined | void>;
@@ -140,6 +155,7 @@ export interface PassPlan {
   readonly modelSettings?: ModelSettings | undefined;
   /** Names of the tools to expose; names that are not there are ignored. */
   readonly tools?: readonly string[] | undefined;
+  /** Not heeded where no tool may run any more. */
   readonly toolChoice?: ToolChoice | undefined;
   readonly system?: string | undefined;
 }
@@ -166,6 +182,7 @@ export interface LoopControl {
   stop(request?: StopRequest): "accepted" | "finished";
   /** Ends the run as `killed`, at once. */
   kill(): "accepted" | "finished";
+  /** True once a stop, a kill or the signal has asked for the end. */
   hasStopRequest(): boolean;
   /** True from the first call of a run to its end. */
   isToolChainActive(): boolean;

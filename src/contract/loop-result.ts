@@ -14,6 +14,7 @@ export interface LoopResult {
   readonly reason: Termination;
   /** The last text that was not blank, trimmed. */
   readonly text: string;
+  /** Details of the last stream that had some. */
   readonly details: string;
   /** `text`, and below it the labelled details, where there are any. */
   readonly responseText: string;
@@ -22,7 +23,9 @@ export interface LoopResult {
   readonly thoughtLogOwner?: ThoughtLogOwner | undefined;
   /** One per provider stream, resends and a granted final answer included. */
   readonly streamResults: readonly StreamResult[];
+  /** Answered calls in call order; not those that were interrupted, never ran, or restarted the context. */
   readonly functionHistory: readonly ToolHistoryEntry[];
+  /** Native parts of all streams, in order. */
   readonly accumulatedModelParts: readonly NativePart[];
   /** The transcript, sendable as it is. */
   readonly messages: readonly Message[];
@@ -33,7 +36,9 @@ export interface LoopResult {
   readonly iterations: number;
   /** Calls that were dispatched. */
   readonly toolCallsExecuted: number;
+  /** Active time in milliseconds; time between two executions is not counted. */
   readonly durationMs: number;
+  /** The error of `reason`, where it has one. */
   readonly error?: PlainError | undefined;
   /** True where the text comes from the pass that `policies.finalAnswer` granted. */
   readonly finalAnswer: boolean;

@@ -29,10 +29,7 @@ export interface ToolMessage {
 export type AssistantPart = TextPart | ToolCallPart;
 
 /** What the model said, or thought aloud. */
-export interface TextPart {
-  readonly type: "text" | "reasoning";
-  readonly text: string;
-}
+export type TextPart = { readonly type: "text"; readonly text: string } | { readonly type: "reasoning"; readonly text: string };
 
 /** A call that the model asked for. */
 export interface ToolCallPart {

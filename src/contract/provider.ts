@@ -80,6 +80,7 @@ export type ModelChunk =
   // tool calls: `key` ties the fragments of one call together; only `call-ready` is required
   | { readonly type: "call-start"; readonly key: string; readonly id?: string | undefined; readonly name: string }
   | { readonly type: "call-args-delta"; readonly key: string; readonly text: string }
+  /** Complete. A call without it counts as cut off and is not run. */
   | {
       readonly type: "call-ready";
       readonly key: string;
@@ -95,7 +96,9 @@ export type ModelChunk =
   | { readonly type: "usage"; readonly usage: Usage; readonly mode: "snapshot" | "delta" }
   /** A provider-native part, echoed verbatim on the next pass. */
   | { readonly type: "native"; readonly item: Json }
+  /** Text that is shown below the answer. */
   | { readonly type: "details"; readonly text: string }
+  /** The last one of a run becomes `result.thoughtLog`. */
   | { readonly type: "thought-log"; readonly payload: unknown }
   | {
       readonly type: "attempt-start";
@@ -105,5 +108,6 @@ export type ModelChunk =
       readonly family?: string | undefined;
     }
   | { readonly type: "attempt-discarded"; readonly attempt: number; readonly error: ProviderError }
+  /** Last and once; only where the service said so. */
   | { readonly type: "finish"; readonly reason: FinishReason; readonly raw?: string | undefined; readonly token?: string | undefined }
   | { readonly type: "error"; readonly error: ProviderError };

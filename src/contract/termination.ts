@@ -11,7 +11,10 @@ export type StreamStatus =
   | "stopped_by_user"
   | "follow_up_interrupt";
 
-/** How a run ended, coarsely. `suspended` runs can be resumed on purpose. `function_call` is never the status of a run. */
+/**
+ * How a run ended, coarsely. `suspended` runs can be resumed on purpose. `function_call` is never the status of a run;
+ * no run of this release ends as `suspended` or `follow_up_interrupt`.
+ */
 export type LoopStatus = StreamStatus | "suspended";
 
 /** How a run ended, exactly. Each kind is explained in docs/concepts/endings.md. */

@@ -16,7 +16,7 @@ export interface ToolTraits {
   readonly idempotent?: boolean | undefined;
   /** More attempts after a failure, within the one deadline. Only for idempotent tools. Default none. */
   readonly retry?: { readonly maxAttempts: number } | undefined;
-  /** Whether a call that may have run before a crash runs again. Default "never". */
+  /** Whether a call that may have run before a crash runs again. Only a durable journal knows of such calls. Default "never". */
   readonly replay?: "safe" | "never" | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface Slot {
 /** A kill outranks a stop, and a stop the wall clock; of equals the first one stays. */
 const rank: { readonly [Kind in Cause["kind"]]: number } = { "wall-clock": 1, stop: 2, kill: 3, abort: 3 };
 
-/** The live cancellation of one run. */
+/** The live cancellation of one run: make one per run for the ports of the stages. `cancel` ends what waits. */
 export class RunScope {
   readonly #slots = new Set<Slot>();
   #cause: Cause | undefined;

@@ -35,8 +35,8 @@ export function streamToolLoop(options: LoopOptions): LoopStream {
   const iterator: AsyncIterator<LoopEvent, undefined> = {
     next: () => queue.next(),
     return: () => {
-      run.scope.cancel({ kind: "stop", note: "The reader left." });
       queue.leave();
+      run.scope.cancel({ kind: "stop", note: "The reader left." });
       return Promise.resolve({ done: true, value: undefined });
     },
   };

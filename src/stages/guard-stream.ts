@@ -34,6 +34,14 @@ export interface GuardedStream {
   take(chunk: ModelChunk): void;
 }
 
+/** A provider written without types may answer anything. */
+function iterate(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
+  const given: unknown = stream;
+  const isIterable = typeof given === "object" && given !== null && Symbol.asyncIterator in given;
+  if (!isIterable) throw new TypeError("What the provider's stream() gave is no async iterable.");
+  return stream[Symbol.asyncIterator]();
+}
+
 /** Reads a stream to its end, or to the end of patience. Never rejects; a stream that is deaf to its signal is left behind. */
 export function guardStream(stream: GuardedStream, ports: GuardPorts): Promise<StreamEnd> {
   return new StreamGuard(stream, ports).run();
@@ -83,7 +91,7 @@ class StreamGuard implements ModelCall, Slot {
       this.heartbeat();
       this.#alarm.set(this.#lastSign + this.timeouts.firstChunkMs, this.#ring);
       try {
-        this.#iterator = this.#stream.open(this)[Symbol.asyncIterator]();
+        this.#iterator = iterate(this.#stream.open(this));
       } catch (error) {
         return this.#close({ kind: "failed", error });
       }

@@ -15,6 +15,8 @@ import { problemOf } from "../state/judge-finish.ts";
 /** A call while its fragments come in. */
 interface CallDraft {
   readonly key: string;
+  /** Position in the turn. */
+  readonly index: number;
   id: string | undefined;
   name: string;
   argsText: string;
@@ -27,6 +29,7 @@ interface CallDraft {
 export interface DraftPorts {
   readonly provider: Provider;
   readonly events: EventSink;
+  readonly carried?: { readonly callCount: number } | undefined;
 }
 
 /** What can be taken back when a wrapping provider discards an attempt. */
@@ -71,6 +74,8 @@ function nameIn({ name }: { readonly name: unknown }): string {
 export class StreamDraft implements GuardedStream {
   readonly #request: ModelRequest;
   readonly #source: Provider;
+  /** Calls of earlier hops come before those of this one. */
+  readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
   /** Who answers; a wrapping provider says so with each attempt. */
@@ -87,7 +92,8 @@ export class StreamDraft implements GuardedStream {
   token: string | undefined;
   error: ProviderError | undefined;
 
-  constructor(request: ModelRequest, { provider, events }: DraftPorts) {
+  constructor(request: ModelRequest, { provider, events, carried }: DraftPorts) {
+    this.#firstIndex = carried?.callCount ?? 0;
     this.iteration = request.iteration;
     this.#request = request;
     this.#source = provider;
@@ -226,7 +232,7 @@ export class StreamDraft implements GuardedStream {
       const call = calls[index];
       if (call?.key === key) return call;
     }
-    const call: CallDraft = { key, id: undefined, name: "", argsText: "", args: {}, ready: false, problem: undefined };
+    const call: CallDraft = { key, index: this.#firstIndex + calls.length, id: undefined, name: "", argsText: "", args: {}, ready: false, problem: undefined };
     calls.push(call);
     return call;
   }
@@ -251,6 +257,6 @@ export class StreamDraft implements GuardedStream {
   #sendArgsDelta(call: CallDraft, text: string): void {
     const events = this.#events;
     if (text === "" || !events.wants("tool-args-delta")) return;
-    events.send({ type: "tool-args-delta", runId: events.runId, iteration: this.iteration, key: call.key, name: call.name, text });
+    events.send({ type: "tool-args-delta", runId: events.runId, iteration: this.iteration, index: call.index, name: call.name, text });
   }
 }

@@ -16,8 +16,8 @@ const samples: LoopEvents = {
   "pass-end": { ...base, hop: 0, status: "completed", provider: "mock", model: "m", finish: "stop", usage, costUSD: undefined, calls: 0, durationMs: 1 },
   "text-delta": { ...base, text: "Hi" },
   "reasoning-delta": { ...base, text: "Hm" },
-  "tool-args-delta": { ...base, key: "k", name: "echo", text: "{}" },
-  "tool-start": { ...call, args: { a: 1 } },
+  "tool-args-delta": { ...base, index: 0, name: "echo", text: "{}" },
+  "tool-start": { ...call, index: 0, args: { a: 1 } },
   "tool-progress": { ...call, data: 0.5 },
   "tool-end": { ...call, outcome: "completed", result: { a: 1 }, durationMs: 1 },
   notice: { ...base, kind: "still-working" },
@@ -108,7 +108,7 @@ describe("outline", () => {
       "run-start
         pass-start 0
           text-delta "Let me look."
-          tool-args-delta echo (k) "{}"
+          tool-args-delta echo (0) "{}"
           tool-start echo (c1) {"a":1}
           tool-progress echo (c1) 0.5
           tool-end echo (c1) completed
@@ -149,7 +149,7 @@ describe("outline", () => {
     ["passes", { type: "text-delta", ...base, text: "a" }, { type: "text-delta", ...base, iteration: 1, text: "b" }],
     ["runs", { type: "text-delta", ...base, text: "a" }, { type: "text-delta", ...base, runId: "other", text: "b" }],
     ["attempts", { type: "text-delta", ...base, text: "a", attempt: 1 }, { type: "text-delta", ...base, text: "b", attempt: 2 }],
-    ["calls", { type: "tool-args-delta", ...base, key: "1", name: "f", text: "a" }, { type: "tool-args-delta", ...base, key: "2", name: "f", text: "b" }],
+    ["calls", { type: "tool-args-delta", ...base, index: 0, name: "f", text: "a" }, { type: "tool-args-delta", ...base, index: 1, name: "f", text: "b" }],
   ])("keeps deltas of different %s apart", ([, first, second]) => {
     const { emitter, outline } = recordEvents();
     emit(emitter, first, second);

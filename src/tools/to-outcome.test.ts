@@ -55,6 +55,9 @@ describe("toOutcome", () => {
     [cyclic, "The tool's result cannot be written as JSON: a cyclic value."],
     [{ rows: 1n }, "The tool's result cannot be written as JSON: a BigInt."],
     [() => 1, "The tool's result cannot be written as JSON: a function."],
+    [new Map([["a", 1]]), "The tool's result cannot be written as JSON: a Map."],
+    [new Set([1]), "The tool's result cannot be written as JSON: a Set."],
+    [(async function* () {})(), "The tool's result cannot be written as JSON: an async generator, which has to be read to its end first."],
     [Symbol("x"), "The tool's result cannot be written as JSON: a symbol."],
     [toolResult({ data: cyclic, endTurn: true }), "The tool's result cannot be written as JSON: a cyclic value."],
     [

@@ -41,6 +41,8 @@ export function toFailure(thrown: unknown): Failure {
 }
 
 function complete(value: unknown): Completion | Failure {
+  const lossy = lossyKindOf(value);
+  if (lossy !== undefined) return unwritable(lossy);
   try {
     return { kind: "completed", data: value === undefined ? null : toJson(value) };
   } catch (error) {
@@ -64,6 +66,14 @@ function completeWith({ data, message, content, endTurn }: ToolResult): Completi
 function failWith({ message, error }: ToolResult): Failure {
   const reason = [message, error].find((text) => text !== undefined && text.trim() !== "");
   return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
+}
+
+/** What JSON would write as an empty object without a word. */
+function lossyKindOf(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (value instanceof Map) return "a Map";
+  if (value instanceof Set) return "a Set";
+  return Symbol.asyncIterator in value ? "an async generator, which has to be read to its end first" : undefined;
 }
 
 function unwritable(problem: string): Failure {

@@ -65,13 +65,17 @@ function isField(name: string): name is keyof ToolResult {
 }
 
 /** Copies one part as plain data: a URL object becomes its text. */
-function toContentPart(part: ContentPart, index: number): ContentPart {
+function toContentPart(part: unknown, index: number): ContentPart {
   const at = `.content[${index}]`;
   if (!isRecord(part)) throw invalid(at, "a content part", part);
-  if (part.type === "text") return { type: "text", text: textOf(part.text, `${at}.text`) };
-  if (part.type !== "image" && part.type !== "file") throw invalid(`${at}.type`, '"text", "image" or "file"', part["type"]);
-  const data = part.data instanceof URL ? part.data.href : part.data;
-  return { type: part.type, mediaType: textOf(part.mediaType, `${at}.mediaType`), data: textOf(data, `${at}.data`) };
+  const { type, text, mediaType, data } = part;
+  if (type === "text") return { type, text: textOf(text, `${at}.text`) };
+  if (type !== "image" && type !== "file") throw invalid(`${at}.type`, '"text", "image" or "file"', type);
+  return {
+    type,
+    mediaType: textOf(mediaType, `${at}.mediaType`),
+    data: textOf(data instanceof URL ? data.href : data, `${at}.data`),
+  };
 }
 
 function textOf(value: unknown, at: string): string {

@@ -26,9 +26,10 @@ function toCells(line: string): readonly string[] {
   return cells.map((cell) => cell.trim());
 }
 
-/** Everything in backticks, in order. */
+/** Everything in backticks, in order; blocks of code left out. */
 export function readNames(text: string): readonly string[] {
-  return Array.from(text.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);
+  const prose = text.replace(/^```.*?^```$/gms, "");
+  return Array.from(prose.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);
 }
 
 /** Texts in the order of the alphabet, for comparing lists whose order says nothing. */

@@ -29,7 +29,7 @@ describe("what a tool gives", () => {
     ["false", false, "completed", false],
     ["NaN", Number.NaN, "completed", null],
     ["a date", new Date(0), "completed", "1970-01-01T00:00:00.000Z"],
-    ["a map", new Map([[1, 2]]), "completed", {}],
+    ["a map", new Map([[1, 2]]), "failed", unwritable("a Map")],
     ["a URL", new URL("https://example.org/"), "completed", "https://example.org/"],
     ["holes", [1, , undefined, () => 1], "completed", [1, null, null, null]],
     ["fields without a value", { a: undefined, b: () => 1, c: Symbol("c"), d: 1 }, "completed", { d: 1 }],

@@ -66,13 +66,25 @@ describe("the loop over a vendor's mock", () => {
   it("runs two parallel calls and answers", async () => {
     const mock = new LLMock({ port: 0, chunkSize: 7, strict: true });
     onTestFinished(() => mock.stop());
-    const call = (id: string, city: string): { id: string; name: string; arguments: string } => ({ id, name: "get_weather", arguments: JSON.stringify({ city }) });
-    mock.on({ userMessage: "Oslo or Rome?", hasToolResult: false }, { toolCalls: [call("call_oslo", "Oslo"), call("call_rome", "Rome")] });
+    const call = (id: string, city: string): { id: string; name: string; arguments: string } => ({
+      id,
+      name: "get_weather",
+      arguments: JSON.stringify({ city }),
+    });
+    mock.on(
+      { userMessage: "Oslo or Rome?", hasToolResult: false },
+      { toolCalls: [call("call_oslo", "Oslo"), call("call_rome", "Rome")] },
+    );
     mock.on({ userMessage: "Oslo or Rome?", hasToolResult: true }, { content: "Rome is warmer." });
     await mock.start();
     const { ran, wire, options } = setUp(`${mock.url}/v1`);
     const result = await runToolLoop({ ...options, system: "Be brief.", pricing: (usage) => usage.totalTokens / 1_000 });
-    expect([result.status, result.reason.kind, result.text, ran]).toEqual(["completed", "answered", "Rome is warmer.", ["Oslo", "Rome"]]);
+    expect([result.status, result.reason.kind, result.text, ran]).toEqual([
+      "completed",
+      "answered",
+      "Rome is warmer.",
+      ["Oslo", "Rome"],
+    ]);
     expect(result.functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([
       { city: "Oslo", celsius: 3 },
       { city: "Rome", celsius: 19 },
@@ -86,14 +98,32 @@ describe("the loop over a vendor's mock", () => {
 
 describe("the loop over a server that misbehaves", () => {
   it.for<[what: string, reply: RawReply, code: ProviderErrorCode, said: string, facts: object]>([
-    ["429 with Retry-After", json(429, { error: { message: "Slow." } }, { "retry-after": "7" }), "rate-limit", "", { retryAfterMs: 7_000, retryable: true }],
+    [
+      "429 with Retry-After",
+      json(429, { error: { message: "Slow." } }, { "retry-after": "7" }),
+      "rate-limit",
+      "",
+      { retryAfterMs: 7_000, retryable: true },
+    ],
     ["529", json(529, { error: { message: "Busy." } }), "overloaded", "", { status: 529 }],
     ["401", json(401, { error: { message: "Incorrect API key provided: sk-abc123def456." } }), "auth", "", { retryable: false }],
     ["a reset", { frames: [text("Par")], ending: "drop" }, "network", "Par", { retryable: true }],
     ["an early end", { frames: [text("Par")] }, "stream-ended-early", "Par", {}],
     ["an early end after a whole call", { frames: [fragment(0, '{"city":"Oslo"}', { id: "a" })] }, "stream-ended-early", "", {}],
-    ["an error in the stream", { frames: [text("Par"), sse({ error: { message: "It broke.", type: "server_error" } })] }, "server", "Par", { message: "It broke." }],
-    ["an HTML page with status 200", { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] }, "stream-ended-early", "", {}],
+    [
+      "an error in the stream",
+      { frames: [text("Par"), sse({ error: { message: "It broke.", type: "server_error" } })] },
+      "server",
+      "Par",
+      { message: "It broke." },
+    ],
+    [
+      "an HTML page with status 200",
+      { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
+      "stream-ended-early",
+      "",
+      {},
+    ],
   ])("ends with one error and keeps what was said after %s", async ([, reply, code, said, facts]) => {
     const { ran, wire, options } = await serve(reply);
     const result = await runToolLoop(options);

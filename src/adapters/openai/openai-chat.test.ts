@@ -86,14 +86,29 @@ describe("openaiChat", () => {
     for (const client of clients) expect(openaiChat({ client, model: "m" }).model).toBe("m");
   });
 
-  it("asks nothing before its stream is read, and then hands over the body and the signal of the call", async () => {
+  it("asks nothing before its stream is read", async () => {
     const client = createFakeClient([stop]);
-    const { signal } = new AbortController();
-    const stream = openaiChat({ client, model: "m" }).stream(request, callWith(signal));
+    const stream = openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal));
     expect(client.requests).toEqual([]);
     await collect(stream);
-    expect(client.requests).toEqual([{ body: expect.objectContaining({ model: "m", stream: true }), signal }]);
-    expect(client.requests[0]?.signal).toBe(signal);
+    expect(client.requests.map(({ body }) => body)).toEqual([expect.objectContaining({ model: "m", stream: true })]);
+  });
+
+  it("hands its client a signal that fires with the call's, for the same reason, until the stream is over", async () => {
+    const client = createFakeClient([text("a"), stop]);
+    const [during, after, before] = [new AbortController(), new AbortController(), new AbortController()];
+    before.abort("before");
+    const provider = openaiChat({ client, model: "m" });
+    for await (const { type } of provider.stream(request, callWith(during.signal)))
+      if (type === "text-delta") during.abort("during");
+    await collect(provider.stream(request, callWith(after.signal)));
+    after.abort("after");
+    await collect(provider.stream(request, callWith(before.signal)));
+    expect(client.requests.map(({ signal }) => (signal.aborted ? signal.reason : "not fired"))).toEqual([
+      "during",
+      "not fired",
+      "before",
+    ]);
   });
 
   it("yields what each wire chunk says, and the finish last", async () => {

@@ -49,32 +49,16 @@ interface ChatPorts {
   readonly toMessages: MessageConverter;
 }
 
-async function* streamChat(request: ModelRequest, call: ModelCall, ports: ChatPorts): AsyncGenerator<ModelChunk, void, undefined> {
-  const { signal } = call;
-  // The SDK never takes its listener off the signal that it is given, so that it gets one of this stream's own.
-  const own = new AbortController();
-  const abort = (): void => own.abort(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
-  try {
-    yield* readStream(await openStream(request, own.signal, ports));
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
-
-async function openStream(request: ModelRequest, signal: AbortSignal, { settings, toMessages }: ChatPorts): Promise<AsyncIterable<unknown>> {
-  const body = buildChatBody(request, settings, toMessages);
-  const stream: unknown = await settings.client.chat.completions.create(body, { signal });
-  if (!isStream(stream)) throw providerError("server", "The client answered without a stream.");
-  return stream;
-}
-
-async function* readStream(stream: AsyncIterable<unknown>): AsyncGenerator<ModelChunk, void, undefined> {
+async function* streamChat(
+  request: ModelRequest,
+  call: ModelCall,
+  ports: ChatPorts,
+): AsyncGenerator<ModelChunk, void, undefined> {
   const out: ModelChunk[] = [];
   const reader = createChatReader(out);
+  const followed = followSignal(call.signal);
   try {
-    for await (const chunk of stream) {
+    for await (const chunk of await openStream(request, followed.signal, ports)) {
       reader.read(chunk);
       // One for one is the rule, and emptying an array by its length would make the next push allocate.
       const only = out.length === 1 ? out.pop() : undefined;
@@ -85,9 +69,27 @@ async function* readStream(stream: AsyncIterable<unknown>): AsyncGenerator<Model
   } catch (error) {
     // The answer is complete: what a lost connection took away is no more than the token counts.
     if (!reader.finished || toProviderError(error).code !== "network") throw error;
+  } finally {
+    followed.release();
   }
   reader.end();
   yield* out;
+}
+
+async function openStream(request: ModelRequest, signal: AbortSignal, ports: ChatPorts): Promise<AsyncIterable<unknown>> {
+  const body = buildChatBody(request, ports.settings, ports.toMessages);
+  const stream: unknown = await ports.settings.client.chat.completions.create(body, { signal });
+  if (!isStream(stream)) throw providerError("server", "The client answered without a stream.");
+  return stream;
+}
+
+/** A signal that does what another one does until it is released. The SDK never takes its listener off the signal that it is given. */
+function followSignal(signal: AbortSignal): { readonly signal: AbortSignal; release(): void } {
+  const own = new AbortController();
+  const abort = (): void => own.abort(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  return { signal: own.signal, release: () => signal.removeEventListener("abort", abort) };
 }
 
 function isStream(value: unknown): value is AsyncIterable<unknown> {

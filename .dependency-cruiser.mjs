@@ -1,0 +1,156 @@
+// The layer rules: imports point down only, type imports included. Test files may import anything.
+
+import { builtinModules } from "node:module";
+
+/** The rooms of src, the topmost first. Rooms of one row are strangers to each other. The state is above the
+ * tools, because the transcript holds what `render-outcome` makes of an outcome. */
+const layers = [
+  ["index.ts"],
+  ["config", "testing", "cli"],
+  ["loop"],
+  ["providers", "journal"],
+  ["stages", "policies"],
+  ["state"],
+  ["tools"],
+  ["errors"],
+  ["kit"],
+  ["contract"],
+];
+
+/** Stages are strangers; a stage and its helpers are one family. */
+const stageFamilies = [
+  ["stream-once", "guard-stream", "stream-draft"],
+  ["execute-tool-call", "prepare-call", "dispatch-call"],
+];
+
+/** Rooms that the core entry must not reach: they are entries of their own. */
+const besideTheCore = ["adapters", "testing", "config", "cli"];
+
+const modulesOfNode = `^(${builtinModules.join("|")})$`;
+const test = "\\.test(-d)?\\.ts$";
+const either = (names) => names.map((name) => name.replace(".", "\\.")).join("|");
+const inRooms = (rooms) => `^src/(${either(rooms)})(/|$)`;
+
+const layerRules = layers.flatMap((row, depth) =>
+  row.map((room) => {
+    const above = layers.slice(0, depth).flat();
+    const beside = row.filter((other) => other !== room);
+    return {
+      name: `${room} imports down only`,
+      severity: "error",
+      from: { path: inRooms([room]), pathNot: test },
+      to: { path: inRooms([...above, ...beside, "adapters", "spi.ts"]) },
+    };
+  }),
+);
+
+const familyRules = stageFamilies.map((family) => ({
+  name: `${family[0]} and its helpers import no other stage`,
+  severity: "error",
+  from: { path: `^src/stages/(${either(family)})\\.ts$` },
+  to: { path: "^src/stages/", pathNot: `^src/stages/(${either(family)})\\.ts$` },
+}));
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+export default {
+  forbidden: [
+    ...layerRules,
+    ...familyRules,
+    {
+      name: "a stage imports no stage",
+      severity: "error",
+      from: { path: "^src/stages/", pathNot: [test, `^src/stages/(${either(stageFamilies.flat())})\\.ts$`] },
+      to: { path: "^src/stages/" },
+    },
+    {
+      name: "a policy imports no policy",
+      severity: "error",
+      from: { path: "^src/policies/", pathNot: test },
+      to: { path: "^src/policies/" },
+    },
+    {
+      name: "the contract imports only itself and types of eventemitter3",
+      severity: "error",
+      from: { path: "^src/contract/", pathNot: test },
+      to: { pathNot: ["^src/contract/", "node_modules/eventemitter3/"] },
+    },
+    {
+      name: "the contract has no code",
+      severity: "error",
+      from: { path: "^src/contract/", pathNot: test },
+      to: { dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "spi shows what is below the stages",
+      severity: "error",
+      from: { path: "^src/spi\\.ts$" },
+      to: { pathNot: inRooms(["state", "tools", "errors", "kit", "contract"]) },
+    },
+    {
+      name: "an adapter imports spi, its own folder and its peer",
+      severity: "error",
+      from: { path: "^src/adapters/([^/]+)/", pathNot: test },
+      to: { path: "^src/", pathNot: ["^src/spi\\.ts$", "^src/adapters/$1/"] },
+    },
+    {
+      name: "an adapter imports its peer for types only",
+      severity: "error",
+      from: { path: "^src/adapters/", pathNot: test },
+      to: { pathNot: "^src/", dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "only the deadline imports p-timeout",
+      severity: "error",
+      from: { path: "^(src|examples)/", pathNot: "^src/kit/deadline\\.ts$" },
+      to: { path: "node_modules/p-timeout/" },
+    },
+    {
+      name: "the core reaches neither Node, nor zod, nor another entry",
+      severity: "error",
+      from: { path: "^src/index\\.ts$" },
+      to: { path: [modulesOfNode, "node_modules/zod/", inRooms(besideTheCore)], reachable: true },
+    },
+    {
+      name: "the core rooms import no module of Node",
+      severity: "error",
+      from: { path: "^src/", pathNot: [test, "^src/(cli|adapters|testing|config|journal)/"] },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "no cycles",
+      severity: "error",
+      from: { path: "^(src|scripts|test|examples)/" },
+      to: { circular: true },
+    },
+    {
+      name: "everything imported exists",
+      severity: "error",
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: "the published code imports nothing that is only there for development",
+      severity: "error",
+      from: { path: "^src/", pathNot: [test, "^src/kit/deadline\\.ts$"] },
+      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only", "npm-peer"] },
+    },
+    {
+      name: "sources import no tests, scripts or examples",
+      severity: "error",
+      from: { path: "^src/", pathNot: test },
+      to: { path: ["^(test|scripts|examples|bench)/", test] },
+    },
+    {
+      name: "examples import what users import",
+      severity: "error",
+      from: { path: "^examples/" },
+      to: { path: "^src/", dependencyTypesNot: ["aliased"] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "types", "default"] },
+  },
+};

@@ -1,0 +1,1 @@
+// A process that does nothing: what every cold import is measured against.

@@ -1,0 +1,66 @@
+// The yardstick: what a person writes in an afternoon. No limits, no timeouts, no signal, no history, nothing caught.
+
+/**
+ * @typedef {import("../../src/contract/provider.ts").ModelChunk} ModelChunk
+ * @typedef {Extract<ModelChunk, { type: "call-ready" }>} Call
+ */
+
+/**
+ * @template Args
+ * @typedef {{ inputSchema: { parse(args: unknown): Args }, execute(args: Args): unknown }} MinimalTool
+ */
+
+/**
+ * Asks the model and runs its calls until it calls nothing. Text deltas go to `onText`.
+ *
+ * @template Args
+ * @param {{
+ *   stream: (pass: number) => AsyncIterable<ModelChunk>,
+ *   tools: ReadonlyMap<string, MinimalTool<Args>>,
+ *   messages: readonly object[],
+ *   onText: (text: string) => void,
+ * }} options
+ */
+export async function runMinimalLoop({ stream, tools, messages, onText }) {
+  const transcript = [...messages];
+  for (let pass = 0; ; pass += 1) {
+    let text = "";
+    /** @type {Call[]} */
+    const calls = [];
+    for await (const chunk of stream(pass)) {
+      if (chunk.type === "text-delta") {
+        text += chunk.text;
+        onText(chunk.text);
+      } else if (chunk.type === "call-ready") {
+        calls.push(chunk);
+      }
+    }
+    transcript.push({ role: "assistant", text, calls });
+    if (calls.length === 0) return { text, transcript };
+    const outputs = calls.map((call) => runCall(call, tools));
+    // A synchronous tool is not awaited, so that the yardstick is as short as it can be.
+    const results = outputs.some((output) => output instanceof Promise) ? await Promise.all(outputs) : outputs;
+    transcript.push({ role: "tool", results: calls.map((call, index) => toMessagePart(call, results[index])) });
+  }
+}
+
+/**
+ * @template Args
+ * @param {Call} call
+ * @param {ReadonlyMap<string, MinimalTool<Args>>} tools
+ */
+function runCall(call, tools) {
+  const tool = tools.get(call.name);
+  if (tool === undefined) throw new Error(`There is no tool "${call.name}".`);
+  return tool.execute(tool.inputSchema.parse(call.args));
+}
+
+/**
+ * The result becomes text, for that is what every wire wants.
+ *
+ * @param {Call} call
+ * @param {unknown} output
+ */
+function toMessagePart(call, output) {
+  return { callId: call.id, content: JSON.stringify(output) };
+}

@@ -1,0 +1,12 @@
+// The library as it is built. TURNWRIGHT_DIST names another folder that holds a build.
+import { pathToFileURL } from "node:url";
+
+/** The folder of the build, as a URL that ends in a slash. */
+export const dist = process.env.TURNWRIGHT_DIST
+  ? pathToFileURL(`${process.env.TURNWRIGHT_DIST}/`)
+  : new URL("../../dist/", import.meta.url);
+
+/** @type {typeof import("../../src/index.ts")} */
+const library = await import(new URL("index.js", dist).href);
+
+export const { createLoopEvents, defineTool, runToolLoop, streamToolLoop } = library;

@@ -1,0 +1,54 @@
+// How long a run takes to end once its caller aborts it, while a tool or a model hears nothing.
+import { median, rounds } from "../measure.js";
+import { callingModel, silentModel, sleep } from "../scripts.js";
+import { forecast, minimalRun, turnwrightOptions } from "../subjects.js";
+import { runToolLoop } from "../turnwright.js";
+
+/**
+ * @typedef {import("../row.js").Row} Row
+ * @typedef {import("../subjects.js").Script} Script
+ * @typedef {import("../subjects.js").Execute} Execute
+ */
+
+const patienceMs = 2000;
+const deafForecast = () => sleep(10_000);
+
+/** @returns {Promise<readonly Row[]>} */
+export async function measureWorkload() {
+  return [
+    await toRow("abort, a tool is deaf for 10 s, wall", callingModel(2), deafForecast),
+    await toRow("abort, a silent stream ignores it, wall", silentModel, forecast),
+  ];
+}
+
+/**
+ * @param {string} workload
+ * @param {Script} stream
+ * @param {Execute} execute
+ * @returns {Promise<Row>}
+ */
+async function toRow(workload, stream, execute) {
+  const options = turnwrightOptions(stream, execute);
+  const samples = [];
+  for (let round = 0; round < rounds; round += 1) {
+    samples.push(await endAfterAbort((signal) => runToolLoop({ ...options, signal })));
+  }
+  // The minimal loop takes no signal, so that once is enough.
+  const minimal = await endAfterAbort(minimalRun(stream, execute));
+  return { workload: `${workload} (never: over 2 s)`, unit: "ms", minimal, turnwright: median(samples) };
+}
+
+/**
+ * Milliseconds from the abort to the end of the run; infinite past the patience.
+ *
+ * @param {(signal: AbortSignal) => unknown} run
+ */
+async function endAfterAbort(run) {
+  const controller = new AbortController();
+  const ended = Promise.resolve(run(controller.signal)).then(() => performance.now());
+  await sleep(20);
+  const aborted = performance.now();
+  controller.abort();
+  const end = await Promise.race([ended, sleep(patienceMs).then(() => Number.POSITIVE_INFINITY)]);
+  return end - aborted;
+}

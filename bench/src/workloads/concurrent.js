@@ -1,0 +1,46 @@
+// 1,000 runs at once, 5 passes each, 5 ms of model latency a pass: CPU time and the highest heap.
+import { collectGarbage, compare } from "../measure.js";
+import { slowModel } from "../scripts.js";
+import { forecast, minimalRun, turnwrightRun } from "../subjects.js";
+
+/** @typedef {import("../measure.js").Task} Task */
+
+const runs = 1000;
+const stream = slowModel(5, 5);
+
+/** @returns {Promise<readonly import("../row.js").Row[]>} */
+export async function measureWorkload() {
+  const minimal = together(minimalRun(stream, forecast));
+  const turnwright = together(turnwrightRun(stream, forecast));
+  return [
+    { workload: "1,000 runs at once, 5 passes of 5 ms latency, CPU", unit: "ms", ...(await compare({ minimal, turnwright })) },
+    {
+      workload: "1,000 runs at once, highest heap",
+      unit: "MB",
+      ...(await compare({ minimal, turnwright }, highestHeapOf)),
+    },
+  ];
+}
+
+/**
+ * @param {Task} task
+ * @returns {Task}
+ */
+function together(task) {
+  return () => Promise.all(Array.from({ length: runs }, task));
+}
+
+/**
+ * Megabytes of heap over what there was before, looked at each millisecond.
+ *
+ * @param {Task} task
+ */
+async function highestHeapOf(task) {
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  let highest = before;
+  const timer = setInterval(() => (highest = Math.max(highest, process.memoryUsage().heapUsed)), 1);
+  await task();
+  clearInterval(timer);
+  return (highest - before) / 2 ** 20;
+}

@@ -1,0 +1,111 @@
+// Whether a pass costs the same late in a run as early: its cost in long runs over its cost in short ones, and
+// inside one run the cost of passes 4,500 to 5,000 over that of passes 100 to 600.
+import { collectGarbage, compare, cpuMs, quantile, rounds, warmUps } from "../measure.js";
+import { callingModel } from "../scripts.js";
+import { forecast, minimalRun, turnwrightRun } from "../subjects.js";
+
+/**
+ * @typedef {import("../row.js").Row} Row
+ * @typedef {import("../subjects.js").Script} Script
+ * @typedef {import("../measure.js").Task} Task
+ * @typedef {(stream: Script) => Task} MakeRun
+ */
+
+const long = 5000;
+const short = 100;
+const stretch = 500;
+const runsPerRound = 8;
+
+/** @type {MakeRun} */
+const minimal = (stream) => minimalRun(stream, forecast);
+/** @type {MakeRun} */
+const turnwright = (stream) => turnwrightRun(stream, forecast, { limits: { maxIterations: long } });
+
+/** @returns {Promise<readonly Row[]>} */
+export async function measureWorkload() {
+  return [
+    await toRow("growth: a pass in runs of 5,000 over a pass in runs of 100", longOverShort),
+    await toRow("growth: the last 500 of 5,000 passes over passes 100 to 600", lateOverEarly),
+  ];
+}
+
+/**
+ * @param {string} workload
+ * @param {(makeRun: MakeRun) => Promise<number>} growthOf
+ * @returns {Promise<Row>}
+ */
+async function toRow(workload, growthOf) {
+  return {
+    workload,
+    unit: "x",
+    minimal: await growthOf(minimal),
+    turnwright: await growthOf(turnwright),
+    target: { of: "turnwright", atMost: 1.3 },
+  };
+}
+
+/** @param {MakeRun} makeRun */
+async function longOverShort(makeRun) {
+  const { ratio } = await compare({
+    minimal: keeping((runsPerRound * long) / short, makeRun(callingModel(short))),
+    turnwright: keeping(runsPerRound, makeRun(callingModel(long))),
+  });
+  return ratio;
+}
+
+/**
+ * Runs a task so many times and holds all results until the last, so that short runs keep as much as a long one does: a result
+ * that dies young costs the collector less.
+ *
+ * @param {number} times
+ * @param {Task} task
+ * @returns {Task}
+ */
+function keeping(times, task) {
+  return async () => {
+    const results = [];
+    for (let index = 0; index < times; index += 1) results.push(await task());
+    return results;
+  };
+}
+
+/**
+ * Lower quartiles over runs, so that garbage collections, which fall into a stretch by chance, drop out; the other row counts
+ * them.
+ *
+ * @param {MakeRun} makeRun
+ */
+async function lateOverEarly(makeRun) {
+  /** @type {number[]} */
+  const marks = [];
+  const run = makeRun(clockedModel(marks));
+  const early = [];
+  const late = [];
+  for (let round = -warmUps; round < rounds; round += 1) {
+    collectGarbage();
+    for (let index = 0; index < runsPerRound; index += 1) {
+      marks.length = 0;
+      await run();
+      const [earlyStart = 0, earlyEnd = 0, lateStart = 0, lateEnd = 0] = marks;
+      if (round < 0) continue;
+      early.push(earlyEnd - earlyStart);
+      late.push(lateEnd - lateStart);
+    }
+  }
+  return quantile(late, 1 / 4) / quantile(early, 1 / 4);
+}
+
+/**
+ * `callingModel` that notes the CPU time where each of the two stretches begins and ends. The late one ends before the answer.
+ *
+ * @param {number[]} marks
+ * @returns {Script}
+ */
+function clockedModel(marks) {
+  const stream = callingModel(long);
+  const noted = new Set([short, short + stretch, long - 1 - stretch, long - 1]);
+  return (pass) => {
+    if (noted.has(pass)) marks.push(cpuMs());
+    return stream(pass);
+  };
+}

@@ -1,0 +1,25 @@
+// One run of 200 calls whose results are 100 KB each.
+import { compare } from "../measure.js";
+import { callingModel } from "../scripts.js";
+import { minimalRun, turnwrightRun } from "../subjects.js";
+
+const results = 200;
+const stream = callingModel(results + 1);
+
+/** About 100 KB as JSON: 800 rows, made anew for each call. */
+const report = () =>
+  Array.from({ length: 800 }, (_, row) => ({
+    row,
+    city: "Oslo",
+    degrees: row % 30,
+    note: "Wind from the south-west, later turning to the west, with showers in the evening hours. ",
+  }));
+
+/** @returns {Promise<readonly import("../row.js").Row[]>} */
+export async function measureWorkload() {
+  const comparison = await compare({
+    minimal: minimalRun(stream, report),
+    turnwright: turnwrightRun(stream, report, { limits: { maxIterations: results + 1 } }),
+  });
+  return [{ workload: "200 results of 100 KB, CPU", unit: "ms", ...comparison }];
+}

@@ -1,0 +1,46 @@
+// What one pass costs: with a synchronous tool, with one whose promise is kept at once, and with one that really waits.
+import { compare, repeat } from "../measure.js";
+import { callingModel } from "../scripts.js";
+import { forecast, forecastAtOnce, forecastLater, minimalRun, turnwrightRun } from "../subjects.js";
+
+/** @typedef {import("../row.js").Row} Row */
+
+const passesPerRound = 20_000;
+
+const asynchronous = [
+  { execute: forecastAtOnce, name: "tool with a kept promise" },
+  { execute: forecastLater, name: "tool that waits" },
+];
+
+/** @returns {Promise<readonly Row[]>} */
+export async function measureWorkload() {
+  const rows = [];
+  for (const passes of [10, 100, 1000, 5000]) {
+    rows.push(await toRow({ passes, execute: forecast, name: "synchronous tool", atMost: 8 }));
+  }
+  for (const tool of asynchronous) {
+    for (const passes of [10, 1000]) rows.push(await toRow({ passes, ...tool, atMost: 12 }));
+  }
+  return rows;
+}
+
+/**
+ * @param {{ passes: number, execute: import("../subjects.js").Execute, name: string, atMost: number }} variant
+ * @returns {Promise<Row>}
+ */
+async function toRow({ passes, execute, name, atMost }) {
+  const stream = callingModel(passes);
+  const runs = passesPerRound / passes;
+  const { minimal, turnwright, ratio } = await compare({
+    minimal: repeat(runs, minimalRun(stream, execute)),
+    turnwright: repeat(runs, turnwrightRun(stream, execute, { limits: { maxIterations: passes } })),
+  });
+  return {
+    workload: `pass, ${name}, ${passes.toLocaleString("en")} in a run`,
+    unit: "us",
+    minimal: (minimal * 1000) / passesPerRound,
+    turnwright: (turnwright * 1000) / passesPerRound,
+    ratio,
+    target: { of: "ratio", atMost },
+  };
+}

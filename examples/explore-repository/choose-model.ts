@@ -1,0 +1,36 @@
+// Who answers: the user's own model where there is a key, else the script.
+
+import type { Pricing, Provider } from "turnwright";
+import { openaiFromEnvironment } from "../support/openai-from-environment.ts";
+import { createScriptedModel } from "./scripted-model.ts";
+
+/** A model, and what is to be said of it. */
+export interface Model {
+  readonly provider: Provider;
+  readonly pricing: Pricing;
+  /** Whose prices the cost is made of. */
+  readonly priceNote: string;
+  readonly isScripted: boolean;
+}
+
+/** `isPaced`: a script speaks no faster than one reads. `isOffline`: no key is looked for. */
+export function chooseModel({ isPaced, isOffline }: { readonly isPaced: boolean; readonly isOffline: boolean }): Model {
+  const provider = isOffline ? undefined : openaiFromEnvironment();
+  if (provider !== undefined)
+    return { provider, pricing: createPricing(process.env["OPENAI_PRICES"]), priceNote: "", isScripted: false };
+  return {
+    provider: createScriptedModel({ isPaced }),
+    pricing: createPricing("1/4"),
+    priceNote: "made-up prices",
+    isScripted: true,
+  };
+}
+
+/** From "1/4": a million input tokens for $1, a million output tokens for $4. Without prices the cost is unknown. */
+function createPricing(prices = ""): Pricing {
+  const [input = Number.NaN, output = Number.NaN] = prices.split("/").map(Number.parseFloat);
+  return ({ inputTokens, outputTokens }) => {
+    const cost = (inputTokens * input + outputTokens * output) / 1_000_000;
+    return Number.isNaN(cost) ? undefined : cost;
+  };
+}

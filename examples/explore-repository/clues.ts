@@ -1,0 +1,68 @@
+// What follows from all that was seen: where to look next, and what to tell in the end.
+
+import {
+  findFunctionBelow,
+  findMainMatch,
+  findManifest,
+  findReadme,
+  findShownFunction,
+  readManifest,
+  type Manifest,
+  toDefinition,
+} from "./repository-facts.ts";
+import type { Seen } from "./seen.ts";
+import type { Match } from "./tools.ts";
+
+/** The one question that the scripted model can answer, and the words that it looks for. */
+export const scriptedQuestion = "What is this project, how is it laid out, and where is the loop that decides what happens next?";
+export const soughtWords = "what happens next";
+const soughtName = "loop";
+
+/** A function by its name, and where it is. */
+interface Place {
+  readonly name: string;
+  readonly path: string;
+  readonly line: number;
+}
+
+/** What is known; each is undefined until the calls that tell it were answered, and where they told nothing. */
+export interface Clues {
+  readonly manifestPath: string | undefined;
+  readonly readmePath: string | undefined;
+  readonly manifest: Manifest;
+  /** The README's text. */
+  readonly readme: string | undefined;
+  /** A function that the README calls, how its definition is written, and where that is. */
+  readonly shownName: string | undefined;
+  readonly shownDefinition: string | undefined;
+  readonly shown: Match | undefined;
+  /** Where the sought words are said, and the function below them. */
+  readonly sought: Match | undefined;
+  readonly decider: Place | undefined;
+  /** How a call of that function is written, and where there is one, best in the file of the shown function. */
+  readonly deciderCall: string | undefined;
+  readonly caller: Match | undefined;
+}
+
+/** Draws the conclusions. */
+export function findClues({ listing, textOf, matchesOf }: Seen): Clues {
+  const manifestPath = findManifest(listing.files);
+  const readmePath = findReadme(listing.files);
+  const readme = textOf(readmePath);
+  const shownName = readme === undefined ? undefined : findShownFunction(readme, soughtName);
+  const shownDefinition = shownName === undefined ? undefined : toDefinition(shownName, manifestPath);
+  const shown = findMainMatch(matchesOf(shownDefinition));
+  const sought = findMainMatch(matchesOf(soughtWords));
+  const decider = findPlaceBelow(sought, textOf);
+  const deciderCall = decider === undefined ? undefined : `${decider.name}(`;
+  const calls = matchesOf(deciderCall).filter(({ path }) => path !== decider?.path);
+  const caller = calls.find(({ path }) => path === shown?.path) ?? findMainMatch(calls);
+  const manifest = readManifest(manifestPath, textOf(manifestPath));
+  return { manifestPath, readmePath, manifest, readme, shownName, shownDefinition, shown, sought, decider, deciderCall, caller };
+}
+
+function findPlaceBelow(match: Match | undefined, textOf: Seen["textOf"]): Place | undefined {
+  const text = textOf(match?.path);
+  const found = match === undefined || text === undefined ? undefined : findFunctionBelow(text, match.line);
+  return found === undefined || match === undefined ? undefined : { ...found, path: match.path };
+}

@@ -1,0 +1,87 @@
+// Which paths of a repository are nobody's business: roughly what its .gitignore says, and always what no model should read.
+
+/** Whether a path, relative and with "/" between its parts, is ignored, by itself or by a folder above it. */
+export type IgnoreRules = (path: string) => boolean;
+
+interface Rule {
+  /** From the root down; "**" stands for any number of folders. */
+  readonly segments: readonly string[];
+  readonly isNegated: boolean;
+  readonly isFolderOnly: boolean;
+}
+
+/** Ignored whatever a .gitignore says: what is not source, and what is likely to hold secrets. */
+const always = parseRules(".git\nnode_modules\ndist\n.env\n.env.*\n.npmrc\n*.pem\n*.key\nid_rsa*\nid_ed25519*");
+
+/** Makes the rules of a repository from the text of its .gitignore. Character classes are taken literally. */
+export function createIgnoreRules(gitignore: string): IgnoreRules {
+  const rules = parseRules(gitignore);
+  return (path) => {
+    const segments = path.split("/").filter((segment) => segment !== "");
+    return segments.some((_, index) => {
+      const prefix = segments.slice(0, index + 1);
+      const isFolder = index + 1 < segments.length;
+      // Some file systems take ".ENV" for ".env".
+      const inLowerCase = prefix.map((segment) => segment.toLowerCase());
+      return isHitBy(always, inLowerCase, isFolder) || isHitBy(rules, prefix, isFolder);
+    });
+  };
+}
+
+function parseRules(text: string): readonly Rule[] {
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines.filter((line) => line !== "" && !line.startsWith("#")).map(parseRule);
+}
+
+function parseRule(line: string): Rule {
+  const isNegated = line.startsWith("!");
+  const pattern = line.slice(isNegated ? 1 : 0);
+  const isFolderOnly = pattern.endsWith("/");
+  const segments = pattern.split("/").filter((segment) => segment !== "");
+  const isAnchored = pattern.replace(/\/$/, "").includes("/");
+  return { segments: isAnchored ? segments : ["**", ...segments], isNegated, isFolderOnly };
+}
+
+/** The last rule that fits decides. */
+function isHitBy(rules: readonly Rule[], path: readonly string[], isFolder: boolean): boolean {
+  const fitting = rules.filter(({ segments, isFolderOnly }) => {
+    return (isFolder || !isFolderOnly) && fits(segments, path, { wildcard: "**", fitsOne: fitsSegment });
+  });
+  return fitting.at(-1)?.isNegated === false;
+}
+
+function fitsSegment(pattern: string, segment: string): boolean {
+  return fits(pattern.split(""), segment.split(""), {
+    wildcard: "*",
+    fitsOne: (one, character) => one === "?" || one === character,
+  });
+}
+
+interface Matching {
+  /** Stands for any number of items. */
+  readonly wildcard: string;
+  fitsOne(pattern: string, item: string): boolean;
+}
+
+/** Only ever goes back to the last wildcard, so that a hostile pattern costs no more than its length times the path's. */
+function fits(pattern: readonly string[], items: readonly string[], { wildcard, fitsOne }: Matching): boolean {
+  let at = 0;
+  let wildcardAt = -1;
+  let resumeAt = 0;
+  for (let index = 0; index < items.length;) {
+    const wanted = pattern[at];
+    if (wanted === wildcard) {
+      wildcardAt = at;
+      resumeAt = index;
+      at += 1;
+    } else if (wanted !== undefined && fitsOne(wanted, items[index] ?? "")) {
+      at += 1;
+      index += 1;
+    } else if (wildcardAt >= 0) {
+      resumeAt += 1;
+      index = resumeAt;
+      at = wildcardAt + 1;
+    } else return false;
+  }
+  return pattern.slice(at).every((left) => left === wildcard);
+}

@@ -1,0 +1,67 @@
+// A run over a repository's own files: `npm run demo`, or `npm run demo -- ../another --ask "What does it do?"`. With OPENAI_API_KEY
+// in the environment the user's own model answers, else a script that says only what the tools told it.
+
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { createLoopControl, streamToolLoop } from "turnwright";
+import { checkRun } from "./check-run.ts";
+import { chooseModel } from "./choose-model.ts";
+import { scriptedQuestion } from "./clues.ts";
+import { createProgressView } from "./progress-view.ts";
+import { printSummary } from "./run-summary.ts";
+import { createTerminal, isOn, printText } from "./terminal.ts";
+import { createTools } from "./tools.ts";
+import { openWorkspace } from "./workspace.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { ask: { type: "string" }, check: { type: "boolean", default: isOn(process.env["CI"]) } },
+});
+const terminal = createTerminal(process.stdout);
+const model = chooseModel({ isPaced: terminal.isLive, isOffline: values.check });
+const question = values.ask ?? scriptedQuestion;
+if (model.isScripted && question !== scriptedQuestion) {
+  console.error("The script can answer its own question only. Set OPENAI_API_KEY to ask another.");
+  process.exit(2);
+}
+const workspace = await openWorkspace(findFolder(positionals[0])).catch((error: unknown) => {
+  console.error(`That folder cannot be opened: ${String(error)}`);
+  process.exit(2);
+});
+const answering = model.isScripted ? "a script answers, for OPENAI_API_KEY is not set" : `${model.provider.model} answers`;
+printText(terminal, question, "bold");
+printText(terminal, `${workspace.root} · ${answering} · Ctrl-C stops\n`, "dim");
+
+// #region run
+const control = createLoopControl();
+process.on("SIGINT", () => (control.hasStopRequest() ? control.kill() : control.stop({ requester: "Ctrl-C" })));
+
+const stream = streamToolLoop({
+  provider: model.provider,
+  pricing: model.pricing,
+  tools: createTools(workspace),
+  system: "You explain a repository to a developer who is new to it. Look before you answer; name files and lines; be short.",
+  messages: [{ role: "user", content: question }],
+  limits: { maxIterations: 20, maxToolCalls: 60, maxTokens: 300_000, wallClockMs: 300_000 },
+  policies: { finalAnswer: true },
+  control,
+});
+const view = createProgressView(terminal);
+for await (const event of stream) view.show(event);
+view.close();
+
+const result = await stream.result;
+// #endregion run
+printSummary(result, model.priceNote, terminal);
+
+if (result.status === "stopped_by_user") process.exitCode = 130;
+else if (result.status !== "completed") process.exitCode = 1;
+if (model.isScripted && result.status !== "stopped_by_user") await checkRun(result, workspace);
+
+/** The folder to explore: this repository, unless another is named. */
+function findFolder(named: string | undefined): string {
+  // npm starts scripts in the folder of the package; a path is meant from where npm was started.
+  if (named !== undefined) return resolve(process.env["INIT_CWD"] ?? process.cwd(), named);
+  return fileURLToPath(new URL("../..", import.meta.url));
+}

@@ -1,0 +1,80 @@
+// What a conversation has brought to light so far: the calls that were made, and what the tools answered.
+
+import { z } from "zod";
+import type { Json, Message } from "turnwright";
+import type { Match } from "./tools.ts";
+
+/** A call of a tool. */
+export interface Call {
+  readonly name: string;
+  readonly args: { readonly [name: string]: string | number };
+}
+
+/** What is where. */
+export interface Listing {
+  readonly total: number;
+  readonly folders: readonly { readonly folder: string; readonly files: number }[];
+  /** Those nearest to the root. */
+  readonly files: readonly string[];
+}
+
+/** All that the tools have answered. */
+export interface Seen {
+  readonly listing: Listing;
+  /** The text of a file that was read. */
+  textOf(path: string | undefined): string | undefined;
+  /** What a search found; nothing where there was none. */
+  matchesOf(sought: string | undefined): readonly Match[];
+  /** Whether a call was made before, whatever became of it. */
+  hasCalled(call: Call): boolean;
+}
+
+const folderSchema = z.object({ folder: z.string(), files: z.number() });
+const listingSchema = z.object({ total: z.number(), folders: z.array(folderSchema), files: z.array(z.string()) });
+const readingSchema = z.object({ path: z.string(), text: z.string() });
+const matchSchema = z.object({ path: z.string(), line: z.number(), text: z.string() });
+const searchSchema = z.object({ matches: z.array(matchSchema) });
+const soughtSchema = z.object({ text: z.string() });
+
+/** Reads a transcript. Failed calls count as made, and have brought nothing. */
+export function readSeen(messages: readonly Message[]): Seen {
+  let listing: Listing = { total: 0, folders: [], files: [] };
+  const texts = new Map<string, string>();
+  const matches = new Map<string, readonly Match[]>();
+  const made = new Set<string>();
+  for (const { name, args, result } of answeredCalls(messages)) {
+    made.add(keyOf(name, args));
+    if (name === "list_files") listing = listingSchema.safeParse(result).data ?? listing;
+    const reading = name === "read_file" ? readingSchema.safeParse(result).data : undefined;
+    if (reading !== undefined) texts.set(reading.path, reading.text);
+    const found = name === "search" ? searchSchema.safeParse(result).data : undefined;
+    if (found !== undefined) matches.set(soughtSchema.parse(args).text, found.matches);
+  }
+  return {
+    listing,
+    textOf: (path) => texts.get(path ?? ""),
+    matchesOf: (sought) => matches.get(sought ?? "") ?? [],
+    hasCalled: ({ name, args }) => made.has(keyOf(name, args)),
+  };
+}
+
+interface AnsweredCall {
+  readonly name: string;
+  readonly args: Json;
+  readonly result: Json;
+}
+
+function* answeredCalls(messages: readonly Message[]): Iterable<AnsweredCall> {
+  const argsById = new Map<string, Json>();
+  for (const message of messages) {
+    if (message.role === "assistant") {
+      for (const part of message.content) if (part.type === "tool-call") argsById.set(part.callId, part.args);
+    }
+    if (message.role !== "tool") continue;
+    for (const { callId, name, result } of message.results) yield { name, args: argsById.get(callId) ?? null, result };
+  }
+}
+
+function keyOf(name: string, args: Json): string {
+  return `${name} ${JSON.stringify(args)}`;
+}

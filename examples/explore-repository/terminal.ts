@@ -1,0 +1,106 @@
+// What a terminal can and cannot show: colours, widths, and characters that would command it.
+
+/** Where lines go, and how they may look. */
+export interface Terminal {
+  /** Whether lines can be drawn over: a person watches. */
+  readonly isLive: boolean;
+  /** Columns of a line. Asked anew each time, for windows change. */
+  width(): number;
+  write(text: string): void;
+  paint(style: Style, text: string): string;
+}
+
+/** How a text may look. */
+export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+
+const codes: { readonly [Name in Style]: readonly [on: number, off: number] } = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+};
+
+/** The terminal behind a stream. NO_COLOR (https://no-color.org) takes the colours away, a pipe also the movement. */
+export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv = process.env): Terminal {
+  const isLive = out.isTTY && env["TERM"] !== "dumb" && !isOn(env["CI"]);
+  const isColoured = isLive && (env["NO_COLOR"] ?? "") === "";
+  return {
+    isLive,
+    width: () => (isLive ? Math.max(20, out.columns) : 100),
+    write: (text) => void out.write(text),
+    paint: (style, text) => (isColoured && text !== "" ? `\u001B[${codes[style][0]}m${text}\u001B[${codes[style][1]}m` : text),
+  };
+}
+
+/** Whether an environment variable such as CI says yes. */
+export function isOn(variable: string | undefined): boolean {
+  return variable !== undefined && variable !== "" && variable !== "0" && variable !== "false";
+}
+
+/** A text without control characters but for line ends: models, files and their names may hold commands to the terminal. */
+function toPrintable(text: string): string {
+  return text.replace(/[^\P{Cc}\n]/gu, "");
+}
+
+/** A text on one line and no longer than `width`. */
+export function fitLine(text: string, width: number): string {
+  const line = toPrintable(text).replace(/\s+/g, " ");
+  return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`;
+}
+
+/** Writes running text word by word, so that no word is broken at the edge. */
+export interface TextFlow {
+  add(text: string): void;
+  /** Ends the line that was begun, if any. */
+  end(): void;
+}
+
+/** Starts a flow. What is wrapped is indented below the item of a list. */
+export function createTextFlow(terminal: Terminal, style?: Style): TextFlow {
+  let column = 0;
+  let indent = "";
+  let gap = "";
+  let word = "";
+
+  const placeWord = (): void => {
+    if (word === "") return;
+    if (column === 0) indent = word === "-" ? "  " : "";
+    const isFull = column > 0 && column + gap.length + word.length >= terminal.width();
+    const before = isFull ? `\n${indent}` : gap;
+    terminal.write(before + (style === undefined ? word : terminal.paint(style, word)));
+    column = (isFull ? indent.length : column + gap.length) + word.length;
+    gap = "";
+    word = "";
+  };
+  const endLine = (): void => {
+    terminal.write("\n");
+    column = 0;
+    gap = "";
+  };
+
+  return {
+    add(text) {
+      for (const character of toPrintable(text)) {
+        if (character !== " " && character !== "\n") {
+          word += character;
+          continue;
+        }
+        placeWord();
+        if (character === "\n") endLine();
+        else gap += " ";
+      }
+    },
+    end() {
+      placeWord();
+      if (column > 0) endLine();
+    },
+  };
+}
+
+/** Writes a text and ends its line. */
+export function printText(terminal: Terminal, text: string, style: Style): void {
+  const flow = createTextFlow(terminal, style);
+  flow.add(`${text}\n`);
+}

@@ -1,0 +1,75 @@
+// One call of a tool as one line: what is called with what, how it stands, what came of it and how long it took.
+
+import type { Json, LoopEvents, ToolOutcome } from "turnwright";
+import { fitLine, type Style, type Terminal } from "./terminal.ts";
+
+/** A call that was started. */
+export interface ToolRow {
+  readonly name: string;
+  readonly args: Json;
+  readonly startedAt: number;
+  /** How far the tool says it is. */
+  progress?: string;
+  /** Absent while it runs. */
+  end?: LoopEvents["tool-end"];
+}
+
+/** How a row is marked: by its place among calls that run at once, and, while it runs, by a sign that turns. */
+export interface RowMarks {
+  readonly bracket: string;
+  readonly spinner: string;
+}
+
+const endMarks: { readonly [Kind in ToolOutcome["kind"]]: readonly [mark: string, style: Style] } = {
+  completed: ["✓", "green"],
+  failed: ["✗", "red"],
+  "timed-out": ["✗", "red"],
+  blocked: ["✗", "red"],
+  "unknown-tool": ["✗", "red"],
+  "invalid-input": ["✗", "red"],
+  malformed: ["✗", "red"],
+  truncated: ["✗", "red"],
+  denied: ["–", "yellow"],
+  interrupted: ["–", "yellow"],
+  "not-run": ["–", "yellow"],
+  limit: ["–", "yellow"],
+};
+
+const widestCall = 40;
+
+/** The line of a row, no wider than the terminal. */
+export function formatRow(row: ToolRow, { bracket, spinner }: RowMarks, terminal: Terminal): string {
+  const { name, args, end, startedAt } = row;
+  const width = terminal.width() - 1;
+  const [mark, style] = end === undefined ? ([spinner, "cyan"] as const) : endMarks[end.outcome];
+  const prefix = ` ${bracket} ${mark} `;
+  const took = formatDuration(end?.durationMs ?? performance.now() - startedAt);
+  const said = end === undefined ? (row.progress ?? "") : summarize(end);
+  const isWide = width >= 72;
+  const call = fitLine(`${name} ${formatArgs(args)}`, Math.min(widestCall, width - prefix.length - took.length - 2));
+  const outcome = fitLine(said, isWide ? width - prefix.length - widestCall - took.length - 5 : 0);
+  const right = outcome === "" || !isWide ? took : `${outcome} · ${took}`;
+  const named = terminal.paint("bold", call.slice(0, name.length)) + call.slice(name.length);
+  const gap = " ".repeat(isWide ? widestCall - call.length + 2 : 2);
+  return ` ${terminal.paint("dim", bracket)} ${terminal.paint(style, mark)} ${named}${gap}${terminal.paint("dim", right)}`;
+}
+
+/** What came of a call: the tool's own summary, or why there is none. */
+function summarize({ outcome, metadata, result }: LoopEvents["tool-end"]): string {
+  if (outcome === "completed") return typeof metadata === "string" ? metadata : "";
+  const reason = typeof result === "object" && result !== null && "reason" in result ? result.reason : undefined;
+  return typeof reason === "string" ? `${outcome}: ${reason}` : outcome;
+}
+
+/** Arguments by their values alone; those with spaces in quotes. */
+function formatArgs(args: Json): string {
+  if (typeof args !== "object" || args === null) return JSON.stringify(args);
+  return Object.values(args)
+    .map((value) => (typeof value === "string" && /^\S+$/.test(value) ? value : JSON.stringify(value)))
+    .join(" ");
+}
+
+/** A time for people. */
+export function formatDuration(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}

@@ -1,0 +1,131 @@
+// The ports, the testing kit and the OpenAI entry in short, as llms.txt shows them. What differs from the real ones does not compile.
+
+import type {
+  FinishReason,
+  Journal,
+  Json,
+  LoopEmitter,
+  LoopEvent,
+  ModelCall,
+  ModelChunk,
+  ModelRequest,
+  Provider,
+  ProviderError,
+  Tool,
+  ToolContext,
+  ToolDefinition,
+  ToolOutcome,
+  ToolRegistry,
+  Validation,
+} from "turnwright";
+import * as openai from "turnwright/openai";
+import * as testing from "turnwright/testing";
+import type {
+  EventRecording,
+  MockOptions,
+  MockPart,
+  MockProvider,
+  MockTurn,
+  ProviderScenario,
+  ProviderSuiteSetup,
+  RegistrySuiteSetup,
+  RunToolOverrides,
+  SuiteCheck,
+  TestClock,
+} from "turnwright/testing";
+import assert from "node:assert/strict";
+import { type Differing, expectNone } from "./same-names.ts";
+
+// #region ports
+interface ProviderPort {
+  id: string;
+  model: string;
+  family?: string;
+  stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
+}
+
+interface RegistryPort {
+  definitions(): readonly ToolDefinition[]; // one array for as long as nothing changes
+  executeTool(name: string, args: unknown, context: ToolContext): unknown; // a value or a promise
+  validate?(name: string, args: unknown): Validation | Promise<Validation>; // { value } or { issues }
+}
+
+interface JournalPort {
+  durable: boolean;
+  step: Journal["step"]; // <T>(step: { key, kind, input, run }) => T | PromiseLike<T>
+  all: Journal["all"]; // several steps at once, answers in their order
+  wait?(key: string): PromiseLike<Json>; // not called in this release
+}
+// #endregion ports
+
+// #region testing
+interface Testing {
+  createMockProvider(
+    turns: readonly MockTurn[] | ((request: ModelRequest, index: number) => MockTurn | undefined),
+    options?: MockOptions,
+  ): MockProvider;
+  // what a turn is made of
+  text(said: string, options?: { chunks?: number }): MockPart;
+  reasoning(thought: string, options?: { chunks?: number }): MockPart;
+  refusal(said: string, options?: { chunks?: number }): MockPart;
+  toolCall(name: string, args?: Json, options?: { id?: string; fragments?: number; rawArgs?: string }): MockPart;
+  usage(tokens: { inputTokens: number; outputTokens: number }, mode?: "snapshot" | "delta"): MockPart;
+  finish(reason: FinishReason, options?: { token?: string; raw?: string }): MockPart;
+  details(added: string): MockPart;
+  thoughtLog(payload: unknown): MockPart;
+  native(item: Json): MockPart;
+  chunk(verbatim: ModelChunk): MockPart;
+  wait(ms: number): MockPart;
+  stall(options?: { ignoreSignal?: boolean }): MockPart;
+  heartbeat(): MockPart;
+  fail(failure: Error | { message?: string; status?: number; code?: string }): MockPart;
+  failInBand(error: ProviderError): MockPart;
+  endEarly(): MockPart;
+  // the rest of the kit
+  createTestClock(startMs?: number): TestClock; // advance(ms), flush(), runAll(), pending
+  runTool(tool: Tool, args?: unknown, overrides?: RunToolOverrides): Promise<ToolOutcome>;
+  recordEvents(emitter?: LoopEmitter, types?: readonly LoopEvent["type"][]): EventRecording; // emitter, events, types(), of(type), outline(), stop()
+  providerSuite(setup: ProviderSuiteSetup): readonly SuiteCheck[]; // { title, run() }
+  registrySuite(setup: RegistrySuiteSetup): readonly SuiteCheck[];
+  providerScenarios: Record<ProviderScenario["name"], ProviderScenario>;
+  createScenarioProvider(scenario: ProviderScenario): MockProvider;
+  scenarioTool: ToolDefinition;
+}
+// #endregion testing
+
+// #region openai
+interface OpenAIEntry {
+  openaiChat(options: {
+    client: openai.OpenAIChatClient; // new OpenAI(), or any other client of Chat Completions
+    model: string;
+    id?: string; // "openai"
+    family?: string;
+    includeUsage?: boolean; // true
+    maxTokensField?: "max_completion_tokens" | "max_tokens";
+    echoReasoning?: "reasoning_content" | "reasoning";
+    toolResultMedia?: "user-message" | "tool-message";
+    toWireCallId?: (callId: string) => string;
+  }): Provider;
+}
+// #endregion openai
+
+testing satisfies Testing;
+openai satisfies OpenAIEntry;
+expectNone<Differing<Testing, typeof testing>>();
+expectNone<Differing<OpenAIEntry, typeof openai>>();
+expectNone<Differing<Parameters<OpenAIEntry["openaiChat"]>[0], openai.OpenAIChatOptions>>();
+expectNone<Differing<ProviderPort, Provider>>();
+expectNone<Differing<RegistryPort, ToolRegistry>>();
+expectNone<Differing<JournalPort, Journal>>();
+
+/** What the sheet says of a port has to hold of the port itself. */
+const holds: {
+  readonly provider: (provider: ProviderPort) => Provider;
+  readonly registry: (registry: RegistryPort) => ToolRegistry;
+  readonly journal: (journal: JournalPort) => Journal;
+} = {
+  provider: (provider) => provider,
+  registry: (registry) => registry,
+  journal: (journal) => journal,
+};
+assert.deepEqual(Object.keys(holds), ["provider", "registry", "journal"]);

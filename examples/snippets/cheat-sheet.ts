@@ -1,0 +1,258 @@
+// The core in short, as llms.txt shows it. What differs from the real one does not compile.
+
+import assert from "node:assert/strict";
+import * as turnwright from "turnwright";
+import type {
+  Approve,
+  Bounds,
+  Clock,
+  ContentPart,
+  ContextRestart,
+  DeliberateGate,
+  Ending,
+  Journal,
+  Json,
+  JsonSchema,
+  LoopControl,
+  LoopEmitter,
+  LoopError,
+  LoopErrorCode,
+  LoopEvent,
+  LoopHooks,
+  LoopOptions,
+  LoopResult,
+  LoopState,
+  LoopStatus,
+  Message,
+  ModelRequest,
+  ModelSettings,
+  NativePart,
+  NextStep,
+  PlainError,
+  Pricing,
+  Provider,
+  ProviderError,
+  ProviderErrorCode,
+  ProviderErrorFacts,
+  SavedJournal,
+  Session,
+  StandardSchema,
+  StepResult,
+  StreamPorts,
+  StreamResult,
+  Termination,
+  ThoughtLogOwner,
+  Timeouts,
+  Tool,
+  ToolCall,
+  ToolCallPorts,
+  ToolChoice,
+  ToolContext,
+  ToolHistoryEntry,
+  ToolOutcome,
+  ToolRegistry,
+  ToolResult,
+  Usage,
+} from "turnwright";
+import { type Differing, expectNone } from "./same-names.ts";
+
+// #region core
+interface Core {
+  // runs
+  runToolLoop(options: LoopOptions): Promise<LoopResult>; // rejects with a LoopError, for misuse only
+  streamToolLoop(options: LoopOptions): AsyncIterable<LoopEvent> & { readonly result: Promise<LoopResult> };
+  createLoopControl(): LoopControl; // stop({ requester?, note? }), kill(), hasStopRequest(), isToolChainActive()
+  createLoopEvents(): LoopEmitter; // an eventemitter3: events.on("text-delta", ({ text }) => ...)
+  // tools
+  defineTool(tool: ToolFields): Tool<unknown>; // the schema types the arguments of execute
+  createToolRegistry(tools?: readonly Tool[]): ToolRegistry & { register(tool: Tool): void; unregister(name: string): boolean };
+  toolResult(fields: ResultFields): ToolResult;
+  FatalToolError: new (message?: string, options?: ErrorOptions) => Error; // thrown by a tool, ends the run
+  isToolResult(value: unknown): value is ToolResult;
+  // providers
+  providerError(code: ProviderErrorCode, message: string, facts?: ProviderErrorFacts): ProviderError; // status, retryable, retryAfterMs, cause
+  toProviderError(thrown: unknown): ProviderError; // classifies what an SDK throws
+  isProviderError(value: unknown): value is ProviderError;
+  parseToolArguments(text: string): { readonly args: unknown } | { readonly problem: "malformed" }; // "" means {}
+  // journals
+  memoryJournal(saved?: SavedJournal): Journal & { keys(): readonly string[]; toJSON(): SavedJournal };
+  // errors
+  LoopError: new (code: LoopErrorCode, details: never, options?: ErrorOptions) => LoopError;
+  isLoopError(value: unknown, code?: LoopErrorCode): value is LoopError;
+  isFatalToolError(value: unknown): value is Error;
+  // the parts, for a loop of one's own
+  createLoopState(initial: {
+    messages: readonly Message[];
+    heldIds: Iterable<string>;
+    contextItems: readonly Json[];
+    priced: boolean;
+  }): LoopState;
+  nextStep(state: LoopState, bounds: Bounds): NextStep; // decides; pure
+  applyStep(state: LoopState, step: StepResult): void; // folds an answer into the state
+  streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult>;
+  executeToolCall(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome>;
+  detectContextRestart(
+    outcome: ToolOutcome,
+    policy: { effects?: Record<string, readonly string[]> } | undefined,
+  ): ContextRestart | undefined;
+  buildResult(state: LoopState, facts: { ending: Ending; runId: string; journal: Journal; session: Session }): LoopResult;
+  RunScope: new () => object; // live cancellation, for the ports of the stages
+}
+// #endregion core
+
+// #region tools
+interface ToolFields {
+  name: string; // 1 to 64 letters, digits, "_" or "-"
+  description: string;
+  inputSchema: StandardSchema | JsonSchema; // zod, valibot, arktype ...; JSON Schema is shown to the model, not enforced
+  jsonSchema?: JsonSchema; // shown in place of what is made of inputSchema
+  execute(args: unknown, context: ToolContext): unknown; // a plain value or a promise means success, a throw failure
+  sequential?: boolean; // never beside another call
+  timeoutMs?: number; // default timeouts.toolMs
+  idleTimeoutMs?: number; // context.progress(data) and context.heartbeat() extend it
+  idempotent?: boolean;
+  retry?: { readonly maxAttempts: number }; // idempotent tools only
+  replay?: "safe" | "never"; // whether it runs again after a crash, under a durable journal
+}
+
+interface ResultFields {
+  success?: boolean; // default: true unless there is an error
+  data?: unknown; // what the model reads
+  message?: string; // the reason of a failure; read before error
+  error?: string;
+  endTurn?: boolean; // ends the run as completed after this batch
+  content?: readonly ContentPart[]; // text, images and files beside data
+  metadata?: unknown; // for listeners of "tool-end" only
+}
+
+interface Context {
+  callId: string;
+  name: string;
+  iteration: number;
+  signal: AbortSignal; // fires on stop, kill, abort and this call's timeout
+  heartbeat(): void;
+  progress(data: unknown): void;
+  idempotencyKey: string;
+  messages: readonly Message[];
+  contextItems: readonly Json[];
+  messageIdMap: unknown;
+  provider: { readonly id: string; readonly model: string };
+  budget: { readonly iterations: number; readonly toolCalls: number; readonly tokens: number; readonly wallClockMs: number };
+  showKillHint: boolean;
+  suppressProgressNotices: boolean;
+  session: Session;
+  context: unknown; // options.context
+}
+// #endregion tools
+
+// #region options
+interface Options {
+  provider: Provider;
+  messages: readonly Message[];
+  tools?: readonly Tool[] | ToolRegistry;
+  system?: string;
+  modelSettings?: ModelSettings; // maxOutputTokens, temperature, topP, stopSequences, seed, extra
+  toolChoice?: ToolChoice; // "auto" | "required" | "none" | { name }
+  contextItems?: readonly Json[]; // shown to the model at the end of every request
+  messageIdMap?: unknown;
+  repair?: boolean; // mend messages with open calls or orphan results
+  limits?: Limits;
+  timeouts?: { readonly [Name in keyof Timeouts]?: number };
+  policies?: Policies;
+  hooks?: LoopHooks; // preparePass(view), onIteration(iteration, state)
+  pricing?: Pricing; // (usage, { provider, model }) => USD | undefined
+  control?: LoopControl;
+  signal?: AbortSignal; // like a kill, with the signal's reason
+  events?: LoopEmitter;
+  journal?: Journal;
+  runId?: string;
+  resume?: "retry-last"; // over its journal, asks the model again where a run ended in an error, a timeout or a stop
+  clock?: Clock;
+  session?: Session; // conversationId, userId, locale, responseTarget, surfaceUserErrors, detailsLabel
+  context?: unknown;
+}
+
+interface Limits {
+  maxIterations?: number; // 100
+  softWarnIteration?: number; // 20
+  maxConsecutiveToolErrors?: number; // 5
+  maxRestarts?: number; // 5
+  maxPauses?: number; // 10
+  toolConcurrency?: number; // 10
+  maxToolCalls?: number; // none
+  maxTokens?: number; // none
+  wallClockMs?: number; // none
+}
+
+interface WaitingTimes {
+  streamIdleMs: number; // 120,000
+  firstChunkMs: number; // the greater of streamIdleMs and 300,000
+  toolMs: number; // 300,000
+  settleMs: number; // 5,000
+  approvalMs: number; // none
+  hookMs: number; // 30,000
+}
+
+interface Policies {
+  approve?: Approve; // (call, context) => { kind: "approve" } | { kind: "deny", reason? } | { kind: "modify", args }
+  gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
+  restarts?: { readonly effects?: Record<string, readonly string[]> };
+  finalAnswer?: boolean; // one more pass without tools at maxIterations and maxToolCalls
+}
+// #endregion options
+
+// #region result
+interface Result {
+  status: LoopStatus;
+  reason: Termination;
+  text: string; // the last text that was not blank, trimmed
+  details: string;
+  responseText: string; // text and labelled details
+  thoughtLog?: Json | undefined;
+  thoughtLogOwner?: ThoughtLogOwner | undefined;
+  messages: readonly Message[]; // the transcript, sendable as it is
+  functionHistory: readonly ToolHistoryEntry[];
+  streamResults: readonly StreamResult[]; // one per provider stream
+  accumulatedModelParts: readonly NativePart[];
+  usage: Usage; // inputTokens, outputTokens, totalTokens, cachedInputTokens?, cacheWriteTokens?, reasoningTokens?
+  costUSD: number | undefined; // undefined where unknown
+  iterations: number;
+  toolCallsExecuted: number;
+  durationMs: number; // active time
+  error?: PlainError | undefined;
+  finalAnswer: boolean;
+  journal: Journal;
+  runId: string;
+}
+// #endregion result
+
+turnwright satisfies Core;
+expectNone<Differing<Core, typeof turnwright>>();
+expectNone<Differing<Options, LoopOptions>>();
+expectNone<Differing<Limits, turnwright.LoopLimits>>();
+expectNone<Differing<WaitingTimes, Timeouts>>();
+expectNone<Differing<Policies, turnwright.LoopPolicies>>();
+expectNone<Differing<Result, LoopResult>>();
+expectNone<Differing<ToolFields, Tool>>();
+expectNone<Differing<ResultFields, ToolResult>>();
+expectNone<Differing<Context, ToolContext>>();
+
+/** What the sheet says of a value has to hold of the value itself. */
+const holds: {
+  readonly options: (options: Options) => LoopOptions;
+  readonly limits: (limits: Limits) => turnwright.LoopLimits;
+  readonly timeouts: (timeouts: WaitingTimes) => Timeouts;
+  readonly policies: (policies: Policies) => turnwright.LoopPolicies;
+  readonly result: (result: LoopResult) => Result;
+  readonly fields: (fields: ResultFields) => ToolResult;
+  readonly context: (context: ToolContext) => Context;
+} = {
+  options: (options) => options,
+  limits: (limits) => limits,
+  timeouts: (timeouts) => timeouts,
+  policies: (policies) => policies,
+  result: (result) => result,
+  fields: (fields) => turnwright.toolResult(fields),
+  context: (context) => context,
+};
+assert.equal(holds.fields({ data: 1 }).success, true);

@@ -1,0 +1,16 @@
+// Runs every snippet of the docs, one after the other. Each asserts what its page says of it.
+
+const snippets = [
+  () => import("./approvals.ts"),
+  () => import("./cheat-sheet.ts"),
+  () => import("./cheat-sheet-kit.ts"),
+  () => import("./endings.ts"),
+  () => import("./events.ts"),
+  () => import("./next-step.ts"),
+  () => import("./provider.ts"),
+  () => import("./resuming.ts"),
+  () => import("./stopping.ts"),
+  () => import("./tools.ts"),
+];
+
+for (const run of snippets) await run();

@@ -1,0 +1,42 @@
+// The loop's decisions, made by hand: one function says what comes next, another one remembers what came.
+
+import assert from "node:assert/strict";
+import { applyStep, createLoopState, nextStep, type Bounds, type Message, type StreamResult } from "turnwright";
+
+const messages: readonly Message[] = [{ role: "user", content: "Hello?" }];
+const bounds: Bounds = {
+  maxIterations: 10,
+  maxConsecutiveToolErrors: 5,
+  maxRestarts: 5,
+  maxPauses: 10,
+  maxToolCalls: Number.POSITIVE_INFINITY,
+  maxTokens: Number.POSITIVE_INFINITY,
+  wallClockMs: Number.POSITIVE_INFINITY,
+  finalAnswer: false,
+  asksIteration: false,
+};
+const answer: StreamResult = {
+  status: "completed",
+  reason: { kind: "answered" },
+  text: "Hello!",
+  reasoning: "",
+  details: "",
+  calls: [],
+  native: [],
+  provider: "mock",
+  model: "mock-model",
+  exposedTools: [],
+  durationMs: 3,
+};
+
+// #region decide
+const state = createLoopState({ messages, heldIds: [], contextItems: [], priced: false });
+assert.deepEqual(nextStep(state, bounds), { kind: "inbox" });
+
+applyStep(state, { kind: "inbox", answer: { now: 0, token: "this process" } });
+assert.deepEqual(nextStep(state, bounds), { kind: "model", withoutTools: false });
+
+applyStep(state, { kind: "model", result: answer });
+assert.deepEqual(nextStep(state, bounds), { kind: "close", ending: { status: "completed", reason: { kind: "answered" } } });
+// #endregion decide
+assert.equal(state.finalText, "Hello!");

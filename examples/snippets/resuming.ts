@@ -1,0 +1,155 @@
+// A run that goes on where it was: from a journal in memory, and from one over a store of one's own.
+
+import assert from "node:assert/strict";
+import {
+  createLoopEvents,
+  defineTool,
+  memoryJournal,
+  runToolLoop,
+  type Journal,
+  type Message,
+  type SavedJournal,
+  type Step,
+} from "turnwright";
+import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
+
+const messages: readonly Message[] = [{ role: "user", content: "Order the book." }];
+let orders = 0;
+const tools = [
+  defineTool({
+    name: "order",
+    description: "Orders a book",
+    inputSchema: { type: "object" },
+    execute: () => ({ order: ++orders }),
+  }),
+];
+
+{
+  const provider = createMockProvider([toolCall("order"), text("It is on its way.")]);
+  let saved = "";
+  // #region save
+  const journal = memoryJournal();
+  const events = createLoopEvents();
+  events.on("pass-end", () => {
+    saved = JSON.stringify(journal); // put it where it outlives the process
+  });
+  await runToolLoop({ provider, tools, messages, journal, events, runId: "order-7" });
+  // #endregion save
+  assert.equal(orders, 1);
+  const { steps }: SavedJournal = JSON.parse(saved);
+  assert.deepEqual(Object.keys(steps), ["p0/inbox", "p0/model", "p0/tool/0/order", "p1/inbox", "p1/model"]);
+}
+
+{
+  const first = memoryJournal();
+  const lost = createMockProvider([toolCall("order")]);
+  let saved = "";
+  const events = createLoopEvents();
+  events.once("pass-end", () => {
+    saved = JSON.stringify(first);
+  });
+  await runToolLoop({ provider: lost, tools, messages, journal: first, events, runId: "order-8" });
+  assert.equal(orders, 2);
+
+  const provider = createMockProvider([text("It is on its way.")]);
+  // #region resume
+  const recorded: SavedJournal = JSON.parse(saved);
+  const result = await runToolLoop({
+    provider,
+    tools,
+    messages, // the same as in the first call
+    journal: memoryJournal(recorded),
+    runId: "order-8",
+  });
+  // The tool did not run again, and the model was asked for the second pass only.
+  // #endregion resume
+  assert.equal(orders, 2);
+  assert.equal(provider.calls, 1);
+  assert.equal(result.text, "It is on its way.");
+  assert.equal(result.iterations, 2);
+}
+
+{
+  const options = { tools, messages, runId: "order-10" };
+  const busy = createMockProvider([toolCall("order"), fail({ status: 503, message: "busy" })]);
+  const failed = await runToolLoop({ ...options, provider: busy });
+  assert.equal(failed.reason.kind, "provider-error");
+  assert.equal(orders, 3);
+
+  const provider = createMockProvider([text("It is on its way.")]);
+  // #region retry
+  const again = await runToolLoop({ ...options, provider, journal: failed.journal, resume: "retry-last" });
+  // #endregion retry
+  assert.equal(again.text, "It is on its way.");
+  assert.deepEqual([orders, provider.calls, again.iterations], [3, 1, 2]);
+}
+
+/** Anything that keeps texts under keys. */
+interface Store {
+  get(key: string): Promise<string | undefined>;
+  set(key: string, value: string): Promise<void>;
+}
+
+// #region journal
+function storeJournal(store: Store): Journal {
+  const step = async <T>({ key, run }: Step<T>): Promise<T> => {
+    const recorded = await store.get(key);
+    if (recorded !== undefined) return JSON.parse(recorded) as T;
+    const answer = await run({});
+    await store.set(key, JSON.stringify(answer)); // before the next step begins
+    return answer;
+  };
+  return { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
+}
+// #endregion journal
+
+const crash = new Error("The machine went down.");
+
+/** A store in memory that fails once, when it is to keep the answer of one step. */
+function createStore(crashAt: string): Store & { readonly kept: ReadonlyMap<string, string> } {
+  const kept = new Map<string, string>();
+  let crashed = false;
+  return {
+    kept,
+    get: async (key) => kept.get(key),
+    set: async (key, value) => {
+      if (key === crashAt && !crashed) {
+        crashed = true;
+        throw crash;
+      }
+      kept.set(key, value);
+    },
+  };
+}
+
+orders = 0;
+{
+  const store = createStore("p0/tool/0/order");
+  const options = { tools, messages, runId: "order-9" };
+  const first = runToolLoop({ ...options, provider: createMockProvider([toolCall("order")]), journal: storeJournal(store) });
+  await assert.rejects(first, crash);
+  assert.deepEqual([...store.kept.keys()], ["run", "p0/inbox", "p0/model", "p0/intent/0/order"]);
+
+  const provider = createMockProvider([text("I am not sure whether it was ordered.")]);
+  const again = await runToolLoop({ ...options, provider, journal: storeJournal(store) });
+  assert.equal(orders, 1);
+  assert.deepEqual(again.messages[2], {
+    role: "tool",
+    results: [
+      {
+        callId: "call_p0_0",
+        name: "order",
+        outcome: "interrupted",
+        result: { status: "interrupted", reason: "it was cut off before it ended, so it may have run", tool_name: "order" },
+      },
+    ],
+  });
+  const others = runToolLoop({
+    ...options,
+    messages: [{ role: "user", content: "Else." }],
+    provider,
+    journal: storeJournal(store),
+  });
+  await assert.rejects(others, { code: "journal-mismatch" });
+  await assert.rejects(runToolLoop({ ...options, tools: [], provider, journal: storeJournal(store) }), { code: "tools-changed" });
+}

@@ -1,0 +1,98 @@
+// The ways to end a run from outside.
+
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createLoopControl, defineTool, runToolLoop, streamToolLoop, type Message } from "turnwright";
+import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
+
+const messages: readonly Message[] = [{ role: "user", content: "Write a long report." }];
+const tools = [
+  defineTool({
+    name: "crawl",
+    description: "Reads a whole site",
+    inputSchema: { type: "object" },
+    execute: (_args, { signal }) => sleep(60_000, "pages", { signal }),
+  }),
+];
+
+{
+  const provider = createMockProvider([[text("Let me see. "), toolCall("crawl")]]);
+  // #region control
+  const control = createLoopControl();
+  const running = runToolLoop({ provider, tools, messages, control });
+
+  await sleep(20); // meanwhile somebody presses the button
+  control.stop({ requester: "user 7", note: "changed my mind" });
+
+  const { status, reason, text: said } = await running;
+  // "stopped_by_user", { kind: "stopped", requester: "user 7", note: "changed my mind" }, "Let me see."
+  // #endregion control
+  assert.equal(status, "stopped_by_user");
+  assert.deepEqual(reason, { kind: "stopped", requester: "user 7", note: "changed my mind" });
+  assert.equal(said, "Let me see.");
+  assert.equal(control.stop(), "finished");
+}
+
+{
+  const provider = createMockProvider([[text("Chapter one"), stall()]]);
+  // #region signal
+  const request = new AbortController();
+  const running = runToolLoop({ provider, messages, signal: request.signal });
+
+  await sleep(20);
+  request.abort(new Error("The client went away."));
+
+  const { reason } = await running;
+  // { kind: "aborted", reason: { name: "Error", message: "The client went away." } }
+  // #endregion signal
+  assert.deepEqual(reason, { kind: "aborted", reason: { name: "Error", message: "The client went away." } });
+}
+
+{
+  const provider = createMockProvider([[text("Chapter one"), stall()]]);
+  // #region leave
+  const stream = streamToolLoop({ provider, messages });
+  for await (const event of stream) {
+    if (event.type === "text-delta") break; // leaving the iteration stops the run
+  }
+  const { reason } = await stream.result;
+  // { kind: "stopped", note: "The reader left." }
+  // #endregion leave
+  assert.equal(reason.kind, "stopped");
+  assert.equal(reason.kind === "stopped" ? reason.note : "", "The reader left.");
+}
+
+{
+  const provider = createMockProvider((_request, index) => [text(`Try ${index + 1}. `), toolCall("crawl")]);
+  // #region limits
+  const result = await runToolLoop({
+    provider,
+    tools,
+    messages,
+    limits: { maxIterations: 3, wallClockMs: 60_000 },
+    timeouts: { toolMs: 10, settleMs: 0 },
+  });
+  // Three passes, each with a tool that took too long: status "timeout", reason "max-iterations".
+  // #endregion limits
+  assert.deepEqual([result.status, result.reason], ["timeout", { kind: "max-iterations", limit: 3 }]);
+  assert.deepEqual(
+    result.functionHistory.map(({ outcome }) => outcome),
+    ["timed-out", "timed-out", "timed-out"],
+  );
+}
+
+{
+  const provider = createMockProvider((request) => (request.toolChoice === "none" ? text("In short: no.") : toolCall("crawl")));
+  // #region final-answer
+  const result = await runToolLoop({
+    provider,
+    tools,
+    messages,
+    limits: { maxIterations: 2 },
+    timeouts: { toolMs: 10 },
+    policies: { finalAnswer: true },
+  });
+  // The reason is still "max-iterations", and `text` is what the model said when it was asked once more, without tools.
+  // #endregion final-answer
+  assert.deepEqual([result.reason.kind, result.text, result.finalAnswer], ["max-iterations", "In short: no.", true]);
+}

@@ -1,0 +1,180 @@
+// Tools, and how to test them.
+
+import assert from "node:assert/strict";
+import { defineTool, FatalToolError, runToolLoop, toolResult, type JsonSchema, type ToolRegistry } from "turnwright";
+import { createMockProvider, createTestClock, runTool, text, toolCall } from "turnwright/testing";
+import { z } from "zod";
+
+const forecast = async (city: string, _options: { signal: AbortSignal }): Promise<{ city: string; celsius: number }> => ({
+  city,
+  celsius: 7,
+});
+const inbox = { isFull: true };
+const chart = "iVBORw0KGgo=";
+
+// #region define
+const weather = defineTool({
+  name: "get_weather",
+  description: "Current weather of a city",
+  inputSchema: z.object({ city: z.string(), unit: z.enum(["C", "F"]).default("C") }),
+  timeoutMs: 10_000,
+  async execute({ city }, { signal }) {
+    return forecast(city, { signal });
+  },
+});
+// #endregion define
+assert.deepEqual(await runTool(weather, { city: "Oslo" }).then((outcome) => outcome.kind), "completed");
+
+// #region json-schema
+const clock = defineTool<{ zone: string }>({
+  name: "get_time",
+  description: "Time of day in a time zone",
+  inputSchema: { type: "object", properties: { zone: { type: "string" } }, required: ["zone"] },
+  execute: ({ zone }) => new Date().toLocaleTimeString("en", { timeZone: zone }),
+});
+// #endregion json-schema
+assert.equal((await runTool(clock, { zone: "Europe/Oslo" })).kind, "completed");
+// Nothing has looked at these arguments: the tool itself fails over them.
+assert.equal((await runTool(clock, { zone: "Nowhere" })).kind, "failed");
+
+// #region traits
+const store = defineTool({
+  name: "store",
+  description: "Stores a note",
+  inputSchema: z.object({ note: z.string() }),
+  sequential: true, // never beside another call
+  timeoutMs: 30_000, // from dispatch to the end
+  idleTimeoutMs: 5_000, // between two signs of life
+  idempotent: true, // running it twice does no harm ...
+  retry: { maxAttempts: 3 }, // ... so that it may be tried again
+  replay: "safe", // and may run again after a crash
+  async execute({ note }, { progress, idempotencyKey }) {
+    progress({ storing: note.length });
+    return { storedAs: idempotencyKey };
+  },
+});
+// #endregion traits
+assert.deepEqual(await runTool(store, { note: "x" }).then((outcome) => outcome.kind === "completed" && outcome.data), {
+  storedAs: "test/p0/tool/0/store",
+});
+
+// #region results
+const send = defineTool({
+  name: "send",
+  description: "Sends a message and shows a chart",
+  inputSchema: z.object({ to: z.string() }),
+  execute({ to }) {
+    if (to === "nobody") return toolResult({ success: false, message: "There is no such person." });
+    if (inbox.isFull) throw new Error("The inbox is full."); // the model reads this
+    return toolResult({
+      data: { sent: true },
+      content: [{ type: "image", mediaType: "image/png", data: chart }], // the model sees it
+      metadata: { rows: 1_200 }, // listeners of "tool-end" get it, the model does not
+      endTurn: true, // the run ends as completed after this batch
+    });
+  },
+});
+// #endregion results
+assert.deepEqual(
+  await runTool(send, { to: "Ada" }).then((outcome) => outcome.kind === "failed" && outcome.error.message),
+  "The inbox is full.",
+);
+inbox.isFull = false;
+const heard: unknown[] = [];
+assert.equal((await runTool(send, { to: "Ada" }, { onMetadata: (metadata) => heard.push(metadata) })).kind, "completed");
+assert.deepEqual(heard, [{ rows: 1_200 }]);
+
+{
+  // #region fatal
+  const query = defineTool({
+    name: "query",
+    description: "Asks the database",
+    inputSchema: z.object({ sql: z.string() }),
+    execute() {
+      throw new FatalToolError("The licence has been revoked.");
+    },
+  });
+  // #endregion fatal
+  const provider = createMockProvider([toolCall("query", { sql: "select 1" })]);
+  const { reason } = await runToolLoop({ provider, tools: [query], messages: [{ role: "user", content: "Go." }] });
+  assert.equal(reason.kind, "fatal-tool-error");
+}
+
+// #region run-tool
+const outcome = await runTool(weather, { city: "Oslo" });
+assert(outcome.kind === "completed");
+assert.deepEqual(outcome.data, { city: "Oslo", celsius: 7 });
+
+const refused = await runTool(weather, { city: 42 });
+assert(refused.kind === "invalid-input");
+assert.deepEqual(refused.issues[0]?.path, ["city"]);
+// #endregion run-tool
+
+{
+  const stuck = defineTool({
+    name: "stuck",
+    description: "",
+    inputSchema: { type: "object" },
+    execute: () => new Promise(() => {}),
+  });
+  // #region test-clock
+  const testClock = createTestClock();
+  const running = runTool(stuck, {}, { clock: testClock, timeouts: { toolMs: 1_000 } });
+  await testClock.advance(1_000);
+  assert.equal((await running).kind, "timed-out");
+  assert.equal(testClock.pending, 0); // no timer is left
+  // #endregion test-clock
+}
+
+// #region mock
+const provider = createMockProvider([toolCall("get_weather", { city: "Oslo" }, { id: "call_1" }), text("Take a coat.")]);
+const result = await runToolLoop({ provider, tools: [weather], messages: [{ role: "user", content: "Coat?" }] });
+
+assert.equal(result.text, "Take a coat.");
+// What the model was shown before it answered.
+assert.deepEqual(provider.requests[1]?.messages.at(-1), {
+  role: "tool",
+  results: [{ callId: "call_1", name: "get_weather", outcome: "completed", result: { city: "Oslo", celsius: 7 } }],
+});
+// #endregion mock
+
+interface RemoteTool {
+  readonly name: string;
+  readonly about: string;
+  readonly schema: JsonSchema;
+}
+interface Remote {
+  readonly tools: readonly RemoteTool[];
+  call(name: string, args: unknown, options: { readonly signal: AbortSignal }): Promise<unknown>;
+  check(schema: JsonSchema, args: unknown): readonly string[];
+}
+
+// #region registry
+function remoteTools(remote: Remote): ToolRegistry {
+  // One array for as long as nothing changes.
+  const definitions = remote.tools.map(({ name, about, schema }) => ({ name, description: about, inputSchema: schema }));
+  const schemas = new Map(remote.tools.map(({ name, schema }) => [name, schema]));
+  return {
+    definitions: () => definitions,
+    executeTool: (name, args, { signal }) => remote.call(name, args, { signal }),
+    validate(name, args) {
+      const problems = remote.check(schemas.get(name) ?? {}, args);
+      return problems.length === 0 ? { value: args } : { issues: problems.map((message) => ({ message })) };
+    },
+  };
+}
+// #endregion registry
+
+{
+  const tools = remoteTools({
+    tools: [{ name: "ping", about: "Answers", schema: { type: "object", properties: { n: {} } } }],
+    call: async (_name, args) => ({ pong: args }),
+    check: (_schema, args) => (JSON.stringify(args).includes('"n"') ? [] : ["n is missing"]),
+  });
+  const script = createMockProvider([[toolCall("ping"), toolCall("ping", { n: 1 })], text("Done.")]);
+  const { functionHistory } = await runToolLoop({ provider: script, tools, messages: [{ role: "user", content: "Go." }] });
+  assert.deepEqual(
+    functionHistory.map((entry) => entry.outcome),
+    ["invalid-input", "completed"],
+  );
+}

@@ -1,0 +1,61 @@
+// An invented SDK, in the place of yours: it plays scripted replies as a service would stream them.
+
+import { once } from "node:events";
+import type { Json, JsonSchema } from "turnwright";
+import type { ScenarioReply } from "turnwright/testing";
+
+/** A call of a tool, as the SDK has it. */
+interface SdkCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: Json;
+}
+
+/** A message, as the SDK has it. */
+export type SdkMessage =
+  | { readonly from: "user"; readonly text: string }
+  | { readonly from: "model"; readonly text: string; readonly calls: readonly SdkCall[] }
+  | { readonly from: "tool"; readonly id: string; readonly output: string };
+
+/** What the SDK takes. */
+interface SdkRequest {
+  readonly model: string;
+  readonly instructions?: string | undefined;
+  readonly messages: readonly SdkMessage[];
+  readonly tools: readonly { readonly name: string; readonly about: string; readonly parameters: JsonSchema }[];
+}
+
+/** What the SDK streams. */
+type SdkEvent =
+  | { readonly event: "token"; readonly token: string }
+  | { readonly event: "call"; readonly call: SdkCall }
+  | { readonly event: "done"; readonly why: "end" | "calls" | "limit"; readonly tokensIn: number; readonly tokensOut: number };
+
+/** The SDK's client. */
+export interface Sdk {
+  chat(request: SdkRequest, options: { readonly signal: AbortSignal }): AsyncIterable<SdkEvent>;
+}
+
+/** Makes a client that answers its first request with the first reply, and so on. */
+export function createSdkStandIn(replies: readonly ScenarioReply[]): Sdk {
+  const remaining = replies.values();
+  return {
+    async *chat(_request, { signal }) {
+      const { value: reply } = remaining.next();
+      if (reply?.kind !== "turn") throw Object.assign(new Error("The service refused."), { status: reply?.status ?? 500 });
+      const { text, calls, usage, ending } = reply;
+      for (const token of text.match(/\s*\S+/g) ?? []) {
+        signal.throwIfAborted();
+        yield { event: "token", token };
+      }
+      for (const [index, { name, args }] of calls.entries()) {
+        yield { event: "call", call: { id: `c${index}`, tool: name, input: args } };
+      }
+      if (ending === "silent" && !signal.aborted) await once(signal, "abort");
+      signal.throwIfAborted();
+      if (ending !== "finished") return;
+      const why = calls.length > 0 ? "calls" : "end";
+      yield { event: "done", why, tokensIn: usage.inputTokens, tokensOut: usage.outputTokens };
+    },
+  };
+}

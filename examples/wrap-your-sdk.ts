@@ -1,0 +1,92 @@
+// Any SDK becomes a provider through one method: say the request in its words, and what streams back in those of the loop.
+// The SDK here is an invented one that stands for yours.
+
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { defineTool, type Message, type Provider, runToolLoop } from "turnwright";
+import { providerSuite } from "turnwright/testing";
+import { createSdkStandIn, type Sdk, type SdkMessage } from "./support/sdk-stand-in.ts";
+
+// #region provider
+// #region wrapper
+function wrapSdk(sdk: Sdk, model: string): Provider {
+  return {
+    id: "your-sdk",
+    model,
+    async *stream(request, call) {
+      const { system: instructions, messages, tools } = request;
+      const body = {
+        model,
+        instructions,
+        messages: messages.flatMap(toSdkMessages),
+        tools: tools.map(({ name, description, inputSchema }) => ({ name, about: description, parameters: inputSchema })),
+      };
+      for await (const event of sdk.chat(body, { signal: call.signal })) {
+        if (event.event === "token") {
+          yield { type: "text-delta", text: event.token };
+        } else if (event.event === "call") {
+          const { id, tool, input } = event.call;
+          yield { type: "call-ready", key: id, id, name: tool, args: input };
+        } else {
+          const { why, tokensIn: inputTokens, tokensOut: outputTokens } = event;
+          yield {
+            type: "usage",
+            mode: "snapshot",
+            usage: { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens },
+          };
+          yield { type: "finish", reason: ({ end: "stop", calls: "tool-calls", limit: "length" } as const)[why] };
+        }
+      }
+    },
+  };
+}
+// #endregion wrapper
+
+function toSdkMessages(message: Message): readonly SdkMessage[] {
+  switch (message.role) {
+    case "user":
+      return [{ from: "user", text: typeof message.content === "string" ? message.content : JSON.stringify(message.content) }];
+    case "assistant": {
+      const text = message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+      const calls = message.content.filter((part) => part.type === "tool-call");
+      return [{ from: "model", text, calls: calls.map(({ callId, name, args }) => ({ id: callId, tool: name, input: args })) }];
+    }
+    case "tool":
+      return message.results.map(({ callId, result }) => ({ from: "tool", id: callId, output: JSON.stringify(result) }));
+  }
+}
+// #endregion provider
+
+// #region suite
+// What the loop relies on, checked one by one: text, calls, usage, aborts, refusals, streams that are cut off.
+const checks = providerSuite({ create: ({ replies }) => ({ provider: wrapSdk(createSdkStandIn(replies), "small") }) });
+for (const { title, run } of checks) {
+  await run();
+  console.log(`✓ ${title}`);
+}
+// #endregion suite
+
+const usage = { inputTokens: 30, outputTokens: 10 };
+const sdk = createSdkStandIn([
+  { kind: "turn", text: "Let me add that up.", calls: [{ name: "add", args: { numbers: [19, 23] } }], usage, ending: "finished" },
+  { kind: "turn", text: "That makes 42.", calls: [], usage, ending: "finished" },
+]);
+
+const add = defineTool({
+  name: "add",
+  description: "Sum of numbers",
+  inputSchema: z.object({ numbers: z.array(z.number()) }),
+  execute: ({ numbers }) => numbers.reduce((sum, number) => sum + number, 0),
+});
+
+const result = await runToolLoop({
+  provider: wrapSdk(sdk, "small"),
+  tools: [add],
+  messages: [{ role: "user", content: "What is 19 plus 23?" }],
+});
+console.log(result.status, result.reason.kind, result.text);
+
+assert.equal(result.status, "completed");
+assert.equal(result.text, "That makes 42.");
+assert.deepEqual(result.functionHistory[0]?.functionResponse.response, { result: 42 });
+assert.equal(result.usage.totalTokens, 80);

@@ -1,0 +1,22 @@
+// Finds files, exports and dependencies that nothing uses; with --production, also those that only tests use.
+
+import type { KnipConfig } from "knip";
+import { entries } from "./scripts/entries.ts";
+
+const config: KnipConfig = {
+  entry: [
+    ...entries.map(({ source }) => `${source}!`),
+    // What it exports is for adapters, those of others too.
+    "src/spi.ts!",
+    "examples/*.ts",
+    "examples/*/main.ts",
+    "scripts/*.ts",
+    "test/package/consumer/types.ts",
+  ],
+  project: ["src/**/*.ts!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.ts", "scripts/**/*.ts"],
+  vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts"] },
+  // The programs of these two are called by scripts/check.ts.
+  ignoreDependencies: ["@arethetypeswrong/cli", "publint"],
+};
+
+export default config;

@@ -1,0 +1,66 @@
+// Follows every link between pages: the file is there, and so is the heading. Links to other sites are not asked for.
+
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { findPages } from "./find-pages.ts";
+import { reportProblems } from "./report-problems.ts";
+
+const link =
+  /!?\[(?:[^[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)|^\s*\[[^\]]+\]:\s*(\S+)|\b(?:href|src)="([^"]+)"/g;
+const elsewhere = /^([a-z][a-z+.-]*:|\/\/)/i;
+
+/** The page without its blocks and spans of code, where nothing is a link or a heading. Lines stay where they are. */
+function proseOf(path: string): readonly string[] {
+  let inCode = false;
+  return readFileSync(path, "utf8")
+    .split("\n")
+    .map((line) => {
+      const fence = /^\s*(```|~~~)/.test(line);
+      if (fence) inCode = !inCode;
+      return fence || inCode ? "" : line;
+    });
+}
+
+/** The anchors of a page's headings, made as GitHub and npm make them. */
+function anchorsOf(path: string): ReadonlySet<string> {
+  const seen = new Map<string, number>();
+  const headings = proseOf(path).flatMap((line) => /^#{1,6}\s+(.*?)\s*#*$/.exec(line)?.[1] ?? []);
+  const anchors = headings.map((heading) => {
+    const anchor = heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replace(/\s/g, "-");
+    const count = seen.get(anchor) ?? 0;
+    seen.set(anchor, count + 1);
+    return count === 0 ? anchor : `${anchor}-${count}`;
+  });
+  return new Set(anchors);
+}
+
+function problemWith(target: string, page: string): string | undefined {
+  if (elsewhere.test(target)) return undefined;
+  const [file = "", anchor] = target.split("#");
+  const path = file === "" ? page : join(dirname(page), decodeURIComponent(file)).replaceAll("\\", "/");
+  if (path.startsWith("..")) return "leads out of the repository";
+  if (path.startsWith("docs/reference")) return "leads into the reference, which only exists once it is built";
+  if (!existsSync(path)) return `there is no ${path}`;
+  if (anchor === undefined) return undefined;
+  if (!path.endsWith(".md") || statSync(path).isDirectory()) return undefined;
+  return anchorsOf(path).has(anchor.toLowerCase()) ? undefined : `${path} has no heading "${anchor}"`;
+}
+
+function check(page: string): readonly string[] {
+  if (!existsSync(page)) return [`${page} is missing`];
+  return proseOf(page).flatMap((line, index) =>
+    [...line.replace(/`[^`]*`/g, (code) => code.replace(/[[\]()]/g, " ")).matchAll(link)].flatMap(
+      ([, inline, reference, attribute]) => {
+        const target = inline ?? reference ?? attribute ?? "";
+        const problem = problemWith(target, page);
+        return problem === undefined ? [] : [`${page}:${index + 1}: ${target}: ${problem}`];
+      },
+    ),
+  );
+}
+
+reportProblems(findPages().flatMap(check));

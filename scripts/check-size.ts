@@ -1,0 +1,51 @@
+// Measures what each entry costs whoever bundles it: everything it reaches but its peers, minified and gzipped.
+// `--write` gives a new entry its budget: what it measures and a tenth.
+
+import { writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { entries, type Entry } from "./entries.ts";
+import { readJson } from "./read-json.ts";
+import { reportProblems } from "./report-problems.ts";
+
+const budgetsFile = "scripts/size-budgets.json";
+
+/** Bytes by specifier. */
+type Budgets = { readonly [specifier: string]: number | undefined };
+
+const budgets = readJson<Budgets>(budgetsFile);
+
+async function measure({ name }: Entry): Promise<number> {
+  const { outputFiles } = await build({
+    entryPoints: [`dist/${name}.js`],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+    target: "es2022",
+    external: ["node:*"],
+  });
+  return outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
+}
+
+const measured = await Promise.all(
+  entries.map(async (entry) => ({ specifier: entry.specifier, bytes: await measure(entry), budget: budgets[entry.specifier] })),
+);
+
+if (process.argv.includes("--write")) {
+  const tenthMore = measured.map(({ specifier, bytes, budget }) => [specifier, budget ?? Math.ceil((bytes * 1.1) / 100) * 100]);
+  writeFileSync(budgetsFile, `${JSON.stringify(Object.fromEntries(tenthMore), null, 2)}\n`);
+} else {
+  for (const { specifier, bytes, budget } of measured) console.log(`${specifier}: ${bytes} bytes of ${budget ?? "no budget"}`);
+  reportProblems(
+    measured
+      .filter(({ bytes, budget }) => budget === undefined || bytes > budget)
+      .map(({ specifier, bytes, budget }) =>
+        budget === undefined
+          ? `${specifier} has no budget in ${budgetsFile}; \`npm run entries\` after a build writes one.`
+          : `${specifier} weighs ${bytes} bytes, over its budget of ${budget}.`,
+      ),
+  );
+}

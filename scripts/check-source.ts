@@ -1,0 +1,48 @@
+// Finds what no linter looks for: words that would loosen another gate, and shapes that the style forbids.
+
+import { readFileSync } from "node:fs";
+import { entries } from "./entries.ts";
+import { findFiles } from "./find-files.ts";
+import { reportProblems } from "./report-problems.ts";
+
+interface Ban {
+  readonly pattern: RegExp;
+  readonly why: string;
+  readonly applies: (path: string) => boolean;
+}
+
+const isTest = (path: string): boolean => /\.test(-d)?\.ts$/.test(path);
+
+const bans: readonly Ban[] = [
+  {
+    pattern:
+      /\b(eslint|oxlint|oxfmt|prettier|biome|dependency-cruiser)-(disable|ignore)|\b(v8|c8|istanbul) ignore|@ts-(ignore|nocheck)|@(public|internal|alias|beta)\b/,
+    why: "no gate is switched off in a comment",
+    applies: () => true,
+  },
+  { pattern: /@ts-expect-error/, why: "only a test may expect a type error", applies: (path) => !isTest(path) },
+  { pattern: /^\s*export\s+(type\s+)?\*/, why: "exports are named", applies: () => true },
+  { pattern: /\b(TODO|FIXME|XXX)\b/, why: "nothing is left open", applies: () => true },
+  { pattern: /\b(it|test|describe)(\.\w+)*\.(skip|todo|only|fails)\b/, why: "every test runs", applies: isTest },
+  { pattern: /\b(it|test)\b.*\(\s*["'`][^"'`]*(?<![-\w])should(?![-\w])/, why: "a title is a fact", applies: isTest },
+];
+
+function problemsIn(path: string): readonly string[] {
+  const applying = bans.filter(({ applies }) => applies(path));
+  return readFileSync(path, "utf8")
+    .split("\n")
+    .flatMap((line, index) =>
+      applying.filter(({ pattern }) => pattern.test(line)).map(({ why }) => `${path}:${index + 1}: ${why}: ${line.trim()}`),
+    );
+}
+
+/** Folders between which an `index.ts` would hide who imports whom; published entries have one. */
+function innerIndexes(): readonly string[] {
+  const published = new Set(entries.map(({ source }) => source));
+  return findFiles("src", "/index.ts")
+    .filter((path) => !published.has(path))
+    .map((path) => `${path}: only a published entry has an index.ts`);
+}
+
+const sources = ["src", "test", "examples"].flatMap((folder) => findFiles(folder, ".ts"));
+reportProblems([...sources.flatMap(problemsIn), ...innerIndexes()]);

@@ -1,0 +1,128 @@
+// Runs every gate, two at a time, and says of each how long it took. Ends at the first red one, with what it said.
+// The last line counts the tests. `npm run check -- types lint` runs only the gates that are named.
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
+import { readJson } from "./read-json.ts";
+
+interface Gate {
+  readonly name: string;
+  readonly command: string;
+  /** Gates that must have passed before this one can start. */
+  readonly after?: readonly string[];
+}
+
+interface Ended {
+  readonly gate: Gate;
+  readonly passed: boolean;
+  readonly output: string;
+}
+
+const lanes = 2;
+const reports = ".cache/tests";
+
+const vitest = (report: string): string =>
+  `vitest run --reporter=default --reporter=json --outputFile.json=${reports}/${report}.json`;
+
+/** Those that say most about a change first; what needs the build comes once the build is there. */
+const gates: readonly Gate[] = [
+  { name: "build", command: "tsup --silent" },
+  { name: "types", command: "tsc -p ." },
+  { name: "manifest", command: "tsx scripts/check-manifest.ts" },
+  { name: "format", command: "oxfmt --check" },
+  { name: "lint", command: "oxlint --deny-warnings" },
+  { name: "source", command: "tsx scripts/check-source.ts" },
+  { name: "layers", command: "depcruise src examples scripts test" },
+  { name: "unused", command: "knip" },
+  { name: "dead", command: "knip --production" },
+  { name: "tests", command: vitest("source") },
+  { name: "examples", command: "tsx scripts/run-examples.ts" },
+  { name: "package", command: `${vitest("package")} --config test/package/vitest.config.ts`, after: ["build"] },
+  { name: "publint", command: "publint --strict", after: ["build"] },
+  { name: "attw", command: "attw --pack . --profile node16", after: ["build"] },
+  { name: "size", command: "tsx scripts/check-size.ts", after: ["build"] },
+  { name: "snippets", command: "tsx scripts/check-snippets.ts" },
+  { name: "links", command: "tsx scripts/check-links.ts" },
+  { name: "reference", command: "typedoc" },
+];
+
+const running = new Set<ChildProcess>();
+
+/** Runs one gate, and prints its line once it has ended. */
+function runGate(gate: Gate): Promise<Ended> {
+  const startedAt = performance.now();
+  const [program = "", ...parameters] = gate.command.split(" ");
+  const child = spawn(program, parameters, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, PATH: `${resolve("node_modules/.bin")}${delimiter}${process.env["PATH"] ?? ""}` },
+    // There the programs of npm are scripts, which only a shell starts.
+    shell: process.platform === "win32",
+  });
+  running.add(child);
+  const chunks: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));
+  return new Promise((settle, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      running.delete(child);
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+      const passed = code === 0;
+      if (signal === null) console.log(`${passed ? "✓" : "✗"} ${gate.name.padEnd(10)}${seconds.padStart(6)} s`);
+      settle({ gate, passed, output: Buffer.concat(chunks).toString("utf8") });
+    });
+  });
+}
+
+/** Runs all that is chosen, and answers the first that is red, if any. */
+async function runGates(chosen: readonly Gate[]): Promise<Ended | undefined> {
+  const names = new Set(chosen.map(({ name }) => name));
+  const waiting = new Set(chosen);
+  const active = new Map<string, Promise<Ended>>();
+  const passed = new Set<string>();
+  while (waiting.size + active.size > 0) {
+    for (const gate of waiting) {
+      const ready = (gate.after ?? []).every((name) => passed.has(name) || !names.has(name));
+      if (!ready || active.size === lanes) continue;
+      waiting.delete(gate);
+      active.set(gate.name, runGate(gate));
+    }
+    const ended = await Promise.race(active.values());
+    if (!ended.passed) return ended;
+    active.delete(ended.gate.name);
+    passed.add(ended.gate.name);
+  }
+  return undefined;
+}
+
+interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+}
+
+/** The line that says how many tests ran. */
+function countTests(found: readonly string[]): string {
+  const counted = found.map((file) => readJson<Report>(`${reports}/${file}`));
+  const total = (field: keyof Report): number => counted.reduce((sum, report) => sum + report[field], 0);
+  const skipped = total("numPendingTests");
+  return `${total("numPassedTests")} passed, ${total("numFailedTests")} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}
+
+function chooseGates(wanted: readonly string[]): readonly Gate[] {
+  const unknown = wanted.filter((name) => !gates.some((gate) => gate.name === name));
+  if (unknown.length > 0)
+    throw new Error(`No gate is called ${unknown.join(", ")}; there are ${gates.map(({ name }) => name).join(", ")}.`);
+  return wanted.length === 0 ? gates : gates.filter(({ name }) => wanted.includes(name));
+}
+
+rmSync(reports, { recursive: true, force: true });
+const red = await runGates(chooseGates(process.argv.slice(2)));
+if (red !== undefined) {
+  for (const child of running) child.kill();
+  console.error(`\n${red.gate.name} (${red.gate.command}) failed:\n\n${red.output}`);
+  process.exitCode = 1;
+}
+const found = existsSync(reports) ? readdirSync(reports) : [];
+if (found.length > 0) console.log(countTests(found));

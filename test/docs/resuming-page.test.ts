@@ -1,0 +1,54 @@
+// The page on resuming is complete: every kind of step, and keys as a run makes them.
+
+import { expect, it } from "vitest";
+import { defineTool, runToolLoop, type Journal, type Step, type StepKind } from "turnwright";
+import { createMockProvider, fail, finish, type MockTurn, text, toolCall } from "turnwright/testing";
+import { readNames, readPage, readSection } from "./read-page.ts";
+
+const kinds: { readonly [Kind in StepKind]: true } = {
+  run: true,
+  inbox: true,
+  model: true,
+  tool: true,
+  intent: true,
+  approval: true,
+  hook: true,
+  reopen: true,
+};
+
+const page = readPage("docs/guides/resuming-a-run.md");
+
+it("names every kind of step", () => {
+  expect(readNames(readSection(page, "A journal of your own"))).toEqual(expect.arrayContaining(Object.keys(kinds)));
+});
+
+it("shows keys as runs make them", async () => {
+  const records = new Map<string, unknown>();
+  const step = async <T>({ key, run }: Step<T>): Promise<T> => {
+    if (!records.has(key)) records.set(key, await run({}));
+    return records.get(key) as T;
+  };
+  const journal: Journal = { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
+  const search = defineTool({ name: "search", description: "Finds pages", inputSchema: { type: "object" }, execute: () => 1 });
+  const run = (turns: readonly MockTurn[], resume?: "retry-last"): Promise<unknown> =>
+    runToolLoop({
+      provider: createMockProvider(turns),
+      tools: [search],
+      messages: [{ role: "user", content: "What makes the tides?" }],
+      runId: "tides",
+      journal,
+      resume,
+      policies: { approve: () => ({ kind: "approve" }) },
+      hooks: { onIteration: () => {} },
+    });
+  await run([
+    [toolCall("search"), toolCall("search")],
+    [text("The "), finish("paused")],
+    [text("moon"), fail({ status: 503 })],
+  ]);
+  await run([text("The moon.")], "retry-last");
+
+  const [, block = ""] = /```text\n(.*?)\n```/s.exec(readSection(page, "What the keys look like")) ?? [];
+  const shown = [...block.split("\n").map((line) => line.split(" ")[0]), "run", "p0/intent/1/search"];
+  expect([...records.keys()]).toEqual(expect.arrayContaining(shown));
+});

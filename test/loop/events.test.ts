@@ -1,0 +1,261 @@
+import { describe, expect, it } from "vitest";
+import { createLoopEvents, type LoopEvent, type LoopOptions, toolResult } from "turnwright";
+import { createTestClock, fail, finish, type MockPart, reasoning, stall, text, toolCall } from "turnwright/testing";
+import { play, tool, type Playing } from "./play.ts";
+
+const call = (name: string, args: object = {}): MockPart => toolCall(name, JSON.parse(JSON.stringify(args)), { fragments: 0 });
+
+describe("the events of a run", () => {
+  it("are a tree of passes, text and calls", async () => {
+    const clock = createTestClock();
+    const work = tool("work", async (args, { progress }) => {
+      const { ms } = args as { readonly ms: number };
+      progress({ half: true });
+      await new Promise((resolve) => void clock.setTimeout(() => resolve(1), ms));
+      return ms;
+    });
+    const script = [
+      [reasoning("Hm, ", { chunks: 2 }), text("one moment. ", { chunks: 3 }), call("work", { ms: 20 }), call("wrok"), call("work", { ms: 10 })],
+      [call("denied"), call("broken"), call("over")],
+    ];
+    const playing = play(script, {
+      clock,
+      tools: [work, tool("denied", () => 1), tool("broken", () => Promise.reject(new Error("no"))), tool("over", () => toolResult({ endTurn: true }))],
+      policies: { approve: ({ name }) => (name === "denied" ? { kind: "deny", reason: "no" } : { kind: "approve" }) },
+    });
+    await clock.advance(100);
+    await playing.result;
+    expect(playing.recording.outline()).toMatchInlineSnapshot(`
+      "run-start
+        pass-start 0
+          reasoning-delta "Hm, "
+          text-delta "one moment. "
+          approval-asked work (call_p0_0) {"ms":20}
+          approval-asked work (call_p0_2) {"ms":10}
+          approval-decided work (call_p0_0) approve
+          approval-decided work (call_p0_2) approve
+          tool-start wrok (call_p0_1) {}
+          tool-end wrok (call_p0_1) unknown-tool
+          tool-start work (call_p0_0) {"ms":20}
+          tool-progress work (call_p0_0) {"half":true}
+          tool-start work (call_p0_2) {"ms":10}
+          tool-progress work (call_p0_2) {"half":true}
+          tool-end work (call_p0_2) completed
+          tool-end work (call_p0_0) completed
+        pass-end 0 function_call
+        pass-start 1
+          approval-asked denied (call_p1_0) {}
+          approval-asked broken (call_p1_1) {}
+          approval-asked over (call_p1_2) {}
+          approval-decided denied (call_p1_0) deny
+          approval-decided broken (call_p1_1) approve
+          approval-decided over (call_p1_2) approve
+          tool-start denied (call_p1_0) {}
+          tool-end denied (call_p1_0) denied
+          tool-start broken (call_p1_1) {}
+          tool-start over (call_p1_2) {}
+          tool-end over (call_p1_2) completed
+          tool-end broken (call_p1_1) failed
+        pass-end 1 function_call
+      run-end completed end-turn"
+    `);
+  });
+
+  it("tell how a call's arguments came in", async () => {
+    const playing = play([[toolCall("t", { city: "Oslo" }, { fragments: 3 }), toolCall("t", { city: "Rome" }, { fragments: 2 })], text("Done.")]);
+    await playing.result;
+    const pieces = playing.recording.of("tool-args-delta");
+    const textOf = (index: number): string => pieces.flatMap((event) => (event.index === index ? [event.text] : [])).join("");
+    expect([textOf(0), textOf(1)]).toEqual(['{"city":"Oslo"}', '{"city":"Rome"}']);
+    expect(pieces.map((event) => event.name)).toEqual(["t", "t", "t", "t", "t"]);
+  });
+
+  it("tell of resent turns, restarts, deliberate tools and a broken stream", async () => {
+    const playing = play(
+      [[text("One "), finish("paused")], [text("two. "), call("enrich"), call("other")], [text("Thr"), fail({ status: 503 })]],
+      {
+        tools: [tool("enrich", () => ({ type: "context_restart_profile", disable_tools: ["enrich"] })), tool("other", () => 1)],
+        policies: { gate: { active: true, allowedNames: ["enrich"], triggerMatchByToolName: new Map([["enrich", { trigger: "who*", match: "who", source: "stem" }]]) } },
+      },
+    );
+    await playing.result;
+    expect(playing.recording.outline()).toMatchInlineSnapshot(`
+      "run-start
+        pass-start 0
+          text-delta "One "
+        pass-end 0 completed
+        pass-start 0 hop 1
+          text-delta "two. "
+          tool-start other (call_p0_1) {}
+          tool-end other (call_p0_1) blocked
+          tool-start enrich (call_p0_0) {}
+          tool-end enrich (call_p0_0) completed
+          hidden-notice enrich (call_p0_0) stem "who"
+          restart enrich (call_p0_0) profile
+        pass-end 0 hop 1 function_call
+        pass-start 1
+          text-delta "Thr"
+        pass-end 1 error
+      run-end error provider-error"
+    `);
+  });
+
+  it("say where they belong", async () => {
+    const playing = play([[call("t")], text("Done.")], { runId: "named", tools: [tool("t", () => 1)] });
+    await playing.result;
+    expect(new Set(playing.recording.events.map((event) => event.runId))).toEqual(new Set(["named"]));
+    expect(playing.recording.of("pass-end").map(({ iteration, hop, calls, provider, model, finish: how }) => [iteration, hop, calls, provider, model, how])).toEqual([
+      [0, 0, 1, "mock", "mock-model", "tool-calls"],
+      [1, 0, 0, "mock", "mock-model", "stop"],
+    ]);
+  });
+
+  it("end with one that says what the result says", async () => {
+    const playing = play([[call("t")], text("Done.")], { tools: [tool("t", () => 1)], pricing: () => 0.25 });
+    const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = await playing.result;
+    expect(playing.recording.of("run-end")).toEqual([
+      { type: "run-end", runId: expect.any(String), iteration: 1, status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs },
+    ]);
+    expect([costUSD, iterations, toolCallsExecuted]).toEqual([0.5, 2, 1]);
+  });
+
+  it("come to as many listeners as there are, and cost nothing where there is none", async () => {
+    const heard: string[] = [];
+    const events = createLoopEvents();
+    events.on("text-delta", ({ text: said }) => heard.push(`a ${said}`)).on("text-delta", ({ text: said }) => heard.push(`b ${said}`));
+    await play([text("Hi")], { events }).result;
+    expect(heard).toEqual(["a Hi", "b Hi"]);
+  });
+});
+
+describe("notices", () => {
+  const noticesOf = async (passes: number, options: Partial<LoopOptions> = {}): Promise<readonly string[]> => {
+    const playing = play((_, index) => (index < passes ? call("t") : text("Done.")), { tools: [tool("t", () => 1)], ...options });
+    await playing.result;
+    return playing.recording.of("notice").map(({ kind, iteration }) => `${kind} ${iteration}`);
+  };
+
+  it.for<[passes: number, options: Partial<LoopOptions>, notices: readonly string[]]>([
+    [19, {}, []],
+    [20, {}, ["still-working 20"]],
+    [45, {}, ["still-working 20"]],
+    [45, { session: { surfaceUserErrors: true } }, ["still-working 20"]],
+    [45, { session: { surfaceUserErrors: false } }, []],
+    [5, { limits: { softWarnIteration: 2 } }, ["still-working 2"]],
+    [5, { limits: { softWarnIteration: 0 } }, ["still-working 0"]],
+    [45, { limits: { softWarnIteration: Number.POSITIVE_INFINITY } }, []],
+    [5, { limits: { maxIterations: 3 } }, ["max-iterations 3"]],
+    [5, { limits: { maxIterations: 3 }, session: { surfaceUserErrors: false } }, []],
+  ])("of %d passes with tools and %j are %j", async ([passes, options, notices]) => {
+    expect(await noticesOf(passes, options)).toEqual(notices);
+  });
+
+  it("come before the 21st pass, once, also where its turn is resent", async () => {
+    const playing = play((_, index) => (index < 20 ? call("t") : index < 23 ? [text("."), finish("paused")] : text("Done.")), { tools: [tool("t", () => 1)] });
+    await playing.result;
+    const types = playing.recording.types();
+    const at = types.indexOf("notice");
+    expect([types.slice(at - 1, at + 2), types.lastIndexOf("notice")]).toEqual([["pass-end", "notice", "pass-start"], at]);
+    expect(playing.recording.events[at + 1]).toMatchObject({ type: "pass-start", iteration: 20, hop: 0 });
+  });
+});
+
+describe("a listener", () => {
+  const broken = new Error("no");
+
+  it.for<[how: string, listener: () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw broken;
+      },
+    ],
+    ["rejects", () => Promise.reject(broken)],
+    [
+      "answers with a broken promise",
+      () => ({
+        then(): never {
+          throw broken;
+        },
+      }),
+    ],
+  ])("that %s disturbs neither the run nor the others, and is told once", async ([, listener]) => {
+    const playing = play([[text("Hello", { chunks: 5 }), call("t")], text("Done.")], { tools: [tool("t", () => 1)] });
+    const heard: string[] = [];
+    playing.recording.emitter.on("text-delta", listener as () => void).on("text-delta", (event) => heard.push(event.text));
+    expect((await playing.result).text).toBe("Done.");
+    await playing.clock.flush();
+    expect(heard.join("")).toBe("HelloDone.");
+    expect(playing.recording.of("listener-error")).toMatchObject([{ event: "text-delta", error: { name: "Error", message: "no" } }]);
+  });
+
+  it("of listener errors that throws itself is told nothing", async () => {
+    const playing = play([text("Hi")]);
+    const fails = (): never => {
+      throw broken;
+    };
+    playing.recording.emitter.on("text-delta", fails).on("listener-error", fails);
+    expect((await playing.result).text).toBe("Hi");
+    expect(playing.recording.of("listener-error")).toHaveLength(1);
+  });
+
+  it("hears once what it asked to hear once, and may leave whenever it wants", async () => {
+    const heard: string[] = [];
+    const { emitter } = play([]).recording;
+    const leaving = ({ text: said }: { readonly text: string }): void => {
+      heard.push(`leaving ${said}`);
+      emitter.off("text-delta", leaving);
+    };
+    emitter.once("text-delta", ({ text: said }) => heard.push(`once ${said}`)).on("text-delta", leaving);
+    await play([text("abc", { chunks: 3 })], { events: emitter }).result;
+    expect(heard).toEqual(["once a", "leaving a"]);
+    expect(emitter.listenerCount("text-delta")).toBe(1);
+  });
+
+  it("once that throws is not heard again, and is told", async () => {
+    const playing = play([text("abc", { chunks: 3 })]);
+    playing.recording.emitter.once("text-delta", () => {
+      throw broken;
+    });
+    await playing.result;
+    expect(playing.recording.of("listener-error")).toHaveLength(1);
+    expect(playing.recording.of("text-delta")).toHaveLength(3);
+  });
+
+  it.for<[verb: string, act: (playing: Playing) => unknown, kind: string]>([
+    ["stop", ({ control }) => control.stop(), "stopped"],
+    ["kill", ({ control }) => control.kill(), "killed"],
+    ["abort", ({ abort }) => abort.abort(), "aborted"],
+  ])("that calls %s within a text delta ends the run there and then", async ([, act, kind]) => {
+    const playing = play([[text("abcdef", { chunks: 6 }), call("t")]], { tools: [tool("t", () => 1)] });
+    playing.recording.emitter.on("text-delta", (event) => void (event.text === "c" && act(playing)));
+    const result = await playing.result;
+    expect([result.reason.kind, result.text, result.toolCallsExecuted]).toEqual([kind, "abc", 0]);
+    expect(playing.provider.active).toBe(0);
+  });
+
+  it("of the end finds the run as good as over", async () => {
+    const playing = play([text("Hi")]);
+    playing.recording.emitter.on("run-end", () => void playing.control.stop());
+    expect((await playing.result).reason.kind).toBe("answered");
+    expect(playing.control.hasStopRequest()).toBe(false);
+  });
+
+  it("never keeps a run that waits for it", async () => {
+    const playing = play([[text("abc", { chunks: 3 })]]);
+    playing.recording.emitter.on("text-delta", (() => new Promise(() => {})) as () => void);
+    expect((await playing.result).text).toBe("abc");
+  });
+});
+
+describe("what is not an event of this run", () => {
+  it("is said by a tool of an earlier pass: its late end is told while the run lives", async () => {
+    const clock = createTestClock();
+    const late = tool("late", () => new Promise((resolve) => void clock.setTimeout(() => resolve(1), 50)), { timeoutMs: 10 });
+    const playing = play([call("late"), [text("On."), stall()]], { clock, tools: [late], timeouts: { streamIdleMs: 100, settleMs: 0 } });
+    await clock.advance(1_000);
+    await playing.result;
+    const types = playing.recording.events.map((event: LoopEvent) => event.type);
+    expect(types.slice(-6)).toEqual(["pass-start", "text-delta", "late-result", "pass-end", "notice", "run-end"]);
+  });
+});

@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import {
+  createLoopControl,
+  isLoopError,
+  type Journal,
+  type LoopOptions,
+  type Message,
+  memoryJournal,
+  runToolLoop,
+  type Step,
+  type Tool,
+} from "turnwright";
+import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
+import { countListeners } from "./count-listeners.ts";
+import { createDurableStore } from "./durable-store.ts";
+import { answersOf, never, outcomesOf, play, tool } from "./play.ts";
+
+const user = (content: string): Message => ({ role: "user", content });
+const echo = tool("echo", (args) => args);
+
+describe("the journal of another run", () => {
+  async function recorded(options: Partial<LoopOptions> = {}): Promise<ReturnType<typeof createDurableStore>> {
+    const store = createDurableStore();
+    await play([toolCall("echo"), text("Done.")], { runId: "mine", tools: [echo], journal: store.open(), ...options }).result;
+    return store;
+  }
+  const changed = { ...echo, inputSchema: { type: "object", required: ["say"] } };
+
+  it.for<[what: string, options: Partial<LoopOptions>, code: string, details: object]>([
+    ["another id", { runId: "yours" }, "journal-mismatch", { field: "runId", expected: "yours", received: "mine" }],
+    ["other words", { messages: [user("Stop.")] }, "journal-mismatch", { field: "messagesDigest" }],
+    ["more words", { messages: [user("Go."), user("On.")] }, "journal-mismatch", { field: "messagesDigest" }],
+    ["a tool less", { tools: [] }, "tools-changed", { changed: ["echo"] }],
+    ["a tool more", { tools: [echo, tool("other", () => 1)] }, "tools-changed", { changed: ["other"] }],
+    ["a tool of every object's name", { tools: [echo, tool("constructor", () => 1), tool("__proto__", () => 1)] }, "tools-changed", { changed: ["constructor", "__proto__"] }],
+    ["a tool of another schema", { tools: [changed as Tool] }, "tools-changed", { changed: ["echo"] }],
+  ])("is refused: %s", async ([, options, code, details]) => {
+    const store = await recorded();
+    const before = [...store.records];
+    const control = createLoopControl();
+    const playing = play([text("Hi.")], { runId: "mine", tools: [echo], journal: store.open(), control, ...options });
+    const thrown: unknown = await playing.result.catch((error: unknown) => error);
+    expect(isLoopError(thrown) && [thrown.code, thrown.details]).toEqual([code, expect.objectContaining(details)]);
+    expect([playing.provider.calls, playing.clock.pending, [...store.records]]).toEqual([0, 0, before]);
+    expect([control.stop(), playing.recording.types()]).toEqual(["finished", []]);
+  });
+
+  it.for<[what: string, options: Partial<LoopOptions>]>([
+    ["the order of tools", { tools: [tool("other", () => 1), echo] }],
+    ["a description", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
+    ["the order of a schema's keys", { tools: [tool("other", () => 1), { ...echo, inputSchema: JSON.parse('{"type":"object"}') }] }],
+  ])("is not what differs only in %s", async ([, options]) => {
+    const store = await recorded({ tools: [echo, tool("other", () => 1)] });
+    const playing = play([], { runId: "mine", journal: store.open(), ...options });
+    expect((await playing.result).text).toBe("Done.");
+  });
+
+  it("is told by a digest that rolls over what was sent, and never by the history itself", async () => {
+    const store = createDurableStore();
+    const secret = "x".repeat(5_000);
+    const turn = [text(secret), toolCall("echo")];
+    await play([turn, turn, turn, text("Done.")], { runId: "mine", tools: [echo], journal: store.open() }).result;
+    const inputs = store.asked.filter(({ key }) => key.endsWith("/model")).map(({ input }) => input);
+    const hexadecimal = { digest: expect.stringMatching(/^[0-9a-f]{14}$/) };
+    expect([inputs, new Set(inputs.map((input) => JSON.stringify(input))).size]).toEqual([[hexadecimal, hexadecimal, hexadecimal, hexadecimal], 4]);
+    const digestsOf = async (options: Partial<LoopOptions>): Promise<string> => {
+      const other = createDurableStore();
+      await play([turn, text("Done.")], { runId: "mine", tools: [echo], journal: other.open(), ...options }).result;
+      return JSON.stringify(other.asked.filter(({ key }) => key.endsWith("/model")).map(({ input }) => input));
+    };
+    const plain = await digestsOf({});
+    expect(await digestsOf({})).toBe(plain);
+    for (const options of [{ system: "Be brief." }, { modelSettings: { temperature: 0 } }, { contextItems: ["night"] }, { messages: [user("Well.")] }]) {
+      expect(await digestsOf(options)).not.toBe(plain);
+    }
+  });
+});
+
+describe("a journal that fails", () => {
+  const broken = new Error("The disk is full.");
+  /** Fails at a key: before the step's body, after it, or at once. */
+  const failing = (key: string, how: "before" | "after" | "at once"): Journal => {
+    const inner = memoryJournal();
+    const step = <T>(one: Step<T>): PromiseLike<T> | T => {
+      if (one.key !== key) return inner.step(one);
+      if (how === "at once") throw broken;
+      return how === "before" ? Promise.reject(broken) : Promise.resolve(one.run({})).then(() => Promise.reject(broken));
+    };
+    return { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
+  };
+  const keys = ["run", "p0/inbox", "p0/model", "p0/approval/0/echo", "p0/intent/0/echo", "p0/tool/0/echo", "p0/iteration", "p1/inbox", "p1/model", "p1/inbox-end"];
+  const rows = keys.flatMap((key) => (["before", "after", "at once"] as const).map((how) => [key, how] as const));
+
+  it.for(rows)("at %s, %s, ends the run with its error, and nothing is held", async ([key, how]) => {
+    const listeners = countListeners();
+    const control = createLoopControl();
+    const playing = play([[toolCall("echo"), toolCall("deaf")], text("Done.")], {
+      runId: "failing",
+      control,
+      tools: [echo, tool("deaf", () => (key.startsWith("p1") || key.includes("iteration") ? 1 : never), { timeoutMs: 1_000 })],
+      journal: failing(key, how),
+      limits: { wallClockMs: 60_000 },
+      policies: { approve: () => ({ kind: "approve" }) },
+      hooks: { onIteration: () => undefined },
+    });
+    await expect(playing.result).rejects.toBe(broken);
+    await playing.clock.flush();
+    expect([playing.clock.pending, playing.provider.active, listeners.total()]).toEqual([0, 0, 0]);
+    expect([control.stop(), control.isToolChainActive()]).toEqual(["finished", false]);
+    // The id is free as well.
+    expect((await play([text("Hi.")], { runId: "failing" }).result).text).toBe("Hi.");
+    listeners.stop();
+  });
+
+  it("fires the signal of what still runs", async () => {
+    const signals: AbortSignal[] = [];
+    const keep = tool("keep", (_, { signal }) => (signals.push(signal), never));
+    const playing = play([[toolCall("echo"), toolCall("keep")]], { tools: [echo, keep], journal: failing("p0/tool/0/echo", "after") });
+    await expect(playing.result).rejects.toBe(broken);
+    expect(signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([[true, broken]]);
+  });
+});
+
+describe("an engine that cancels a step", () => {
+  it.for<[where: string, script: Parameters<typeof play>[0], outcomes: readonly string[]]>([
+    ["a stream", [stall()], []],
+    ["a deaf stream", [stall({ ignoreSignal: true })], []],
+    ["a tool", [toolCall("deaf")], ["call_p0_0: interrupted"]],
+    ["an approval", [toolCall("asked")], ["call_p0_0: not-run"]],
+  ])("aborts the run in %s, with its reason", async ([, script, outcomes]) => {
+    const listeners = countListeners();
+    const engine = new AbortController();
+    const store = createDurableStore();
+    const playing = play(script, {
+      tools: [tool("deaf", () => never), tool("asked", () => 1)],
+      journal: store.open({ signal: engine.signal }),
+      policies: { approve: ({ name }) => (name === "asked" ? never : { kind: "approve" }) },
+    });
+    await playing.clock.advance(10);
+    engine.abort(new Error("shutting down"));
+    const result = await playing.result;
+    expect(result.reason).toEqual({ kind: "aborted", reason: { name: "Error", message: "shutting down" } });
+    expect([outcomesOf(result), listeners.on(engine.signal), playing.clock.pending]).toEqual([outcomes, 0, 0]);
+    listeners.stop();
+  });
+
+  it("before it begins aborts the run as well", async () => {
+    const playing = play([text("Hi.")], { journal: createDurableStore().open({ signal: AbortSignal.abort("too late") }) });
+    expect([(await playing.result).reason, playing.provider.calls]).toEqual([{ kind: "aborted", reason: "too late" }, 0]);
+  });
+});
+
+describe("an engine that tries a step again", () => {
+  /** Runs the body of each tool step twice, and keeps the second answer. */
+  function stubborn(): Journal {
+    const inner = createDurableStore().open();
+    const again = <T>(one: Step<T>): Step<T> => ({
+      ...one,
+      run: async (call) => {
+        if (one.kind === "tool") await one.run(call);
+        return one.run(call);
+      },
+    });
+    return { durable: true, step: (one) => inner.step(again(one)), all: (steps) => inner.all(steps.map(again)) };
+  }
+
+  it.for<[replay: "safe" | "never", outcome: string, runs: number]>([
+    ["never", "interrupted", 1],
+    ["safe", "completed", 2],
+  ])("runs a tool again only where that is %s", async ([replay, outcome, runs]) => {
+    let ran = 0;
+    const count = tool("count", () => (ran += 1), { replay });
+    const playing = play([[toolCall("count"), toolCall("count")], text("Done.")], { tools: [count], journal: stubborn() });
+    expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual([outcome, outcome]);
+    expect(ran).toBe(2 * runs);
+  });
+});
+
+describe("one run over two journals", () => {
+  it("that are both in memory share nothing", async () => {
+    const clock = createTestClock();
+    const options = { messages: [user("Go.")], clock, tools: [echo] };
+    const first = await runToolLoop({ ...options, provider: createMockProvider([toolCall("echo", { n: 1 }), text("One.")]) });
+    const second = await runToolLoop({ ...options, provider: createMockProvider([text("Two.")]) });
+    expect([first.text, second.text, first.runId === second.runId]).toEqual(["One.", "Two.", false]);
+  });
+});

@@ -1,0 +1,186 @@
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, type LoopResult, type Message, memoryJournal, runToolLoop, type Tool } from "turnwright";
+import { createMockProvider, createTestClock, finish, type MockProvider, type MockTurn, reasoning, text, toolCall, usage } from "turnwright/testing";
+import { Crash, createDurableStore, type DurableStore, type Fate } from "./durable-store.ts";
+import { answersOf, tool } from "./play.ts";
+
+const messages: readonly Message[] = [{ role: "user", content: "Go." }];
+
+/** Two passes with tools, one of them parallel and in part sequential, and an answer. */
+const turns: readonly MockTurn[] = [
+  [reasoning("Hm."), text("Working. "), toolCall("slow", { n: 1 }), toolCall("quick", { n: 2 }), toolCall("broken"), toolCall("alone", { n: 3 }), usage({ inputTokens: 3, outputTokens: 9 })],
+  [toolCall("quick", { n: 4 }), toolCall("nope"), usage({ inputTokens: 5, outputTokens: 2 })],
+  [text("Done."), usage({ inputTokens: 8, outputTokens: 1 })],
+];
+
+/** Plays each turn for the pass that asks, whichever process asks. */
+const provider = (): MockProvider => createMockProvider(({ iteration }) => turns[iteration]);
+
+interface Process {
+  readonly result: LoopResult | Crash;
+  /** The tools that ran in this process, and the keys that they were given. */
+  readonly ran: readonly string[];
+}
+
+/** Lets one process run until it ends or dies. */
+async function live(store: DurableStore, fate: Fate, traits: Partial<Tool>): Promise<Process> {
+  const clock = createTestClock();
+  const ran: string[] = [];
+  const note = (context: { readonly idempotencyKey: string }): void => void ran.push(context.idempotencyKey);
+  const tools = [
+    tool("slow", (args, context) => (note(context), new Promise((resolve) => void clock.setTimeout(() => resolve(args), 100))), traits),
+    tool("quick", (args, context) => (note(context), args), traits),
+    tool("broken", (_, context) => (note(context), Promise.reject(new Error("out of order"))), traits),
+    tool("alone", (args, context) => (note(context), args), { ...traits, sequential: true }),
+  ];
+  const running = runToolLoop({ provider: provider(), messages, tools, clock, runId: "r", journal: store.open(fate) });
+  // In the next process the clock starts anew.
+  const ended = running.catch((error: unknown) => {
+    if (error instanceof Crash) return error;
+    throw error;
+  });
+  await clock.runAll();
+  const result = await ended;
+  expect(clock.pending).toBe(0);
+  return { result, ran };
+}
+
+const said = ({ result }: Process): unknown => (result instanceof Crash ? result : { text: result.text, reason: result.reason, messages: result.messages, history: result.functionHistory.map((entry) => [entry.functionCall, entry.outcome]), usage: result.usage });
+
+describe("the keys of a run", () => {
+  it("come from positions, and are these", async () => {
+    const store = createDurableStore();
+    const tools = [tool("a", () => 1), tool("b", () => ({ type: "context_restart_x" }), { sequential: true })];
+    const script: readonly MockTurn[] = [
+      [toolCall("a"), toolCall("b"), toolCall("nope"), toolCall("a")],
+      [text("One "), finish("paused")],
+      [text("two"), finish("continue")],
+      [toolCall("a")],
+      text("Short."),
+    ];
+    const options: LoopOptions = {
+      provider: createMockProvider(script),
+      messages,
+      tools,
+      runId: "r",
+      limits: { maxIterations: 2 },
+      policies: { approve: () => ({ kind: "approve" }), finalAnswer: true },
+      hooks: { preparePass: () => ({}), onIteration: () => undefined },
+    };
+    await runToolLoop({ ...options, journal: store.open() });
+    expect([...store.records.keys()].join("\n")).toMatchInlineSnapshot(`
+      "run
+      p0/inbox
+      p0/model
+      p0/approval/0/a
+      p0/approval/1/b
+      p0/approval/3/a
+      p0/intent/0/a
+      p0/tool/0/a
+      p0/intent/1/b
+      p0/tool/1/b
+      p0/intent/3/a
+      p0/tool/3/a
+      p0/iteration
+      p1/inbox
+      p1/model
+      p1/model/hop1
+      p1/model/hop2
+      p1/approval/0/a
+      p1/intent/0/a
+      p1/tool/0/a
+      p1/iteration
+      p2/inbox
+      p2/model
+      p2/inbox-end"
+    `);
+    const again = await runToolLoop({ ...options, provider: createMockProvider(script) });
+    const inMemory = memoryJournal(JSON.parse(JSON.stringify(again.journal))).keys();
+    expect([...store.records.keys()].filter((key) => key !== "run" && !key.includes("/intent/")).sort()).toEqual([...inMemory].sort());
+  });
+
+  it("are asked for once each, and in the same order on replay", async () => {
+    const store = createDurableStore();
+    await live(store, {}, {});
+    const first = store.asked.splice(0);
+    await live(store, {}, {});
+    expect(store.asked).toEqual(first);
+    expect(new Set(first.map(({ key }) => key)).size).toBe(first.length);
+  });
+});
+
+const undisturbed = createDurableStore();
+const whole = await live(undisturbed, {}, {});
+const boundaries = [...undisturbed.records.keys()].map((key, index) => [index + 1, key] as const);
+
+/** Whether a key is that of a call that was named by its place. */
+function isStepOf(callId: string, key: string): boolean {
+  const [, pass = "", index = ""] = /^call_p(\d+)_(\d+)$/.exec(callId) ?? [];
+  return key.startsWith(`p${pass}/tool/${index}/`);
+}
+
+describe("a run that crashes", () => {
+  it.for(boundaries)("after record %d, %s, goes on where it was, and no tool runs twice", async ([afterRecords, key]) => {
+    const broken = createDurableStore();
+    const first = await live(broken, { afterRecords }, { replay: "safe" });
+    const isRecorded = new Set(broken.records.keys());
+    const second = await live(broken, {}, { replay: "safe" });
+    expect(said(second)).toEqual(said(whole));
+    expect([first.result instanceof Crash, [...isRecorded].at(-1)]).toEqual([true, key]);
+    const twice = first.ran.filter((step) => second.ran.includes(step));
+    expect(twice.filter((step) => isRecorded.has(step.slice("r/".length)))).toEqual([]);
+    expect([...new Set([...first.ran, ...second.ran])].sort()).toEqual([...whole.ran].sort());
+    // A third process finds everything recorded.
+    expect(said(await live(broken, {}, {}))).toEqual(said(whole));
+  });
+
+  it.for(boundaries)("after record %d, %s, runs nothing again that may have run", async ([afterRecords]) => {
+    const broken = createDurableStore();
+    const first = await live(broken, { afterRecords }, {});
+    const intended = [...broken.records.keys()].filter((key) => key.includes("/intent/")).map((key) => key.replace("/intent/", "/tool/"));
+    const unknown = intended.filter((key) => !broken.records.has(key));
+    const second = await live(broken, {}, {});
+    expect(second.ran.filter((step) => first.ran.includes(step) || intended.includes(step.slice("r/".length)))).toEqual([]);
+    if (second.result instanceof Crash || whole.result instanceof Crash) throw new Error("Nothing crashes any more.");
+    const wholeAnswers = answersOf(whole.result);
+    expect(
+      answersOf(second.result).map((part, index) => (part.outcome === "interrupted" ? `interrupted ${part.callId}` : part)),
+    ).toEqual(wholeAnswers.map((part) => (unknown.some((key) => isStepOf(part.callId, key)) ? `interrupted ${part.callId}` : part)));
+  });
+
+  it("in the middle of a tool does not know whether it ran", async () => {
+    const broken = createDurableStore();
+    const first = await live(broken, { within: "p1/tool/0/quick" }, {});
+    expect(first.ran).toContain("r/p1/tool/0/quick");
+    const second = await live(broken, {}, {});
+    if (second.result instanceof Crash) throw second.result;
+    const answer = answersOf(second.result).find((part) => part.callId === "call_p1_0");
+    expect(answer).toEqual({
+      callId: "call_p1_0",
+      name: "quick",
+      outcome: "interrupted",
+      result: { status: "interrupted", reason: "it was cut off before it ended, so it may have run", tool_name: "quick" },
+    });
+    expect([second.ran, second.result.reason.kind, second.result.toolCallsExecuted]).toEqual([[], "answered", 5]);
+  });
+
+  it("in the middle of a tool that may run again gives it the same idempotency key", async () => {
+    const broken = createDurableStore();
+    const first = await live(broken, { within: "p1/tool/0/quick" }, { replay: "safe" });
+    const second = await live(broken, {}, { replay: "safe" });
+    expect([first.ran.at(-1), second.ran]).toEqual(["r/p1/tool/0/quick", ["r/p1/tool/0/quick"]]);
+    expect(said(second)).toEqual(said(whole));
+  });
+
+  it("again and again gets to its end", async () => {
+    const broken = createDurableStore();
+    const ran: string[] = [];
+    for (let process = 0; process < 50; process += 1) {
+      const { result, ran: here } = await live(broken, { afterRecords: 1 }, { replay: "safe" });
+      ran.push(...here);
+      if (!(result instanceof Crash)) break;
+    }
+    expect(said(await live(broken, {}, {}))).toEqual(said(whole));
+    expect(new Set(ran)).toEqual(new Set(whole.ran));
+  });
+});

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, type LoopResult, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
+import { createMockProvider, createTestClock, type EventRecording, type MockPart, type MockTurn, reasoning, recordEvents, text, toolCall, usage } from "turnwright/testing";
+import { tool } from "./play.ts";
+
+/** Comes in one piece: fragments of arguments are told by nobody's journal. */
+const call = (name: string, n: number): MockPart => toolCall(name, { n }, { fragments: 0 });
+
+const turns: readonly MockTurn[] = [
+  [reasoning("Hm."), text("Working. "), call("quick", 1), call("quick", 2), call("broken", 0), call("alone", 3)],
+  [call("quick", 4), call("nope", 5), usage({ inputTokens: 5, outputTokens: 2 })],
+  [text("Done.")],
+];
+
+interface Played {
+  readonly result: LoopResult;
+  /** The calls that ran. */
+  readonly ran: readonly string[];
+  readonly recording: EventRecording;
+  readonly requests: number;
+}
+
+async function playOver(journal: LoopOptions["journal"]): Promise<Played> {
+  const recording = recordEvents();
+  const mock = createMockProvider(({ iteration }) => turns[iteration]);
+  const ran: string[] = [];
+  const note = (args: unknown, { callId }: { readonly callId: string }): unknown => (ran.push(callId), args);
+  const broken = tool("broken", (args, context) => Promise.reject(new Error(`out of order: ${String(note(args, context))}`)));
+  const tools = [tool("quick", note), tool("alone", note, { sequential: true }), broken];
+  const result = await runToolLoop({ provider: mock, messages: [{ role: "user", content: "Go." }], tools, runId: "memory", clock: createTestClock(), events: recording.emitter, journal });
+  return { result, ran, recording, requests: mock.calls };
+}
+
+const cut = (saved: SavedJournal, count: number): SavedJournal => ({ steps: Object.fromEntries(Object.entries(saved.steps).slice(0, count)) });
+const savedOf = ({ result }: Played): SavedJournal => JSON.parse(JSON.stringify(result.journal));
+
+describe("a journal in memory", () => {
+  it("can be cut after any record: the run goes on from there", async () => {
+    const whole = await playOver(undefined);
+    const saved = savedOf(whole);
+    const keys = memoryJournal(saved).keys();
+    for (const [index] of keys.entries()) {
+      const kept = keys.slice(0, index);
+      const again = await playOver(memoryJournal(cut(saved, index)));
+      expect(again.result.messages).toEqual(whole.result.messages);
+      expect([again.result.reason, again.result.usage]).toEqual([whole.result.reason, whole.result.usage]);
+      expect(again.ran.length).toBe(keys.filter((key) => key.includes("/tool/") && !kept.includes(key)).length);
+      expect(again.requests).toBe(keys.filter((key) => key.endsWith("/model") && !kept.includes(key)).length);
+      expect(memoryJournal(savedOf(again)).keys()).toEqual(keys);
+    }
+  });
+
+  it("says of every event that it happened before", async () => {
+    const whole = await playOver(undefined);
+    const again = await playOver(memoryJournal(savedOf(whole)));
+    expect(again.recording.outline()).toMatchInlineSnapshot(`
+      "run-start
+        pass-start 0 (replayed)
+          reasoning-delta "Hm." (replayed)
+          text-delta "Working. " (replayed)
+          tool-start quick (call_p0_0) {"n":1} (replayed)
+          tool-end quick (call_p0_0) completed (replayed)
+          tool-start quick (call_p0_1) {"n":2} (replayed)
+          tool-end quick (call_p0_1) completed (replayed)
+          tool-start broken (call_p0_2) {"n":0} (replayed)
+          tool-end broken (call_p0_2) failed (replayed)
+          tool-start alone (call_p0_3) {"n":3} (replayed)
+          tool-end alone (call_p0_3) completed (replayed)
+        pass-end 0 function_call (replayed)
+        pass-start 1 (replayed)
+          tool-start nope (call_p1_1) {"n":5} (replayed)
+          tool-end nope (call_p1_1) unknown-tool (replayed)
+          tool-start quick (call_p1_0) {"n":4} (replayed)
+          tool-end quick (call_p1_0) completed (replayed)
+        pass-end 1 function_call (replayed)
+        pass-start 2 (replayed)
+          text-delta "Done." (replayed)
+        pass-end 2 completed (replayed)
+      run-end completed answered"
+    `);
+    expect(whole.recording.events.filter((event) => event.replayed)).toEqual([]);
+    const told = ({ recording }: Played): readonly string[] => recording.events.map((event) => ("callId" in event ? `${event.type} ${event.callId}` : event.type));
+    expect([...told(again)].sort()).toEqual([...told(whole)].sort());
+  });
+
+  it("says of each event what was recalled and what was not, where a run goes on", async () => {
+    const whole = await playOver(undefined);
+    const saved = savedOf(whole);
+    const upTo = memoryJournal(saved).keys().indexOf("p0/tool/0/quick") + 1;
+    const again = await playOver(memoryJournal(cut(saved, upTo)));
+    expect(again.recording.outline()).toMatchInlineSnapshot(`
+      "run-start
+        pass-start 0 (replayed)
+          reasoning-delta "Hm." (replayed)
+          text-delta "Working. " (replayed)
+          tool-start quick (call_p0_1) {"n":2}
+          tool-end quick (call_p0_1) completed
+          tool-start broken (call_p0_2) {"n":0}
+          tool-end broken (call_p0_2) failed
+          tool-start quick (call_p0_0) {"n":1} (replayed)
+          tool-end quick (call_p0_0) completed (replayed)
+          tool-start alone (call_p0_3) {"n":3}
+          tool-end alone (call_p0_3) completed
+        pass-end 0 function_call (replayed)
+        pass-start 1
+          tool-start nope (call_p1_1) {"n":5}
+          tool-end nope (call_p1_1) unknown-tool
+          tool-start quick (call_p1_0) {"n":4}
+          tool-end quick (call_p1_0) completed
+        pass-end 1 function_call
+        pass-start 2
+          text-delta "Done."
+        pass-end 2 completed
+      run-end completed answered"
+    `);
+  });
+
+  it("keeps what was recorded, whatever is done to the result", async () => {
+    const { result } = await playOver(undefined);
+    const before = JSON.stringify(result.journal);
+    expect(JSON.parse(before).steps["p0/inbox"]).toEqual({ now: 0, token: expect.any(String) });
+    await playOver(result.journal);
+    expect(JSON.stringify(result.journal)).toBe(before);
+  });
+});

@@ -1,0 +1,230 @@
+import { describe, expect, it } from "vitest";
+import { isLoopError, type Journal, type LoopEvent, type LoopOptions, type LoopStream, memoryJournal, type ModelChunk, type Provider, streamToolLoop } from "turnwright";
+import { createMockProvider, createTestClock, type MockScript, recordEvents, stall, type TestClock, text, toolCall } from "turnwright/testing";
+import { never, outcomesOf, tool } from "./play.ts";
+
+interface Reading {
+  readonly stream: LoopStream;
+  readonly clock: TestClock;
+  readonly iterator: AsyncIterator<LoopEvent>;
+}
+
+function start(script: MockScript, more: Partial<LoopOptions> = {}): Reading {
+  const clock = createTestClock();
+  const stream = streamToolLoop({ provider: createMockProvider(script), messages: [{ role: "user", content: "Go." }], clock, ...more });
+  return { stream, clock, iterator: stream[Symbol.asyncIterator]() };
+}
+
+/** Streams a text letter by letter, and counts the letters. */
+function chatter(letters: number, atEnd: () => PromiseLike<void> | void = () => {}): { readonly provider: Provider; sent(): number } {
+  let sent = 0;
+  const provider: Provider = {
+    id: "p",
+    model: "m",
+    async *stream(): AsyncIterable<ModelChunk> {
+      for (; sent < letters; ) {
+        sent += 1;
+        yield { type: "text-delta", text: "x" };
+      }
+      await atEnd();
+      yield { type: "finish", reason: "stop" };
+    },
+  };
+  return { provider, sent: () => sent };
+}
+
+async function readAll(iterable: AsyncIterable<LoopEvent>): Promise<LoopEvent[]> {
+  const events: LoopEvent[] = [];
+  for await (const event of iterable) events.push(event);
+  return events;
+}
+
+async function readSome({ iterator }: Reading, count: number): Promise<void> {
+  for (let read = 0; read < count; read += 1) await iterator.next();
+}
+
+const script = [[text("Hello", { chunks: 5 }), toolCall("t"), toolCall("nope")], text("Done.")];
+const tools = [tool("t", (_, { progress }) => progress("half"))];
+
+describe("a stream of events", () => {
+  it("yields what an emitter gets, and in the same order", async () => {
+    const recording = recordEvents();
+    const { stream } = start(script, { tools, events: recording.emitter });
+    const events = await readAll(stream);
+    expect(events).toEqual(recording.events);
+    expect([events.at(0)?.type, events.at(-1)?.type, events.length > 15]).toEqual(["run-start", "run-end", true]);
+    expect((await stream.result).text).toBe("Done.");
+  });
+
+  it("starts at once, and loses nothing where it is read late", async () => {
+    const recording = recordEvents();
+    const { stream } = start(script, { tools, events: recording.emitter });
+    const { text: said } = await stream.result;
+    expect([said, await readAll(stream)]).toEqual(["Done.", recording.events]);
+    // What was read is read; there is nothing more.
+    expect(await readAll(stream)).toEqual([]);
+  });
+
+  it("answers several reads at once, in order", async () => {
+    const { iterator } = start([text("Hi")]);
+    const reads = await Promise.all(Array.from({ length: 7 }, () => iterator.next()));
+    expect(reads.map((read) => (read.done === true ? "end" : read.value.type))).toEqual(["run-start", "pass-start", "text-delta", "pass-end", "run-end", "end", "end"]);
+  });
+
+  it("is not held back by who only waits for the result", async () => {
+    const { provider, sent } = chatter(10_000);
+    const reading = start([], { provider });
+    expect([(await reading.stream.result).text.length, sent()]).toEqual([10_000, 10_000]);
+    expect((await readAll(reading.stream)).filter((event) => event.type === "text-delta")).toHaveLength(10_000);
+  });
+});
+
+describe("a reader that is slower than the model", () => {
+  it("holds the model back, within bounds, and for as long as it likes", async () => {
+    const { provider, sent } = chatter(10_000);
+    const reading = start([], { provider, timeouts: { streamIdleMs: 1_000 } });
+    await readSome(reading, 1);
+    await reading.clock.advance(10_000_000);
+    expect(sent()).toBeLessThan(100);
+    const before = sent();
+    await readSome(reading, 100);
+    await reading.clock.advance(10_000_000);
+    expect([sent() > before, sent() < 300]).toEqual([true, true]);
+    const rest = await readAll(reading.stream);
+    expect(rest.at(-1)).toMatchObject({ type: "run-end", status: "completed" });
+    expect((await reading.stream.result).text).toHaveLength(10_000);
+  });
+
+  it("has the patience of a model that falls silent: its silence counts from when it was asked again", async () => {
+    const { provider, sent } = chatter(300, () => never);
+    const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
+    await readSome(reading, 1);
+    await reading.clock.advance(5_000);
+    expect(sent()).toBeLessThan(100);
+    await readSome(reading, 290);
+    await reading.clock.advance(999);
+    expect(sent()).toBe(300);
+    let ended = false;
+    void reading.stream.result.then(() => (ended = true));
+    await reading.clock.flush();
+    expect(ended).toBe(false);
+    await reading.clock.advance(1);
+    expect((await reading.stream.result).reason).toEqual({ kind: "stream-idle", limitMs: 1_000 });
+  });
+
+  it.for<[verb: string, options: (abort: AbortController) => Partial<LoopOptions>, kind: string]>([
+    ["the wall clock", () => ({ limits: { wallClockMs: 5_000 } }), "wall-clock"],
+    ["an abort", ({ signal }) => ({ signal }), "aborted"],
+  ])("does not keep a run from ending: %s", async ([, options, kind]) => {
+    const abort = new AbortController();
+    const { provider } = chatter(10_000);
+    const reading = start([], { provider, ...options(abort) });
+    await readSome(reading, 1);
+    await reading.clock.advance(5_000);
+    abort.abort();
+    const { reason, text: said } = await reading.stream.result;
+    expect(reason.kind).toBe(kind);
+    // What was said until then can still be read.
+    const rest = await readAll(reading.stream);
+    expect(rest.filter((event) => event.type === "text-delta")).toHaveLength(said.length);
+    expect([rest.at(-1)?.type, reading.clock.pending]).toEqual(["run-end", 0]);
+  });
+});
+
+describe("a reader that leaves", () => {
+  it("stops the run: tools get their time to settle, and nothing more is asked", async () => {
+    let aborted: unknown;
+    const deaf = tool("deaf", (_, { signal }) => (signal.addEventListener("abort", () => (aborted = signal.reason)), never));
+    const provider = createMockProvider([[text("Hm. "), toolCall("deaf")]]);
+    const { stream, clock } = start([], { provider, tools: [deaf] });
+    for await (const event of stream) if (event.type === "tool-start") break;
+    await clock.advance(4_999);
+    expect(aborted).toMatchObject({ name: "AbortError" });
+    await clock.advance(1);
+    const result = await stream.result;
+    expect(result.reason).toMatchObject({ kind: "stopped", note: "The reader left." });
+    expect([result.text, outcomesOf(result), provider.calls, clock.pending]).toEqual(["Hm.", ["call_p0_0: interrupted"], 1, 0]);
+  });
+
+  it("hears nothing more, also where it asks again", async () => {
+    const chatty = tool("chatty", (_, { signal, progress }) => new Promise(() => signal.addEventListener("abort", () => progress("still here"))));
+    const reading = start([toolCall("chatty")], { tools: [chatty] });
+    await readSome(reading, 4);
+    const waiting = reading.iterator.next();
+    await reading.iterator.return?.();
+    expect([await waiting, await reading.iterator.next()]).toEqual([{ done: true, value: undefined }, { done: true, value: undefined }]);
+    await reading.clock.advance(5_000);
+    await reading.stream.result;
+    expect(await readAll(reading.stream)).toEqual([]);
+  });
+
+  it("lets a model go that it had held back", async () => {
+    const { provider, sent } = chatter(10_000);
+    const reading = start([], { provider });
+    await readSome(reading, 1);
+    await reading.clock.flush();
+    await reading.iterator.return?.();
+    expect([(await reading.stream.result).reason.kind, sent() < 100]).toEqual(["stopped", true]);
+  });
+
+  it("after the end changes nothing", async () => {
+    const reading = start([text("Hi")]);
+    const result = await reading.stream.result;
+    await reading.iterator.return?.();
+    expect([result.reason.kind, await readAll(reading.stream)]).toEqual(["answered", []]);
+  });
+
+  it("by a throw of its own keeps its error", async () => {
+    const { stream } = start([[text("Hi"), stall()]]);
+    const reading = async (): Promise<void> => {
+      for await (const event of stream) if (event.type === "text-delta") throw new Error("my own");
+    };
+    await expect(reading()).rejects.toThrow("my own");
+    expect((await stream.result).reason.kind).toBe("stopped");
+  });
+});
+
+describe("a stream that fails", () => {
+  const broken = new Error("The disk is full.");
+  const failing = (): Journal => {
+    const inner = memoryJournal();
+    return { ...inner, step: (one) => (one.key === "p1/inbox" ? Promise.reject(broken) : inner.step(one)) };
+  };
+
+  it("tells its reader the error of its journal, behind all that was said", async () => {
+    const { stream } = start(script, { tools, journal: failing() });
+    const read: string[] = [];
+    const reading = async (): Promise<void> => {
+      for await (const event of stream) read.push(event.type);
+    };
+    await expect(reading()).rejects.toBe(broken);
+    expect([read.at(0), read.at(-1)]).toEqual(["run-start", "pass-end"]);
+    await expect(stream.result).rejects.toBe(broken);
+    // It is told once.
+    expect(await readAll(stream)).toEqual([]);
+  });
+
+  it("rejects the read that was waiting, and ends the others", async () => {
+    const clock = createTestClock();
+    const journal: Journal = { ...failing(), step: () => new Promise((_, reject) => void clock.setTimeout(() => reject(broken), 10)) };
+    const { iterator } = start([text("Hi")], { clock, journal });
+    const reads = Promise.allSettled([iterator.next(), iterator.next(), iterator.next()]);
+    await clock.advance(10);
+    expect(await reads).toMatchObject([{ value: { value: { type: "run-start" } } }, { reason: broken }, { value: { done: true } }]);
+  });
+
+  it("is no unhandled rejection where somebody only reads", async () => {
+    const { stream } = start(script, { tools, journal: failing() });
+    await expect(readAll(stream)).rejects.toBe(broken);
+  });
+
+  it("throws at once for misuse", () => {
+    let thrown: unknown;
+    try {
+      start([], { limits: { maxIterations: 0 } });
+    } catch (error) {
+      thrown = error;
+    }
+    expect(isLoopError(thrown, "invalid-option")).toBe(true);
+  });
+});

@@ -1,0 +1,23 @@
+// Builds dist: each entry as ESM and CommonJS, each with its types.
+
+import type { Options } from "tsup";
+import { entries } from "./scripts/entries.ts";
+
+const config: Options = {
+  entry: Object.fromEntries(entries.map(({ name, source }) => [name, source])),
+  format: ["esm", "cjs"],
+  target: "es2022",
+  clean: true,
+  // Without it every CommonJS entry would get its own copy of each class and each WeakMap.
+  splitting: true,
+  // Rollup's CommonJS keeps `?.` and `??`; tsup's own rewrites them into closures, which the loop would pay for on every chunk.
+  treeshake: true,
+  // Deno and workers know Node's modules by their "node:" names only.
+  removeNodeProtocol: false,
+  // It has no CommonJS: left outside, `require` of this package breaks when the first tool is called.
+  noExternal: ["p-timeout"],
+  // tsup sets `baseUrl`, which TypeScript 6 calls deprecated.
+  dts: { compilerOptions: { ignoreDeprecations: "6.0" } },
+};
+
+export default config;

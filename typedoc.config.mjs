@@ -1,0 +1,19 @@
+// Builds the reference out of the docstrings of the published entries.
+
+import { readFileSync } from "node:fs";
+
+const { compilerOptions } = JSON.parse(readFileSync("tsconfig.json", "utf8"));
+
+/** @type {import("typedoc").TypeDocOptions} */
+export default {
+  entryPoints: Object.values(compilerOptions.paths).flat(),
+  out: "docs/reference",
+  readme: "none",
+  treatWarningsAsErrors: true,
+  // The types are checked by a gate of their own.
+  skipErrorChecking: true,
+  // Links to sources need a public remote.
+  disableSources: true,
+  // A marker that nobody writes or reads.
+  intentionallyNotExported: ["fromSchema"],
+};

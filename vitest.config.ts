@@ -1,0 +1,15 @@
+// Runs the tests beside the sources and the whole-run scenarios. What needs a build is in test/package/vitest.config.ts.
+
+import type { ViteUserConfig } from "vitest/config";
+
+const config: ViteUserConfig = {
+  // Tests and examples import what users import; it comes from the sources.
+  resolve: { tsconfigPaths: true },
+  test: {
+    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    exclude: ["test/package/**"],
+    setupFiles: ["test/fail-on-warning.ts"],
+  },
+};
+
+export default config;
