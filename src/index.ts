@@ -46,7 +46,15 @@ export type {
   UserMessage,
 } from "./contract/message.ts";
 export type { PlainError, ProviderError, ProviderErrorCode } from "./contract/plain-error.ts";
-export type { FinishReason, ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider, ToolChoice } from "./contract/provider.ts";
+export type {
+  FinishReason,
+  ModelCall,
+  ModelChunk,
+  ModelRequest,
+  ModelSettings,
+  Provider,
+  ToolChoice,
+} from "./contract/provider.ts";
 export type { Issue, JsonSchema, StandardResult, StandardSchema, StandardSchemaProps, Validation } from "./contract/schema.ts";
 export type { ResponseTarget, Session } from "./contract/session.ts";
 export type { StreamResult } from "./contract/stream-result.ts";

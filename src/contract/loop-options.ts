@@ -135,7 +135,10 @@ export interface LoopHooks {
   /** Before each model stream, resends included; may change what is sent. */
   preparePass?(view: PassView): PassPlan | undefined | void | PromiseLike<PassPlan | undefined | void>;
   /** After each batch, with the number of finished iterations. */
-  onIteration?(iteration: number, state: IterationState): IterationAnswer | undefined | void | PromiseLike<IterationAnswer | undefined | void>;
+  onIteration?(
+    iteration: number,
+    state: IterationState,
+  ): IterationAnswer | undefined | void | PromiseLike<IterationAnswer | undefined | void>;
 }
 
 /** What is about to be sent. */

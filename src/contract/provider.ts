@@ -109,5 +109,10 @@ export type ModelChunk =
     }
   | { readonly type: "attempt-discarded"; readonly attempt: number; readonly error: ProviderError }
   /** Last and once; only where the service said so. */
-  | { readonly type: "finish"; readonly reason: FinishReason; readonly raw?: string | undefined; readonly token?: string | undefined }
+  | {
+      readonly type: "finish";
+      readonly reason: FinishReason;
+      readonly raw?: string | undefined;
+      readonly token?: string | undefined;
+    }
   | { readonly type: "error"; readonly error: ProviderError };

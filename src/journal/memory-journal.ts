@@ -62,5 +62,9 @@ function toIndex(keys: readonly string[], answers: readonly unknown[]): Readonly
 function stepsOf(saved: unknown): { readonly [key: string]: unknown } {
   if (saved === undefined) return {};
   if (isRecord(saved) && isRecord(saved["steps"])) return saved["steps"];
-  throw new LoopError("invalid-option", { option: "saved", expected: "what a memory journal became in JSON", received: describeValue(saved) });
+  throw new LoopError("invalid-option", {
+    option: "saved",
+    expected: "what a memory journal became in JSON",
+    received: describeValue(saved),
+  });
 }

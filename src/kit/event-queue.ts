@@ -11,8 +11,10 @@ export class EventQueue<T> {
   #ended = false;
   /** What the iteration ends with, where that is not well. */
   #failure: { readonly error: unknown } | undefined;
-  /** Readers that wait, oldest first; nearly always one. */
-  readonly #readers: Reader<T>[] = [];
+  /** The reader that waits; there is nearly always one at most. */
+  #reader: Reader<T> | undefined;
+  /** Those that wait behind it, oldest first. */
+  readonly #otherReaders: Reader<T>[] = [];
   #room: { readonly promise: Promise<void>; readonly open: () => void } | undefined;
   readonly #capacity: number;
 
@@ -27,8 +29,7 @@ export class EventQueue<T> {
 
   /** Adds an item; after the end nobody takes one. */
   push(item: T): void {
-    if (this.#ended) return;
-    const reader = this.#readers.length === 1 ? this.#readers.pop() : this.#readers.shift();
+    const reader = this.#takeReader();
     if (reader === undefined) this.#items.push(item);
     else reader({ done: false, value: item });
   }
@@ -37,7 +38,7 @@ export class EventQueue<T> {
   end(): void {
     this.#ended = true;
     this.#openRoom();
-    for (const reader of this.#readers.splice(0)) reader(this.#last());
+    for (let reader = this.#takeReader(); reader !== undefined; reader = this.#takeReader()) reader(this.#last());
   }
 
   /** The iteration ends with this error, once what is there has been read. */
@@ -52,7 +53,10 @@ export class EventQueue<T> {
     if (this.length > 0) return Promise.resolve({ done: false, value: this.#shift() });
     this.#openRoom();
     if (this.#ended) return Promise.resolve(this.#last());
-    return new Promise((resolve) => this.#readers.push(resolve));
+    return new Promise((resolve) => {
+      if (this.#reader === undefined) this.#reader = resolve;
+      else this.#otherReaders.push(resolve);
+    });
   }
 
   /** Drops what is unread and lets the writer go on: nobody reads any more. */
@@ -74,6 +78,12 @@ export class EventQueue<T> {
       this.#room = { promise, open };
     }
     return this.#room.promise;
+  }
+
+  #takeReader(): Reader<T> | undefined {
+    const reader = this.#reader;
+    this.#reader = this.#otherReaders.length === 0 ? undefined : this.#otherReaders.shift();
+    return reader;
   }
 
   /** The end of the iteration; a failure is told once. */

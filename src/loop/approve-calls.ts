@@ -33,7 +33,14 @@ function approvalStep(run: Run, { call }: ReadyCall, { index, live }: { index: n
   const body = (): Promise<Decided> => {
     live.add(call.callId);
     startWallClock(run);
-    events.send({ type: "approval-asked", runId: events.runId, iteration, callId: call.callId, name: call.name, args: call.args });
+    events.send({
+      type: "approval-asked",
+      runId: events.runId,
+      iteration,
+      callId: call.callId,
+      name: call.name,
+      args: call.args,
+    });
     const context = { iteration, messages: state.messages, session, context: options.context };
     const approve = options.policies?.approve ?? (() => ({ kind: "approve" as const }));
     return askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope });
@@ -57,7 +64,11 @@ function obey({ ports }: Run, entry: ReadyCall, decision: Decided): Prepared | P
   }
 }
 
-function sendDecision({ events, state }: Run, { call }: ReadyCall, { decision, live }: { decision: Decided; live: boolean }): void {
+function sendDecision(
+  { events, state }: Run,
+  { call }: ReadyCall,
+  { decision, live }: { decision: Decided; live: boolean },
+): void {
   if (decision.kind === "cancelled") return;
   const reason = decision.kind === "deny" ? decision.reason : undefined;
   const base = { runId: events.runId, iteration: state.iteration, callId: call.callId, name: call.name };

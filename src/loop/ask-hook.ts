@@ -21,7 +21,10 @@ export type HookEnd<T> =
   | { readonly kind: "cancelled"; readonly cause: Cause };
 
 /** Calls a hook and waits for it, at most `hookMs`. A run that is already ending does not call it. */
-export async function askHook<T>(hook: () => T | PromiseLike<T>, run: Pick<Run, "clock" | "scope" | "timeouts">): Promise<HookEnd<T>> {
+export async function askHook<T>(
+  hook: () => T | PromiseLike<T>,
+  run: Pick<Run, "clock" | "scope" | "timeouts">,
+): Promise<HookEnd<T>> {
   const { scope } = run;
   if (scope.cause !== undefined) return { kind: "cancelled", cause: scope.cause };
   try {

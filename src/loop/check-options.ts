@@ -133,7 +133,11 @@ export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): Timeout
 
 type Numbers<Name extends string> = { readonly [Key in Name]: number };
 
-function resolveNumbers<Name extends string>(group: string, given: object, rules: { readonly [Key in Name]: Rule }): Numbers<Name> {
+function resolveNumbers<Name extends string>(
+  group: string,
+  given: object,
+  rules: { readonly [Key in Name]: Rule },
+): Numbers<Name> {
   const resolved: { [key: string]: number } = {};
   for (const name of Object.keys(given)) if (!Object.hasOwn(rules, name)) throw unknown(name, group, rules);
   for (const [name, rule] of Object.entries<Rule>(rules)) {
@@ -150,7 +154,9 @@ function isWithin(value: unknown, { min, max = Number.MAX_SAFE_INTEGER }: Rule):
 }
 
 function describeRule({ min, max }: Rule): string {
-  return max === undefined ? `a whole number of at least ${min}, or Infinity` : `a whole number from ${min} to ${max}, or Infinity`;
+  return max === undefined
+    ? `a whole number of at least ${min}, or Infinity`
+    : `a whole number from ${min} to ${max}, or Infinity`;
 }
 
 function checkFields(group: string, value: unknown, checks: { readonly [key: string]: Check }): void {

@@ -31,7 +31,10 @@ interface Intent {
 }
 
 /** Runs what is ready and gives every outcome in call order. After a fatal failure nothing more is dispatched. */
-export function dispatchWaves(run: Run, prepared: readonly Prepared[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
+export function dispatchWaves(
+  run: Run,
+  prepared: readonly Prepared[],
+): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   const dispatched: Dispatched[] = [];
   const entries: Entry[] = [];
   prepared.forEach((entry, index) => {
@@ -44,10 +47,15 @@ export function dispatchWaves(run: Run, prepared: readonly Prepared[]): readonly
   return whenReady(runWave(run, first), (outcomes) => place(run, first, { outcomes, dispatched }));
 }
 
-async function runWaves(run: Run, waves: readonly (readonly Entry[])[], dispatched: Dispatched[]): Promise<readonly Dispatched[]> {
+async function runWaves(
+  run: Run,
+  waves: readonly (readonly Entry[])[],
+  dispatched: Dispatched[],
+): Promise<readonly Dispatched[]> {
   for (const wave of waves) {
     const isFatal = dispatched.some((call) => call?.outcome.kind === "failed" && call.outcome.fatal === true);
-    if (isFatal) for (const { ready, index } of wave) dispatched[index] = refuse(run, { call: ready.call, durationMs: 0, kind: "not-run" });
+    if (isFatal)
+      for (const { ready, index } of wave) dispatched[index] = refuse(run, { call: ready.call, durationMs: 0, kind: "not-run" });
     else place(run, wave, { outcomes: await runWave(run, wave), dispatched });
   }
   return dispatched;
@@ -107,7 +115,9 @@ function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolOutcome> {
     startWallClock(run);
     sendToolStart(run, ready.call, false);
     const outcome: ToolOutcome | Promise<ToolOutcome> =
-      mayHaveRun && ready.definition.replay !== "safe" ? { call: ready.call, durationMs: 0, kind: "interrupted" } : dispatchCall(ready, run.ports);
+      mayHaveRun && ready.definition.replay !== "safe"
+        ? { call: ready.call, durationMs: 0, kind: "interrupted" }
+        : dispatchCall(ready, run.ports);
     return whenReady(outcome, (end) => {
       sendToolEnd(run, end, false);
       return end;

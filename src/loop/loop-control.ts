@@ -64,7 +64,11 @@ function isAsked(cause: Cause | undefined): boolean {
 export function claimControl(control: LoopControl, scope: RunScope): ControlClaim {
   const state = states.get(control);
   if (state === undefined) {
-    throw new LoopError("invalid-option", { option: "control", expected: "a control made by createLoopControl", received: "another object" });
+    throw new LoopError("invalid-option", {
+      option: "control",
+      expected: "a control made by createLoopControl",
+      received: "another object",
+    });
   }
   if (state.holder !== undefined) throw new LoopError("already-running", { what: "control" });
   const holder: Holder = { scope, chainActive: false };

@@ -36,7 +36,8 @@ export type NextStep =
 
 /** Says what happens next. */
 export function nextStep(state: LoopState, bounds: Bounds): NextStep {
-  if (state.phase === "close" && state.ending !== undefined) return { kind: "end", ending: outrank(state.ending, state.lastInbox) };
+  if (state.phase === "close" && state.ending !== undefined)
+    return { kind: "end", ending: outrank(state.ending, state.lastInbox) };
   const ending = findEnding(state, bounds);
   if (ending === undefined) return goOn(state, bounds);
   if (bounds.finalAnswer && state.phase === "inbox" && grantsFinalAnswer(ending.reason)) {
@@ -85,7 +86,8 @@ function findEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 /** A kill or an abort, then a stop. */
 function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
   if (inbox?.kill === true) return { status: "stopped_by_user", reason: { kind: "killed" } };
-  if (inbox?.aborted !== undefined) return { status: "stopped_by_user", reason: { kind: "aborted", reason: inbox.aborted.reason } };
+  if (inbox?.aborted !== undefined)
+    return { status: "stopped_by_user", reason: { kind: "aborted", reason: inbox.aborted.reason } };
   if (inbox?.stop !== undefined) return { status: "stopped_by_user", reason: { kind: "stopped", ...inbox.stop } };
   return undefined;
 }

@@ -16,7 +16,8 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   const { calls } = state.turn;
   if (calls.length > 0) run.control?.startToolChain();
   const prepared = whenAllReady(calls.map((call) => prepareCall(call, ports)));
-  const approved = options.policies?.approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries));
+  const approved =
+    options.policies?.approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries));
   const dispatched = whenReady(approved, (entries) => dispatchWaves(run, withinLimit(run, entries)));
   return whenReady(dispatched, (outcomes) => {
     applyStep(state, { kind: "batch", settled: outcomes.map((call) => settleCall(run, call)) });
@@ -44,7 +45,16 @@ function settleCall(run: Run, { outcome, live }: Dispatched): SettledCall {
   const { events, state } = run;
   const { callId, name } = outcome.call;
   const { suffix, disableTools } = restart;
-  events.send({ type: "restart", runId: events.runId, iteration: state.iteration, callId, name, suffix, disableTools, replayed: live ? undefined : true });
+  events.send({
+    type: "restart",
+    runId: events.runId,
+    iteration: state.iteration,
+    callId,
+    name,
+    suffix,
+    disableTools,
+    replayed: live ? undefined : true,
+  });
   return { outcome, restart };
 }
 
@@ -55,5 +65,13 @@ function tellGate({ options, events, state }: Run, { callId, name }: Dispatched[
   if (live) events.guard({ type: "retain", iteration }, () => gate?.retain?.(name));
   const trigger = gate?.triggerMatchByToolName?.get(name);
   if (trigger === undefined) return;
-  events.send({ type: "hidden-notice", runId: events.runId, iteration, callId, name, trigger, replayed: live ? undefined : true });
+  events.send({
+    type: "hidden-notice",
+    runId: events.runId,
+    iteration,
+    callId,
+    name,
+    trigger,
+    replayed: live ? undefined : true,
+  });
 }

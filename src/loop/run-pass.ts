@@ -95,7 +95,8 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
     iteration: state.iteration,
     continuationToken: state.hop === 0 ? undefined : state.streamResults.at(-1)?.token,
   };
-  const carried = state.hop === 0 ? undefined : { text: turn.text.trim() !== "", calls: turn.calls.length > 0, callCount: turn.calls.length };
+  const carried =
+    state.hop === 0 ? undefined : { text: turn.text.trim() !== "", calls: turn.calls.length > 0, callCount: turn.calls.length };
   return streamOnce(request, {
     provider: plan.provider ?? options.provider,
     clock,
@@ -130,7 +131,9 @@ function inputOf(run: Run): Json {
   const { options, state } = run;
   const appended = state.messages.slice(run.digestedMessages);
   run.digestedMessages = state.messages.length;
-  run.digest = digest(run.digest + stableJson([appended, options.modelSettings ?? null, options.system ?? null, state.contextItems]));
+  run.digest = digest(
+    run.digest + stableJson([appended, options.modelSettings ?? null, options.system ?? null, state.contextItems]),
+  );
   return { digest: run.digest };
 }
 

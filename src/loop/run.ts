@@ -68,4 +68,3 @@ export interface Exposure {
 
 /** No tools, made from nothing: never mistaken for what a registry says. */
 export const noExposure: Exposure = { tools: [], byName: new Map(), source: [], hiddenCount: -1 };
-

@@ -28,7 +28,11 @@ export function startRun(options: LoopOptions, queue?: EventQueue<LoopEvent>): R
   checkOptions(options);
   const limits = resolveLimits(options.limits);
   const { policies, hooks, clock = systemClock, session = {} } = options;
-  const bounds: Bounds = { ...limits, finalAnswer: policies?.finalAnswer === true, asksIteration: hooks?.onIteration !== undefined };
+  const bounds: Bounds = {
+    ...limits,
+    finalAnswer: policies?.finalAnswer === true,
+    asksIteration: hooks?.onIteration !== undefined,
+  };
   const timeouts = resolveTimeouts(options.timeouts);
   const registry = toRegistry(options.tools);
   checkDefinitions(registry);

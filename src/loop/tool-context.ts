@@ -95,6 +95,13 @@ export class CallContext implements ToolContext {
     if (this.#deadline.isOver) return;
     this.#deadline.heartbeat();
     if (!events.wants("tool-progress")) return;
-    events.send({ type: "tool-progress", runId: events.runId, iteration: this.iteration, callId: this.callId, name: this.name, data });
+    events.send({
+      type: "tool-progress",
+      runId: events.runId,
+      iteration: this.iteration,
+      callId: this.callId,
+      name: this.name,
+      data,
+    });
   }
 }

@@ -8,7 +8,16 @@ import type { Run } from "./run.ts";
 export function sendToolStart({ events, state }: Run, { callId, name, args }: ToolCall, replayed: boolean): void {
   if (!events.wants("tool-start")) return;
   const index = state.turn.calls.findIndex((call) => call.callId === callId);
-  events.send({ type: "tool-start", runId: events.runId, iteration: state.iteration, callId, name, index, args, replayed: replayed ? true : undefined });
+  events.send({
+    type: "tool-start",
+    runId: events.runId,
+    iteration: state.iteration,
+    callId,
+    name,
+    index,
+    args,
+    replayed: replayed ? true : undefined,
+  });
 }
 
 /** A call has its outcome. */

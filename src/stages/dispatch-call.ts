@@ -31,7 +31,11 @@ export function dispatchCall(ready: ReadyCall, ports: DispatchPorts): ToolOutcom
   ports.scope.checkDeadline(ports.clock.now());
   if (ports.scope.cause !== undefined) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
-  const limits = { limitMs: definition.timeoutMs ?? timeouts.toolMs, idleMs: definition.idleTimeoutMs, settleMs: timeouts.settleMs };
+  const limits = {
+    limitMs: definition.timeoutMs ?? timeouts.toolMs,
+    idleMs: definition.idleTimeoutMs,
+    settleMs: timeouts.settleMs,
+  };
   const deadline = new Deadline(limits, ports);
   const dispatch: Dispatch = { ready, deadline, ports };
   const maxAttempts = definition.idempotent === true ? (definition.retry?.maxAttempts ?? 1) : 1;

@@ -41,7 +41,8 @@ export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Pro
   const refused = { call, durationMs: 0 };
   if (problem === "truncated") return { ...refused, kind: "truncated" };
   if (problem === "malformed") return { ...refused, kind: "malformed", message: parseErrorOf(call) };
-  if (ports.allowed !== undefined && !ports.allowed.has(name)) return { ...refused, kind: "blocked", allowed: [...ports.allowed] };
+  if (ports.allowed !== undefined && !ports.allowed.has(name))
+    return { ...refused, kind: "blocked", allowed: [...ports.allowed] };
   const definition = ports.exposed.get(name);
   if (definition === undefined) {
     const known = [...ports.exposed.keys()];

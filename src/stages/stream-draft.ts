@@ -43,7 +43,14 @@ interface Attempt {
   native: Json[] | undefined;
 }
 
-const emptyAttempt = (): Attempt => ({ text: "", reasoning: "", details: "", thoughtLog: undefined, calls: undefined, native: undefined });
+const emptyAttempt = (): Attempt => ({
+  text: "",
+  reasoning: "",
+  details: "",
+  thoughtLog: undefined,
+  calls: undefined,
+  native: undefined,
+});
 
 const nothing: readonly never[] = [];
 
@@ -54,7 +61,11 @@ function mergeDetails(before: string, incoming: string): string {
 }
 
 /** A call that never became ready was cut off; what the finish says of all calls outranks what one says of itself. */
-function toCall({ id, name, args, argsText, ready, problem }: CallDraft, callId: string, turnProblem: ToolCall["problem"]): ToolCall {
+function toCall(
+  { id, name, args, argsText, ready, problem }: CallDraft,
+  callId: string,
+  turnProblem: ToolCall["problem"],
+): ToolCall {
   return {
     callId,
     providerCallId: id,
@@ -232,7 +243,16 @@ export class StreamDraft implements GuardedStream {
       const call = calls[index];
       if (call?.key === key) return call;
     }
-    const call: CallDraft = { key, index: this.#firstIndex + calls.length, id: undefined, name: "", argsText: "", args: {}, ready: false, problem: undefined };
+    const call: CallDraft = {
+      key,
+      index: this.#firstIndex + calls.length,
+      id: undefined,
+      name: "",
+      argsText: "",
+      args: {},
+      ready: false,
+      problem: undefined,
+    };
     calls.push(call);
     return call;
   }
@@ -241,6 +261,11 @@ export class StreamDraft implements GuardedStream {
     this.#usageBefore = this.usage;
     this.#usage = undefined;
     this.#attempt = emptyAttempt();
+    // How it ended is taken back as well.
+    this.finish = undefined;
+    this.finishRaw = undefined;
+    this.token = undefined;
+    this.error = undefined;
     const events = this.#events;
     events.send({ type: "attempt-discarded", runId: events.runId, iteration: this.iteration, attempt, error });
   }
@@ -257,6 +282,13 @@ export class StreamDraft implements GuardedStream {
   #sendArgsDelta(call: CallDraft, text: string): void {
     const events = this.#events;
     if (text === "" || !events.wants("tool-args-delta")) return;
-    events.send({ type: "tool-args-delta", runId: events.runId, iteration: this.iteration, index: call.index, name: call.name, text });
+    events.send({
+      type: "tool-args-delta",
+      runId: events.runId,
+      iteration: this.iteration,
+      index: call.index,
+      name: call.name,
+      text,
+    });
   }
 }

@@ -74,7 +74,8 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, startedA
 function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: TurnContent): Judgement {
   switch (end.kind) {
     case "ended":
-      if (draft.error !== undefined) return { status: "error", reason: { kind: "provider-error", error: toProviderError(draft.error) } };
+      if (draft.error !== undefined)
+        return { status: "error", reason: { kind: "provider-error", error: toProviderError(draft.error) } };
       return judgeFinish(draft.finish, turn, draft.finishRaw);
     case "failed":
       return { status: "error", reason: { kind: "provider-error", error: toProviderError(end.error) } };

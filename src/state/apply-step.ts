@@ -8,7 +8,14 @@ import { assertNever } from "../kit/assert-never.ts";
 import { countsAsError } from "../tools/render-outcome.ts";
 import { addUsage } from "./add-usage.ts";
 import { isResent, problemOf } from "./judge-finish.ts";
-import { emptyTurn, toContextMessage, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
+import {
+  emptyTurn,
+  toContextMessage,
+  type InboxAnswer,
+  type LoopState,
+  type SettledCall,
+  type StepResult,
+} from "./loop-state.ts";
 import { placeResults, placeTurn, refuseOpenCalls } from "./transcript.ts";
 
 const malformedNote = "Your last tool call was malformed. Send it again, complete.";
@@ -167,7 +174,11 @@ function countError(state: LoopState): void {
   state.errorPeak = Math.max(state.errorPeak, state.consecutiveToolErrors);
 }
 
-function toHistoryEntry(state: LoopState, { call, kind, durationMs }: ToolOutcome, { result, content }: ToolResultPart): ToolHistoryEntry {
+function toHistoryEntry(
+  state: LoopState,
+  { call, kind, durationMs }: ToolOutcome,
+  { result, content }: ToolResultPart,
+): ToolHistoryEntry {
   const { text } = state.turn;
   return {
     functionCall: { id: call.callId, name: call.name, args: call.args },
@@ -185,6 +196,7 @@ function applyEnding(state: LoopState, ending: Ending): void {
   state.ending = ending;
   state.closedAfter = state.phase;
   if (state.phase !== "model") return;
-  if (!state.turnPlaced) placeTurn(state);
+  // Also where an earlier hop of it is placed: a "continue" hop behind that one is not there yet.
+  placeTurn(state);
   refuseOpenCalls(state);
 }

@@ -80,7 +80,9 @@ function notRun({ callId, name }: OpenCall): ToolResultPart {
 /** Which problem a message of each role has; undefined for none. */
 const problems: { readonly [Role in Message["role"]]: (message: { readonly [field: string]: unknown }) => string | undefined } = {
   user: ({ content }) =>
-    typeof content === "string" || isListOf(content, isContentPart) ? undefined : 'must have as "content" a string or content parts',
+    typeof content === "string" || isListOf(content, isContentPart)
+      ? undefined
+      : 'must have as "content" a string or content parts',
   assistant: ({ content }) =>
     isListOf(content, isAssistantPart) ? undefined : 'must have as "content" an array of text, reasoning and tool-call parts',
   tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have as "results" an array of tool results'),

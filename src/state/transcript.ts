@@ -49,7 +49,10 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
 /** Answers every call of a turn that will not run, so that the transcript stays sendable. */
 export function refuseOpenCalls(state: LoopState): void {
   const calls = state.turn.calls.filter(isNamed);
-  placeResults(state, calls.map((call) => ({ outcome: { call, durationMs: 0, kind: "not-run" } })));
+  placeResults(
+    state,
+    calls.map((call) => ({ outcome: { call, durationMs: 0, kind: "not-run" } })),
+  );
 }
 
 function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {

@@ -26,7 +26,14 @@ export {
   wait,
 } from "./mock-parts.ts";
 export { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "./mock-provider.ts";
-export { createScenarioProvider, type ProviderScenario, providerScenarios, type ScenarioCall, type ScenarioReply, scenarioTool } from "./provider-scenarios.ts";
+export {
+  createScenarioProvider,
+  type ProviderScenario,
+  providerScenarios,
+  type ScenarioCall,
+  type ScenarioReply,
+  scenarioTool,
+} from "./provider-scenarios.ts";
 export { type ProviderFixture, providerSuite, type ProviderSuiteSetup } from "./provider-suite.ts";
 export { type EventRecording, type EventsByType, recordEvents } from "./record-events.ts";
 export { type RegistryFixture, registrySuite, type RegistrySuiteSetup } from "./registry-suite.ts";

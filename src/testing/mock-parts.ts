@@ -113,7 +113,10 @@ export function native(item: Json): MockPart {
 }
 
 /** The model ends its turn for `reason`. `token` is where a "continue" goes on. Without a finish a turn ends as its parts suggest. */
-export function finish(reason: FinishReason, options: { readonly token?: string | undefined; readonly raw?: string | undefined } = {}): MockPart {
+export function finish(
+  reason: FinishReason,
+  options: { readonly token?: string | undefined; readonly raw?: string | undefined } = {},
+): MockPart {
   return chunk({ type: "finish", reason, ...options });
 }
 

@@ -27,7 +27,12 @@ import { createTestClock, type TestClock } from "./test-clock.ts";
 
 const request: ModelRequest = { messages: [{ role: "user", content: "Hi" }], tools: [], iteration: 0 };
 
-function setUp(): { readonly clock: TestClock; readonly abort: AbortController; readonly call: ModelCall; readonly heartbeats: number[] } {
+function setUp(): {
+  readonly clock: TestClock;
+  readonly abort: AbortController;
+  readonly call: ModelCall;
+  readonly heartbeats: number[];
+} {
   const clock = createTestClock();
   const abort = new AbortController();
   const heartbeats: number[] = [];
@@ -57,7 +62,11 @@ describe("a scripted turn", () => {
       text("a😀bc😀", { chunks: 3 }),
       [{ type: "text-delta", text: "a" }, { type: "text-delta", text: "😀b" }, { type: "text-delta", text: "c😀" }, stopped],
     ],
-    ["no more pieces than characters", text("ab", { chunks: 9 }), [{ type: "text-delta", text: "a" }, { type: "text-delta", text: "b" }, stopped]],
+    [
+      "no more pieces than characters",
+      text("ab", { chunks: 9 }),
+      [{ type: "text-delta", text: "a" }, { type: "text-delta", text: "b" }, stopped],
+    ],
     ["reasoning", reasoning("Hm"), [{ type: "reasoning-delta", text: "Hm" }, stopped]],
     ["a refusal", refusal("No"), [{ type: "refusal-delta", text: "No" }, stopped]],
     ["details", details("d"), [{ type: "details", text: "d" }, stopped]],
@@ -68,9 +77,23 @@ describe("a scripted turn", () => {
       usage({ inputTokens: 3, outputTokens: 2, reasoningTokens: 1 }, "delta"),
       [{ type: "usage", usage: { inputTokens: 3, outputTokens: 2, reasoningTokens: 1, totalTokens: 5 }, mode: "delta" }, stopped],
     ],
-    ["a finish of its own", [text("H"), finish("continue", { token: "t" })], [{ type: "text-delta", text: "H" }, { type: "finish", reason: "continue", token: "t" }]],
+    [
+      "a finish of its own",
+      [text("H"), finish("continue", { token: "t" })],
+      [
+        { type: "text-delta", text: "H" },
+        { type: "finish", reason: "continue", token: "t" },
+      ],
+    ],
     ["a raw chunk", chunk({ type: "finish", reason: "length" }), [{ type: "finish", reason: "length" }]],
-    ["an error in band, and no finish", [text("H"), failInBand(overloaded)], [{ type: "text-delta", text: "H" }, { type: "error", error: overloaded }]],
+    [
+      "an error in band, and no finish",
+      [text("H"), failInBand(overloaded)],
+      [
+        { type: "text-delta", text: "H" },
+        { type: "error", error: overloaded },
+      ],
+    ],
     ["an early end, and nothing after it", [text("H"), endEarly(), text("i")], [{ type: "text-delta", text: "H" }]],
     ["what follows a finish", [finish("stop"), text("late")], [stopped, { type: "text-delta", text: "late" }]],
     ["nothing but a finish", [], [stopped]],
@@ -98,7 +121,10 @@ describe("a scripted turn", () => {
     [
       "arguments that are not JSON as malformed",
       toolCall("f", {}, { rawArgs: '{"a', fragments: 0 }),
-      [{ type: "call-ready", key: "call-0", id: undefined, name: "f", args: '{"a', argsText: '{"a', problem: "malformed" }, called],
+      [
+        { type: "call-ready", key: "call-0", id: undefined, name: "f", args: '{"a', argsText: '{"a', problem: "malformed" },
+        called,
+      ],
     ],
     [
       "no arguments as an empty object",
@@ -137,13 +163,17 @@ describe("a scripted turn", () => {
 describe("a turn that fails", () => {
   it("throws an error as it is, after what came before", async () => {
     const error = new TypeError("terminated");
-    const stream = createMockProvider([[text("H"), fail(error)]]).stream(request, setUp().call)[Symbol.asyncIterator]();
+    const stream = createMockProvider([[text("H"), fail(error)]])
+      .stream(request, setUp().call)
+      [Symbol.asyncIterator]();
     expect((await stream.next()).value).toEqual({ type: "text-delta", text: "H" });
     await expect(stream.next()).rejects.toBe(error);
   });
 
   it("throws facts as an error that carries them", async () => {
-    const error: unknown = await playTurn(fail({ status: 429, message: "Slow down", headers: { "retry-after": "2" } })).catch((thrown: unknown) => thrown);
+    const error: unknown = await playTurn(fail({ status: 429, message: "Slow down", headers: { "retry-after": "2" } })).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).toBeInstanceOf(Error);
     expect(error).toMatchObject({ status: 429, message: "Slow down", headers: { "retry-after": "2" } });
   });
@@ -151,7 +181,10 @@ describe("a turn that fails", () => {
 
 describe("default usage", () => {
   it("is the same estimate each time and comes before the finish", async () => {
-    const provider = createMockProvider([[text("12345678"), toolCall("abcd", {})], [text("x"), finish("length")]]);
+    const provider = createMockProvider([
+      [text("12345678"), toolCall("abcd", {})],
+      [text("x"), finish("length")],
+    ]);
     expect((await play(provider)).slice(-2)).toEqual([
       { type: "usage", mode: "snapshot", usage: { inputTokens: 8, outputTokens: 4, totalTokens: 12 } },
       called,
@@ -176,7 +209,9 @@ describe("default usage", () => {
     ["the turn fails in band", [text("x"), failInBand(overloaded)]],
     ["the turn ends early", [text("x"), endEarly()]],
   ])("is left out when %s", async ([, turn]) => {
-    const estimates = (await play(createMockProvider([turn]))).filter((played) => played.type === "usage" && played.usage.inputTokens !== 1);
+    const estimates = (await play(createMockProvider([turn]))).filter(
+      (played) => played.type === "usage" && played.usage.inputTokens !== 1,
+    );
     expect(estimates).toEqual([]);
   });
 });
@@ -186,7 +221,8 @@ describe("time and cancelling", () => {
     const { clock, call } = setUp();
     const played: number[] = [];
     const reading = (async () => {
-      for await (const _ of createMockProvider([[text("a"), wait(50), text("b")]], { usage: false }).stream(request, call)) played.push(clock.now());
+      for await (const _ of createMockProvider([[text("a"), wait(50), text("b")]], { usage: false }).stream(request, call))
+        played.push(clock.now());
     })();
     await clock.advance(50);
     await reading;
@@ -240,7 +276,10 @@ describe("time and cancelling", () => {
         throw new Error("touched");
       },
     };
-    const provider = createMockProvider([[text("a"), toolCall("f"), heartbeat(), usage({ inputTokens: 1, outputTokens: 1 })], wait(1)]);
+    const provider = createMockProvider([
+      [text("a"), toolCall("f"), heartbeat(), usage({ inputTokens: 1, outputTokens: 1 })],
+      wait(1),
+    ]);
     await expect(play(provider, request, untouchable)).resolves.toHaveLength(6);
     await expect(play(provider, request, untouchable)).rejects.toThrow("touched");
   });
@@ -258,11 +297,21 @@ describe("records", () => {
   it("keep each request as it was when it came", async () => {
     const messages: Message[] = [...request.messages];
     const provider = createMockProvider([text("a"), text("b")]);
-    const asked: ModelRequest = { ...request, messages, system: "s", toolChoice: "required", settings: { seed: 1 }, continuationToken: "t" };
+    const asked: ModelRequest = {
+      ...request,
+      messages,
+      system: "s",
+      toolChoice: "required",
+      settings: { seed: 1 },
+      continuationToken: "t",
+    };
     await play(provider, asked);
     messages.push({ role: "assistant", content: [{ type: "text", text: "a" }] });
     await play(provider, { ...asked, iteration: 1 });
-    expect(provider.requests.map(({ messages: sent, iteration }) => [sent.length, iteration])).toEqual([[1, 0], [2, 1]]);
+    expect(provider.requests.map(({ messages: sent, iteration }) => [sent.length, iteration])).toEqual([
+      [1, 0],
+      [2, 1],
+    ]);
     expect(provider.requests[0]).toEqual({ ...asked, messages: request.messages });
     expect(Object.isFrozen(provider.requests[0])).toBe(true);
   });

@@ -99,8 +99,10 @@ function partsOf(turns: MockScript, request: ModelRequest, index: number): reado
 
 /** Adds the finish and the tokens that the script leaves to the mock. Tokens come before the first finish. */
 function endTurn(parts: readonly MockPart[], request: ModelRequest | undefined): readonly MockPart[] {
-  const says = (type: ModelChunk["type"]) => (part: MockPart): boolean =>
-    part.kind === "chunks" && part.chunks.some((chunk) => chunk.type === type);
+  const says =
+    (type: ModelChunk["type"]) =>
+    (part: MockPart): boolean =>
+      part.kind === "chunks" && part.chunks.some((chunk) => chunk.type === type);
   const cut = (part: MockPart): boolean => part.kind === "end-early" || part.kind === "fail";
   const finishAt = parts.findIndex(says("finish"));
   if (finishAt === -1 && parts.some((part) => cut(part) || says("error")(part))) return parts;

@@ -9,7 +9,9 @@ const lengths = new WeakMap<object, number>();
 
 /** Estimates one pass at four characters a token, of what was sent and of what was scripted. */
 export function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage {
-  const inputTokens = Math.ceil((sum(request.messages, lengthOf) + sum(request.tools, lengthOf) + (request.system ?? "").length) / 4);
+  const inputTokens = Math.ceil(
+    (sum(request.messages, lengthOf) + sum(request.tools, lengthOf) + (request.system ?? "").length) / 4,
+  );
   const outputTokens = Math.ceil(sum(parts, spokenLengthOf) / 4);
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
 }

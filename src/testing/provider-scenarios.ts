@@ -57,7 +57,11 @@ const usual = { inputTokens: 40, outputTokens: 9 } as const;
 const oslo: ScenarioCall = { name: scenarioTool.name, args: { city: "Oslo" } };
 const bergen: ScenarioCall = { name: scenarioTool.name, args: { city: "Bergen" } };
 
-function turn(facts: { readonly text?: string; readonly calls?: readonly ScenarioCall[]; readonly ending?: "silent" | "cut" }): ScenarioReply {
+function turn(facts: {
+  readonly text?: string;
+  readonly calls?: readonly ScenarioCall[];
+  readonly ending?: "silent" | "cut";
+}): ScenarioReply {
   return { kind: "turn", text: facts.text ?? "", calls: facts.calls ?? [], usage: usual, ending: facts.ending ?? "finished" };
 }
 

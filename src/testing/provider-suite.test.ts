@@ -10,7 +10,8 @@ import { createTestClock } from "./test-clock.ts";
 type Stream = Provider["stream"];
 
 describe("providerSuite over the mock provider", () => {
-  for (const { title, run } of providerSuite({ create: (scenario) => ({ provider: createScenarioProvider(scenario) }) })) it(title, run);
+  for (const { title, run } of providerSuite({ create: (scenario) => ({ provider: createScenarioProvider(scenario) }) }))
+    it(title, run);
 });
 
 /** Runs every check on a test clock and gives the complaints of those that fail, by title. */
@@ -29,13 +30,16 @@ async function complaintsOf(create: (scenario: ProviderScenario) => ProviderFixt
 }
 
 /** The mock provider with its stream replaced. */
-const broken = (breakStream: (stream: Stream) => Stream) => (scenario: ProviderScenario): ProviderFixture => {
-  const provider = createScenarioProvider(scenario);
-  return { provider: { id: provider.id, model: provider.model, stream: breakStream(provider.stream) } };
-};
+const broken =
+  (breakStream: (stream: Stream) => Stream) =>
+  (scenario: ProviderScenario): ProviderFixture => {
+    const provider = createScenarioProvider(scenario);
+    return { provider: { id: provider.id, model: provider.model, stream: breakStream(provider.stream) } };
+  };
 
 /** Changes each chunk into none, one or several. */
-const mapping = (change: (chunk: ModelChunk) => readonly ModelChunk[]): ((stream: Stream) => Stream) =>
+const mapping =
+  (change: (chunk: ModelChunk) => readonly ModelChunk[]): ((stream: Stream) => Stream) =>
   (stream) =>
     async function* (request, call) {
       for await (const chunk of stream(request, call)) yield* change(chunk);
@@ -46,14 +50,20 @@ const never = new AbortController().signal;
 describe("providerSuite over a provider", () => {
   it.for<[way: string, breakStream: (stream: Stream) => Stream]>([
     ["as the mock does", (stream) => stream],
-    ["without fragments of arguments", mapping((chunk) => (chunk.type === "call-start" || chunk.type === "call-args-delta" ? [] : [chunk]))],
+    [
+      "without fragments of arguments",
+      mapping((chunk) => (chunk.type === "call-start" || chunk.type === "call-args-delta" ? [] : [chunk])),
+    ],
     ["without ids", mapping((chunk) => ["id" in chunk ? { ...chunk, id: undefined } : chunk])],
     [
       "with tokens in two parts",
       mapping((chunk) => {
         if (chunk.type !== "usage") return [chunk];
         const part = { inputTokens: 40, outputTokens: 0, totalTokens: 40 };
-        return [{ ...chunk, usage: part }, { type: "usage", mode: "delta", usage: { inputTokens: 0, outputTokens: 9, totalTokens: 9 } }];
+        return [
+          { ...chunk, usage: part },
+          { type: "usage", mode: "delta", usage: { inputTokens: 0, outputTokens: 9, totalTokens: 9 } },
+        ];
       }),
     ],
   ])("that is sound and streams %s has nothing to complain of", async ([, stream]) => {
@@ -86,11 +96,15 @@ describe("providerSuite over a provider", () => {
       "says something after its finish",
       mapping((chunk) => (chunk.type === "finish" ? [chunk, { type: "details", text: "more" }] : [chunk])),
       {
-        "streams a text and ends with exactly one finish": 'The stream must end with its "finish" chunk, but ends with "details".',
-        "gives a tool call complete, with parsed arguments": 'The stream must end with its "finish" chunk, but ends with "details".',
+        "streams a text and ends with exactly one finish":
+          'The stream must end with its "finish" chunk, but ends with "details".',
+        "gives a tool call complete, with parsed arguments":
+          'The stream must end with its "finish" chunk, but ends with "details".',
         "keeps parallel calls apart": 'The stream must end with its "finish" chunk, but ends with "details".',
-        "accepts the results of tools in the next request": 'The stream must end with its "finish" chunk, but ends with "details".',
-        "leaves no listener on the signal after a finished stream": 'The stream must end with its "finish" chunk, but ends with "details".',
+        "accepts the results of tools in the next request":
+          'The stream must end with its "finish" chunk, but ends with "details".',
+        "leaves no listener on the signal after a finished stream":
+          'The stream must end with its "finish" chunk, but ends with "details".',
       },
     ],
     [
@@ -104,7 +118,10 @@ describe("providerSuite over a provider", () => {
     [
       "breaks characters",
       mapping((chunk) => [chunk.type === "text-delta" ? { ...chunk, text: chunk.text.replace("ü", "Ã¼") } : chunk]),
-      { "streams a text and ends with exactly one finish": 'The text must be "Grüße aus Tromsø, 你好!", but is "GrÃ¼ße aus Tromsø, 你好!".' },
+      {
+        "streams a text and ends with exactly one finish":
+          'The text must be "Grüße aus Tromsø, 你好!", but is "GrÃ¼ße aus Tromsø, 你好!".',
+      },
     ],
     [
       "does not parse arguments",
@@ -117,7 +134,9 @@ describe("providerSuite over a provider", () => {
     ],
     [
       "mixes the fragments of parallel calls",
-      mapping((chunk) => ["call-start", "call-args-delta"].includes(chunk.type) && "key" in chunk ? [{ ...chunk, key: "call-0" }] : [chunk]),
+      mapping((chunk) =>
+        ["call-start", "call-args-delta"].includes(chunk.type) && "key" in chunk ? [{ ...chunk, key: "call-0" }] : [chunk],
+      ),
       {
         "keeps parallel calls apart":
           'The arguments that streamed under the key of a call must be {"city":"Oslo"}, but are {"city":"Oslo"}{"city":"Bergen"}.',
@@ -130,16 +149,19 @@ describe("providerSuite over a provider", () => {
       mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, key: "call-0" } : chunk]),
       {
         "keeps parallel calls apart": "The calls of a turn must have different keys, but have call-0, call-0.",
-        "accepts the results of tools in the next request": "The calls of a turn must have different keys, but have call-0, call-0.",
+        "accepts the results of tools in the next request":
+          "The calls of a turn must have different keys, but have call-0, call-0.",
       },
     ],
     [
       "finds fault with whole calls",
       mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, problem: "truncated" } : chunk]),
       {
-        "gives a tool call complete, with parsed arguments": 'A call with whole arguments must have no problem, but has "truncated".',
+        "gives a tool call complete, with parsed arguments":
+          'A call with whole arguments must have no problem, but has "truncated".',
         "keeps parallel calls apart": 'A call with whole arguments must have no problem, but has "truncated".',
-        "accepts the results of tools in the next request": 'A call with whole arguments must have no problem, but has "truncated".',
+        "accepts the results of tools in the next request":
+          'A call with whole arguments must have no problem, but has "truncated".',
       },
     ],
     [
@@ -172,9 +194,12 @@ describe("providerSuite over a provider", () => {
           yield* chunks;
         },
       {
-        "hands on text while the stream is open": "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
-        "ends soon when the signal fires during the stream": "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
-        "ends soon when its reader leaves": "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
+        "hands on text while the stream is open":
+          "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
+        "ends soon when the signal fires during the stream":
+          "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
+        "ends soon when its reader leaves":
+          "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
       },
     ],
     [
@@ -253,10 +278,9 @@ describe("providerSuite over a provider", () => {
           }
         },
       Object.fromEntries(
-        ["reports a refused key as auth", "reports a rate limit as rate-limit", "reports a failed server as server"].map((title) => [
-          title,
-          "The service refused the request, and the provider neither threw nor gave an error chunk.",
-        ]),
+        ["reports a refused key as auth", "reports a rate limit as rate-limit", "reports a failed server as server"].map(
+          (title) => [title, "The service refused the request, and the provider neither threw nor gave an error chunk."],
+        ),
       ),
     ],
     [
@@ -282,13 +306,17 @@ describe("providerSuite over a provider", () => {
 
   it("reads an error chunk like a throw, and its code as it is", async () => {
     const complaints = await complaintsOf(
-      broken((stream) => async function* (request: ModelRequest, call) {
-        try {
-          yield* stream(request, call);
-        } catch {
-          if (!call.signal.aborted) yield { type: "error", error: { name: "ProviderError", code: "auth", message: "No.", retryable: false } };
-        }
-      }),
+      broken(
+        (stream) =>
+          async function* (request: ModelRequest, call) {
+            try {
+              yield* stream(request, call);
+            } catch {
+              if (!call.signal.aborted)
+                yield { type: "error", error: { name: "ProviderError", code: "auth", message: "No.", retryable: false } };
+            }
+          },
+      ),
     );
     expect(complaints).toEqual({
       "reports a rate limit as rate-limit": 'The failure must read as "rate-limit", but reads as "auth": No.',
@@ -301,13 +329,23 @@ describe("providerSuite over a provider", () => {
     await complaintsOf((scenario) => {
       open += 1;
       const provider = createScenarioProvider(scenario);
-      return { provider: { ...provider, stream: () => { throw new Error("down"); } }, close: () => void (open -= 1) };
+      return {
+        provider: {
+          ...provider,
+          stream: () => {
+            throw new Error("down");
+          },
+        },
+        close: () => void (open -= 1),
+      };
     });
     expect(open).toBe(0);
   });
 
   it("has a title of its own for each check", () => {
-    const titles = providerSuite({ create: () => ({ provider: createScenarioProvider({ name: "text", prompt: "", replies: [] }) }) }).map(({ title }) => title);
+    const titles = providerSuite({
+      create: () => ({ provider: createScenarioProvider({ name: "text", prompt: "", replies: [] }) }),
+    }).map(({ title }) => title);
     expect(new Set(titles).size).toBe(titles.length);
   });
 });

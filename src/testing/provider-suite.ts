@@ -6,7 +6,13 @@ import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/
 import { toProviderError } from "../errors/provider-error.ts";
 import { parseToolArguments } from "../kit/parse-arguments.ts";
 import { stableJson } from "../kit/stable-json.ts";
-import { type ProviderScenario, providerScenarios, type ScenarioCall, type ScenarioReply, scenarioTool } from "./provider-scenarios.ts";
+import {
+  type ProviderScenario,
+  providerScenarios,
+  type ScenarioCall,
+  type ScenarioReply,
+  scenarioTool,
+} from "./provider-scenarios.ts";
 import { callsOf, checkFinished, chunksOf, nativeOf, type Reading, readStream, textOf, usageOf } from "./read-stream.ts";
 import { check, hostClock, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 
@@ -72,7 +78,14 @@ async function runCheck(setup: ProviderSuiteSetup, scenario: ProviderScenario, r
   const { clock = hostClock, withinMs } = setup;
   const fixture = await setup.create(scenario);
   const abort = new AbortController();
-  const timeouts = { streamIdleMs: 120_000, firstChunkMs: 300_000, toolMs: 300_000, settleMs: 5_000, approvalMs: 300_000, hookMs: 30_000 };
+  const timeouts = {
+    streamIdleMs: 120_000,
+    firstChunkMs: 300_000,
+    toolMs: 300_000,
+    settleMs: 5_000,
+    approvalMs: 300_000,
+    hookMs: 30_000,
+  };
   const call: ModelCall = { signal: abort.signal, heartbeat: () => {}, iteration: 0, clock, timeouts };
   try {
     await run({ provider: fixture.provider, scenario, abort, call, patience: { clock, withinMs } });
@@ -87,7 +100,11 @@ function requestOf({ scenario }: Bench): ModelRequest {
 }
 
 function read({ provider, call, patience }: Bench, request: ModelRequest): Promise<Reading> {
-  return within(readStream(() => provider.stream(request, call)), "The stream did not end", patience);
+  return within(
+    readStream(() => provider.stream(request, call)),
+    "The stream did not end",
+    patience,
+  );
 }
 
 /** What the service plays in its `index`-th reply. */
@@ -109,7 +126,11 @@ async function checkUsage(bench: Bench): Promise<void> {
   check(usage !== undefined, 'The stream has no "usage" chunk.');
   const { inputTokens, outputTokens, totalTokens } = usage;
   const expected = replyOf(bench).usage;
-  checkSame({ inputTokens, outputTokens, totalTokens }, { ...expected, totalTokens: expected.inputTokens + expected.outputTokens }, "The usage");
+  checkSame(
+    { inputTokens, outputTokens, totalTokens },
+    { ...expected, totalTokens: expected.inputTokens + expected.outputTokens },
+    "The usage",
+  );
 }
 
 async function checkCalls(bench: Bench): Promise<void> {
@@ -121,9 +142,19 @@ async function checkCalls(bench: Bench): Promise<void> {
 
 function checkCallsOf(reading: Reading, expected: readonly ScenarioCall[]): void {
   const calls = callsOf(reading);
-  checkSame(calls.map(({ name, args }) => ({ name, args })), expected, 'What the "call-ready" chunks say');
-  checkDistinct(calls.map(({ key }) => key), "key");
-  checkDistinct(calls.flatMap(({ id }) => id ?? []), "id");
+  checkSame(
+    calls.map(({ name, args }) => ({ name, args })),
+    expected,
+    'What the "call-ready" chunks say',
+  );
+  checkDistinct(
+    calls.map(({ key }) => key),
+    "key",
+  );
+  checkDistinct(
+    calls.flatMap(({ id }) => id ?? []),
+    "id",
+  );
   for (const { problem, streamedArgs, args } of calls) {
     check(problem === undefined, `A call with whole arguments must have no problem, but has "${problem}".`);
     const streamed = parseToolArguments(streamedArgs);

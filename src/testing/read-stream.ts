@@ -38,20 +38,28 @@ export async function readStream(open: () => AsyncIterable<ModelChunk>): Promise
 }
 
 /** The chunks of one type, in order. */
-export function chunksOf<Type extends ModelChunk["type"]>(chunks: readonly ModelChunk[], type: Type): Extract<ModelChunk, { type: Type }>[] {
+export function chunksOf<Type extends ModelChunk["type"]>(
+  chunks: readonly ModelChunk[],
+  type: Type,
+): Extract<ModelChunk, { type: Type }>[] {
   return chunks.filter((chunk): chunk is Extract<ModelChunk, { type: Type }> => chunk.type === type);
 }
 
 /** All text of a reading. */
 export function textOf({ chunks }: Reading): string {
-  return chunksOf(chunks, "text-delta").map((chunk) => chunk.text).join("");
+  return chunksOf(chunks, "text-delta")
+    .map((chunk) => chunk.text)
+    .join("");
 }
 
 /** All finished calls of a reading, in order. */
 export function callsOf({ chunks }: Reading): CallReading[] {
   const deltas = chunksOf(chunks, "call-args-delta");
   return chunksOf(chunks, "call-ready").map(({ key, id, name, args, problem }) => {
-    const streamedArgs = deltas.filter((delta) => delta.key === key).map((delta) => delta.text).join("");
+    const streamedArgs = deltas
+      .filter((delta) => delta.key === key)
+      .map((delta) => delta.text)
+      .join("");
     return { key, id, name, args, problem, streamedArgs };
   });
 }
@@ -64,7 +72,8 @@ export function nativeOf({ chunks }: Reading): Json[] {
 /** The tokens that a reading adds up to, or undefined where none were reported. */
 export function usageOf({ chunks }: Reading): Usage | undefined {
   let total: Usage | undefined;
-  for (const { usage, mode } of chunksOf(chunks, "usage")) total = mode === "snapshot" || total === undefined ? usage : addUsage(total, usage);
+  for (const { usage, mode } of chunksOf(chunks, "usage"))
+    total = mode === "snapshot" || total === undefined ? usage : addUsage(total, usage);
   return total;
 }
 

@@ -11,9 +11,29 @@ const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 
 const samples: LoopEvents = {
   "run-start": { ...base, provider: "mock", model: "m" },
-  "run-end": { ...base, status: "completed", reason: { kind: "answered" }, usage, costUSD: undefined, iterations: 1, toolCallsExecuted: 1, durationMs: 5 },
+  "run-end": {
+    ...base,
+    status: "completed",
+    reason: { kind: "answered" },
+    usage,
+    costUSD: undefined,
+    iterations: 1,
+    toolCallsExecuted: 1,
+    durationMs: 5,
+  },
   "pass-start": { ...base, hop: 0 },
-  "pass-end": { ...base, hop: 0, status: "completed", provider: "mock", model: "m", finish: "stop", usage, costUSD: undefined, calls: 0, durationMs: 1 },
+  "pass-end": {
+    ...base,
+    hop: 0,
+    status: "completed",
+    provider: "mock",
+    model: "m",
+    finish: "stop",
+    usage,
+    costUSD: undefined,
+    calls: 0,
+    durationMs: 1,
+  },
   "text-delta": { ...base, text: "Hi" },
   "reasoning-delta": { ...base, text: "Hm" },
   "tool-args-delta": { ...base, index: 0, name: "echo", text: "{}" },
@@ -149,7 +169,11 @@ describe("outline", () => {
     ["passes", { type: "text-delta", ...base, text: "a" }, { type: "text-delta", ...base, iteration: 1, text: "b" }],
     ["runs", { type: "text-delta", ...base, text: "a" }, { type: "text-delta", ...base, runId: "other", text: "b" }],
     ["attempts", { type: "text-delta", ...base, text: "a", attempt: 1 }, { type: "text-delta", ...base, text: "b", attempt: 2 }],
-    ["calls", { type: "tool-args-delta", ...base, index: 0, name: "f", text: "a" }, { type: "tool-args-delta", ...base, index: 1, name: "f", text: "b" }],
+    [
+      "calls",
+      { type: "tool-args-delta", ...base, index: 0, name: "f", text: "a" },
+      { type: "tool-args-delta", ...base, index: 1, name: "f", text: "b" },
+    ],
   ])("keeps deltas of different %s apart", ([, first, second]) => {
     const { emitter, outline } = recordEvents();
     emit(emitter, first, second);

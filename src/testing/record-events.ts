@@ -38,7 +38,10 @@ export interface EventRecording {
  *   run-end completed answered"
  * `);
  */
-export function recordEvents(emitter: LoopEmitter = new EventEmitter(), types: readonly LoopEventType[] = eventTypes): EventRecording {
+export function recordEvents(
+  emitter: LoopEmitter = new EventEmitter(),
+  types: readonly LoopEventType[] = eventTypes,
+): EventRecording {
   const events: LoopEvent[] = [];
   const stops = types.map((type) => listen(emitter, type, (event) => events.push(event)));
   return {

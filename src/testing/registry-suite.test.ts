@@ -43,12 +43,15 @@ describe("registrySuite over a registry", () => {
     ["is sound", () => ({})],
     ["does not validate", () => ({ validate: undefined })],
     ["validates with promises", ({ validate }) => ({ validate: async (name, args) => validate(name, args) })],
-    ["throws for a tool that it does not have", ({ executeTool, definitions }) => ({
-      executeTool(name, args, context) {
-        if (!definitions().some((definition) => definition.name === name)) throw new Error("no such tool");
-        return executeTool(name, args, context);
-      },
-    })],
+    [
+      "throws for a tool that it does not have",
+      ({ executeTool, definitions }) => ({
+        executeTool(name, args, context) {
+          if (!definitions().some((definition) => definition.name === name)) throw new Error("no such tool");
+          return executeTool(name, args, context);
+        },
+      }),
+    ],
   ])("that %s has nothing to complain of", async ([, change]) => {
     expect(await complaintsOf(change)).toEqual({ complaints: {}, open: 0 });
   });
@@ -59,7 +62,8 @@ describe("registrySuite over a registry", () => {
       ({ definitions }) => ({ definitions: () => definitions().slice(1) }),
       {
         "lists each tool with what every provider accepts": 'The tool "echo" is not among the definitions.',
-        "gives the same definitions while nothing changes": "Two looks at unchanged definitions must give one array, but give two.",
+        "gives the same definitions while nothing changes":
+          "Two looks at unchanged definitions must give one array, but give two.",
       },
     ],
     [
@@ -68,7 +72,10 @@ describe("registrySuite over a registry", () => {
         const more = [...definitions(), { name: "Ärger.log", description: "d", inputSchema: { type: "object" } }];
         return { definitions: () => more };
       },
-      { "lists each tool with what every provider accepts": 'The name "Ärger.log" has characters that some provider refuses, or too many.' },
+      {
+        "lists each tool with what every provider accepts":
+          'The name "Ärger.log" has characters that some provider refuses, or too many.',
+      },
     ],
     [
       "has a schema that is no object",
@@ -146,7 +153,8 @@ describe("registrySuite over a registry", () => {
     [
       "takes inherited names for tools",
       ({ executeTool }) => ({
-        executeTool: (name, args, context) => (Reflect.get({}, name) === undefined ? executeTool(name, args, context) : "[object Object]"),
+        executeTool: (name, args, context) =>
+          Reflect.get({}, name) === undefined ? executeTool(name, args, context) : "[object Object]",
       }),
       { "fails for a tool that it does not have": 'There is no tool "__proto__", but executing it gave a result.' },
     ],
@@ -174,12 +182,16 @@ describe("registrySuite over a registry", () => {
     ],
     [
       "keeps the signal to itself",
-      ({ executeTool }) => ({ executeTool: (name, args, context) => executeTool(name, args, { ...context, signal: new AbortController().signal }) }),
+      ({ executeTool }) => ({
+        executeTool: (name, args, context) => executeTool(name, args, { ...context, signal: new AbortController().signal }),
+      }),
       { "hands the signal on to the tool": 'The tool "hold" did not end within 1000 ms.' },
     ],
     [
       "does not wait for a tool",
-      ({ executeTool }) => ({ executeTool: (name, args, context) => (name === "hold" ? "later" : executeTool(name, args, context)) }),
+      ({ executeTool }) => ({
+        executeTool: (name, args, context) => (name === "hold" ? "later" : executeTool(name, args, context)),
+      }),
       { "hands the signal on to the tool": 'The tool "hold" ended before its signal fired.' },
     ],
   ])("that %s complains of that alone", async ([, change, complaints]) => {

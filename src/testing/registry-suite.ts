@@ -63,7 +63,12 @@ const tools: readonly Tool[] = [
       throw new Error("out of order");
     },
   },
-  { name: "hold", description: "Goes on until it is stopped.", inputSchema: noArguments, execute: (_args: unknown, { signal }) => untilAborted(signal) },
+  {
+    name: "hold",
+    description: "Goes on until it is stopped.",
+    inputSchema: noArguments,
+    execute: (_args: unknown, { signal }) => untilAborted(signal),
+  },
 ];
 
 function untilAborted(signal: AbortSignal): Promise<never> {
@@ -111,7 +116,11 @@ async function runCheck(setup: RegistrySuiteSetup, run: (bench: Bench) => Promis
 async function execute({ registry, abort, patience }: Bench, name: string, args: unknown): Promise<ToolEnding["outcome"]> {
   const context: ToolContext = createToolContext({ name, signal: abort.signal, heartbeat: () => {}, progress: () => {} });
   const running = (async () => registry.executeTool(name, args, context))();
-  return within(running.then((output) => toOutcome(output).outcome, toFailure), `The tool "${name}" did not end`, patience);
+  return within(
+    running.then((output) => toOutcome(output).outcome, toFailure),
+    `The tool "${name}" did not end`,
+    patience,
+  );
 }
 
 async function checkDefinitions({ registry }: Bench): Promise<void> {
@@ -120,14 +129,21 @@ async function checkDefinitions({ registry }: Bench): Promise<void> {
     const definition = definitions.find((candidate) => candidate.name === name);
     check(definition !== undefined, `The tool "${name}" is not among the definitions.`);
     check(definition.description.trim() !== "", `The tool "${name}" has no description.`);
-    check(definition.inputSchema["type"] === "object", `The input schema of "${name}" must be of type "object", but is ${stableJson(definition.inputSchema)}.`);
+    check(
+      definition.inputSchema["type"] === "object",
+      `The input schema of "${name}" must be of type "object", but is ${stableJson(definition.inputSchema)}.`,
+    );
   }
-  for (const { name } of definitions) check(/^[\w-]{1,64}$/.test(name), `The name "${name}" has characters that some provider refuses, or too many.`);
+  for (const { name } of definitions)
+    check(/^[\w-]{1,64}$/.test(name), `The name "${name}" has characters that some provider refuses, or too many.`);
   check(new Set(definitions.map(({ name }) => name)).size === definitions.length, "Two tools have the same name.");
 }
 
 async function checkStable({ registry }: Bench): Promise<void> {
-  check(registry.definitions() === registry.definitions(), "Two looks at unchanged definitions must give one array, but give two.");
+  check(
+    registry.definitions() === registry.definitions(),
+    "Two looks at unchanged definitions must give one array, but give two.",
+  );
 }
 
 async function checkResult(bench: Bench): Promise<void> {
@@ -149,7 +165,10 @@ function checkEcho(outcome: ToolEnding["outcome"], text: string | undefined): vo
 async function checkFailure(bench: Bench): Promise<void> {
   const outcome = await execute(bench, "break", {});
   check(outcome.kind === "failed", 'The tool "break" must fail, but its failure came back as a result.');
-  check(outcome.error.message.includes("out of order"), `The failure must say "out of order", but says "${outcome.error.message}".`);
+  check(
+    outcome.error.message.includes("out of order"),
+    `The failure must say "out of order", but says "${outcome.error.message}".`,
+  );
 }
 
 /** The names that every object inherits are names that a model may make up. */
@@ -172,7 +191,10 @@ async function checkFitting(bench: Bench): Promise<void> {
   const validation = await validate(bench, { text: "hi" });
   if (validation === undefined) return;
   check("value" in validation, 'The arguments {"text":"hi"} fit "echo", but there are issues.');
-  check(stableJson(validation.value) === '{"text":"hi"}', `The arguments {"text":"hi"} came out of the validation as ${stableJson(validation.value)}.`);
+  check(
+    stableJson(validation.value) === '{"text":"hi"}',
+    `The arguments {"text":"hi"} came out of the validation as ${stableJson(validation.value)}.`,
+  );
 }
 
 /** Validates arguments of "echo"; undefined where the registry does not validate. */

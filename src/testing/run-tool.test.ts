@@ -26,13 +26,47 @@ const forever = (): Promise<never> => new Promise(() => {});
 
 describe("runTool", () => {
   it.for<[what: string, tool: Tool, args: unknown, outcome: object]>([
-    ["a value as data, with the schema's defaults", weather, { city: "Oslo" }, { kind: "completed", data: { city: "Oslo", unit: "C", degrees: 7 } }],
-    ["arguments that do not fit as invalid input", weather, { city: 42 }, { kind: "invalid-input", issues: [{ path: ["city"] }] }],
+    [
+      "a value as data, with the schema's defaults",
+      weather,
+      { city: "Oslo" },
+      { kind: "completed", data: { city: "Oslo", unit: "C", degrees: 7 } },
+    ],
+    [
+      "arguments that do not fit as invalid input",
+      weather,
+      { city: 42 },
+      { kind: "invalid-input", issues: [{ path: ["city"] }] },
+    ],
     ["no arguments as an empty object", toolOf((args) => args), undefined, { kind: "completed", data: {} }],
-    ["a throw as a failure", toolOf(() => { throw new TypeError("boom"); }), {}, { kind: "failed", error: { name: "TypeError", message: "boom" } }],
-    ["a fatal error as fatal", toolOf(() => { throw new FatalToolError("gone"); }), {}, { kind: "failed", fatal: true, error: { message: "gone" } }],
-    ["a failed result as a failure", toolOf(() => toolResult({ success: false, message: "full" })), {}, { kind: "failed", error: { message: "full" } }],
-    ["the wish to end the turn", toolOf(() => toolResult({ data: 1, endTurn: true })), {}, { kind: "completed", data: 1, endTurn: true }],
+    [
+      "a throw as a failure",
+      toolOf(() => {
+        throw new TypeError("boom");
+      }),
+      {},
+      { kind: "failed", error: { name: "TypeError", message: "boom" } },
+    ],
+    [
+      "a fatal error as fatal",
+      toolOf(() => {
+        throw new FatalToolError("gone");
+      }),
+      {},
+      { kind: "failed", fatal: true, error: { message: "gone" } },
+    ],
+    [
+      "a failed result as a failure",
+      toolOf(() => toolResult({ success: false, message: "full" })),
+      {},
+      { kind: "failed", error: { message: "full" } },
+    ],
+    [
+      "the wish to end the turn",
+      toolOf(() => toolResult({ data: 1, endTurn: true })),
+      {},
+      { kind: "completed", data: 1, endTurn: true },
+    ],
     ["what is not JSON as a failure", toolOf(() => 1n), {}, { kind: "failed" }],
   ])("gives %s", async ([, tool, args, outcome]) => {
     expect(await runTool(tool, args)).toMatchObject({ call: { callId: "call_1", name: tool.name }, ...outcome });
@@ -41,7 +75,10 @@ describe("runTool", () => {
   it("hands the tool a copy of the arguments, as a model would send them", async () => {
     const args = { list: [1], at: new Date(0) };
     const tool = toolOf((received) => Object.assign(Object(received), { list: "changed" }));
-    expect(await runTool(tool, args)).toMatchObject({ data: { list: "changed" }, call: { args: { list: [1], at: "1970-01-01T00:00:00.000Z" } } });
+    expect(await runTool(tool, args)).toMatchObject({
+      data: { list: "changed" },
+      call: { args: { list: [1], at: "1970-01-01T00:00:00.000Z" } },
+    });
     expect(args.list).toEqual([1]);
   });
 
@@ -113,7 +150,11 @@ describe("runTool", () => {
     signal.addEventListener = (_: string, listener: unknown) => void listeners.add(listener);
     signal.removeEventListener = (_: string, listener: unknown) => void listeners.delete(listener);
     let during = 0;
-    await runTool(toolOf(() => (during = listeners.size)), {}, { signal });
+    await runTool(
+      toolOf(() => (during = listeners.size)),
+      {},
+      { signal },
+    );
     expect([during, listeners.size]).toEqual([1, 0]);
   });
 
@@ -167,14 +208,22 @@ describe("runTool", () => {
       context: { database: "d" },
     } as const;
     let context: ToolContext | undefined;
-    const outcome: ToolOutcome = await runTool(toolOf((_args, received) => void (context = received)), {}, set);
+    const outcome: ToolOutcome = await runTool(
+      toolOf((_args, received) => void (context = received)),
+      {},
+      set,
+    );
     expect(context).toMatchObject({ ...set, suppressProgressNotices: true, idempotencyKey: "test/p3/tool/0/probe" });
     expect(outcome.call.callId).toBe("c");
   });
 
   it("hears the metadata that listeners would", async () => {
     const heard: unknown[] = [];
-    await runTool(toolOf(() => toolResult({ data: 1, metadata: { rows: 2 } })), {}, { onMetadata: (metadata) => heard.push(metadata) });
+    await runTool(
+      toolOf(() => toolResult({ data: 1, metadata: { rows: 2 } })),
+      {},
+      { onMetadata: (metadata) => heard.push(metadata) },
+    );
     expect(heard).toEqual([{ rows: 2 }]);
   });
 

@@ -68,7 +68,17 @@ export async function runTool(tool: Tool, args: unknown = {}, overrides: RunTool
           heartbeat();
           onProgress?.(data);
         };
-        return createToolContext({ name, heartbeat, progress, get signal() { return deadline.signal; } }, overrides);
+        return createToolContext(
+          {
+            name,
+            heartbeat,
+            progress,
+            get signal() {
+              return deadline.signal;
+            },
+          },
+          overrides,
+        );
       },
       onMetadata: (_, metadata) => onMetadata?.(metadata),
     });

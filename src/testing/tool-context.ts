@@ -7,7 +7,9 @@ import type { ToolBudget, ToolContext } from "../contract/tool.ts";
 export type CallFields = "name" | "signal" | "heartbeat" | "progress";
 
 /** The fields of a tool's context that a test may set. */
-export type ToolContextOverrides = { readonly [Field in Exclude<keyof ToolContext, CallFields>]?: ToolContext[Field] | undefined };
+export type ToolContextOverrides = {
+  readonly [Field in Exclude<keyof ToolContext, CallFields>]?: ToolContext[Field] | undefined;
+};
 
 const unlimited: ToolBudget = {
   iterations: Number.POSITIVE_INFINITY,

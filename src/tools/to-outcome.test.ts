@@ -57,7 +57,10 @@ describe("toOutcome", () => {
     [() => 1, "The tool's result cannot be written as JSON: a function."],
     [new Map([["a", 1]]), "The tool's result cannot be written as JSON: a Map."],
     [new Set([1]), "The tool's result cannot be written as JSON: a Set."],
-    [(async function* () {})(), "The tool's result cannot be written as JSON: an async generator, which has to be read to its end first."],
+    [
+      (async function* () {})(),
+      "The tool's result cannot be written as JSON: an async generator, which has to be read to its end first.",
+    ],
     [Symbol("x"), "The tool's result cannot be written as JSON: a symbol."],
     [toolResult({ data: cyclic, endTurn: true }), "The tool's result cannot be written as JSON: a cyclic value."],
     [

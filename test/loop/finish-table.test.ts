@@ -135,6 +135,19 @@ describe("resent turns", () => {
     expect(result.text).toBe("..");
   });
 
+  it.for<[first: FinishReason, second: FinishReason]>([
+    ["paused", "continue"],
+    ["continue", "paused"],
+    ["continue", "continue"],
+    ["paused", "paused"],
+  ])("keep all that was said where the run ends between two hops: %s, %s", async ([first, second]) => {
+    const hop = (said: string, how: FinishReason): readonly MockPart[] => [text(said), toolCall("note"), finish(how)];
+    const playing = play([hop("One ", first), hop("two", second)], { tools: [note], limits: { maxPauses: 1 } });
+    const result = await playing.result;
+    expect(result.messages[1]).toMatchObject({ content: [{ text: "One two" }, { callId: "call_p0_0" }, { callId: "call_p0_1" }] });
+    expect([result.reason.kind, outcomesOf(result)]).toEqual(["max-pauses", ["call_p0_0: not-run", "call_p0_1: not-run"]]);
+  });
+
   it("resend nothing where no pause is allowed", async () => {
     const playing = play([[text("."), finish("paused")]], { limits: { maxPauses: 0 } });
     expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["max-pauses", 1]);

@@ -18,7 +18,7 @@ import {
   type MockScript,
   recordEvents,
 } from "turnwright/testing";
-import type { Stage } from "./scenarios.ts";
+import type { Stage } from "./scenarios/stage.ts";
 
 /** A run under way. */
 export interface Playing extends Stage {

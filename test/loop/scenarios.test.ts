@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { isLoopError, memoryJournal, runToolLoop, type LoopOptions, type LoopResult, type Provider, type Tool } from "turnwright";
 import { createMockProvider, createTestClock, recordEvents, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
-import { createTools, scenarios, setUp, type Scenario, type Staged } from "./scenarios.ts";
+import { scenarios } from "./scenarios/all.ts";
+import { setUp, type Scenario, type Staged } from "./scenarios/scenario.ts";
+import { createTools } from "./scenarios/stage.ts";
 
 const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const);
 

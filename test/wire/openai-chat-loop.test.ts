@@ -80,30 +80,42 @@ describe("a run over openaiChat", () => {
     expect(asked).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
   });
 
-  it.for<[what: string, reply: RawReply, code: string, said: string]>([
-    ["a rate limit", json(429, { error: { message: "Slow." } }, { "retry-after": "7" }), "rate-limit", ""],
-    ["an overloaded server", json(529, { error: { message: "Busy." } }), "overloaded", ""],
-    ["a refused key", json(401, { error: { message: "No." } }), "auth", ""],
-    ["a clean early end", { frames: [text("Hel")] }, "stream-ended-early", "Hel"],
-    ["an early end after a whole call", { frames: [call("a", '{"city":"Oslo"}')] }, "stream-ended-early", ""],
-    ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, "network", "Hel"],
-    ["a connection dropped after a whole call", { frames: [call("a", '{"city":"Oslo"}')], ending: "drop" }, "network", ""],
+  it.for<[what: string, reply: RawReply, error: object, said: string]>([
+    [
+      "a rate limit",
+      json(429, { error: { message: "Slow." } }, { "retry-after": "7" }),
+      { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
+      "",
+    ],
+    ["an overloaded server", json(529, { error: { message: "Busy." } }), { code: "overloaded" }, ""],
+    ["a refused key", json(401, { error: { message: "No." } }), { code: "auth" }, ""],
+    ["a clean early end", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
+    ["an early end after a whole call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
+    ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
+    [
+      "a connection dropped after a whole call",
+      { frames: [call("a", '{"city":"Oslo"}')], ending: "drop" },
+      { code: "network" },
+      "",
+    ],
     [
       "an error in the stream",
       { frames: [text("Hel"), sse({ error: { message: "It broke.", type: "server_error" } })] },
-      "server",
+      { code: "server" },
       "Hel",
     ],
     [
       "a page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html>\n\n"] },
-      "stream-ended-early",
+      { code: "stream-ended-early" },
       "",
     ],
-  ])("ends as one error for %s, keeps what was said and runs nothing", async ([, reply, code, said]) => {
+  ])("ends as one error for %s, keeps what was said and runs nothing", async ([, reply, error, said]) => {
     const { result, asked, bodies } = await play((await serve(reply)).url);
-    expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error: { code } }, text: said });
+    expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error }, text: said });
     expect([asked.length, bodies.length]).toEqual([0, 1]);
+    const next = await play((await serve(answer)).url, { messages: [...result.messages, { role: "user", content: "And now?" }] });
+    expect(next.result.text).toBe("Mild.");
   });
 
   it("leaves a transcript that can be sent again when a later pass fails", async () => {

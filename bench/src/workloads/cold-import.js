@@ -36,7 +36,9 @@ function medianImports(entries) {
 
 /** @param {URL} entry */
 function processMs(entry) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--require", report, fileURLToPath(entry)], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--require", report, fileURLToPath(entry)], {
+    encoding: "utf8",
+  });
   if (status !== 0) throw new Error(`Importing ${entry.pathname} failed: ${stderr}`);
   return Number(stdout) / 1000;
 }

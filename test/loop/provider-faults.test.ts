@@ -1,0 +1,164 @@
+import { describe, expect, it } from "vitest";
+import type { LoopOptions, ModelCall, ModelChunk, Provider } from "turnwright";
+import { chunk, fail, failInBand, finish, type MockPart, text, toolCall, usage } from "turnwright/testing";
+import { answersOf, outcomesOf, play, tool } from "./play.ts";
+
+const of = (stream: (call: ModelCall) => unknown): Provider => ({ id: "p", model: "m", stream: (_, call) => stream(call) as AsyncIterable<ModelChunk> });
+const said = (...parts: readonly unknown[]): readonly MockPart[] => parts.map((part) => chunk(part as ModelChunk));
+const iterable = (next: () => unknown): unknown => ({ [Symbol.asyncIterator]: () => ({ next }) });
+const overloaded = { name: "E", message: "busy", code: "overloaded", retryable: true } as const;
+
+describe("a provider that misbehaves", () => {
+  it.for<[how: string, stream: (call: ModelCall) => unknown]>([
+    ["throws before it streams", () => { throw new Error("no"); }],
+    ["answers nothing", () => undefined],
+    ["answers a promise", async () => []],
+    ["answers a list", () => [1]],
+    ["has an iterator that is none", () => ({ [Symbol.asyncIterator]: () => undefined })],
+    ["throws from next", () => iterable(() => { throw new Error("no"); })],
+    ["rejects from next", () => iterable(() => Promise.reject(new Error("no")))],
+    ["answers null from next", () => iterable(() => null)],
+    ["streams nothing that is a chunk", () => iterable(() => ({ done: false, value: 7 }))],
+    ["streams a chunk of no known type", () => iterable(() => ({ done: false, value: { type: "weird" } }))],
+    ["ends at once", () => iterable(() => ({ done: true }))],
+    ["answers undefined from next", () => iterable(() => undefined)],
+    ["throws no error", () => iterable(() => Promise.reject(undefined))],
+    ["cannot be left either", () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("no")), return: () => { throw new Error("never"); } }) })],
+    ["is left badly", () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("no")), return: () => Promise.reject(new Error("never")) }) })],
+  ])("is an ending, not a rejection: it %s", async ([, stream]) => {
+    const playing = play([], { provider: of(stream) });
+    const result = await playing.result;
+    expect([result.status, result.reason.kind, result.error?.name]).toEqual(["error", "provider-error", "ProviderError"]);
+    expect(playing.clock.pending).toBe(0);
+  });
+
+  it.for<[what: string, parts: readonly MockPart[], code: string]>([
+    ["throws after text", [text("Half"), fail({ status: 429 })], "rate-limit"],
+    ["says in its stream that it failed", [text("Half"), failInBand(overloaded)], "overloaded"],
+    ["says that it failed, and then that it is done", [text("Half"), failInBand(overloaded), finish("stop")], "overloaded"],
+    ["finishes for a reason of its own", [text("Half"), finish("end_turn" as "stop")], "finish-unknown"],
+    ["finishes for the reason of every object", [text("Half"), finish("constructor" as "stop")], "finish-unknown"],
+  ])("keeps what was said where it %s", async ([, parts, code]) => {
+    const playing = play([[...parts.slice(0, 1), toolCall("t"), ...parts.slice(1)]], { tools: [tool("t", () => 1)] });
+    const result = await playing.result;
+    expect(result).toMatchObject({ status: "error", text: "Half", reason: { kind: "provider-error", error: { code } } });
+    expect(outcomesOf(result)).toEqual(["call_p0_0: not-run"]);
+  });
+
+  it.for<[what: string, call: object]>([
+    ["no name", { type: "call-ready", key: "k", args: {} }],
+    ["a name that is no text", { type: "call-ready", key: "k", name: 7, args: {} }],
+    ["an empty name", { type: "call-ready", key: "k", name: "", args: {} }],
+    ["a blank name", { type: "call-ready", key: "k", name: " \n", args: {} }],
+  ])("that calls %s ends the run before any call runs, and leaves the call out", async ([, call]) => {
+    let ran = 0;
+    const playing = play([[text("Hm."), toolCall("t"), ...said(call)]], { tools: [tool("t", () => (ran += 1))] });
+    const result = await playing.result;
+    expect([result.status, result.reason, ran]).toEqual(["error", { kind: "malformed-call" }, 0]);
+    expect([outcomesOf(result), result.messages.length]).toEqual([["call_p0_0: not-run"], 3]);
+  });
+
+  it.for<[what: string, args: unknown]>([
+    ["a cycle", (() => { const list: unknown[] = []; return list.push(list), list; })()],
+    ["a BigInt", { n: 7n }],
+    ["nothing", undefined],
+  ])("whose arguments hold %s made a malformed call", async ([, args]) => {
+    const playing = play([[...said({ type: "call-ready", key: "k", name: "t", args }), finish("tool-calls")], text("Done.")], { tools: [tool("t", () => 1)] });
+    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: malformed"]);
+  });
+
+  it("calls twice with one key: once is enough", async () => {
+    const ready = { type: "call-ready", key: "k", name: "t", args: { n: 1 } };
+    const playing = play([[...said(ready, { ...ready, args: { n: 2 } }), finish("tool-calls")], text("Done.")], { tools: [tool("t", (args) => args)] });
+    expect(answersOf(await playing.result).map((part) => part.result)).toEqual([{ n: 1 }]);
+  });
+
+  it("may take its heartbeat and its signal out of the call", async () => {
+    const provider = of(async function* ({ heartbeat, signal }): AsyncIterable<ModelChunk> {
+      heartbeat();
+      yield { type: "text-delta", text: String(signal.aborted) };
+      yield { type: "finish", reason: "stop" };
+    });
+    expect((await play([], { provider }).result).text).toBe("false");
+  });
+});
+
+describe("a provider that takes back an attempt", () => {
+  const script = [
+    [
+      ...said({ type: "attempt-start", attempt: 1, provider: "first", model: "m1" }),
+      ...[text("Wrong"), toolCall("t", { n: 1 }), usage({ inputTokens: 5, outputTokens: 5 })],
+      ...said({ type: "attempt-discarded", attempt: 1, error: overloaded }, { type: "attempt-start", attempt: 2, provider: "second", model: "m2", family: "f" }),
+      ...[text("Right. "), toolCall("t", { n: 2 }), usage({ inputTokens: 3, outputTokens: 1 })],
+    ],
+    text("Done."),
+  ];
+
+  it("has said only what stays, has asked only for what stays, and has spent both", async () => {
+    const ran: unknown[] = [];
+    const playing = play(script, { tools: [tool("t", (args) => ran.push(args))], pricing: ({ totalTokens }, { model }) => (model === "m2" ? totalTokens : undefined) });
+    const [first] = (await playing.result).streamResults;
+    expect(first).toMatchObject({ text: "Right. ", provider: "second", model: "m2", family: "f", usage: { totalTokens: 14 }, costUSD: 14 });
+    expect(ran).toEqual([{ n: 2 }]);
+    expect(playing.recording.of("attempt-discarded")).toMatchObject([{ attempt: 1, error: overloaded }]);
+    expect(playing.recording.of("text-delta").slice(0, 2)).toMatchObject([{ text: "Wrong", attempt: 1 }, { text: "Right. ", attempt: 2 }]);
+  });
+});
+
+describe("an attempt that was taken back", () => {
+  it.for<[how: string, end: MockPart]>([
+    ["an error", failInBand(overloaded)],
+    ["a finish", finish("refusal")],
+    ["a pause", finish("continue", { token: "t" })],
+  ])("has not ended the turn, also where it ended with %s", async ([, end]) => {
+    const discarded = chunk({ type: "attempt-discarded", attempt: 1, error: overloaded });
+    const playing = play([[text("Wrong"), end, discarded, text("Right."), finish("stop")]]);
+    expect(await playing.result).toMatchObject({ text: "Right.", reason: { kind: "answered" }, streamResults: [{ token: undefined }] });
+  });
+
+  it("leaves a turn that goes no further without an end", async () => {
+    const discarded = chunk({ type: "attempt-discarded", attempt: 1, error: overloaded });
+    const playing = play([[text("Wrong"), finish("stop"), discarded]]);
+    expect(await playing.result).toMatchObject({ text: "", reason: { kind: "provider-error", error: { code: "stream-ended-early" } } });
+  });
+});
+
+describe("what a run has spent", () => {
+  const tokens = (inputTokens: number, outputTokens: number): { inputTokens: number; outputTokens: number; totalTokens: number } => ({ inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
+
+  it("is the last snapshot of a pass, or the sum of its deltas, over all passes", async () => {
+    const snapshots = [text("So. "), toolCall("t"), usage(tokens(10, 1)), usage({ ...tokens(10, 5), cachedInputTokens: 4 })];
+    const deltas = [text("Done."), usage(tokens(7, 0), "delta"), usage({ ...tokens(0, 3), reasoningTokens: 2 }, "delta")];
+    const result = await play([snapshots, deltas], { tools: [tool("t", () => 1)] }).result;
+    expect(result.usage).toEqual({ inputTokens: 17, outputTokens: 8, totalTokens: 25, cachedInputTokens: 4, cacheWriteTokens: undefined, reasoningTokens: 2 });
+  });
+
+  const costOf = async (pricing: LoopOptions["pricing"]): Promise<unknown> => {
+    const passes = [[text("So. "), toolCall("t"), usage(tokens(10, 1))], [text("Done."), usage(tokens(5, 1))]];
+    const playing = play(passes, { tools: [tool("t", () => 1)], pricing });
+    const result = await playing.result;
+    const troubles = playing.recording.of("listener-error").map(({ event, error }) => `${event}: ${error.message}`);
+    return [result.costUSD, result.streamResults.map((pass) => pass.costUSD), troubles];
+  };
+
+  it("costs what the price list says, and nothing is known where it does not say", async () => {
+    expect(await costOf(({ totalTokens }) => totalTokens / 4)).toEqual([4.25, [2.75, 1.5], []]);
+    expect(await costOf(() => 0)).toEqual([0, [0, 0], []]);
+    expect(await costOf(({ inputTokens }) => (inputTokens === 10 ? undefined : 1))).toEqual([undefined, [undefined, 1], []]);
+    expect(await costOf(() => Number.NaN)).toEqual([undefined, [undefined, undefined], []]);
+    expect(await costOf(undefined)).toEqual([undefined, [undefined, undefined], []]);
+    const broken = (): never => {
+      throw new Error("no list");
+    };
+    expect(await costOf(broken)).toEqual([undefined, [undefined, undefined], ["pricing: no list", "pricing: no list"]]);
+  });
+
+  it("is not known where the provider does not say", async () => {
+    const provider = of(async function* (): AsyncIterable<ModelChunk> {
+      yield { type: "text-delta", text: "Hi" };
+      yield { type: "finish", reason: "stop" };
+    });
+    const result = await play([], { provider, pricing: () => 1 }).result;
+    expect([result.costUSD, result.usage.totalTokens, result.streamResults[0]?.usage]).toEqual([undefined, 0, undefined]);
+  });
+});

@@ -1,0 +1,10 @@
+// Every ending that a run can reach. Each scenario is run twice: once for real, once from its journal.
+
+import { completed } from "./completed.ts";
+import { failed } from "./failed.ts";
+import type { Scenario } from "./scenario.ts";
+import { stopped } from "./stopped.ts";
+import { timedOut } from "./timed-out.ts";
+
+/** All scenarios. */
+export const scenarios: readonly Scenario[] = [...completed, ...failed, ...timedOut, ...stopped];

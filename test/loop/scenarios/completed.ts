@@ -1,0 +1,182 @@
+// Runs that end well.
+
+import { details, finish, native, reasoning, text, thoughtLog, toolCall } from "turnwright/testing";
+import { type Scenario } from "./scenario.ts";
+
+/** Every way to end well. */
+export const completed: readonly Scenario[] = [
+  { title: "a plain answer", status: "completed", reason: "answered", script: [text("Hello", { chunks: 3 })], text: "Hello" },
+  {
+    title: "an answer after two parallel calls and one more",
+    status: "completed",
+    reason: "answered",
+    script: [
+      [reasoning("Hm."), text("One moment. "), toolCall("later"), toolCall("echo", { say: "a" }, { fragments: 3 })],
+      [toolCall("echo", { say: "b" })],
+      [text(" It is done. "), details("Night."), thoughtLog({ mood: "calm" }), native({ sign: "x" })],
+    ],
+    meanwhile: ({ clock }) => clock.advance(50),
+    text: "It is done.",
+  },
+  {
+    title: "a tool that ends the turn",
+    status: "completed",
+    reason: "end-turn",
+    script: [[text("Bye. "), toolCall("finish")]],
+    text: "Bye.",
+  },
+  {
+    title: "text at the length limit",
+    status: "completed",
+    reason: "length",
+    script: [[text("Half of"), finish("length")]],
+    text: "Half of",
+  },
+  {
+    title: "a full context with text",
+    status: "completed",
+    reason: "length",
+    script: [[text("Half of"), finish("context-full")]],
+    text: "Half of",
+  },
+  {
+    title: "a refusal with a call",
+    status: "completed",
+    reason: "refusal",
+    script: [[text("No."), toolCall("echo", { say: "x" }), finish("refusal")]],
+    text: "No.",
+  },
+  { title: "a filter without text", status: "completed", reason: "content-filter", script: [finish("content-filter")], text: "" },
+  {
+    title: "silence after text",
+    status: "completed",
+    reason: "answered",
+    script: [[text("Look:"), toolCall("echo", { say: "x" })], finish("stop")],
+    text: "Look:",
+  },
+  {
+    title: "silence after a picture",
+    status: "completed",
+    reason: "answered",
+    script: [toolCall("picture"), finish("stop")],
+    text: "",
+  },
+  {
+    title: "tool calls announced, only text sent",
+    status: "completed",
+    reason: "answered",
+    script: [[text("So."), finish("tool-calls")]],
+    text: "So.",
+  },
+  {
+    title: "a paused turn that is resent",
+    status: "completed",
+    reason: "answered",
+    script: [
+      [text("One "), native({ part: 1 }), finish("paused")],
+      [text("two "), finish("continue", { token: "t" })],
+      [text("three")],
+    ],
+    text: "One two three",
+  },
+  {
+    title: "a call in a paused turn, answered by the next hop",
+    status: "completed",
+    reason: "answered",
+    script: [[toolCall("echo", { say: "x" }), finish("paused")], [finish("tool-calls")], text("Good.")],
+    text: "Good.",
+  },
+  {
+    title: "truncated calls, then an answer",
+    status: "completed",
+    reason: "answered",
+    script: [[toolCall("echo", { say: "x" }), finish("length")], text("Short.")],
+    text: "Short.",
+  },
+  {
+    title: "malformed arguments, then an answer",
+    status: "completed",
+    reason: "answered",
+    script: [toolCall("echo", {}, { rawArgs: '{"say": "a' }), text("Sorry.")],
+    text: "Sorry.",
+  },
+  {
+    title: "a malformed call without a call, then an answer",
+    status: "completed",
+    reason: "answered",
+    script: [finish("malformed-call"), text("Again.")],
+    text: "Again.",
+  },
+  {
+    title: "unknown tools and invalid input, then an answer",
+    status: "completed",
+    reason: "answered",
+    script: [[toolCall("ecko", { say: "x" }), toolCall("echo", { say: 7 }), toolCall("__proto__")], text("Well.")],
+    text: "Well.",
+  },
+  {
+    title: "duplicate and missing ids",
+    status: "completed",
+    reason: "answered",
+    script: [
+      [toolCall("echo", { say: "a" }, { id: "x" }), toolCall("echo", { say: "b" }, { id: "x" }), toolCall("alone")],
+      [toolCall("echo", { say: "c" }, { id: "x" })],
+      text("Fine."),
+    ],
+    text: "Fine.",
+  },
+  {
+    title: "a tool that times out, then an answer",
+    status: "completed",
+    reason: "answered",
+    script: [[toolCall("deaf"), toolCall("echo", { say: "x" })], text("Moving on.")],
+    meanwhile: ({ clock }) => clock.advance(300_000),
+    text: "Moving on.",
+  },
+  {
+    title: "a context restart",
+    status: "completed",
+    reason: "answered",
+    script: [[text("Wait. "), toolCall("enrich"), toolCall("echo", { say: "x" })], text("Hello Ada.")],
+    text: "Hello Ada.",
+  },
+  {
+    title: "a gate that blocks",
+    status: "completed",
+    reason: "answered",
+    script: [[toolCall("echo", { say: "x" }), toolCall("alone")], text("Allowed.")],
+    options: () => ({
+      policies: {
+        gate: {
+          active: true,
+          allowedNames: ["alone"],
+          triggerMatchByToolName: new Map([["alone", { trigger: "a*", match: "alone", source: "stem" }]]),
+        },
+      },
+    }),
+    text: "Allowed.",
+  },
+  {
+    title: "approvals: yes, no and an edit",
+    status: "completed",
+    reason: "answered",
+    script: [[toolCall("echo", { say: "a" }), toolCall("alone"), toolCall("echo", { say: "c" })], text("Approved.")],
+    options: () => ({
+      policies: {
+        approve: async (call) => {
+          if (call.name === "alone") return { kind: "deny", reason: "not today" };
+          return call.callId.endsWith("_2") ? { kind: "modify", args: { say: "edited" } } : { kind: "approve" };
+        },
+      },
+    }),
+    text: "Approved.",
+  },
+  {
+    title: "calls past the limit, then an answer",
+    status: "completed",
+    reason: "answered",
+    script: [[toolCall("echo", { say: "a" }), toolCall("echo", { say: "b" })], text("Enough.")],
+    options: () => ({ limits: { maxToolCalls: 1 } }),
+    text: "Enough.",
+  },
+];

@@ -1,0 +1,105 @@
+// Runs that end in an error.
+
+import { endEarly, fail, failInBand, finish, text, toolCall, usage } from "turnwright/testing";
+import { always, type Scenario } from "./scenario.ts";
+
+/** Every way to end in an error. */
+export const failed: readonly Scenario[] = [
+  {
+    title: "a provider that throws",
+    status: "error",
+    reason: "provider-error",
+    script: [[text("Par"), fail({ status: 503, message: "busy" })]],
+    text: "Par",
+  },
+  {
+    title: "an error in the stream",
+    status: "error",
+    reason: "provider-error",
+    script: [failInBand({ name: "E", message: "no", code: "overloaded", retryable: true })],
+    text: "",
+  },
+  {
+    title: "a stream that ends early, with a call",
+    status: "error",
+    reason: "provider-error",
+    script: [[text("Cut"), toolCall("echo", { say: "x" }), endEarly()]],
+    text: "Cut",
+  },
+  {
+    title: "a finish of an unknown kind",
+    status: "error",
+    reason: "provider-error",
+    script: [[toolCall("echo", { say: "x" }), finish("unknown")]],
+    text: "",
+  },
+  {
+    title: "a call without a name",
+    status: "error",
+    reason: "malformed-call",
+    script: [[text("Hm"), toolCall("echo", { say: "x" }), toolCall(" ")]],
+    text: "Hm",
+  },
+  {
+    title: "tool errors in a row",
+    status: "error",
+    reason: "tool-error-cap",
+    script: always("broken"),
+    options: () => ({ limits: { maxConsecutiveToolErrors: 3 } }),
+    text: "Again.",
+  },
+  { title: "restarts without end", status: "error", reason: "restart-cap", script: always("enrich"), text: "Again." },
+  {
+    title: "tokens spent",
+    status: "error",
+    reason: "max-tokens",
+    script: () => [text("So "), toolCall("alone"), usage({ inputTokens: 60, outputTokens: 1 })],
+    options: () => ({ limits: { maxTokens: 100 } }),
+    text: "So",
+  },
+  {
+    title: "tool calls without end",
+    status: "error",
+    reason: "max-tool-calls",
+    script: always("alone"),
+    options: () => ({ limits: { maxToolCalls: 2 } }),
+    text: "Again.",
+  },
+  {
+    title: "pauses without end",
+    status: "error",
+    reason: "max-pauses",
+    script: () => [text("."), finish("paused")],
+    options: () => ({ limits: { maxPauses: 3 } }),
+    text: "....",
+  },
+  {
+    title: "a hook that throws",
+    status: "error",
+    reason: "hook-failed",
+    script: always("alone"),
+    options: () => ({ hooks: { onIteration: () => Promise.reject(new Error("no")) } }),
+    text: "Again.",
+  },
+  {
+    title: "a preparing hook that throws",
+    status: "error",
+    reason: "hook-failed",
+    script: [],
+    options: () => ({
+      hooks: {
+        preparePass: () => {
+          throw new Error("no");
+        },
+      },
+    }),
+    text: "",
+  },
+  {
+    title: "a fatal tool error",
+    status: "error",
+    reason: "fatal-tool-error",
+    script: [[text("Saving. "), toolCall("fatal"), toolCall("alone")]],
+    text: "Saving.",
+  },
+];

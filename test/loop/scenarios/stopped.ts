@@ -1,0 +1,85 @@
+// Runs that are ended from outside.
+
+import { stall, text, toolCall } from "turnwright/testing";
+import { always, type Scenario } from "./scenario.ts";
+
+/** Every way to be ended from outside. */
+export const stopped: readonly Scenario[] = [
+  {
+    title: "a stop in a stream",
+    status: "stopped_by_user",
+    reason: "stopped",
+    script: [[text("Let me "), stall()]],
+    meanwhile: async ({ clock, control }) => {
+      await clock.flush();
+      control.stop({ requester: "Ada", note: "enough" });
+    },
+    text: "Let me",
+  },
+  {
+    title: "a stop from within a tool",
+    status: "stopped_by_user",
+    reason: "stopped",
+    script: [[toolCall("stopper"), toolCall("alone")]],
+    text: "",
+  },
+  {
+    title: "a stop while tools run",
+    status: "stopped_by_user",
+    reason: "stopped",
+    script: [[text("Working. "), toolCall("polite"), toolCall("echo", { say: "x" }), toolCall("deaf"), toolCall("alone")]],
+    meanwhile: async ({ clock, control }) => {
+      await clock.flush();
+      control.stop();
+      await clock.advance(5_000);
+    },
+    text: "Working.",
+  },
+  {
+    title: "a stop before the start",
+    status: "stopped_by_user",
+    reason: "stopped",
+    script: [],
+    options: ({ control }) => (control.stop(), {}),
+    text: "",
+  },
+  {
+    title: "a kill of a deaf tool",
+    status: "stopped_by_user",
+    reason: "killed",
+    script: [[text("Working. "), toolCall("deaf"), toolCall("echo", { say: "x" })]],
+    meanwhile: async ({ clock, control }) => {
+      await clock.flush();
+      control.kill();
+    },
+    text: "Working.",
+  },
+  {
+    title: "an abort of a deaf stream",
+    status: "stopped_by_user",
+    reason: "aborted",
+    script: [[text("Le"), stall({ ignoreSignal: true })]],
+    meanwhile: async ({ clock, abort }) => {
+      await clock.flush();
+      abort.abort(new Error("tab closed"));
+    },
+    text: "Le",
+    deafProvider: true,
+  },
+  {
+    title: "an abort before the start",
+    status: "stopped_by_user",
+    reason: "aborted",
+    script: [],
+    options: ({ abort }) => (abort.abort(), {}),
+    text: "",
+  },
+  {
+    title: "a hook that aborts",
+    status: "stopped_by_user",
+    reason: "iteration-abort",
+    script: always("alone"),
+    options: () => ({ hooks: { onIteration: (n) => (n === 2 ? { abort: true, reason: "two is enough" } : undefined) } }),
+    text: "Again.",
+  },
+];

@@ -1,0 +1,69 @@
+// Runs that take too long or say nothing.
+
+import { finish, stall, text, toolCall, usage, wait } from "turnwright/testing";
+import { always, type Scenario } from "./scenario.ts";
+
+/** Every way to take too long or to say nothing. */
+export const timedOut: readonly Scenario[] = [
+  {
+    title: "the last iteration",
+    status: "timeout",
+    reason: "max-iterations",
+    script: always("alone"),
+    options: () => ({ limits: { maxIterations: 3 } }),
+    text: "Again.",
+  },
+  {
+    title: "the last iteration, with a final answer",
+    status: "timeout",
+    reason: "max-iterations",
+    script: (request) => (request.toolChoice === "none" ? text("In short: no.") : [text("Again."), toolCall("alone")]),
+    options: () => ({ limits: { maxIterations: 2 }, policies: { finalAnswer: true } }),
+    text: "In short: no.",
+  },
+  {
+    title: "a model that never begins",
+    status: "timeout",
+    reason: "first-chunk",
+    script: [stall()],
+    meanwhile: ({ clock }) => clock.advance(300_000),
+    text: "",
+  },
+  {
+    title: "a model that falls silent",
+    status: "timeout",
+    reason: "stream-idle",
+    script: [[text("And then"), wait(119_000), text(" it"), stall()]],
+    meanwhile: ({ clock }) => clock.advance(239_000),
+    text: "And then it",
+  },
+  {
+    title: "a deaf model that falls silent",
+    status: "timeout",
+    reason: "stream-idle",
+    script: [[text("And"), stall({ ignoreSignal: true })]],
+    meanwhile: ({ clock }) => clock.advance(125_000),
+    text: "And",
+    deafProvider: true,
+  },
+  {
+    title: "the wall clock in a stream",
+    status: "timeout",
+    reason: "wall-clock",
+    script: [[text("Tick"), usage({ inputTokens: 3, outputTokens: 1 }), stall()]],
+    options: () => ({ limits: { wallClockMs: 1_000 } }),
+    meanwhile: ({ clock }) => clock.advance(1_000),
+    text: "Tick",
+  },
+  {
+    title: "the wall clock in a deaf tool",
+    status: "timeout",
+    reason: "wall-clock",
+    script: [[text("Tock"), toolCall("deaf"), toolCall("alone"), toolCall("echo", { say: "x" })]],
+    options: () => ({ limits: { wallClockMs: 1_000 } }),
+    meanwhile: ({ clock }) => clock.advance(6_000),
+    text: "Tock",
+  },
+  { title: "nothing at all", status: "empty_response", reason: "empty", script: [finish("stop")], text: "" },
+  { title: "only blanks", status: "empty_response", reason: "empty", script: [text(" \n ")], text: "" },
+];
