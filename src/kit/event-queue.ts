@@ -28,7 +28,9 @@ export class EventQueue<T> {
   }
 
   /** Adds an item; after the end nobody takes one. */
+  /** Adds an item; after the end it reaches nobody. */
   push(item: T): void {
+    if (this.#ended) return;
     const reader = this.#takeReader();
     if (reader === undefined) this.#items.push(item);
     else reader({ done: false, value: item });
