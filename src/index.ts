@@ -67,8 +67,6 @@ export { FatalToolError, isFatalToolError } from "./errors/fatal-tool-error.ts";
 export { isLoopError, LoopError, type LoopErrorCode, type LoopErrorDetails, type LoopErrorOf } from "./errors/loop-error.ts";
 export { isProviderError, providerError, type ProviderErrorFacts, toProviderError } from "./errors/provider-error.ts";
 export { type MemoryJournal, memoryJournal, type SavedJournal } from "./journal/memory-journal.ts";
-export type { Alarm } from "./kit/alarm.ts";
-export type { Deadline, Raced } from "./kit/deadline.ts";
 export { parseToolArguments, type ParsedArguments } from "./kit/parse-arguments.ts";
 export { RunScope, type Cause, type Slot } from "./kit/run-scope.ts";
 export { createLoopEvents } from "./loop/create-loop-events.ts";

@@ -27,7 +27,6 @@ export class EventQueue<T> {
     return this.#items.length - this.#first;
   }
 
-  /** Adds an item; after the end nobody takes one. */
   /** Adds an item; after the end it reaches nobody. */
   push(item: T): void {
     if (this.#ended) return;

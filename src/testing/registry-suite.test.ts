@@ -117,7 +117,7 @@ describe("registrySuite over a registry", () => {
         return {
           executeTool: async (name, args, context) => {
             latest = args;
-            await null;
+            await Promise.resolve();
             return executeTool(name, latest, context);
           },
         };

@@ -46,7 +46,7 @@ describe("createTestClock", () => {
     const chain = async (): Promise<void> => {
       await sleep(10);
       await new Promise((resolve) => setImmediate(resolve));
-      await null;
+      await Promise.resolve();
       await sleep(5);
       seen.push(`chain at ${clock.now()}`);
     };

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createLoopControl, type LoopOptions, type LoopResult, memoryJournal, type Provider, runToolLoop, type SavedJournal } from "turnwright";
-import { createMockProvider, createTestClock, type MockProvider, recordEvents, text } from "turnwright/testing";
+import { createLoopControl, type Journal, type LoopOptions, type LoopResult, memoryJournal, type Provider, runToolLoop, type SavedJournal } from "turnwright";
+import { createMockProvider, createTestClock, type MockProvider, type MockScript, recordEvents, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
+import { Crash, createDurableStore } from "./durable-store.ts";
 import { answersOf } from "./play.ts";
 import { approvalOf, openWorkshop, type Plan, plans, type Workshop } from "./random-run.ts";
 
@@ -17,12 +18,12 @@ interface Ended {
 }
 
 /** Runs a plan to its end, on a clock of its own, and checks that it leaves nothing behind. */
-async function run(plan: Plan, more: Partial<LoopOptions> = {}): Promise<Ended> {
+async function run(plan: Plan, more: Partial<LoopOptions> = {}, ran: string[] = []): Promise<Ended> {
   const clock = createTestClock();
   const control = createLoopControl();
   const abort = new AbortController();
-  const workshop = openWorkshop(clock);
-  const provider = createMockProvider((_, index) => plan.turns[index] ?? text("The end."));
+  const workshop = openWorkshop(clock, ran);
+  const provider = createMockProvider(turnsOf(plan));
   const recording = recordEvents();
   const { limits, settleMs, hooks } = plan;
   const options: LoopOptions = {
@@ -44,6 +45,8 @@ async function run(plan: Plan, more: Partial<LoopOptions> = {}): Promise<Ended> 
   const running = runToolLoop(options).finally(() => {
     atEnd = { now: clock.now(), timers: clock.pending - workshop.timers(), listeners: listeners.on(abort.signal) };
   });
+  // It is awaited below, when time has gone on.
+  running.catch(() => undefined);
   for (const { atMs, verb } of [...plan.verbs].sort((a, b) => a.atMs - b.atMs)) {
     await clock.advance(atMs - clock.now());
     if (verb === "abort") abort.abort("gone");
@@ -58,6 +61,11 @@ async function run(plan: Plan, more: Partial<LoopOptions> = {}): Promise<Ended> 
   const seen = recording.of("text-delta").map((event) => event.text);
   expect(result.streamResults.map((pass) => pass.text).join("")).toBe(seen.join(""));
   return { result, endedAt: atEnd.now, provider, workshop, options };
+}
+
+/** A turn for each request, and an answer where there are no more turns. */
+function turnsOf({ turns }: Plan): MockScript {
+  return (_, index) => turns[index] ?? text("The end.");
 }
 
 /** The moment by which a plan has to have ended, as far as anybody ends it. */
@@ -122,17 +130,57 @@ async function checkPlan(plan: Plan): Promise<void> {
   expect(comparable(again.result)).toEqual(comparable(result));
   expect(again.workshop.ran).toEqual([]);
 
-  // Over a part of them it goes on, and runs nothing that is recorded.
+  // Over a part of them it goes on, and over all of them it can be tried again; nothing runs that is recorded.
   const entries = Object.entries(savedOf(result).steps);
-  const kept = entries.slice(0, Math.floor(plan.cutAt * entries.length));
-  const resumed = await run(calmly(plan), { journal: memoryJournal({ steps: Object.fromEntries(kept) }) });
-  checkTranscript(resumed.result);
-  const recorded = kept.flatMap(([key, answer]) => (key.includes("/tool/") ? [JSON.stringify(answer)] : []));
-  for (const callId of resumed.workshop.ran) expect(recorded.filter((answer) => answer.includes(`"callId":"${callId}"`))).toEqual([]);
+  await checkResumed(plan, Object.fromEntries(entries.slice(0, Math.floor(plan.cutAt * entries.length))));
+  await checkResumed(plan, Object.fromEntries(entries), "retry-last");
 }
 
+async function checkResumed(plan: Plan, steps: SavedJournal["steps"], resume?: "retry-last"): Promise<void> {
+  const { result, workshop } = await run(calmly(plan), { journal: memoryJournal({ steps }), resume });
+  checkTranscript(result);
+  const recorded = Object.entries(steps).flatMap(([key, answer]) => (key.includes("/tool/") ? [JSON.stringify(answer)] : []));
+  for (const callId of workshop.ran) expect(recorded.filter((answer) => answer.includes(`"callId":"${callId}"`))).toEqual([]);
+  const again = await run(calmly(plan), { provider: untouchable, journal: memoryJournal(savedOf(result)) });
+  expect(comparable(again.result)).toEqual(comparable(result));
+}
+
+/** Runs a plan over records that outlive it, in processes that die after so many records each. */
+async function checkCrashes(plan: Plan, lives: readonly number[]): Promise<void> {
+  const store = createDurableStore();
+  const ran: string[] = [];
+  const survive = async (journal: Journal): Promise<LoopResult | undefined> => {
+    try {
+      return (await run(calmly(plan), { journal }, ran)).result;
+    } catch (error) {
+      if (error instanceof Crash) return undefined;
+      throw error;
+    }
+  };
+  for (const afterRecords of lives) if ((await survive(store.open({ afterRecords }))) !== undefined) break;
+  const result = await survive(store.open());
+  if (result === undefined) throw new Error("Nothing crashes any more.");
+  checkTranscript(result);
+  const flaky = answersOf(result).flatMap((part) => (part.name === "flaky" ? [part.callId] : []));
+  const once = ran.filter((id) => !flaky.includes(id));
+  expect(once).toEqual([...new Set(once)]);
+  for (const { callId, outcome } of answersOf(result)) {
+    const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
+    // What was interrupted by a crash may have run, or not.
+    if (outcome !== "interrupted") expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
+  }
+  expect(comparable((await run(calmly(plan), { provider: untouchable, journal: store.open() })).result)).toEqual(comparable(result));
+}
+
+// To look further: INTERLEAVINGS=10000 SEED=7 npx vitest run test/loop/interleavings.test.ts
+const runs = Number(process.env["INTERLEAVINGS"] ?? 200);
+const seed = Number(process.env["SEED"] ?? 20_260_101);
+
 it("every run ends in time, loses nothing, leaves nothing, and can be replayed", { timeout: 600_000 }, async () => {
-  const runs = Number(process.env["INTERLEAVINGS"] ?? 200);
-  const seed = process.env["SEED"] === undefined ? 20_260_101 : Number(process.env["SEED"]);
   await fc.assert(fc.asyncProperty(plans, checkPlan), { numRuns: runs, seed });
+});
+
+it("every run gets over crashes, and runs no tool twice", { timeout: 600_000 }, async () => {
+  const lives = fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 4 });
+  await fc.assert(fc.asyncProperty(plans, lives, checkCrashes), { numRuns: runs / 2, seed });
 });

@@ -1,0 +1,233 @@
+// The parts of a scripted turn: what each plays, how it fails, and how it waits.
+
+import { describe, expect, it } from "vitest";
+import { play, request, setUp } from "../../test/testing/play.ts";
+import type { ModelCall, ModelChunk } from "../contract/provider.ts";
+import {
+  chunk,
+  details,
+  endEarly,
+  fail,
+  failInBand,
+  finish,
+  heartbeat,
+  type MockTurn,
+  native,
+  reasoning,
+  refusal,
+  stall,
+  text,
+  thoughtLog,
+  toolCall,
+  usage,
+  wait,
+} from "./mock-parts.ts";
+import { createMockProvider } from "./mock-provider.ts";
+
+const playTurn = (turn: MockTurn): Promise<ModelChunk[]> => play(createMockProvider([turn], { usage: false }));
+
+const stopped: ModelChunk = { type: "finish", reason: "stop" };
+const called: ModelChunk = { type: "finish", reason: "tool-calls" };
+const overloaded = { name: "Error", code: "overloaded", message: "Busy.", retryable: true } as const;
+
+describe("a scripted turn", () => {
+  it.for<[what: string, turn: MockTurn, chunks: ModelChunk[]]>([
+    ["a text", text("Hi"), [{ type: "text-delta", text: "Hi" }, stopped]],
+    ["an empty text", text(""), [{ type: "text-delta", text: "" }, stopped]],
+    [
+      "a text in pieces, whole characters each",
+      text("a😀bc😀", { chunks: 3 }),
+      [{ type: "text-delta", text: "a" }, { type: "text-delta", text: "😀b" }, { type: "text-delta", text: "c😀" }, stopped],
+    ],
+    [
+      "no more pieces than characters",
+      text("ab", { chunks: 9 }),
+      [{ type: "text-delta", text: "a" }, { type: "text-delta", text: "b" }, stopped],
+    ],
+    ["reasoning", reasoning("Hm"), [{ type: "reasoning-delta", text: "Hm" }, stopped]],
+    ["a refusal", refusal("No"), [{ type: "refusal-delta", text: "No" }, stopped]],
+    ["details", details("d"), [{ type: "details", text: "d" }, stopped]],
+    ["a thought log", thoughtLog({ a: 1 }), [{ type: "thought-log", payload: { a: 1 } }, stopped]],
+    ["a native part", native({ sig: "x" }), [{ type: "native", item: { sig: "x" } }, stopped]],
+    [
+      "usage",
+      usage({ inputTokens: 3, outputTokens: 2, reasoningTokens: 1 }, "delta"),
+      [{ type: "usage", usage: { inputTokens: 3, outputTokens: 2, reasoningTokens: 1, totalTokens: 5 }, mode: "delta" }, stopped],
+    ],
+    [
+      "a finish of its own",
+      [text("H"), finish("continue", { token: "t" })],
+      [
+        { type: "text-delta", text: "H" },
+        { type: "finish", reason: "continue", token: "t" },
+      ],
+    ],
+    ["a raw chunk", chunk({ type: "finish", reason: "length" }), [{ type: "finish", reason: "length" }]],
+    [
+      "an error in band, and no finish",
+      [text("H"), failInBand(overloaded)],
+      [
+        { type: "text-delta", text: "H" },
+        { type: "error", error: overloaded },
+      ],
+    ],
+    ["an early end, and nothing after it", [text("H"), endEarly(), text("i")], [{ type: "text-delta", text: "H" }]],
+    ["what follows a finish", [finish("stop"), text("late")], [stopped, { type: "text-delta", text: "late" }]],
+    ["nothing but a finish", [], [stopped]],
+  ])("plays %s", async ([, turn, chunks]) => {
+    expect(await playTurn(turn)).toEqual(chunks);
+  });
+
+  it.for<[what: string, turn: MockTurn, chunks: ModelChunk[]]>([
+    [
+      "its arguments in fragments",
+      toolCall("f", { a: 1 }, { id: "x", fragments: 2 }),
+      [
+        { type: "call-start", key: "call-0", id: "x", name: "f" },
+        { type: "call-args-delta", key: "call-0", text: '{"a' },
+        { type: "call-args-delta", key: "call-0", text: '":1}' },
+        { type: "call-ready", key: "call-0", id: "x", name: "f", args: { a: 1 }, argsText: '{"a":1}' },
+        called,
+      ],
+    ],
+    [
+      "the finished call alone",
+      toolCall("f", { a: 1 }, { fragments: 0 }),
+      [{ type: "call-ready", key: "call-0", id: undefined, name: "f", args: { a: 1 }, argsText: '{"a":1}' }, called],
+    ],
+    [
+      "arguments that are not JSON as malformed",
+      toolCall("f", {}, { rawArgs: '{"a', fragments: 0 }),
+      [
+        { type: "call-ready", key: "call-0", id: undefined, name: "f", args: '{"a', argsText: '{"a', problem: "malformed" },
+        called,
+      ],
+    ],
+    [
+      "no arguments as an empty object",
+      toolCall("f", {}, { rawArgs: "", fragments: 0 }),
+      [{ type: "call-ready", key: "call-0", id: undefined, name: "f", args: {}, argsText: "" }, called],
+    ],
+  ])("plays a call: %s", async ([, turn, chunks]) => {
+    expect(await playTurn(turn)).toEqual(chunks);
+  });
+
+  it("keeps the keys of its calls apart, also where their ids are equal", async () => {
+    const chunks = await playTurn([toolCall("f", {}, { id: "same" }), text("and"), toolCall("f", {}, { id: "same" })]);
+    const keys = chunks.flatMap((played) => (played.type === "call-ready" ? [played.key] : []));
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  it("parses the arguments anew each time, so that a changed object does not come back", async () => {
+    const call = toolCall("f", { list: [1] }, { fragments: 0 });
+    const provider = createMockProvider([call, call], { usage: false });
+    const [first] = await play(provider);
+    if (first?.type === "call-ready") Object.assign(Object(first.args), { list: "changed" });
+    expect((await play(provider))[0]).toMatchObject({ args: { list: [1] } });
+  });
+
+  it("keeps a key named __proto__ as data", async () => {
+    const [ready] = await playTurn(toolCall("f", {}, { rawArgs: '{"__proto__":{"admin":true}}', fragments: 0 }));
+    expect(ready?.type === "call-ready" && Object.keys(Object(ready.args))).toEqual(["__proto__"]);
+  });
+
+  it("refuses to come in less than one piece", () => {
+    expect(() => text("Hi", { chunks: 0 })).toThrow(RangeError);
+    expect(() => toolCall("f", {}, { fragments: 1.5 })).toThrow(RangeError);
+  });
+});
+
+describe("a turn that fails", () => {
+  it("throws an error as it is, after what came before", async () => {
+    const error = new TypeError("terminated");
+    const stream = createMockProvider([[text("H"), fail(error)]]).stream(request, setUp().call);
+    const iterator = stream[Symbol.asyncIterator]();
+    expect((await iterator.next()).value).toEqual({ type: "text-delta", text: "H" });
+    await expect(iterator.next()).rejects.toBe(error);
+  });
+
+  it("throws facts as an error that carries them", async () => {
+    const error: unknown = await playTurn(fail({ status: 429, message: "Slow down", headers: { "retry-after": "2" } })).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({ status: 429, message: "Slow down", headers: { "retry-after": "2" } });
+  });
+});
+
+describe("time and cancelling", () => {
+  it("waits on the clock of the call", async () => {
+    const { clock, call } = setUp();
+    const played: number[] = [];
+    const reading = (async () => {
+      for await (const _ of createMockProvider([[text("a"), wait(50), text("b")]], { usage: false }).stream(request, call))
+        played.push(clock.now());
+    })();
+    await clock.advance(50);
+    await reading;
+    expect(played).toEqual([0, 50, 50]);
+  });
+
+  it.for<[what: string, turn: MockTurn]>([
+    ["wait", wait(50)],
+    ["stall", stall()],
+  ])("%s rejects with the signal's reason, and leaves no timer", async ([, turn]) => {
+    const { clock, abort, call } = setUp();
+    const provider = createMockProvider([turn, turn]);
+    const reason = new Error("enough");
+    const thrown = play(provider, request, call).catch((error: unknown) => error);
+    await clock.flush();
+    expect(provider.active).toBe(1);
+    abort.abort(reason);
+    expect(await thrown).toBe(reason);
+    await expect(play(provider, request, call)).rejects.toBe(reason);
+    expect([clock.pending, provider.active]).toEqual([0, 0]);
+  });
+
+  it("a wait that runs out takes its listener off the signal", async () => {
+    const { clock, abort, call } = setUp();
+    const listeners = new Set<unknown>();
+    abort.signal.addEventListener = (_: string, listener: unknown) => void listeners.add(listener);
+    abort.signal.removeEventListener = (_: string, listener: unknown) => void listeners.delete(listener);
+    const reading = play(createMockProvider([wait(5)]), request, call);
+    await clock.flush();
+    expect(listeners.size).toBe(1);
+    await clock.advance(5);
+    await reading;
+    expect(listeners.size).toBe(0);
+  });
+
+  it("a stall that ignores the signal outlasts it", async () => {
+    const { clock, abort, call } = setUp();
+    const provider = createMockProvider([stall({ ignoreSignal: true })]);
+    let settled = false;
+    void play(provider, request, call).finally(() => (settled = true));
+    abort.abort();
+    await clock.flush();
+    expect([settled, provider.active]).toEqual([false, 1]);
+  });
+
+  it("asks for the signal only to wait or to stall", async () => {
+    const { call } = setUp();
+    const untouchable: ModelCall = {
+      ...call,
+      get signal(): AbortSignal {
+        throw new Error("touched");
+      },
+    };
+    const provider = createMockProvider([
+      [text("a"), toolCall("f"), heartbeat(), usage({ inputTokens: 1, outputTokens: 1 })],
+      wait(1),
+    ]);
+    await expect(play(provider, request, untouchable)).resolves.toHaveLength(6);
+    await expect(play(provider, request, untouchable)).rejects.toThrow("touched");
+  });
+
+  it("passes heartbeats on", async () => {
+    const { clock, call, heartbeats } = setUp();
+    const reading = play(createMockProvider([[wait(5), heartbeat(), wait(5), heartbeat()]]), request, call);
+    await clock.advance(10);
+    await reading;
+    expect(heartbeats).toEqual([5, 10]);
+  });
+});

@@ -1,0 +1,234 @@
+// The provider suite over broken providers: each fails exactly the checks that are about its fault.
+
+import { describe, expect, it } from "vitest";
+import { broken, complaintsOf, mapping, type Stream } from "../../test/testing/complaints-of.ts";
+import type { ModelChunk } from "../contract/provider.ts";
+import { providerScenarios } from "./provider-scenarios.ts";
+
+const never = new AbortController().signal;
+
+describe("providerSuite over a provider", () => {
+  it.for<[fault: string, breakStream: (stream: Stream) => Stream, complaints: Record<string, string>]>([
+    [
+      "gives two finishes",
+      mapping((chunk) => (chunk.type === "finish" ? [chunk, chunk] : [chunk])),
+      {
+        "streams a text and ends with exactly one finish": 'The stream must have exactly one "finish" chunk, but has 2.',
+        "gives a tool call complete, with parsed arguments": 'The stream must have exactly one "finish" chunk, but has 2.',
+        "keeps parallel calls apart": 'The stream must have exactly one "finish" chunk, but has 2.',
+        "accepts the results of tools in the next request": 'The stream must have exactly one "finish" chunk, but has 2.',
+        "leaves no listener on the signal after a finished stream": 'The stream must have exactly one "finish" chunk, but has 2.',
+      },
+    ],
+    [
+      "says something after its finish",
+      mapping((chunk) => (chunk.type === "finish" ? [chunk, { type: "details", text: "more" }] : [chunk])),
+      {
+        "streams a text and ends with exactly one finish":
+          'The stream must end with its "finish" chunk, but ends with "details".',
+        "gives a tool call complete, with parsed arguments":
+          'The stream must end with its "finish" chunk, but ends with "details".',
+        "keeps parallel calls apart": 'The stream must end with its "finish" chunk, but ends with "details".',
+        "accepts the results of tools in the next request":
+          'The stream must end with its "finish" chunk, but ends with "details".',
+        "leaves no listener on the signal after a finished stream":
+          'The stream must end with its "finish" chunk, but ends with "details".',
+      },
+    ],
+    [
+      "finishes calls with stop",
+      mapping((chunk) => [chunk.type === "finish" ? { type: "finish", reason: "stop" } : chunk]),
+      {
+        "gives a tool call complete, with parsed arguments": 'The finish reason must be "tool-calls", but is "stop".',
+        "keeps parallel calls apart": 'The finish reason must be "tool-calls", but is "stop".',
+      },
+    ],
+    [
+      "breaks characters",
+      mapping((chunk) => [chunk.type === "text-delta" ? { ...chunk, text: chunk.text.replace("ü", "Ã¼") } : chunk]),
+      {
+        "streams a text and ends with exactly one finish":
+          'The text must be "Grüße aus Tromsø, 你好!", but is "GrÃ¼ße aus Tromsø, 你好!".',
+      },
+    ],
+    [
+      "does not parse arguments",
+      mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, args: chunk.argsText } : chunk]),
+      {
+        "gives a tool call complete, with parsed arguments": expect.stringContaining('What the "call-ready" chunks say must be'),
+        "keeps parallel calls apart": expect.stringContaining('What the "call-ready" chunks say must be'),
+        "accepts the results of tools in the next request": expect.stringContaining('What the "call-ready" chunks say must be'),
+      },
+    ],
+    [
+      "mixes the fragments of parallel calls",
+      mapping((chunk) =>
+        ["call-start", "call-args-delta"].includes(chunk.type) && "key" in chunk ? [{ ...chunk, key: "call-0" }] : [chunk],
+      ),
+      {
+        "keeps parallel calls apart":
+          'The arguments that streamed under the key of a call must be {"city":"Oslo"}, but are {"city":"Oslo"}{"city":"Bergen"}.',
+        "accepts the results of tools in the next request":
+          'The arguments that streamed under the key of a call must be {"city":"Oslo"}, but are {"city":"Oslo"}{"city":"Bergen"}.',
+      },
+    ],
+    [
+      "gives two calls one key",
+      mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, key: "call-0" } : chunk]),
+      {
+        "keeps parallel calls apart": "The calls of a turn must have different keys, but have call-0, call-0.",
+        "accepts the results of tools in the next request":
+          "The calls of a turn must have different keys, but have call-0, call-0.",
+      },
+    ],
+    [
+      "finds fault with whole calls",
+      mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, problem: "truncated" } : chunk]),
+      {
+        "gives a tool call complete, with parsed arguments":
+          'A call with whole arguments must have no problem, but has "truncated".',
+        "keeps parallel calls apart": 'A call with whole arguments must have no problem, but has "truncated".',
+        "accepts the results of tools in the next request":
+          'A call with whole arguments must have no problem, but has "truncated".',
+      },
+    ],
+    [
+      "gives two calls one id",
+      mapping((chunk) => [chunk.type === "call-ready" ? { ...chunk, id: "same" } : chunk]),
+      {
+        "keeps parallel calls apart": "The calls of a turn must have different ids, but have same, same.",
+        "accepts the results of tools in the next request": "The calls of a turn must have different ids, but have same, same.",
+      },
+    ],
+    [
+      "keeps its tokens to itself",
+      mapping((chunk) => (chunk.type === "usage" ? [] : [chunk])),
+      { "reports usage": 'The stream has no "usage" chunk.' },
+    ],
+    [
+      "counts tokens wrong",
+      mapping((chunk) => [chunk.type === "usage" ? { ...chunk, usage: { ...chunk.usage, totalTokens: 50 } } : chunk]),
+      {
+        "reports usage":
+          'The usage must be {"inputTokens":40,"outputTokens":9,"totalTokens":49}, but is {"inputTokens":40,"outputTokens":9,"totalTokens":50}.',
+      },
+    ],
+    [
+      "holds its text back to the end",
+      (stream) =>
+        async function* (request, call) {
+          const chunks: ModelChunk[] = [];
+          for await (const chunk of stream(request, call)) chunks.push(chunk);
+          yield* chunks;
+        },
+      {
+        "hands on text while the stream is open":
+          "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
+        "ends soon when the signal fires during the stream":
+          "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
+        "ends soon when its reader leaves":
+          "No text came from the open stream: the provider holds it back. Waited in vain within 1000 ms.",
+      },
+    ],
+    [
+      "takes silence for the end",
+      (stream) => (request, call) => {
+        const isSilent = request.messages[0]?.role === "user" && request.messages[0].content === providerScenarios.silence.prompt;
+        return isSilent ? (async function* (): AsyncGenerator<ModelChunk> {})() : stream(request, call);
+      },
+      {
+        "hands on text while the stream is open": "The stream ended although the service holds it open.",
+        "ends soon when the signal fires during the stream": "The stream ended although the service holds it open.",
+        "ends soon when its reader leaves": "The stream ended although the service holds it open.",
+      },
+    ],
+    [
+      "ignores its signal",
+      (stream) => (request, call) => stream(request, { ...call, signal: never }),
+      {
+        "ends soon when the signal fires during the stream": "The signal fired, and the stream did not end within 1000 ms.",
+        "ends soon when the signal has fired before": "The signal had fired, and the stream did not end within 1000 ms.",
+      },
+    ],
+    [
+      "calls an abort a finish",
+      (stream) =>
+        async function* (request, call) {
+          try {
+            yield* stream(request, call);
+          } catch (error) {
+            if (!call.signal.aborted) throw error;
+            yield { type: "finish", reason: "stop" };
+          }
+        },
+      {
+        "ends soon when the signal fires during the stream": 'The stream has a "finish" chunk although the model did not finish.',
+        "ends soon when the signal has fired before": 'The stream has a "finish" chunk although the model did not finish.',
+      },
+    ],
+    [
+      "does not let its reader go",
+      (stream) => (request, call) => {
+        const iterator = stream(request, call)[Symbol.asyncIterator]();
+        return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next(), return: () => new Promise<never>(() => {}) }) };
+      },
+      { "ends soon when its reader leaves": "The reader left, and the stream did not end within 1000 ms." },
+    ],
+    [
+      "leaves a listener behind",
+      (stream) => (request, call) => {
+        call.signal.addEventListener("abort", () => {}, { once: true });
+        return stream(request, call);
+      },
+      { "leaves no listener on the signal after a finished stream": "The finished stream left 1 listener(s) on the signal." },
+    ],
+    [
+      "calls the end of the connection a finish",
+      (stream) =>
+        async function* (request, call) {
+          let finished = false;
+          for await (const chunk of stream(request, call)) {
+            finished = chunk.type === "finish";
+            yield chunk;
+          }
+          if (!finished) yield { type: "finish", reason: "stop" };
+        },
+      { "gives no finish when the stream is cut early": 'The stream has a "finish" chunk although the model did not finish.' },
+    ],
+    [
+      "hides failures",
+      (stream) =>
+        async function* (request, call) {
+          try {
+            yield* stream(request, call);
+          } catch {
+            // Swallowed: that is its fault.
+          }
+        },
+      Object.fromEntries(
+        ["reports a refused key as auth", "reports a rate limit as rate-limit", "reports a failed server as server"].map(
+          (title) => [title, "The service refused the request, and the provider neither threw nor gave an error chunk."],
+        ),
+      ),
+    ],
+    [
+      "loses all results but the first",
+      (stream) => (request, call) => {
+        const answered = request.messages.find((message) => message.role === "tool");
+        if (answered !== undefined && answered.results.length > 1) throw new Error("unanswered call");
+        return stream(request, call);
+      },
+      { "accepts the results of tools in the next request": "The stream failed: unanswered call" },
+    ],
+    [
+      "changes the request",
+      (stream) => (request, call) => {
+        Object.assign(request.messages[0] ?? {}, { cached: true });
+        return stream(request, call);
+      },
+      { "leaves the request as it is": expect.stringContaining("The provider changed the request from") },
+    ],
+  ])("that %s complains of that alone", async ([, breakStream, complaints]) => {
+    expect(await complaintsOf(broken(breakStream))).toEqual(complaints);
+  });
+});

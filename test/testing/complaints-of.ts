@@ -1,0 +1,45 @@
+// Runs the provider suite over a provider that is broken on purpose, and collects what it complains of.
+
+import type { ModelChunk, Provider } from "turnwright";
+import {
+  createScenarioProvider,
+  createTestClock,
+  type ProviderFixture,
+  type ProviderScenario,
+  providerSuite,
+  type SuiteCheck,
+} from "turnwright/testing";
+
+/** What a fault replaces. */
+export type Stream = Provider["stream"];
+
+/** Runs every check on a test clock and gives the complaints of those that fail, by title. */
+export async function complaintsOf(create: (scenario: ProviderScenario) => ProviderFixture): Promise<Record<string, string>> {
+  const clock = createTestClock();
+  const complaints: Record<string, string> = {};
+  const complaintOf = async ({ title, run }: SuiteCheck): Promise<void> => {
+    const running = run().catch((error: unknown) => {
+      complaints[title] = error instanceof Error ? error.message : String(error);
+    });
+    await clock.runAll();
+    await running;
+  };
+  for (const suiteCheck of providerSuite({ create, clock, withinMs: 1_000 })) await complaintOf(suiteCheck);
+  return complaints;
+}
+
+/** The mock provider with its stream replaced. */
+export function broken(breakStream: (stream: Stream) => Stream): (scenario: ProviderScenario) => ProviderFixture {
+  return (scenario) => {
+    const provider = createScenarioProvider(scenario);
+    return { provider: { id: provider.id, model: provider.model, stream: breakStream(provider.stream) } };
+  };
+}
+
+/** Changes each chunk into none, one or several. */
+export function mapping(change: (chunk: ModelChunk) => readonly ModelChunk[]): (stream: Stream) => Stream {
+  return (stream) =>
+    async function* (request, call) {
+      for await (const chunk of stream(request, call)) yield* change(chunk);
+    };
+}

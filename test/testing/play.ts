@@ -1,0 +1,33 @@
+// Plays one stream of a provider without a loop around it, on a clock that stands still.
+
+import type { ModelCall, ModelChunk, ModelRequest, Provider } from "turnwright";
+import { createTestClock, type TestClock } from "turnwright/testing";
+
+/** A request of one message. */
+export const request: ModelRequest = { messages: [{ role: "user", content: "Hi" }], tools: [], iteration: 0 };
+
+/** A call as the loop would make it, what acts on it, and when its heartbeats came. */
+export function setUp(): {
+  readonly clock: TestClock;
+  readonly abort: AbortController;
+  readonly call: ModelCall;
+  readonly heartbeats: readonly number[];
+} {
+  const clock = createTestClock();
+  const abort = new AbortController();
+  const heartbeats: number[] = [];
+  const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
+  const call = { signal: abort.signal, heartbeat: () => void heartbeats.push(clock.now()), iteration: 0, clock, timeouts };
+  return { clock, abort, call, heartbeats };
+}
+
+/** Reads the stream to its end; rejects with what it throws. */
+export async function play(
+  provider: Provider,
+  asked: ModelRequest = request,
+  call: ModelCall = setUp().call,
+): Promise<ModelChunk[]> {
+  const chunks: ModelChunk[] = [];
+  for await (const played of provider.stream(asked, call)) chunks.push(played);
+  return chunks;
+}
