@@ -57,7 +57,7 @@ export interface ModelSettings {
   readonly extra?: { readonly [field: string]: Json } | undefined;
 }
 
-/** Why the model stopped, in the same words for every wire. LOOP table: what the loop makes of it is in docs/concepts/endings.md. */
+/** Why the model stopped, in the same words for every wire. What the loop makes of each is in docs/concepts/endings.md. */
 export type FinishReason =
   | "stop"
   | "tool-calls"

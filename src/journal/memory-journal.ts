@@ -64,7 +64,7 @@ function stepsOf(saved: unknown): { readonly [key: string]: unknown } {
   if (isRecord(saved) && isRecord(saved["steps"])) return saved["steps"];
   throw new LoopError("invalid-option", {
     option: "saved",
-    expected: "what a memory journal became in JSON",
+    expected: "what a memory journal became in JSON, parsed",
     received: describeValue(saved),
   });
 }

@@ -52,6 +52,14 @@ export class RunScope {
     for (const slot of [...this.#slots]) slot.cancel(cause);
   }
 
+  /** Cancels with "abort" when the signal fires, or has fired; gives what lets the signal go. */
+  follow(signal: AbortSignal | undefined): () => void {
+    const abort = (): void => this.cancel({ kind: "abort", reason: signal?.reason });
+    if (signal?.aborted === true) abort();
+    else signal?.addEventListener("abort", abort);
+    return () => signal?.removeEventListener("abort", abort);
+  }
+
   /** Starts the wall clock, once. It began at `startedAt`, and cancels by its timer or by `checkDeadline`, whichever comes first. */
   startWallClock(limitMs: number, startedAt: number, clock: Clock): void {
     if (limitMs === Number.POSITIVE_INFINITY || this.#stopTimer !== undefined) return;

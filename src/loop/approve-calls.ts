@@ -1,20 +1,20 @@
 // The second phase of a batch: asks for each call that is ready, all at once, before any of them runs.
 
 import type { Step } from "../contract/journal.ts";
+import type { Approve } from "../contract/loop-options.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { askApproval, type Decided } from "../policies/approval.ts";
 import { editCall, type Prepared, type ReadyCall } from "../stages/prepare-call.ts";
-import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
 import { runSteps } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
 
 /** Asks for every ready call. Refused ones become their outcome; edited ones are validated again. */
-export async function approveCalls(run: Run, prepared: readonly Prepared[]): Promise<readonly Prepared[]> {
+export async function approveCalls(run: Run, prepared: readonly Prepared[], approve: Approve): Promise<readonly Prepared[]> {
   const asked = prepared.flatMap((entry, index) => (entry.kind === "ready" ? [{ entry, index }] : []));
   const live = new Set<string>();
   const decisions = await runSteps(
-    asked.map(({ entry, index }) => approvalStep(run, entry, { index, live })),
+    asked.map(({ entry, index }) => approvalStep(run, entry, { index, live, approve })),
     run,
   );
   const approved = [...prepared];
@@ -26,13 +26,18 @@ export async function approveCalls(run: Run, prepared: readonly Prepared[]): Pro
   return approved;
 }
 
-function approvalStep(run: Run, { call }: ReadyCall, { index, live }: { index: number; live: Set<string> }): Step<Decided> {
+interface Asking {
+  readonly index: number;
+  readonly live: Set<string>;
+  readonly approve: Approve;
+}
+
+function approvalStep(run: Run, { call }: ReadyCall, { index, live, approve }: Asking): Step<Decided> {
   const { events, state, options, timeouts, clock, scope, session } = run;
   const { iteration } = state;
   const key = stepKey(state, `approval/${index}/${call.name}`);
   const body = (): Promise<Decided> => {
     live.add(call.callId);
-    startWallClock(run);
     events.send({
       type: "approval-asked",
       runId: events.runId,
@@ -42,7 +47,6 @@ function approvalStep(run: Run, { call }: ReadyCall, { index, live }: { index: n
       args: call.args,
     });
     const context = { iteration, messages: state.messages, session, context: options.context };
-    const approve = options.policies?.approve ?? (() => ({ kind: "approve" as const }));
     return askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope });
   };
   return { key, kind: "approval", input: { callId: call.callId, name: call.name, args: call.args }, run: body };

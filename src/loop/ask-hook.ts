@@ -9,7 +9,6 @@ import type { Cause } from "../kit/run-scope.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { applyStep } from "../state/apply-step.ts";
 import type { HookAnswer } from "../state/loop-state.ts";
-import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
@@ -58,7 +57,7 @@ export function askIteration(run: Run): void | PromiseLike<void> {
     lastToolCalls: state.lastBatch.map(({ outcome }) => outcome.call),
   };
   const body = async (): Promise<HookAnswer> => {
-    startWallClock(run);
+    run.replayed = false;
     const end = await askHook(() => options.hooks?.onIteration?.(iteration + 1, facts), run);
     if (end.kind === "failed") return end;
     const answer = end.kind === "value" ? end.value : undefined;

@@ -17,7 +17,6 @@ export class CallPorts implements RunCallPorts {
   readonly clock: Clock;
   readonly scope: RunScope;
   readonly timeouts: Timeouts;
-  readonly hookMs: number;
   readonly allowed: ReadonlySet<string> | undefined;
 
   constructor(run: Run) {
@@ -26,7 +25,6 @@ export class CallPorts implements RunCallPorts {
     this.clock = run.clock;
     this.scope = run.scope;
     this.timeouts = run.timeouts;
-    this.hookMs = run.timeouts.hookMs;
     this.allowed = run.allowedNames;
   }
 

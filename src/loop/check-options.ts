@@ -196,7 +196,16 @@ function pathOf(group: string, name: string): string {
 }
 
 function unknown(name: string, group: string, known: object): LoopError<"unknown-option"> {
-  return new LoopError("unknown-option", { option: pathOf(group, name), nearest: nearestName(name, Object.keys(known)) });
+  const nearest =
+    group === "options" ? (findInGroups(name) ?? nearestName(name, Object.keys(known))) : nearestName(name, Object.keys(known));
+  return new LoopError("unknown-option", { option: pathOf(group, name), nearest });
+}
+
+/** The commonest mistake is an option at the top that belongs into a group. */
+function findInGroups(name: string): string | undefined {
+  const groups = { limits: limitRules, timeouts: timeoutRules, policies: policyChecks, hooks: hookChecks };
+  for (const [group, known] of Object.entries(groups)) if (Object.hasOwn(known, name)) return `${group}.${name}`;
+  return undefined;
 }
 
 function invalid(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {

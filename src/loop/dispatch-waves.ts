@@ -5,9 +5,8 @@ import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { Prepared, ReadyCall } from "../stages/prepare-call.ts";
-import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
-import { runStep, runSteps } from "./run-step.ts";
+import { runSteps } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
 import { sendToolEnd, sendToolStart } from "./tool-events.ts";
 
@@ -78,12 +77,8 @@ function toWaves(entries: readonly Entry[], concurrency: number): readonly (read
 
 function runWave(run: Run, wave: readonly Entry[]): readonly ToolOutcome[] | PromiseLike<readonly ToolOutcome[]> {
   if (run.journal.durable) return runIntendedWave(run, wave);
-  const [only] = wave;
-  if (only !== undefined && wave.length === 1) return whenReady(runStep(toolStep(run, only), run), (outcome) => [outcome]);
-  return runSteps(
-    wave.map((entry) => toolStep(run, entry)),
-    run,
-  );
+  const steps = wave.map((entry) => toolStep(run, entry));
+  return runSteps(steps, run);
 }
 
 /** Notes, before a wave starts, which execution is about to run it: on replay a foreign token says that a call may have run. */
@@ -92,17 +87,9 @@ async function runIntendedWave(run: Run, wave: readonly Entry[]): Promise<readon
     const key = stepKey(run.state, `intent/${index}/${ready.call.name}`);
     return { key, kind: "intent", input: null, run: () => ({ token: run.token }) };
   });
-  const intents = await inOneGo(run, intentSteps);
-  return inOneGo(
-    run,
-    wave.map((entry, position) => toolStep(run, entry, intents[position])),
-  );
-}
-
-/** A wave of one is a step. */
-async function inOneGo<T>(run: Run, steps: readonly Step<T>[]): Promise<readonly T[]> {
-  const [only] = steps;
-  return only !== undefined && steps.length === 1 ? [await runStep(only, run)] : runSteps(steps, run);
+  const intents = await runSteps(intentSteps, run);
+  const steps = wave.map((entry, position) => toolStep(run, entry, intents[position]));
+  return runSteps(steps, run);
 }
 
 function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolOutcome> {
@@ -112,7 +99,7 @@ function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolOutcome> {
     // Either an execution before this one, or this one itself, where an engine tries a step again.
     const mayHaveRun = entry.live || (intent !== undefined && intent.token !== run.token);
     entry.live = true;
-    startWallClock(run);
+    run.replayed = false;
     sendToolStart(run, ready.call, false);
     const outcome: ToolOutcome | Promise<ToolOutcome> =
       mayHaveRun && ready.definition.replay !== "safe"

@@ -1,6 +1,5 @@
 // Reads what has come from outside since the last look, as a step: what the loop judges is the recorded answer.
 
-import type { Step } from "../contract/journal.ts";
 import type { Ending } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import type { Cause } from "../kit/run-scope.ts";
@@ -16,32 +15,27 @@ import { stepKey } from "./step-key.ts";
 export function readInbox(run: Run): void | PromiseLike<void> {
   const { state } = run;
   const iteration = state.phase === "start" ? 0 : state.iteration + 1;
-  const answer = runStep(inboxStep(stepKey({ iteration, reopens: 0 }, "inbox"), run), run);
+  const key = stepKey({ iteration, reopens: 0 }, "inbox");
+  run.replayed = true;
+  const body = (): InboxAnswer => {
+    run.replayed = false;
+    return lookAround(run);
+  };
+  const answer = runStep({ key, kind: "inbox", input: null, run: body }, run);
   return whenReady(answer, (found) => applyStep(state, { kind: "inbox", answer: found }));
 }
 
 /** Reads the inbox a last time before an ending. */
 export function readLastInbox(run: Run, ending: Ending): void | PromiseLike<void> {
   const { state } = run;
-  run.replayed = true;
-  const answer = runStep(inboxStep(stepKey(state, "inbox-end"), run), run);
+  const key = stepKey(state, "inbox-end");
+  const answer = runStep({ key, kind: "inbox", input: null, run: () => lookAround(run) }, run);
   return whenReady(answer, (found) => applyStep(state, { kind: "close", answer: found, ending }));
 }
 
-function inboxStep(key: string, run: Run): Step<InboxAnswer> {
-  return { key, kind: "inbox", input: null, run: () => lookAround(run) };
-}
-
-/** Starts the wall clock in the first step that is not recalled: what was active before, in other executions, is already spent. */
-export function startWallClock({ clock, scope, state, bounds }: Run, now: number = clock.now()): void {
-  scope.startWallClock(bounds.wallClockMs, now - state.activeMs, clock);
-}
-
 function lookAround(run: Run): InboxAnswer {
-  run.replayed = false;
   const { clock, token, scope } = run;
   const now = clock.now();
-  startWallClock(run, now);
   scope.checkDeadline(now);
   const { cause } = scope;
   return cause === undefined ? { now, token } : { now, token, ...answerTo(cause) };

@@ -3,15 +3,14 @@
 import type { LoopStatus } from "../contract/termination.ts";
 import { applyStep } from "../state/apply-step.ts";
 import type { ReopenAnswer } from "../state/loop-state.ts";
-import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped_by_user"]);
 
 /**
- * Whether a run that is about to end goes on after all: only where the ending was recalled from the journal, and where this call, or
- * one that the journal remembers, asked for it.
+ * Whether a run that is about to end goes on after all: only where what led to the ending was recalled from the journal, and where
+ * this call, or one that the journal remembers, asked for it.
  */
 export async function reopenRun(run: Run, status: LoopStatus): Promise<boolean> {
   const { state, options, clock, token } = run;
@@ -20,7 +19,8 @@ export async function reopenRun(run: Run, status: LoopStatus): Promise<boolean> 
     let isLive = false;
     const body = (): ReopenAnswer => {
       isLive = true;
-      startWallClock(run);
+      // What follows is new: an ending that a limit brings about at once is not gone behind again.
+      run.replayed = false;
       return { reopen: options.resume === "retry-last", now: clock.now(), token };
     };
     const answer = await runStep({ key: `p${state.iteration}/reopen/${attempt}`, kind: "reopen", input: null, run: body }, run);

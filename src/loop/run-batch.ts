@@ -16,8 +16,8 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   const { calls } = state.turn;
   if (calls.length > 0) run.control?.startToolChain();
   const prepared = whenAllReady(calls.map((call) => prepareCall(call, ports)));
-  const approved =
-    options.policies?.approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries));
+  const approve = options.policies?.approve;
+  const approved = approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));
   const dispatched = whenReady(approved, (entries) => dispatchWaves(run, withinLimit(run, entries)));
   return whenReady(dispatched, (outcomes) => {
     applyStep(state, { kind: "batch", settled: outcomes.map((call) => settleCall(run, call)) });

@@ -16,7 +16,6 @@ import { askHook, type HookEnd } from "./ask-hook.ts";
 import { checkPlan } from "./check-options.ts";
 import { expose, exposeNames } from "./exposure.ts";
 import type { NextStep } from "./next-step.ts";
-import { startWallClock } from "./read-inbox.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
@@ -31,7 +30,6 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   run.replayed = true;
   const body = (): Promise<StreamResult> => {
     run.replayed = false;
-    startWallClock(run);
     sendStart(run);
     return streamPass(run, next);
   };
@@ -121,7 +119,7 @@ function viewOf({ state }: Run): readonly Message[] {
 /** A pass that ended before its stream began. */
 function unstreamed(run: Run, judgement: Judgement): StreamResult {
   const { provider } = run.options;
-  const nothing = { text: "", reasoning: "", details: "", calls: [], native: [], exposedTools: [], durationMs: 0 };
+  const nothing = { text: "", reasoning: "", details: "", calls: [], native: [], exposedTools: [], costUSD: 0, durationMs: 0 };
   return { ...judgement, ...nothing, provider: provider.id, model: provider.model, family: provider.family };
 }
 
@@ -129,10 +127,11 @@ function unstreamed(run: Run, judgement: Judgement): StreamResult {
 function inputOf(run: Run): Json {
   if (!run.journal.durable) return null;
   const { options, state } = run;
+  const tools = expose(run).tools.map(({ name }) => name);
   const appended = state.messages.slice(run.digestedMessages);
   run.digestedMessages = state.messages.length;
   run.digest = digest(
-    run.digest + stableJson([appended, options.modelSettings ?? null, options.system ?? null, state.contextItems]),
+    run.digest + stableJson([appended, tools, options.modelSettings ?? null, options.system ?? null, state.contextItems]),
   );
   return { digest: run.digest };
 }

@@ -1,36 +1,50 @@
 // Runs steps through the journal. Answers come at once where the journal has them at once: a memory journal costs no tick.
 
-import type { Journal, Step } from "../contract/journal.ts";
-import type { RunScope } from "../kit/run-scope.ts";
+import type { Step } from "../contract/journal.ts";
+import { whenReady } from "../kit/when-ready.ts";
+import type { Run } from "./run.ts";
 
 /** What running a step uses of a run. */
-export interface StepPorts {
-  readonly journal: Journal;
-  readonly scope: RunScope;
-}
+export type StepPorts = Pick<Run, "journal" | "scope" | "clock" | "bounds" | "state">;
 
 /** Runs or recalls one step. */
 export function runStep<T>(step: Step<T>, ports: StepPorts): T | PromiseLike<T> {
-  return ports.journal.step(ports.journal.durable ? obeyEngine(step, ports) : step);
+  return ports.journal.step(prepare(step, ports));
 }
 
 /** Runs or recalls several steps, created in order; a single one is a plain step. */
 export function runSteps<T>(steps: readonly Step<T>[], ports: StepPorts): readonly T[] | PromiseLike<readonly T[]> {
-  const { journal } = ports;
-  return journal.all(journal.durable ? steps.map((step) => obeyEngine(step, ports)) : steps);
+  const [only] = steps;
+  if (only !== undefined && steps.length === 1) return whenReady(runStep(only, ports), (answer) => [answer]);
+  const answers = ports.journal.all(steps.map((step) => prepare(step, ports)));
+  return whenReady(answers, (given) => {
+    if (given.length !== steps.length) throw new Error(`The journal answered ${given.length} of ${steps.length} steps.`);
+    return given;
+  });
+}
+
+function prepare<T>(step: Step<T>, ports: StepPorts): Step<T> {
+  const timed = ports.bounds.wallClockMs === Number.POSITIVE_INFINITY ? step : startWallClock(step, ports);
+  return ports.journal.durable ? obeyEngine(timed, ports) : timed;
+}
+
+/** The wall clock starts with the first step that is not recalled: what was active before, in other executions, is already spent. */
+function startWallClock<T>(step: Step<T>, { clock, scope, state, bounds }: StepPorts): Step<T> {
+  const run: Step<T>["run"] = (call) => {
+    scope.startWallClock(bounds.wallClockMs, clock.now() - state.activeMs, clock);
+    return step.run(call);
+  };
+  return { ...step, run };
 }
 
 /** An engine that cancels a step aborts the run; its signal is let go when the step ends. */
 function obeyEngine<T>(step: Step<T>, { scope }: StepPorts): Step<T> {
   const run: Step<T>["run"] = async (call) => {
-    const { signal } = call;
-    const abort = (): void => scope.cancel({ kind: "abort", reason: signal?.reason });
-    if (signal?.aborted === true) abort();
-    signal?.addEventListener("abort", abort);
+    const letGo = scope.follow(call.signal);
     try {
       return await step.run(call);
     } finally {
-      signal?.removeEventListener("abort", abort);
+      letGo();
     }
   };
   return { ...step, run };

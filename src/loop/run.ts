@@ -47,7 +47,7 @@ export interface Run {
   readonly ports: RunCallPorts;
   /** The tools that the model was shown last. */
   exposure: Exposure;
-  /** Whether the last model step, or the last look at the inbox before an ending, was recalled from the journal. */
+  /** Whether all that the current pass has done so far was recalled from the journal. */
   replayed: boolean;
   /** The last stream, until listeners are told that its pass is over. */
   openPass: { readonly result: StreamResult; readonly hop: number } | undefined;

@@ -114,16 +114,13 @@ function claim({ options, runId, scope }: { options: LoopOptions; runId: string;
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
   const control = options.control === undefined ? undefined : claimControl(options.control, scope);
   liveRunIds.add(runId);
-  const { signal } = options;
-  const abort = (): void => scope.cancel({ kind: "abort", reason: signal?.reason });
-  if (signal?.aborted === true) abort();
-  else signal?.addEventListener("abort", abort);
+  const letGo = scope.follow(options.signal);
   return {
     control,
     release: () => {
       liveRunIds.delete(runId);
       control?.release();
-      signal?.removeEventListener("abort", abort);
+      letGo();
     },
   };
 }

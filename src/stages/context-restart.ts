@@ -3,6 +3,7 @@
 
 import type { Json } from "../contract/json.ts";
 import type { RestartPolicy } from "../contract/loop-options.ts";
+import { isRecord } from "../kit/is-record.ts";
 import type { ContextRestart, ToolOutcome } from "../contract/tool-outcome.ts";
 
 const namespace = "context_restart_";
@@ -20,10 +21,6 @@ export function detectContextRestart(outcome: ToolOutcome, policy: RestartPolicy
     item: typeof item === "object" && item !== null ? item : undefined,
     disableTools: [...hidden, ...namesIn(disabled)],
   };
-}
-
-function isRecord(data: Json): data is { readonly [key: string]: Json | undefined } {
-  return typeof data === "object" && data !== null && !Array.isArray(data);
 }
 
 function namesIn(value: Json | undefined): readonly string[] {

@@ -1,6 +1,7 @@
 // The first half of stage 02: decides whether a call may run at all. A function of the call and the tool, so that a replay decides
 // the same; it never looks at live control.
 
+import type { Timeouts } from "../contract/clock.ts";
 import type { Json } from "../contract/json.ts";
 import type { Issue, Validation } from "../contract/schema.ts";
 import type { ToolDefinition, ToolRegistry } from "../contract/tool.ts";
@@ -29,7 +30,7 @@ export interface PreparePorts extends DeadlinePorts {
   /** Names that the deliberate gate lets through; undefined where it is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
   /** Longest run of an asynchronous validation. */
-  readonly hookMs: number;
+  readonly timeouts: Pick<Timeouts, "hookMs">;
 }
 
 /** A call that may run, or the outcome of one that may not. */
@@ -69,7 +70,7 @@ function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise
 }
 
 async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validation>, ports: PreparePorts): Promise<Prepared> {
-  const raced = await new Deadline({ limitMs: ports.hookMs }, ports).race(validation);
+  const raced = await new Deadline({ limitMs: ports.timeouts.hookMs }, ports).race(validation);
   switch (raced.kind) {
     case "value":
       return judge(ready, raced.value);
@@ -77,8 +78,9 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
       return invalid(ready, [{ message: toPlainError(raced.error).message }]);
     case "expired":
       return invalid(ready, [{ message: `The validation took longer than ${raced.limitMs} ms.` }]);
+    // Whoever dispatches it sees that the run is ending, and says so in the call's own step.
     case "cancelled":
-      return { call: ready.call, durationMs: 0, kind: "not-run" };
+      return ready;
   }
 }
 

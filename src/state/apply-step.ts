@@ -74,7 +74,6 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   state.ending = undefined;
   state.finalAnswerTo = undefined;
   state.consecutiveToolErrors = 0;
-  state.errorPeak = 0;
   beginPass(state);
 }
 
@@ -102,8 +101,8 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
 
 function applySpending(state: LoopState, result: StreamResult): void {
   if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
-  const known = state.costUSD !== undefined && result.costUSD !== undefined;
-  state.costUSD = known ? (state.costUSD ?? 0) + (result.costUSD ?? 0) : undefined;
+  const { costUSD } = result;
+  state.costUSD = state.costUSD === undefined || costUSD === undefined ? undefined : state.costUSD + costUSD;
 }
 
 function applyTurn(state: LoopState, result: StreamResult): void {
@@ -136,7 +135,6 @@ function applyBatch(state: LoopState, settled: readonly SettledCall[]): void {
   const results = placeResults(state, settled);
   state.toolLimitBroken = state.toolLimitReached && settled.length > 0;
   state.lastBatch = settled;
-  state.lastHook = undefined;
   state.errorPeak = 0;
   settled.forEach((call, index) => applyCall(state, call, results[index]));
   if (state.streamResults.at(-1)?.finish !== "malformed-call") return;

@@ -50,8 +50,8 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
 /** Judges a stream that ended by itself. `undefined` stands for a stream without a finish. */
 export function judgeFinish(finish: FinishReason | undefined, turn: TurnContent, raw?: string): Judgement {
   if (finish === undefined) return failed("stream-ended-early", "The stream ended without a finish reason.");
-  // A provider that is not typed may say anything.
-  return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? finish);
+  // A provider that was written without types may name any reason.
+  return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? String(finish));
 }
 
 function inBrackets(raw: string | undefined): string {

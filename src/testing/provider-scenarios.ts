@@ -86,7 +86,7 @@ export const providerScenarios: { readonly [Name in ProviderScenario["name"]]: P
  * Makes a mock provider that plays a scenario: for the suite over a wrapper, and as an example of what a server has to do.
  *
  * @example
- * providerSuite({ create: (scenario) => ({ provider: withRetry(createScenarioProvider(scenario)) }) });
+ * providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });
  */
 export function createScenarioProvider(scenario: ProviderScenario): MockProvider {
   return createMockProvider(scenario.replies.map(partsOf), { usage: false });

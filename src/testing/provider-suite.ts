@@ -6,6 +6,7 @@ import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/
 import { toProviderError } from "../errors/provider-error.ts";
 import { parseToolArguments } from "../kit/parse-arguments.ts";
 import { stableJson } from "../kit/stable-json.ts";
+import { systemClock } from "../kit/clock.ts";
 import {
   type ProviderScenario,
   providerScenarios,
@@ -14,7 +15,7 @@ import {
   scenarioTool,
 } from "./provider-scenarios.ts";
 import { callsOf, checkFinished, chunksOf, nativeOf, type Reading, readStream, textOf, usageOf } from "./read-stream.ts";
-import { check, hostClock, type Patience, type SuiteCheck, within } from "./suite-check.ts";
+import { check, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 
 /** A provider wired to something that plays one scenario. */
 export interface ProviderFixture {
@@ -75,7 +76,7 @@ const checks: readonly Check[] = [
 ];
 
 async function runCheck(setup: ProviderSuiteSetup, scenario: ProviderScenario, run: Check[2]): Promise<void> {
-  const { clock = hostClock, withinMs } = setup;
+  const { clock = systemClock, withinMs } = setup;
   const fixture = await setup.create(scenario);
   const abort = new AbortController();
   const timeouts = {

@@ -6,8 +6,9 @@ import type { ToolContext, ToolRegistry } from "../contract/tool.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { stableJson } from "../kit/stable-json.ts";
+import { systemClock } from "../kit/clock.ts";
 import { toFailure, toOutcome, type ToolEnding } from "../tools/to-outcome.ts";
-import { check, hostClock, type Patience, type SuiteCheck, within } from "./suite-check.ts";
+import { check, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 import { createToolContext } from "./tool-context.ts";
 
 /** A registry that offers the tools of the suite. */
@@ -208,7 +209,7 @@ async function validate({ registry, patience }: Bench, args: unknown): Promise<V
 }
 
 async function checkSignal(bench: Bench): Promise<void> {
-  const { clock = hostClock } = bench.patience;
+  const { clock = systemClock } = bench.patience;
   let isOver = false;
   const running = execute(bench, "hold", {}).finally(() => {
     isOver = true;

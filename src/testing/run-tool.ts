@@ -6,10 +6,11 @@ import type { Tool } from "../contract/tool-definition.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
+import { systemClock } from "../kit/clock.ts";
 import { resolveTimeouts } from "../loop/check-options.ts";
 import { executeToolCall } from "../stages/execute-tool-call.ts";
 import { createToolRegistry } from "../tools/registry.ts";
-import { hostClock } from "./suite-check.ts";
+
 import { createToolContext, type ToolContextOverrides } from "./tool-context.ts";
 
 /** What a test may set for one call: the fields of the tool's context, and time and cancellation. */
@@ -44,21 +45,18 @@ export interface RunToolOverrides extends ToolContextOverrides {
  * expect(await running).toMatchObject({ kind: "timed-out", limitMs: 1_000 });
  */
 export async function runTool(tool: Tool, args: unknown = {}, overrides: RunToolOverrides = {}): Promise<ToolOutcome> {
-  const { clock = hostClock, signal, callId = "call_1", onProgress, onMetadata } = overrides;
+  const { clock = systemClock, signal, callId = "call_1", onProgress, onMetadata } = overrides;
   const registry = createToolRegistry([tool]);
   const timeouts = resolveTimeouts(overrides.timeouts);
   const call = { callId, name: tool.name, args: toJson(args) };
   const scope = new RunScope();
-  const onAbort = (): void => scope.cancel({ kind: "abort", reason: signal?.reason });
-  if (signal?.aborted === true) onAbort();
-  signal?.addEventListener("abort", onAbort, { once: true });
+  const letGo = scope.follow(signal);
   try {
     return await executeToolCall(call, {
       registry,
       clock,
       timeouts,
       scope,
-      hookMs: timeouts.hookMs,
       exposed: new Map(registry.definitions().map((definition) => [definition.name, definition])),
       contextFor: ({ name }, deadline) => {
         const heartbeat = (): void => deadline.heartbeat();
@@ -83,6 +81,6 @@ export async function runTool(tool: Tool, args: unknown = {}, overrides: RunTool
       onMetadata: (_, metadata) => onMetadata?.(metadata),
     });
   } finally {
-    signal?.removeEventListener("abort", onAbort);
+    letGo();
   }
 }

@@ -1,6 +1,7 @@
 // What all conformance suites share: a check that any test runner can run, plain assertions, and a limit to every wait.
 
 import type { Clock } from "../contract/clock.ts";
+import { systemClock } from "../kit/clock.ts";
 
 /** One check of a suite. `run` resolves where it holds and rejects with an Error that says what does not. */
 export interface SuiteCheck {
@@ -17,13 +18,6 @@ export interface Patience {
   readonly withinMs?: number | undefined;
 }
 
-/** The platform's own time. */
-export const hostClock: Clock = {
-  now: () => performance.now(),
-  setTimeout: (fn, ms) => globalThis.setTimeout(fn, ms),
-  clearTimeout: (handle) => globalThis.clearTimeout(handle as ReturnType<typeof setTimeout>),
-};
-
 /** Throws an Error with this message unless the condition holds. */
 export function check(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(message);
@@ -31,7 +25,7 @@ export function check(condition: boolean, message: string): asserts condition {
 
 /** Waits for `work`; rejects with `complaint` when it takes too long. */
 export async function within<T>(work: PromiseLike<T>, complaint: string, patience: Patience): Promise<T> {
-  const { clock = hostClock, withinMs = 2_000 } = patience;
+  const { clock = systemClock, withinMs = 2_000 } = patience;
   let timer: unknown;
   const late = new Promise<never>((_, reject) => {
     timer = clock.setTimeout(() => reject(new Error(`${complaint} within ${withinMs} ms.`)), withinMs);

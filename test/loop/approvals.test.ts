@@ -13,35 +13,51 @@ const pay = defineTool({
 const script = [toolCall("pay", { amount: 1 }), text("Done.")];
 const asking = (approve: Approve, more: object = {}): Playing => play(script, { tools: [pay], policies: { approve }, ...more });
 const callsOf = ({ messages }: Awaited<Playing["result"]>): readonly ToolCallPart[] =>
-  messages.flatMap((message) => (message.role === "assistant" ? message.content.filter((part) => part.type === "tool-call") : []));
+  messages.flatMap((message) =>
+    message.role === "assistant" ? message.content.filter((part) => part.type === "tool-call") : [],
+  );
 
 describe("an approval", () => {
   it("is asked of every call that may run, before any of them does", async () => {
     const log: string[] = [];
     const clock = createTestClock();
     const work = tool("work", (_, { callId }) => void log.push(`run ${callId}`), { sequential: true });
-    const playing = play([[toolCall("work"), toolCall("nope"), toolCall("work"), toolCall("pay", { amount: "x" })], text("Done.")], {
-      clock,
-      tools: [work, pay],
-      policies: {
-        approve: async ({ callId }) => {
-          log.push(`ask ${callId}`);
-          await new Promise((resolve) => void clock.setTimeout(() => resolve(1), callId === "call_p0_0" ? 20 : 10));
-          log.push(`answer ${callId}`);
-          return { kind: "approve" };
+    const playing = play(
+      [[toolCall("work"), toolCall("nope"), toolCall("work"), toolCall("pay", { amount: "x" })], text("Done.")],
+      {
+        clock,
+        tools: [work, pay],
+        policies: {
+          approve: async ({ callId }) => {
+            log.push(`ask ${callId}`);
+            await new Promise((resolve) => void clock.setTimeout(() => resolve(1), callId === "call_p0_0" ? 20 : 10));
+            log.push(`answer ${callId}`);
+            return { kind: "approve" };
+          },
         },
       },
-    });
+    );
     await clock.advance(20);
     await playing.result;
-    expect(log).toEqual(["ask call_p0_0", "ask call_p0_2", "answer call_p0_2", "answer call_p0_0", "run call_p0_0", "run call_p0_2"]);
+    expect(log).toEqual([
+      "ask call_p0_0",
+      "ask call_p0_2",
+      "answer call_p0_2",
+      "answer call_p0_0",
+      "run call_p0_0",
+      "run call_p0_2",
+    ]);
     expect(playing.recording.of("approval-asked").map((event) => event.callId)).toEqual(["call_p0_0", "call_p0_2"]);
     expect(playing.recording.of("approval-decided").map((event) => event.decision)).toEqual(["approve", "approve"]);
   });
 
   it.for<[answer: string, approve: Approve, reads: object]>([
     ["no", () => ({ kind: "deny", reason: "too much" }), { status: "denied", reason: "too much", tool_name: "pay" }],
-    ["a throw", () => Promise.reject(new Error("no one there")), { status: "denied", reason: "The approval failed: no one there", tool_name: "pay" }],
+    [
+      "a throw",
+      () => Promise.reject(new Error("no one there")),
+      { status: "denied", reason: "The approval failed: no one there", tool_name: "pay" },
+    ],
     [
       "a throw at once",
       () => {
@@ -49,14 +65,28 @@ describe("an approval", () => {
       },
       { status: "denied", reason: "The approval failed: no one there", tool_name: "pay" },
     ],
-    ...[undefined, null, true, "approve", {}, { kind: "yes" }, { kind: "modify" }, { approve: true }, { kind: ["approve"] }, ["approve"], JSON.parse('{"__proto__": {"kind": "approve"}}')].map(
-      (answer): [string, Approve, object] => [
-        `${JSON.stringify(answer)}`,
-        () => answer as ApprovalDecision,
-        { status: "denied", reason: "The approval gave no decision.", tool_name: "pay" },
-      ],
-    ),
-    ["an edit that is no data", () => ({ kind: "modify", args: { amount: 7n } as never }), { status: "denied", reason: "The approval failed: a BigInt", tool_name: "pay" }],
+    ...[
+      undefined,
+      null,
+      true,
+      "approve",
+      {},
+      { kind: "yes" },
+      { kind: "modify" },
+      { approve: true },
+      { kind: ["approve"] },
+      ["approve"],
+      JSON.parse('{"__proto__": {"kind": "approve"}}'),
+    ].map((answer): [string, Approve, object] => [
+      JSON.stringify(answer) ?? "undefined",
+      () => answer as ApprovalDecision,
+      { status: "denied", reason: "The approval gave no decision.", tool_name: "pay" },
+    ]),
+    [
+      "an edit that is no data",
+      () => ({ kind: "modify", args: { amount: 7n } as never }),
+      { status: "denied", reason: "The approval failed: a BigInt", tool_name: "pay" },
+    ],
     [
       "an answer that cannot be read",
       () => ({
@@ -86,14 +116,19 @@ describe("an approval", () => {
     const playing = asking(approve, { clock, timeouts: { approvalMs } });
     await clock.advance(waitedMs + 1);
     const [answer] = answersOf(await playing.result);
-    expect(answer?.result).toEqual(denied ? { status: "denied", reason: "Nobody answered within 1000 ms.", tool_name: "pay" } : { amount: 1, to: "nobody" });
+    expect(answer?.result).toEqual(
+      denied ? { status: "denied", reason: "Nobody answered within 1000 ms.", tool_name: "pay" } : { amount: 1, to: "nobody" },
+    );
     expect(signal?.aborted).toBe(denied);
   });
 
   it("that edits is validated again, and its edit is kept beside what the model said", async () => {
-    const edited = (args: object): Promise<Awaited<Playing["result"]>> => asking(() => ({ kind: "modify", args: args as never })).result;
+    const edited = (args: object): Promise<Awaited<Playing["result"]>> =>
+      asking(() => ({ kind: "modify", args: args as never })).result;
     const fine = await edited({ amount: 50 });
-    expect(callsOf(fine)).toEqual([{ type: "tool-call", callId: "call_p0_0", name: "pay", args: { amount: 1 }, approvedArgs: { amount: 50 } }]);
+    expect(callsOf(fine)).toEqual([
+      { type: "tool-call", callId: "call_p0_0", name: "pay", args: { amount: 1 }, approvedArgs: { amount: 50 } },
+    ]);
     expect(answersOf(fine)[0]?.result).toEqual({ amount: 50, to: "nobody" });
     expect(fine.functionHistory[0]?.functionCall.args).toEqual({ amount: 1 });
 
@@ -118,19 +153,27 @@ describe("an approval", () => {
     };
     const result = await asking(approve).result;
     expect(callsOf(result)).toEqual([{ type: "tool-call", callId: "call_p0_0", name: "pay", args: { amount: 1 } }]);
-    expect(answersOf(result)).toEqual([{ callId: "call_p0_0", name: "pay", outcome: "completed", result: { amount: 1, to: "nobody" } }]);
+    expect(answersOf(result)).toEqual([
+      { callId: "call_p0_0", name: "pay", outcome: "completed", result: { amount: 1, to: "nobody" } },
+    ]);
   });
 
   it("cannot be given by the model itself", async () => {
     const args = { kind: "approve", approved: true, approvedArgs: { amount: 99 }, decision: "approve", callId: "x" };
     const work = tool("pay", () => "paid");
-    const playing = play([toolCall("pay", args), text("Done.")], { tools: [work], policies: { approve: () => ({ kind: "deny" }) } });
+    const playing = play([toolCall("pay", args), text("Done.")], {
+      tools: [work],
+      policies: { approve: () => ({ kind: "deny" }) },
+    });
     expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: denied"]);
   });
 
   it("is given for each of two calls of one tool by itself", async () => {
     const approve: Approve = ({ args }) => (JSON.stringify(args).includes("1") ? { kind: "approve" } : { kind: "deny" });
-    const playing = play([[toolCall("pay", { amount: 2 }), toolCall("pay", { amount: 1 }), toolCall("pay", { amount: 3 })], text("Done.")], { tools: [pay], policies: { approve } });
+    const playing = play(
+      [[toolCall("pay", { amount: 2 }), toolCall("pay", { amount: 1 }), toolCall("pay", { amount: 3 })], text("Done.")],
+      { tools: [pay], policies: { approve } },
+    );
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["denied", "completed", "denied"]);
   });
 

@@ -1,42 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  createLoopControl,
-  createLoopEvents,
-  createToolRegistry,
-  isLoopError,
-  type LoopError,
-  type LoopOptions,
-  type Message,
-  runToolLoop,
-  streamToolLoop,
-} from "turnwright";
-import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
-import { countListeners } from "./count-listeners.ts";
-import { answersOf, never, play, tool } from "./play.ts";
-
-const user = (content: string): Message => ({ role: "user", content });
-const asks = (...ids: readonly string[]): Message => ({ role: "assistant", content: ids.map((callId) => ({ type: "tool-call", callId, name: "t", args: {} })) });
-const answers = (...ids: readonly string[]): Message => ({ role: "tool", results: ids.map((callId) => ({ callId, name: "t", outcome: "completed", result: callId })) });
-
-/** Runs with options of any kind on top of good ones; what is thrown, and that nothing was asked or kept. */
-async function refusal(bad: object): Promise<Pick<LoopError, "code" | "details" | "message">> {
-  const listeners = countListeners();
-  const { signal } = new AbortController();
-  const good = { provider: createMockProvider([text("Hi.")]), messages: [user("Go.")], control: createLoopControl(), runId: "refused", signal, clock: createTestClock() };
-  const options = { ...good, ...bad } as LoopOptions;
-  const thrown: unknown = await runToolLoop(options).catch((error: unknown) => error);
-  expect(() => streamToolLoop(options)).toThrow();
-  expect([good.provider.calls, good.clock.pending, listeners.on(signal)], "requests, timers, listeners").toEqual([0, 0, 0]);
-  listeners.stop();
-  // The control and the id are free: another run takes both.
-  expect((await runToolLoop(good)).text).toBe("Hi.");
-  if (!isLoopError(thrown)) throw thrown;
-  return thrown;
-}
+import { createToolRegistry } from "turnwright";
+import { text } from "turnwright/testing";
+import { play, tool } from "./play.ts";
+import { refusal } from "./refusal.ts";
 
 describe("an option", () => {
-  const limits = ["maxIterations", "softWarnIteration", "maxConsecutiveToolErrors", "maxRestarts", "maxPauses", "toolConcurrency", "maxToolCalls", "maxTokens", "wallClockMs"];
+  const limits = [
+    "maxIterations",
+    "softWarnIteration",
+    "maxConsecutiveToolErrors",
+    "maxRestarts",
+    "maxPauses",
+    "toolConcurrency",
+    "maxToolCalls",
+    "maxTokens",
+    "wallClockMs",
+  ];
   const timeouts = ["streamIdleMs", "firstChunkMs", "toolMs", "settleMs", "approvalMs", "hookMs"];
   const mayBeZero = ["softWarnIteration", "maxRestarts", "maxPauses", "settleMs"];
   const isTimed = (name: string): boolean => name.endsWith("Ms");
@@ -47,7 +27,10 @@ describe("an option", () => {
     if (!mayBeZero.includes(name)) bad.push(0);
     bad.push(isTimed(name) ? 2 ** 31 : 2 ** 53);
     for (const value of bad) {
-      expect(await refusal({ [group]: { [name]: value } })).toMatchObject({ code: "invalid-option", details: { option: `${group}.${name}` } });
+      expect(await refusal({ [group]: { [name]: value } })).toMatchObject({
+        code: "invalid-option",
+        details: { option: `${group}.${name}` },
+      });
     }
     const good: unknown[] = [1, Number.POSITIVE_INFINITY, undefined];
     if (mayBeZero.includes(name)) good.push(0);
@@ -71,7 +54,17 @@ describe("an option", () => {
     ["timeouts", [7, [], null]],
     ["pricing", [0.01, {}]],
     ["policies", [7, [], null]],
-    ["policies.gate", [true, {}, { active: "yes" }, { active: true, allowedNames: 5 }, { active: true, allowedNames: "search" }, { active: true, allowedNames: {} }]],
+    [
+      "policies.gate",
+      [
+        true,
+        {},
+        { active: "yes" },
+        { active: true, allowedNames: 5 },
+        { active: true, allowedNames: "search" },
+        { active: true, allowedNames: {} },
+      ],
+    ],
     ["policies.approve", [true, {}]],
     ["policies.restarts", [7, null, []]],
     ["policies.restarts.effects", [7, { x: "search" }]],
@@ -114,7 +107,9 @@ describe("an option", () => {
 
   it("says what was wanted and what came, and never what a text said", async () => {
     const { message } = await refusal({ limits: { maxIterations: "sk-abc123def456ghi789" } });
-    expect(message).toBe('Option "limits.maxIterations" must be a whole number of at least 1, or Infinity, but is a string of 21 characters.');
+    expect(message).toBe(
+      'Option "limits.maxIterations" must be a whole number of at least 1, or Infinity, but is a string of 21 characters.',
+    );
   });
 });
 
@@ -139,134 +134,5 @@ describe("tools", () => {
     for (const tools of [undefined, [], createToolRegistry()]) {
       expect((await play([text("Hi.")], { tools }).result).text).toBe("Hi.");
     }
-  });
-});
-
-describe("messages", () => {
-  const bad: readonly (readonly [what: string, messages: readonly unknown[], index: number])[] = [
-    ["no message", [user("a"), 7], 1],
-    ["nothing", [null], 0],
-    ["an unknown role", [{ role: "system", content: "Be brief." }], 0],
-    ["a user without content", [{ role: "user" }], 0],
-    ["a picture without a type", [{ role: "user", content: [{ type: "image", data: "aGk=" }] }], 0],
-    ["a turn that is a text", [user("a"), { role: "assistant", content: "Hi." }], 1],
-    ["a call without an id", [user("a"), { role: "assistant", content: [{ type: "tool-call", callId: "", name: "t", args: {} }] }], 1],
-    ["results that are none", [user("a"), asks("x"), { role: "tool", results: [{ callId: "x" }] }], 2],
-    ["an unanswered call at the end", [user("a"), asks("x")], 1],
-    ["an unanswered call in between", [user("a"), asks("x"), user("b")], 1],
-    ["an unanswered call before another turn", [user("a"), asks("x"), asks("y"), answers("y")], 1],
-    ["one of two calls unanswered", [user("a"), asks("x", "y"), answers("x")], 2],
-    ["an orphan result", [user("a"), answers("x")], 1],
-    ["a result of another call", [user("a"), asks("x"), answers("y")], 2],
-    ["a result too many", [user("a"), asks("x"), answers("x", "y")], 2],
-    ["a call that is answered twice", [user("a"), asks("x"), answers("x", "x")], 2],
-    ["a call that is answered twice, later", [user("a"), asks("x"), answers("x"), answers("x")], 3],
-    ["an id that was used before", [user("a"), asks("x"), answers("x"), asks("x"), answers("x")], 3],
-    ["an id that is used twice", [user("a"), asks("x", "x"), answers("x")], 1],
-  ];
-
-  it.for(bad)("are refused with the place of %s", async ([, messages, index]) => {
-    expect(await refusal({ messages })).toMatchObject({ code: "invalid-messages", details: { index }, message: expect.stringContaining(`Message ${index} `) });
-  });
-
-  const outcome = (callId: string): string => `${callId}: not-run`;
-  it.for<[what: string, messages: readonly Message[], roles: string, notRun: readonly string[]]>([
-    ["an unanswered call at the end", [user("a"), asks("x")], "user assistant tool", [outcome("x")]],
-    ["an unanswered call in between", [user("a"), asks("x"), user("b")], "user assistant tool user", [outcome("x")]],
-    ["an unanswered call before another turn", [user("a"), asks("x"), asks("y"), answers("y")], "user assistant tool assistant tool", [outcome("x")]],
-    ["one of two calls unanswered", [user("a"), asks("x", "y"), answers("y")], "user assistant tool", [outcome("x")]],
-    ["an orphan result", [user("a"), answers("x"), user("b")], "user user", []],
-    ["a result of another call", [user("a"), asks("x"), answers("y")], "user assistant tool", [outcome("x")]],
-    ["a result too many", [user("a"), asks("x"), answers("x", "y")], "user assistant tool", []],
-    ["a call that is answered twice", [user("a"), asks("x"), answers("x", "x")], "user assistant tool", []],
-    ["nothing wrong", [user("a"), asks("x"), answers("x"), user("b")], "user assistant tool user", []],
-  ])("are repaired: %s", async ([, messages, roles, notRun]) => {
-    const playing = play([text("Hi.")], { messages, repair: true });
-    await playing.result;
-    const sent = playing.provider.requests[0]?.messages ?? [];
-    expect(sent.map(({ role }) => role).join(" ")).toBe(roles);
-    const refused = answersOf({ messages: sent }).filter((part) => part.outcome === "not-run");
-    expect(refused.map((part) => `${part.callId}: ${part.outcome}`)).toEqual(notRun);
-    // What was repaired can be sent, and an old call is never run.
-    expect((await play([text("Again.")], { messages: sent, tools: [tool("t", () => never)] }).result).text).toBe("Again.");
-  });
-
-  it.for(bad.slice(0, 8))("are refused all the same where a repair cannot help: %s", async ([, messages, index]) => {
-    expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
-  });
-
-  it("stay as the caller gave them", async () => {
-    const messages = [user("a"), asks("x"), answers("x"), user("b")];
-    const before = structuredClone(messages);
-    const result = await play([toolCall("t"), text("Hi.")], { messages, tools: [tool("t", () => 1)] }).result;
-    expect([messages, result.messages.slice(0, 4)]).toEqual([before, before]);
-  });
-});
-
-describe("two live runs", () => {
-  it.for(["control", "runId"] as const)("cannot share a %s, until the first has ended", async (what) => {
-    const clock = createTestClock();
-    const shared = what === "control" ? { control: createLoopControl() } : { runId: "one of a kind" };
-    const first = play([stall()], { clock, ...shared });
-    const provider = createMockProvider([text("Hi.")]);
-    const second = { provider, messages: [user("Go.")], clock, ...shared };
-    const thrown: unknown = await runToolLoop(second).catch((error: unknown) => error);
-    expect([isLoopError(thrown, "already-running") && thrown.details.what, provider.calls]).toEqual([what, 0]);
-    expect(first.endedAt()).toBeUndefined();
-
-    first.abort.abort();
-    await first.result;
-    expect((await runToolLoop(second)).text).toBe("Hi.");
-  });
-
-  it("refuse neither of two things for the sake of the other", async () => {
-    const control = createLoopControl();
-    const first = play([stall()], { control, runId: "first" });
-    const refused = await runToolLoop({ provider: createMockProvider([]), messages: [user("Go.")], control, runId: "second" }).catch((error: unknown) => error);
-    expect(isLoopError(refused, "already-running")).toBe(true);
-    // The id of the refused run is free.
-    expect((await play([text("Hi.")], { runId: "second" }).result).text).toBe("Hi.");
-    first.abort.abort();
-    await first.result;
-  });
-
-  it("may share everything else", async () => {
-    const clock = createTestClock();
-    const events = createLoopEvents();
-    const { signal } = new AbortController();
-    const tools = createToolRegistry([tool("t", () => 1)]);
-    const runs = Array.from({ length: 5 }, () => play([toolCall("t"), text("Hi.")], { clock, events, signal, tools }).result);
-    expect((await Promise.all(runs)).map((result) => result.text)).toEqual(["Hi.", "Hi.", "Hi.", "Hi.", "Hi."]);
-  });
-});
-
-describe("a control", () => {
-  it("queues before its first run, and is finished after each", async () => {
-    const control = createLoopControl();
-    expect([control.hasStopRequest(), control.isToolChainActive()]).toEqual([false, false]);
-    expect([control.stop({ note: "early" }), control.hasStopRequest()]).toEqual(["accepted", true]);
-    const first = play([], { control });
-    expect((await first.result).reason).toMatchObject({ kind: "stopped", note: "early" });
-    expect([control.stop(), control.kill(), control.hasStopRequest()]).toEqual(["finished", "finished", false]);
-    // What ended the first run does not leak into the next.
-    const second = play([text("Hi.")], { control });
-    expect((await second.result).text).toBe("Hi.");
-  });
-
-  it("obeys the highest of what was queued", async () => {
-    const control = createLoopControl();
-    control.stop();
-    control.kill();
-    expect((await play([], { control }).result).reason.kind).toBe("killed");
-  });
-
-  it("says whether tools are being run: from the first call to the end of the run", async () => {
-    const seen: boolean[] = [];
-    const playing = play([toolCall("look"), [text("Hm."), toolCall("look")], text("Done.")], ({ control }) => ({
-      tools: [tool("look", () => seen.push(control.isToolChainActive()))],
-      hooks: { preparePass: () => void seen.push(control.isToolChainActive()) },
-    }));
-    await playing.result;
-    expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);
   });
 });

@@ -24,7 +24,10 @@ function workshop(clock: Clock): { readonly tools: readonly Tool[]; readonly log
 const call = (name: string, id: string, ms: number) => toolCall(name, { id, ms });
 
 /** Runs one batch to the end of the run. */
-async function run(batch: readonly ReturnType<typeof call>[], toolConcurrency?: number): Promise<Playing & ReturnType<typeof workshop>> {
+async function run(
+  batch: readonly ReturnType<typeof call>[],
+  toolConcurrency?: number,
+): Promise<Playing & ReturnType<typeof workshop>> {
   const clock = createTestClock();
   const shop = workshop(clock);
   const playing = play([[...batch], text("Done.")], { clock, tools: shop.tools, limits: { toolConcurrency } });
@@ -60,7 +63,15 @@ describe("the calls of a batch", () => {
   });
 
   it("wait for a sequential one, and it for them, and nobody else", async () => {
-    const batch = [call("work", "a", 20), call("work", "b", 10), call("alone", "c", 5), call("work", "d", 20), call("work", "e", 10), call("alone", "f", 5), call("alone", "g", 5)];
+    const batch = [
+      call("work", "a", 20),
+      call("work", "b", 10),
+      call("alone", "c", 5),
+      call("work", "d", 20),
+      call("work", "e", 10),
+      call("alone", "f", 5),
+      call("alone", "g", 5),
+    ];
     const { log } = await run(batch);
     expect(log.join(" ")).toBe("+a +b -b -a +c -c +d +e -e -d +f -f +g -g");
   });
@@ -74,7 +85,10 @@ describe("the calls of a batch", () => {
       tool("rejects", () => Promise.reject(new TypeError("no such thing"))),
       tool("strange", () => Promise.reject("just text")),
     ];
-    const { result } = play([[toolCall("broken"), toolCall("fine"), toolCall("rejects"), toolCall("strange"), toolCall("fine")], text("Done.")], { tools });
+    const { result } = play(
+      [[toolCall("broken"), toolCall("fine"), toolCall("rejects"), toolCall("strange"), toolCall("fine")], text("Done.")],
+      { tools },
+    );
     expect(answersOf(await result).map((part) => part.result)).toEqual([
       { status: "tool_execution_failed", reason: "out of order", tool_name: "broken" },
       "fine",
@@ -92,7 +106,13 @@ describe("the calls of a batch", () => {
     const clock = createTestClock();
     const shop = workshop(clock);
     const tools = [...shop.tools, tool("stalls", () => never)];
-    const batch = [call("work", "a", 20), toolCall("stalls"), call("work", "b", 90), call("work", "c", 110_000), call("alone", "d", 1)];
+    const batch = [
+      call("work", "a", 20),
+      toolCall("stalls"),
+      call("work", "b", 90),
+      call("work", "c", 110_000),
+      call("alone", "d", 1),
+    ];
     const playing = play([batch], { clock, tools });
     await clock.advance(100);
     act(playing);

@@ -6,10 +6,15 @@ import { answersOf, play, tool } from "./play.ts";
 const echo = tool("echo", (args) => args);
 const said = (n: number, id?: string): MockPart => toolCall("echo", { n }, { id });
 
-async function idsOf(turns: readonly (readonly MockPart[])[], messages?: readonly Message[]): Promise<readonly (readonly [id: string, given: string | undefined])[]> {
+async function idsOf(
+  turns: readonly (readonly MockPart[])[],
+  messages?: readonly Message[],
+): Promise<readonly (readonly [id: string, given: string | undefined])[]> {
   const { result } = play([...turns, text("Done.")], { tools: [echo], ...(messages && { messages }) });
   const ended = await result;
-  const turnsOf = ended.messages.slice(messages?.length ?? 1).filter((message): message is AssistantMessage => message.role === "assistant");
+  const turnsOf = ended.messages
+    .slice(messages?.length ?? 1)
+    .filter((message): message is AssistantMessage => message.role === "assistant");
   const calls = turnsOf.flatMap(({ content }) => content.flatMap((part) => (part.type === "tool-call" ? [part] : [])));
   // Each call has its own answer, whatever its id.
   const answers = answersOf({ messages: ended.messages.slice(messages?.length ?? 1) });
@@ -19,15 +24,77 @@ async function idsOf(turns: readonly (readonly MockPart[])[], messages?: readonl
 
 describe("the id of a call", () => {
   it.for<[case_: string, turns: readonly (readonly MockPart[])[], ids: readonly (readonly [string, string | undefined])[]]>([
-    ["is the provider's own", [[said(1, "x"), said(2, "y")]], [["x", "x"], ["y", "y"]]],
-    ["comes from its place where there is none", [[said(1), said(2)], [said(3)]], [["call_p0_0", undefined], ["call_p0_1", undefined], ["call_p1_0", undefined]]],
+    [
+      "is the provider's own",
+      [[said(1, "x"), said(2, "y")]],
+      [
+        ["x", "x"],
+        ["y", "y"],
+      ],
+    ],
+    [
+      "comes from its place where there is none",
+      [[said(1), said(2)], [said(3)]],
+      [
+        ["call_p0_0", undefined],
+        ["call_p0_1", undefined],
+        ["call_p1_0", undefined],
+      ],
+    ],
     ["comes from its place where it is empty", [[said(1, "")]], [["call_p0_0", ""]]],
-    ["is new for a duplicate in the turn", [[said(1, "x"), said(2, "x"), said(3, "x")]], [["x", "x"], ["call_p0_1", "x"], ["call_p0_2", "x"]]],
-    ["is new for one of an earlier turn", [[said(1, "x")], [said(2, "x")]], [["x", "x"], ["call_p1_0", "x"]]],
-    ["gives way to the provider's where it looks like a made one", [[said(1, "call_p0_1"), said(2)]], [["call_p0_1", "call_p0_1"], ["call_p0_1_1", undefined]]],
-    ["is not given twice where the provider comes later with a made one", [[said(1), said(2, "call_p0_0")]], [["call_p0_0", undefined], ["call_p0_1", "call_p0_0"]]],
-    ["counts on over the hops of a turn", [[said(1), finish("paused")], [said(2), finish("tool-calls")]], [["call_p0_0", undefined], ["call_p0_1", undefined]]],
-    ["is any text", [[said(1, "__proto__"), said(2, "constructor"), said(3, " ")]], [["__proto__", "__proto__"], ["constructor", "constructor"], [" ", " "]]],
+    [
+      "is new for a duplicate in the turn",
+      [[said(1, "x"), said(2, "x"), said(3, "x")]],
+      [
+        ["x", "x"],
+        ["call_p0_1", "x"],
+        ["call_p0_2", "x"],
+      ],
+    ],
+    [
+      "is new for one of an earlier turn",
+      [[said(1, "x")], [said(2, "x")]],
+      [
+        ["x", "x"],
+        ["call_p1_0", "x"],
+      ],
+    ],
+    [
+      "gives way to the provider's where it looks like a made one",
+      [[said(1, "call_p0_1"), said(2)]],
+      [
+        ["call_p0_1", "call_p0_1"],
+        ["call_p0_1_1", undefined],
+      ],
+    ],
+    [
+      "is not given twice where the provider comes later with a made one",
+      [[said(1), said(2, "call_p0_0")]],
+      [
+        ["call_p0_0", undefined],
+        ["call_p0_1", "call_p0_0"],
+      ],
+    ],
+    [
+      "counts on over the hops of a turn",
+      [
+        [said(1), finish("paused")],
+        [said(2), finish("tool-calls")],
+      ],
+      [
+        ["call_p0_0", undefined],
+        ["call_p0_1", undefined],
+      ],
+    ],
+    [
+      "is any text",
+      [[said(1, "__proto__"), said(2, "constructor"), said(3, " ")]],
+      [
+        ["__proto__", "__proto__"],
+        ["constructor", "constructor"],
+        [" ", " "],
+      ],
+    ],
   ])("%s", async ([, turns, ids]) => {
     expect(await idsOf(turns)).toEqual(ids);
   });
@@ -35,11 +102,20 @@ describe("the id of a call", () => {
   it("is not one that the conversation holds already", async () => {
     const before: readonly Message[] = [
       { role: "user", content: "Go." },
-      { role: "assistant", content: [{ type: "tool-call", callId: "x", name: "echo", args: {} }, { type: "tool-call", callId: "call_p0_1", name: "echo", args: {} }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "tool-call", callId: "x", name: "echo", args: {} },
+          { type: "tool-call", callId: "call_p0_1", name: "echo", args: {} },
+        ],
+      },
       { role: "tool", results: ["x", "call_p0_1"].map((callId) => ({ callId, name: "echo", outcome: "completed", result: 1 })) },
       { role: "user", content: "Again." },
     ];
-    expect(await idsOf([[said(1, "x"), said(2)]], before)).toEqual([["call_p0_0", "x"], ["call_p0_1_1", undefined]]);
+    expect(await idsOf([[said(1, "x"), said(2)]], before)).toEqual([
+      ["call_p0_0", "x"],
+      ["call_p0_1_1", undefined],
+    ]);
   });
 
   it("goes on being unique over many runs", async () => {

@@ -4,7 +4,8 @@ import { type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
 
 /** A field of a signal, as far as this page says what it is. */
-const like = (said: unknown): unknown => (said instanceof Error || typeof said === "string" || Array.isArray(said) ? said : expect.objectContaining(Object(said)));
+const like = (said: unknown): unknown =>
+  said instanceof Error || typeof said === "string" || Array.isArray(said) ? said : expect.objectContaining(Object(said));
 
 const disconnect = new Error("socket closed", { cause: "tab closed" });
 const cyclic: unknown[] = [];
@@ -12,20 +13,45 @@ cyclic.push(cyclic);
 
 /** Ends a run 500 ms in: what its signals say, and what its result says. */
 const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknown, signal: unknown, reason: unknown])[] = [
-  ["a stop", ({ control }) => control.stop({ requester: "Ada" }), { name: "AbortError", message: "The run was stopped." }, { kind: "stopped", requester: "Ada" }],
+  [
+    "a stop",
+    ({ control }) => control.stop({ requester: "Ada" }),
+    { name: "AbortError", message: "The run was stopped." },
+    { kind: "stopped", requester: "Ada" },
+  ],
   ["a kill", ({ control }) => control.kill(), { name: "AbortError", message: "The run was killed." }, { kind: "killed" }],
-  ["an abort with an error", ({ abort }) => abort.abort(disconnect), disconnect, { kind: "aborted", reason: { name: "Error", message: "socket closed", cause: { message: "tab closed" } } }],
+  [
+    "an abort with an error",
+    ({ abort }) => abort.abort(disconnect),
+    disconnect,
+    { kind: "aborted", reason: { name: "Error", message: "socket closed", cause: { message: "tab closed" } } },
+  ],
   ["an abort with a word", ({ abort }) => abort.abort("user cancel"), "user cancel", { kind: "aborted", reason: "user cancel" }],
   ["an abort with data", ({ abort }) => abort.abort({ code: 7 }), { code: 7 }, { kind: "aborted", reason: { code: 7 } }],
-  ["an abort without a reason", ({ abort }) => abort.abort(), { name: "AbortError" }, { kind: "aborted", reason: { name: "AbortError" } }],
-  ["an abort with what is no data", ({ abort }) => abort.abort(cyclic), cyclic, { kind: "aborted", reason: { message: "a cyclic value" } }],
+  [
+    "an abort without a reason",
+    ({ abort }) => abort.abort(),
+    { name: "AbortError" },
+    { kind: "aborted", reason: { name: "AbortError" } },
+  ],
+  [
+    "an abort with what is no data",
+    ({ abort }) => abort.abort(cyclic),
+    cyclic,
+    { kind: "aborted", reason: { message: "a cyclic value" } },
+  ],
   [
     "an abort by somebody's timer",
     ({ abort }) => abort.abort(new DOMException("too slow", "TimeoutError")),
     { name: "TimeoutError", message: "too slow" },
     { kind: "aborted", reason: { name: "TimeoutError", message: "too slow" } },
   ],
-  ["the wall clock", () => {}, { name: "TimeoutError", message: "The run took longer than 500 ms." }, { kind: "wall-clock", limitMs: 500 }],
+  [
+    "the wall clock",
+    () => {},
+    { name: "TimeoutError", message: "The run took longer than 500 ms." },
+    { kind: "wall-clock", limitMs: 500 },
+  ],
 ];
 
 async function endedBy(act: (playing: Playing) => unknown, script: MockScript, options: Partial<LoopOptions>): Promise<Playing> {
@@ -75,7 +101,11 @@ describe("who ended a run", () => {
 
   it("is told apart from silence: the stream is cut for taking too long", async () => {
     let signal: AbortSignal | undefined;
-    const provider: Provider = { id: "p", model: "m", stream: (_, call) => ({ [Symbol.asyncIterator]: () => ((signal = call.signal), { next: () => never }) }) };
+    const provider: Provider = {
+      id: "p",
+      model: "m",
+      stream: (_, call) => ({ [Symbol.asyncIterator]: () => ((signal = call.signal), { next: () => never }) }),
+    };
     const playing = play([], { provider });
     await playing.clock.runAll();
     expect([(await playing.result).status, signal?.reason.name]).toEqual(["timeout", "TimeoutError"]);
@@ -90,7 +120,10 @@ describe("who ended a run", () => {
       await playing.clock.advance(5_000);
       return (await playing.result).reason;
     };
-    const stop = (note: string) => ({ control }: Playing) => control.stop({ note });
+    const stop =
+      (note: string) =>
+      ({ control }: Playing) =>
+        control.stop({ note });
     const kill = ({ control }: Playing): unknown => control.kill();
     const abort = ({ abort: controller }: Playing): void => controller.abort("gone");
     expect(await end(stop("first"), stop("second"))).toMatchObject({ kind: "stopped", note: "first" });

@@ -44,12 +44,13 @@ export function createDurableStore(): DurableStore {
       await Promise.resolve();
       if (dead) return die();
       const recorded = records.get(key);
-      if (recorded !== undefined) return JSON.parse(recorded);
+      if (recorded !== undefined) return JSON.parse(recorded) as T;
       const answer = await run({ signal });
       if (dead || key === within) return die();
-      records.set(key, JSON.stringify(answer));
+      const text = JSON.stringify(answer);
+      records.set(key, text);
       written += 1;
-      return written === afterRecords ? die() : JSON.parse(records.get(key) ?? "null");
+      return written === afterRecords ? die() : (JSON.parse(text) as T);
     };
     return { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
   };

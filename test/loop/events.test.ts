@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createLoopEvents, type LoopEvent, type LoopOptions, toolResult } from "turnwright";
 import { createTestClock, fail, finish, type MockPart, reasoning, stall, text, toolCall } from "turnwright/testing";
-import { play, tool, type Playing } from "./play.ts";
+import { play, tool } from "./play.ts";
 
 const call = (name: string, args: object = {}): MockPart => toolCall(name, JSON.parse(JSON.stringify(args)), { fragments: 0 });
 
@@ -15,12 +15,23 @@ describe("the events of a run", () => {
       return ms;
     });
     const script = [
-      [reasoning("Hm, ", { chunks: 2 }), text("one moment. ", { chunks: 3 }), call("work", { ms: 20 }), call("wrok"), call("work", { ms: 10 })],
+      [
+        reasoning("Hm, ", { chunks: 2 }),
+        text("one moment. ", { chunks: 3 }),
+        call("work", { ms: 20 }),
+        call("wrok"),
+        call("work", { ms: 10 }),
+      ],
       [call("denied"), call("broken"), call("over")],
     ];
     const playing = play(script, {
       clock,
-      tools: [work, tool("denied", () => 1), tool("broken", () => Promise.reject(new Error("no"))), tool("over", () => toolResult({ endTurn: true }))],
+      tools: [
+        work,
+        tool("denied", () => 1),
+        tool("broken", () => Promise.reject(new Error("no"))),
+        tool("over", () => toolResult({ endTurn: true })),
+      ],
       policies: { approve: ({ name }) => (name === "denied" ? { kind: "deny", reason: "no" } : { kind: "approve" }) },
     });
     await clock.advance(100);
@@ -62,7 +73,10 @@ describe("the events of a run", () => {
   });
 
   it("tell how a call's arguments came in", async () => {
-    const playing = play([[toolCall("t", { city: "Oslo" }, { fragments: 3 }), toolCall("t", { city: "Rome" }, { fragments: 2 })], text("Done.")]);
+    const playing = play([
+      [toolCall("t", { city: "Oslo" }, { fragments: 3 }), toolCall("t", { city: "Rome" }, { fragments: 2 })],
+      text("Done."),
+    ]);
     await playing.result;
     const pieces = playing.recording.of("tool-args-delta");
     const textOf = (index: number): string => pieces.flatMap((event) => (event.index === index ? [event.text] : [])).join("");
@@ -72,10 +86,20 @@ describe("the events of a run", () => {
 
   it("tell of resent turns, restarts, deliberate tools and a broken stream", async () => {
     const playing = play(
-      [[text("One "), finish("paused")], [text("two. "), call("enrich"), call("other")], [text("Thr"), fail({ status: 503 })]],
+      [
+        [text("One "), finish("paused")],
+        [text("two. "), call("enrich"), call("other")],
+        [text("Thr"), fail({ status: 503 })],
+      ],
       {
         tools: [tool("enrich", () => ({ type: "context_restart_profile", disable_tools: ["enrich"] })), tool("other", () => 1)],
-        policies: { gate: { active: true, allowedNames: ["enrich"], triggerMatchByToolName: new Map([["enrich", { trigger: "who*", match: "who", source: "stem" }]]) } },
+        policies: {
+          gate: {
+            active: true,
+            allowedNames: ["enrich"],
+            triggerMatchByToolName: new Map([["enrich", { trigger: "who*", match: "who", source: "stem" }]]),
+          },
+        },
       },
     );
     await playing.result;
@@ -104,7 +128,11 @@ describe("the events of a run", () => {
     const playing = play([[call("t")], text("Done.")], { runId: "named", tools: [tool("t", () => 1)] });
     await playing.result;
     expect(new Set(playing.recording.events.map((event) => event.runId))).toEqual(new Set(["named"]));
-    expect(playing.recording.of("pass-end").map(({ iteration, hop, calls, provider, model, finish: how }) => [iteration, hop, calls, provider, model, how])).toEqual([
+    expect(
+      playing.recording
+        .of("pass-end")
+        .map(({ iteration, hop, calls, provider, model, finish: how }) => [iteration, hop, calls, provider, model, how]),
+    ).toEqual([
       [0, 0, 1, "mock", "mock-model", "tool-calls"],
       [1, 0, 0, "mock", "mock-model", "stop"],
     ]);
@@ -114,7 +142,18 @@ describe("the events of a run", () => {
     const playing = play([[call("t")], text("Done.")], { tools: [tool("t", () => 1)], pricing: () => 0.25 });
     const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = await playing.result;
     expect(playing.recording.of("run-end")).toEqual([
-      { type: "run-end", runId: expect.any(String), iteration: 1, status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs },
+      {
+        type: "run-end",
+        runId: expect.any(String),
+        iteration: 1,
+        status,
+        reason,
+        usage,
+        costUSD,
+        iterations,
+        toolCallsExecuted,
+        durationMs,
+      },
     ]);
     expect([costUSD, iterations, toolCallsExecuted]).toEqual([0.5, 2, 1]);
   });
@@ -122,7 +161,9 @@ describe("the events of a run", () => {
   it("come to as many listeners as there are, and cost nothing where there is none", async () => {
     const heard: string[] = [];
     const events = createLoopEvents();
-    events.on("text-delta", ({ text: said }) => heard.push(`a ${said}`)).on("text-delta", ({ text: said }) => heard.push(`b ${said}`));
+    events
+      .on("text-delta", ({ text: said }) => heard.push(`a ${said}`))
+      .on("text-delta", ({ text: said }) => heard.push(`b ${said}`));
     await play([text("Hi")], { events }).result;
     expect(heard).toEqual(["a Hi", "b Hi"]);
   });
@@ -151,7 +192,9 @@ describe("notices", () => {
   });
 
   it("come before the 21st pass, once, also where its turn is resent", async () => {
-    const playing = play((_, index) => (index < 20 ? call("t") : index < 23 ? [text("."), finish("paused")] : text("Done.")), { tools: [tool("t", () => 1)] });
+    const playing = play((_, index) => (index < 20 ? call("t") : index < 23 ? [text("."), finish("paused")] : text("Done.")), {
+      tools: [tool("t", () => 1)],
+    });
     await playing.result;
     const types = playing.recording.types();
     const at = types.indexOf("notice");
@@ -160,99 +203,15 @@ describe("notices", () => {
   });
 });
 
-describe("a listener", () => {
-  const broken = new Error("no");
-
-  it.for<[how: string, listener: () => unknown]>([
-    [
-      "throws",
-      () => {
-        throw broken;
-      },
-    ],
-    ["rejects", () => Promise.reject(broken)],
-    [
-      "answers with a broken promise",
-      () => ({
-        then(): never {
-          throw broken;
-        },
-      }),
-    ],
-  ])("that %s disturbs neither the run nor the others, and is told once", async ([, listener]) => {
-    const playing = play([[text("Hello", { chunks: 5 }), call("t")], text("Done.")], { tools: [tool("t", () => 1)] });
-    const heard: string[] = [];
-    playing.recording.emitter.on("text-delta", listener as () => void).on("text-delta", (event) => heard.push(event.text));
-    expect((await playing.result).text).toBe("Done.");
-    await playing.clock.flush();
-    expect(heard.join("")).toBe("HelloDone.");
-    expect(playing.recording.of("listener-error")).toMatchObject([{ event: "text-delta", error: { name: "Error", message: "no" } }]);
-  });
-
-  it("of listener errors that throws itself is told nothing", async () => {
-    const playing = play([text("Hi")]);
-    const fails = (): never => {
-      throw broken;
-    };
-    playing.recording.emitter.on("text-delta", fails).on("listener-error", fails);
-    expect((await playing.result).text).toBe("Hi");
-    expect(playing.recording.of("listener-error")).toHaveLength(1);
-  });
-
-  it("hears once what it asked to hear once, and may leave whenever it wants", async () => {
-    const heard: string[] = [];
-    const { emitter } = play([]).recording;
-    const leaving = ({ text: said }: { readonly text: string }): void => {
-      heard.push(`leaving ${said}`);
-      emitter.off("text-delta", leaving);
-    };
-    emitter.once("text-delta", ({ text: said }) => heard.push(`once ${said}`)).on("text-delta", leaving);
-    await play([text("abc", { chunks: 3 })], { events: emitter }).result;
-    expect(heard).toEqual(["once a", "leaving a"]);
-    expect(emitter.listenerCount("text-delta")).toBe(1);
-  });
-
-  it("once that throws is not heard again, and is told", async () => {
-    const playing = play([text("abc", { chunks: 3 })]);
-    playing.recording.emitter.once("text-delta", () => {
-      throw broken;
-    });
-    await playing.result;
-    expect(playing.recording.of("listener-error")).toHaveLength(1);
-    expect(playing.recording.of("text-delta")).toHaveLength(3);
-  });
-
-  it.for<[verb: string, act: (playing: Playing) => unknown, kind: string]>([
-    ["stop", ({ control }) => control.stop(), "stopped"],
-    ["kill", ({ control }) => control.kill(), "killed"],
-    ["abort", ({ abort }) => abort.abort(), "aborted"],
-  ])("that calls %s within a text delta ends the run there and then", async ([, act, kind]) => {
-    const playing = play([[text("abcdef", { chunks: 6 }), call("t")]], { tools: [tool("t", () => 1)] });
-    playing.recording.emitter.on("text-delta", (event) => void (event.text === "c" && act(playing)));
-    const result = await playing.result;
-    expect([result.reason.kind, result.text, result.toolCallsExecuted]).toEqual([kind, "abc", 0]);
-    expect(playing.provider.active).toBe(0);
-  });
-
-  it("of the end finds the run as good as over", async () => {
-    const playing = play([text("Hi")]);
-    playing.recording.emitter.on("run-end", () => void playing.control.stop());
-    expect((await playing.result).reason.kind).toBe("answered");
-    expect(playing.control.hasStopRequest()).toBe(false);
-  });
-
-  it("never keeps a run that waits for it", async () => {
-    const playing = play([[text("abc", { chunks: 3 })]]);
-    playing.recording.emitter.on("text-delta", (() => new Promise(() => {})) as () => void);
-    expect((await playing.result).text).toBe("abc");
-  });
-});
-
 describe("what is not an event of this run", () => {
   it("is said by a tool of an earlier pass: its late end is told while the run lives", async () => {
     const clock = createTestClock();
     const late = tool("late", () => new Promise((resolve) => void clock.setTimeout(() => resolve(1), 50)), { timeoutMs: 10 });
-    const playing = play([call("late"), [text("On."), stall()]], { clock, tools: [late], timeouts: { streamIdleMs: 100, settleMs: 0 } });
+    const playing = play([call("late"), [text("On."), stall()]], {
+      clock,
+      tools: [late],
+      timeouts: { streamIdleMs: 100, settleMs: 0 },
+    });
     await clock.advance(1_000);
     await playing.result;
     const types = playing.recording.events.map((event: LoopEvent) => event.type);

@@ -54,7 +54,11 @@ describe("a finish reason", () => {
     ["tool-calls", "", "tool"],
     ["length", "", "tool"],
     ["context-full", "", "tool"],
-    ["malformed-call", 'user: "Your last tool call was malformed. Send it again, complete."', 'user: "Your last tool call was malformed. Send it again, complete."'],
+    [
+      "malformed-call",
+      'user: "Your last tool call was malformed. Send it again, complete."',
+      'user: "Your last tool call was malformed. Send it again, complete."',
+    ],
     ["paused", 'user: "Go."', "assistant"],
     ["continue", 'user: "Go."', 'user: "Go."'],
   ])("%s makes the next request end as it has to", async ([how, withNothing, withCalls]) => {
@@ -96,7 +100,11 @@ describe("a paused turn with calls", () => {
   ])("whose next hop says %s: its calls become %s", async ([next, outcome, ending]) => {
     let ran = 0;
     const count = tool("note", () => (ran += 1));
-    const turns = [[text("One "), toolCall("note"), finish("paused")], [text("two"), toolCall("note"), endOf(next)], text("Good.")];
+    const turns = [
+      [text("One "), toolCall("note"), finish("paused")],
+      [text("two"), toolCall("note"), endOf(next)],
+      text("Good."),
+    ];
     const { result } = play(turns, { tools: [count] });
     const ended = await result;
     expect(outcomesOf(ended)).toEqual([`call_p0_0: ${outcome}`, `call_p0_1: ${outcome}`]);
@@ -144,7 +152,9 @@ describe("resent turns", () => {
     const hop = (said: string, how: FinishReason): readonly MockPart[] => [text(said), toolCall("note"), finish(how)];
     const playing = play([hop("One ", first), hop("two", second)], { tools: [note], limits: { maxPauses: 1 } });
     const result = await playing.result;
-    expect(result.messages[1]).toMatchObject({ content: [{ text: "One two" }, { callId: "call_p0_0" }, { callId: "call_p0_1" }] });
+    expect(result.messages[1]).toMatchObject({
+      content: [{ text: "One two" }, { callId: "call_p0_0" }, { callId: "call_p0_1" }],
+    });
     expect([result.reason.kind, outcomesOf(result)]).toEqual(["max-pauses", ["call_p0_0: not-run", "call_p0_1: not-run"]]);
   });
 

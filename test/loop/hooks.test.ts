@@ -5,7 +5,10 @@ import { createMockProvider, createTestClock, finish, text, toolCall } from "tur
 import { answersOf, never, outcomesOf, play, tool } from "./play.ts";
 
 const tools = ["a", "b", "c"].map((name) => tool(name, () => name));
-const failedBy = (hook: string, message: string): object => ({ status: "error", reason: { kind: "hook-failed", hook, error: { message } } });
+const failedBy = (hook: string, message: string): object => ({
+  status: "error",
+  reason: { kind: "hook-failed", hook, error: { message } },
+});
 
 describe("preparePass", () => {
   it("changes what is sent, for this pass only", async () => {
@@ -23,13 +26,20 @@ describe("preparePass", () => {
       hooks: { preparePass: ({ iteration }) => plans[iteration] },
     });
     const result = await playing.result;
-    const sent = [...playing.provider.requests, ...other.requests].map(({ tools: shown, toolChoice, system, settings }) => [shown.map(({ name }) => name).join(""), toolChoice, system, settings]);
+    const sent = [...playing.provider.requests, ...other.requests].map(({ tools: shown, toolChoice, system, settings }) => [
+      shown.map(({ name }) => name).join(""),
+      toolChoice,
+      system,
+      settings,
+    ]);
     expect(sent).toEqual([
       ["ac", "required", "Be loud.", { temperature: 1 }],
       ["abc", "auto", "Be brief.", { seed: 7 }],
       ["abc", "auto", "Be brief.", { seed: 7 }],
     ]);
-    expect(result.streamResults.map(({ provider, model, family, exposedTools }) => [provider, model, family, exposedTools.join("")])).toEqual([
+    expect(
+      result.streamResults.map(({ provider, model, family, exposedTools }) => [provider, model, family, exposedTools.join("")]),
+    ).toEqual([
       ["mock", "mock-model", undefined, "ac"],
       ["mock", "mock-model", undefined, "abc"],
       ["else", "where", "far", "abc"],
@@ -47,8 +57,14 @@ describe("preparePass", () => {
 
   it("is shown what is about to be sent, before each stream", async () => {
     const views: unknown[] = [];
-    const see = ({ messages, tools: shown, usage, ...rest }: PassView): void => void views.push([rest, messages.at(-1)?.role, shown.length, usage.totalTokens > 0]);
-    await play([[text("One "), finish("paused")], toolCall("a"), text("Done.")], { tools, system: "s", contextItems: ["night"], hooks: { preparePass: see } }).result;
+    const see = ({ messages, tools: shown, usage, ...rest }: PassView): void =>
+      void views.push([rest, messages.at(-1)?.role, shown.length, usage.totalTokens > 0]);
+    await play([[text("One "), finish("paused")], toolCall("a"), text("Done.")], {
+      tools,
+      system: "s",
+      contextItems: ["night"],
+      hooks: { preparePass: see },
+    }).result;
     const view = (iteration: number): object => ({ iteration, system: "s", modelSettings: undefined, toolChoice: undefined });
     expect(views).toEqual([
       [view(0), "user", 3, false],
@@ -59,13 +75,35 @@ describe("preparePass", () => {
   });
 
   it.for<[how: string, hook: NonNullable<LoopHooks["preparePass"]>, message: string]>([
-    ["throws", () => { throw new Error("no"); }, "no"],
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+      "no",
+    ],
     ["rejects", () => Promise.reject(new Error("no")), "no"],
-    ["names tools that are no list", () => ({ tools: "abc" as never }), 'Option "preparePass.tools" must be an array of tool names, but is "abc".'],
-    ["names a provider that is none", () => ({ provider: {} as never }), 'Option "preparePass.provider" must be a provider: an object with "id", "model" and "stream", but is an object.'],
-    ["chooses what is no choice", () => ({ toolChoice: "never" as never }), 'Option "preparePass.toolChoice" must be "auto", "required", "none" or { name }, but is "never".'],
+    [
+      "names tools that are no list",
+      () => ({ tools: "abc" as never }),
+      'Option "preparePass.tools" must be an array of tool names, but is "abc".',
+    ],
+    [
+      "names a provider that is none",
+      () => ({ provider: {} as never }),
+      'Option "preparePass.provider" must be a provider: an object with "id", "model" and "stream", but is an object.',
+    ],
+    [
+      "chooses what is no choice",
+      () => ({ toolChoice: "never" as never }),
+      'Option "preparePass.toolChoice" must be "auto", "required", "none" or { name }, but is "never".',
+    ],
     ["answers no plan", () => 7 as never, 'Option "preparePass" must be an object, but is 7.'],
-    ["mistypes a field", async () => ({ toolChoise: "none" }) as never, 'There is no option "preparePass.toolChoise". Did you mean "toolChoice"?'],
+    [
+      "mistypes a field",
+      async () => ({ toolChoise: "none" }) as never,
+      'There is no option "preparePass.toolChoise". Did you mean "toolChoice"?',
+    ],
   ])("that %s ends the run before any request", async ([, preparePass, message]) => {
     const playing = play([], { tools, hooks: { preparePass } });
     const result = await playing.result;
@@ -75,7 +113,8 @@ describe("preparePass", () => {
 
   it("that takes too long has failed, and what it answers later is dropped", async () => {
     const clock = createTestClock();
-    const late = (): Promise<PassPlan> => new Promise((resolve) => void clock.setTimeout(() => resolve({ system: "late" }), 40_000));
+    const late = (): Promise<PassPlan> =>
+      new Promise((resolve) => void clock.setTimeout(() => resolve({ system: "late" }), 40_000));
     const playing = play([], { clock, hooks: { preparePass: late } });
     await clock.advance(60_000);
     expect(await playing.result).toMatchObject(failedBy("preparePass", "The hook took longer than 30000 ms."));
@@ -103,22 +142,46 @@ describe("onIteration", () => {
     await playing.result;
     const call = (callId: string, name: string): object => expect.objectContaining({ callId, name, args: {} });
     expect(seen).toEqual([
-      [1, { iteration: 0, cumulativeCost: 0.5, messageCount: 3, lastToolCalls: [call("call_p0_0", "a"), call("call_p0_1", "b")] }],
+      [
+        1,
+        { iteration: 0, cumulativeCost: 0.5, messageCount: 3, lastToolCalls: [call("call_p0_0", "a"), call("call_p0_1", "b")] },
+      ],
       [2, { iteration: 1, cumulativeCost: 1, messageCount: 5, lastToolCalls: [call("call_p1_0", "nope")] }],
     ]);
   });
 
   it("is told of a cost that nobody knows", async () => {
     const costs: unknown[] = [];
-    await play([toolCall("a"), text("Done.")], { tools, hooks: { onIteration: (_, state) => void costs.push(state.cumulativeCost) } }).result;
+    await play([toolCall("a"), text("Done.")], {
+      tools,
+      hooks: { onIteration: (_, state) => void costs.push(state.cumulativeCost) },
+    }).result;
     expect(costs).toEqual([undefined]);
   });
 
   it.for<[how: string, hook: NonNullable<LoopHooks["onIteration"]>, ending: object]>([
-    ["aborts", () => ({ abort: true, reason: "enough" }), { status: "stopped_by_user", reason: { kind: "iteration-abort", reason: "enough" } }],
-    ["aborts later", async () => ({ abort: true }), { status: "stopped_by_user", reason: { kind: "iteration-abort", reason: undefined } }],
-    ["aborts for a reason that is no text", () => ({ abort: true, reason: 7n as never }), { reason: { kind: "iteration-abort", reason: undefined } }],
-    ["throws", () => { throw new Error("no"); }, failedBy("onIteration", "no")],
+    [
+      "aborts",
+      () => ({ abort: true, reason: "enough" }),
+      { status: "stopped_by_user", reason: { kind: "iteration-abort", reason: "enough" } },
+    ],
+    [
+      "aborts later",
+      async () => ({ abort: true }),
+      { status: "stopped_by_user", reason: { kind: "iteration-abort", reason: undefined } },
+    ],
+    [
+      "aborts for a reason that is no text",
+      () => ({ abort: true, reason: 7n as never }),
+      { reason: { kind: "iteration-abort", reason: undefined } },
+    ],
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+      failedBy("onIteration", "no"),
+    ],
     ["rejects", () => Promise.reject(new Error("no")), failedBy("onIteration", "no")],
     ["says nothing", () => undefined, { status: "completed" }],
     ["says something else", () => ({ abort: false }) as never, { status: "completed" }],
@@ -147,7 +210,11 @@ describe("onIteration", () => {
     let count = 0;
     const onIteration = (): { readonly abort: true } => ((count += 1), { abort: true });
     const over = tool("over", () => toolResult({ endTurn: true }));
-    const { result } = play(script, { tools: [...tools, over], hooks: { onIteration }, limits: { maxIterations: 1, maxConsecutiveToolErrors: 2 } });
+    const { result } = play(script, {
+      tools: [...tools, over],
+      hooks: { onIteration },
+      limits: { maxIterations: 1, maxConsecutiveToolErrors: 2 },
+    });
     expect([(await result).reason.kind, count]).toEqual([ending, asked]);
   });
 
@@ -164,8 +231,16 @@ describe("onIteration", () => {
 describe("a validation that waits", () => {
   const slow = (ms: number) => {
     const clock = createTestClock();
-    const inputSchema = z.object({ n: z.number() }).refine(({ n }) => new Promise((resolve) => void clock.setTimeout(() => resolve(n > 1), ms)), "must be more than one");
-    const check = defineTool({ name: "check", description: "", inputSchema, jsonSchema: { type: "object" }, execute: ({ n }) => n });
+    const inputSchema = z
+      .object({ n: z.number() })
+      .refine(({ n }) => new Promise((resolve) => void clock.setTimeout(() => resolve(n > 1), ms)), "must be more than one");
+    const check = defineTool({
+      name: "check",
+      description: "",
+      inputSchema,
+      jsonSchema: { type: "object" },
+      execute: ({ n }) => n,
+    });
     return { clock, tools: [check] };
   };
 

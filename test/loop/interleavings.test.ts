@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createLoopControl, type Journal, type LoopOptions, type LoopResult, memoryJournal, type Provider, runToolLoop, type SavedJournal } from "turnwright";
+import {
+  createLoopControl,
+  type Journal,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  type Provider,
+  runToolLoop,
+  type SavedJournal,
+} from "turnwright";
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, recordEvents, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 import { Crash, createDurableStore } from "./durable-store.ts";
@@ -122,7 +131,10 @@ async function checkPlan(plan: Plan): Promise<void> {
   expect(workshop.ran.filter((id) => !answers.some((part) => part.callId === id))).toEqual([]);
 
   // The conversation goes on in another run.
-  const next = await runToolLoop({ provider: createMockProvider([text("Next.")]), messages: [...result.messages, { role: "user", content: "And?" }] });
+  const next = await runToolLoop({
+    provider: createMockProvider([text("Next.")]),
+    messages: [...result.messages, { role: "user", content: "And?" }],
+  });
   expect(next.text).toBe("Next.");
 
   // Over its own records it ends the same, and touches nothing.
@@ -169,7 +181,9 @@ async function checkCrashes(plan: Plan, lives: readonly number[]): Promise<void>
     // What was interrupted by a crash may have run, or not.
     if (outcome !== "interrupted") expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
   }
-  expect(comparable((await run(calmly(plan), { provider: untouchable, journal: store.open() })).result)).toEqual(comparable(result));
+  expect(comparable((await run(calmly(plan), { provider: untouchable, journal: store.open() })).result)).toEqual(
+    comparable(result),
+  );
 }
 
 // To look further: INTERLEAVINGS=10000 SEED=7 npx vitest run test/loop/interleavings.test.ts

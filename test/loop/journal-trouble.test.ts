@@ -8,7 +8,6 @@ import {
   memoryJournal,
   runToolLoop,
   type Step,
-  type Tool,
 } from "turnwright";
 import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
@@ -32,8 +31,13 @@ describe("the journal of another run", () => {
     ["more words", { messages: [user("Go."), user("On.")] }, "journal-mismatch", { field: "messagesDigest" }],
     ["a tool less", { tools: [] }, "tools-changed", { changed: ["echo"] }],
     ["a tool more", { tools: [echo, tool("other", () => 1)] }, "tools-changed", { changed: ["other"] }],
-    ["a tool of every object's name", { tools: [echo, tool("constructor", () => 1), tool("__proto__", () => 1)] }, "tools-changed", { changed: ["constructor", "__proto__"] }],
-    ["a tool of another schema", { tools: [changed as Tool] }, "tools-changed", { changed: ["echo"] }],
+    [
+      "a tool of every object's name",
+      { tools: [echo, tool("constructor", () => 1), tool("__proto__", () => 1)] },
+      "tools-changed",
+      { changed: ["constructor", "__proto__"] },
+    ],
+    ["a tool of another schema", { tools: [changed] }, "tools-changed", { changed: ["echo"] }],
   ])("is refused: %s", async ([, options, code, details]) => {
     const store = await recorded();
     const before = [...store.records];
@@ -48,7 +52,10 @@ describe("the journal of another run", () => {
   it.for<[what: string, options: Partial<LoopOptions>]>([
     ["the order of tools", { tools: [tool("other", () => 1), echo] }],
     ["a description", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
-    ["the order of a schema's keys", { tools: [tool("other", () => 1), { ...echo, inputSchema: JSON.parse('{"type":"object"}') }] }],
+    [
+      "the order of a schema's keys",
+      { tools: [tool("other", () => 1), { ...echo, inputSchema: JSON.parse('{"type":"object"}') }] },
+    ],
   ])("is not what differs only in %s", async ([, options]) => {
     const store = await recorded({ tools: [echo, tool("other", () => 1)] });
     const playing = play([], { runId: "mine", journal: store.open(), ...options });
@@ -62,7 +69,10 @@ describe("the journal of another run", () => {
     await play([turn, turn, turn, text("Done.")], { runId: "mine", tools: [echo], journal: store.open() }).result;
     const inputs = store.asked.filter(({ key }) => key.endsWith("/model")).map(({ input }) => input);
     const hexadecimal = { digest: expect.stringMatching(/^[0-9a-f]{14}$/) };
-    expect([inputs, new Set(inputs.map((input) => JSON.stringify(input))).size]).toEqual([[hexadecimal, hexadecimal, hexadecimal, hexadecimal], 4]);
+    expect([inputs, new Set(inputs.map((input) => JSON.stringify(input))).size]).toEqual([
+      [hexadecimal, hexadecimal, hexadecimal, hexadecimal],
+      4,
+    ]);
     const digestsOf = async (options: Partial<LoopOptions>): Promise<string> => {
       const other = createDurableStore();
       await play([turn, text("Done.")], { runId: "mine", tools: [echo], journal: other.open(), ...options }).result;
@@ -70,7 +80,12 @@ describe("the journal of another run", () => {
     };
     const plain = await digestsOf({});
     expect(await digestsOf({})).toBe(plain);
-    for (const options of [{ system: "Be brief." }, { modelSettings: { temperature: 0 } }, { contextItems: ["night"] }, { messages: [user("Well.")] }]) {
+    for (const options of [
+      { system: "Be brief." },
+      { modelSettings: { temperature: 0 } },
+      { contextItems: ["night"] },
+      { messages: [user("Well.")] },
+    ]) {
       expect(await digestsOf(options)).not.toBe(plain);
     }
   });
@@ -88,7 +103,18 @@ describe("a journal that fails", () => {
     };
     return { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
   };
-  const keys = ["run", "p0/inbox", "p0/model", "p0/approval/0/echo", "p0/intent/0/echo", "p0/tool/0/echo", "p0/iteration", "p1/inbox", "p1/model", "p1/inbox-end"];
+  const keys = [
+    "run",
+    "p0/inbox",
+    "p0/model",
+    "p0/approval/0/echo",
+    "p0/intent/0/echo",
+    "p0/tool/0/echo",
+    "p0/iteration",
+    "p1/inbox",
+    "p1/model",
+    "p1/inbox-end",
+  ];
   const rows = keys.flatMap((key) => (["before", "after", "at once"] as const).map((how) => [key, how] as const));
 
   it.for(rows)("at %s, %s, ends the run with its error, and nothing is held", async ([key, how]) => {
@@ -115,7 +141,10 @@ describe("a journal that fails", () => {
   it("fires the signal of what still runs", async () => {
     const signals: AbortSignal[] = [];
     const keep = tool("keep", (_, { signal }) => (signals.push(signal), never));
-    const playing = play([[toolCall("echo"), toolCall("keep")]], { tools: [echo, keep], journal: failing("p0/tool/0/echo", "after") });
+    const playing = play([[toolCall("echo"), toolCall("keep")]], {
+      tools: [echo, keep],
+      journal: failing("p0/tool/0/echo", "after"),
+    });
     await expect(playing.result).rejects.toBe(broken);
     expect(signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([[true, broken]]);
   });

@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, type Message, memoryJournal, runToolLoop, type Tool } from "turnwright";
-import { createMockProvider, createTestClock, finish, type MockProvider, type MockTurn, reasoning, text, toolCall, usage } from "turnwright/testing";
+import {
+  createMockProvider,
+  createTestClock,
+  finish,
+  type MockProvider,
+  type MockTurn,
+  reasoning,
+  text,
+  toolCall,
+  usage,
+} from "turnwright/testing";
 import { Crash, createDurableStore, type DurableStore, type Fate } from "./durable-store.ts";
 import { answersOf, tool } from "./play.ts";
 
@@ -8,7 +18,15 @@ const messages: readonly Message[] = [{ role: "user", content: "Go." }];
 
 /** Two passes with tools, one of them parallel and in part sequential, and an answer. */
 const turns: readonly MockTurn[] = [
-  [reasoning("Hm."), text("Working. "), toolCall("slow", { n: 1 }), toolCall("quick", { n: 2 }), toolCall("broken"), toolCall("alone", { n: 3 }), usage({ inputTokens: 3, outputTokens: 9 })],
+  [
+    reasoning("Hm."),
+    text("Working. "),
+    toolCall("slow", { n: 1 }),
+    toolCall("quick", { n: 2 }),
+    toolCall("broken"),
+    toolCall("alone", { n: 3 }),
+    usage({ inputTokens: 3, outputTokens: 9 }),
+  ],
   [toolCall("quick", { n: 4 }), toolCall("nope"), usage({ inputTokens: 5, outputTokens: 2 })],
   [text("Done."), usage({ inputTokens: 8, outputTokens: 1 })],
 ];
@@ -28,7 +46,11 @@ async function live(store: DurableStore, fate: Fate, traits: Partial<Tool>): Pro
   const ran: string[] = [];
   const note = (context: { readonly idempotencyKey: string }): void => void ran.push(context.idempotencyKey);
   const tools = [
-    tool("slow", (args, context) => (note(context), new Promise((resolve) => void clock.setTimeout(() => resolve(args), 100))), traits),
+    tool(
+      "slow",
+      (args, context) => (note(context), new Promise((resolve) => void clock.setTimeout(() => resolve(args), 100))),
+      traits,
+    ),
     tool("quick", (args, context) => (note(context), args), traits),
     tool("broken", (_, context) => (note(context), Promise.reject(new Error("out of order"))), traits),
     tool("alone", (args, context) => (note(context), args), { ...traits, sequential: true }),
@@ -45,7 +67,16 @@ async function live(store: DurableStore, fate: Fate, traits: Partial<Tool>): Pro
   return { result, ran };
 }
 
-const said = ({ result }: Process): unknown => (result instanceof Crash ? result : { text: result.text, reason: result.reason, messages: result.messages, history: result.functionHistory.map((entry) => [entry.functionCall, entry.outcome]), usage: result.usage });
+const said = ({ result }: Process): unknown =>
+  result instanceof Crash
+    ? result
+    : {
+        text: result.text,
+        reason: result.reason,
+        messages: result.messages,
+        history: result.functionHistory.map((entry) => [entry.functionCall, entry.outcome]),
+        usage: result.usage,
+      };
 
 describe("the keys of a run", () => {
   it("come from positions, and are these", async () => {
@@ -96,7 +127,9 @@ describe("the keys of a run", () => {
     `);
     const again = await runToolLoop({ ...options, provider: createMockProvider(script) });
     const inMemory = memoryJournal(JSON.parse(JSON.stringify(again.journal))).keys();
-    expect([...store.records.keys()].filter((key) => key !== "run" && !key.includes("/intent/")).sort()).toEqual([...inMemory].sort());
+    expect([...store.records.keys()].filter((key) => key !== "run" && !key.includes("/intent/")).sort()).toEqual(
+      [...inMemory].sort(),
+    );
   });
 
   it("are asked for once each, and in the same order on replay", async () => {
@@ -137,15 +170,19 @@ describe("a run that crashes", () => {
   it.for(boundaries)("after record %d, %s, runs nothing again that may have run", async ([afterRecords]) => {
     const broken = createDurableStore();
     const first = await live(broken, { afterRecords }, {});
-    const intended = [...broken.records.keys()].filter((key) => key.includes("/intent/")).map((key) => key.replace("/intent/", "/tool/"));
+    const intended = [...broken.records.keys()]
+      .filter((key) => key.includes("/intent/"))
+      .map((key) => key.replace("/intent/", "/tool/"));
     const unknown = intended.filter((key) => !broken.records.has(key));
     const second = await live(broken, {}, {});
     expect(second.ran.filter((step) => first.ran.includes(step) || intended.includes(step.slice("r/".length)))).toEqual([]);
     if (second.result instanceof Crash || whole.result instanceof Crash) throw new Error("Nothing crashes any more.");
     const wholeAnswers = answersOf(whole.result);
     expect(
-      answersOf(second.result).map((part, index) => (part.outcome === "interrupted" ? `interrupted ${part.callId}` : part)),
-    ).toEqual(wholeAnswers.map((part) => (unknown.some((key) => isStepOf(part.callId, key)) ? `interrupted ${part.callId}` : part)));
+      answersOf(second.result).map((part) => (part.outcome === "interrupted" ? `interrupted ${part.callId}` : part)),
+    ).toEqual(
+      wholeAnswers.map((part) => (unknown.some((key) => isStepOf(part.callId, key)) ? `interrupted ${part.callId}` : part)),
+    );
   });
 
   it("in the middle of a tool does not know whether it ran", async () => {

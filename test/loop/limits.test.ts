@@ -161,7 +161,11 @@ describe("a stream whose time is up", () => {
     ]);
     const playing = play([], { provider });
     await playing.clock.advance(120_010);
-    expect(await playing.result).toMatchObject({ status: "timeout", text: "Half", messages: [{}, { content: [{ text: "Half" }] }] });
+    expect(await playing.result).toMatchObject({
+      status: "timeout",
+      text: "Half",
+      messages: [{}, { content: [{ text: "Half" }] }],
+    });
     expect(playing.recording.of("text-delta").map((event) => event.text)).toEqual(["Half"]);
   });
 

@@ -1,6 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
-import { createMockProvider, createTestClock, type EventRecording, type MockPart, type MockTurn, reasoning, recordEvents, text, toolCall, usage } from "turnwright/testing";
+import {
+  createMockProvider,
+  createTestClock,
+  type EventRecording,
+  type MockPart,
+  type MockTurn,
+  reasoning,
+  recordEvents,
+  text,
+  toolCall,
+  usage,
+} from "turnwright/testing";
 import { tool } from "./play.ts";
 
 /** Comes in one piece: fragments of arguments are told by nobody's journal. */
@@ -27,11 +38,21 @@ async function playOver(journal: LoopOptions["journal"]): Promise<Played> {
   const note = (args: unknown, { callId }: { readonly callId: string }): unknown => (ran.push(callId), args);
   const broken = tool("broken", (args, context) => Promise.reject(new Error(`out of order: ${String(note(args, context))}`)));
   const tools = [tool("quick", note), tool("alone", note, { sequential: true }), broken];
-  const result = await runToolLoop({ provider: mock, messages: [{ role: "user", content: "Go." }], tools, runId: "memory", clock: createTestClock(), events: recording.emitter, journal });
+  const result = await runToolLoop({
+    provider: mock,
+    messages: [{ role: "user", content: "Go." }],
+    tools,
+    runId: "memory",
+    clock: createTestClock(),
+    events: recording.emitter,
+    journal,
+  });
   return { result, ran, recording, requests: mock.calls };
 }
 
-const cut = (saved: SavedJournal, count: number): SavedJournal => ({ steps: Object.fromEntries(Object.entries(saved.steps).slice(0, count)) });
+const cut = (saved: SavedJournal, count: number): SavedJournal => ({
+  steps: Object.fromEntries(Object.entries(saved.steps).slice(0, count)),
+});
 const savedOf = ({ result }: Played): SavedJournal => JSON.parse(JSON.stringify(result.journal));
 
 describe("a journal in memory", () => {
@@ -79,7 +100,8 @@ describe("a journal in memory", () => {
       run-end completed answered"
     `);
     expect(whole.recording.events.filter((event) => event.replayed)).toEqual([]);
-    const told = ({ recording }: Played): readonly string[] => recording.events.map((event) => ("callId" in event ? `${event.type} ${event.callId}` : event.type));
+    const told = ({ recording }: Played): readonly string[] =>
+      recording.events.map((event) => ("callId" in event ? `${event.type} ${event.callId}` : event.type));
     expect([...told(again)].sort()).toEqual([...told(whole)].sort());
   });
 

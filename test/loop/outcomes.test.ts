@@ -1,170 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
-import {
-  createToolRegistry,
-  defineTool,
-  FatalToolError,
-  type Json,
-  type LoopOptions,
-  type Tool,
-  type ToolOutcome,
-  toolResult,
-  type ToolResultPart,
-} from "turnwright";
-import { finish, type MockPart, stall, text, toolCall } from "turnwright/testing";
-import { answersOf, never, play, tool, type Playing } from "./play.ts";
+import { createToolRegistry, type ToolResultPart } from "turnwright";
+import { stall, text, toolCall } from "turnwright/testing";
+import { type OutcomeRow, outcomeRows } from "./outcome-rows.ts";
+import { answersOf, play, tool, type Playing } from "./play.ts";
 
-/** Takes a fragment of a call and nothing more. */
-const cut: readonly MockPart[] = [toolCall("work"), stall()];
-
-interface Row {
-  readonly kind: ToolOutcome["kind"] | "restarted";
-  /** What the model reads. */
-  readonly reads: Json;
-  readonly part?: MockPart;
-  readonly end?: MockPart;
-  readonly tool?: Tool;
-  readonly options?: Partial<LoopOptions>;
-  /** How far time goes on before the stop, where the run is stopped. */
-  readonly stopAfterMs?: number;
-  readonly history?: false;
-}
-
-const city = defineTool({ name: "work", description: "", inputSchema: z.object({ city: z.string(), days: z.number().int().max(7).optional() }), execute: () => 1 });
-const gate = (...allowedNames: readonly string[]): Partial<LoopOptions> => ({ policies: { gate: { active: true, allowedNames } } });
-const failed = (reason: string): Json => ({ status: "tool_execution_failed", reason, tool_name: "work" });
-const notRun: Json = { status: "not_run", reason: "the run ended before it was this call's turn", tool_name: "work" };
-
-/** Each kind of outcome, and what the model reads of it. */
-const rows: { readonly [title: string]: Row } = {
-  "a value": { kind: "completed", tool: tool("work", () => ({ celsius: 7 })), reads: { celsius: 7 } },
-  "a result with content": {
-    kind: "completed",
-    tool: tool("work", () => toolResult({ data: "seen", content: [{ type: "text", text: "below" }] })),
-    reads: "seen",
-  },
-  "a message in place of data": { kind: "completed", tool: tool("work", () => toolResult({ message: "Sent." })), reads: "Sent." },
-  "a restart": { kind: "restarted", tool: tool("work", () => ({ type: "context_restart_x" })), reads: { status: "context_restarted" }, history: false },
-  "a throw": { kind: "failed", tool: tool("work", () => Promise.reject(new Error("out of order"))), reads: failed("out of order") },
-  "a throw of a text": { kind: "failed", tool: tool("work", () => Promise.reject("no more")), reads: failed("no more") },
-  "an error without words": { kind: "failed", tool: tool("work", () => Promise.reject(new TypeError())), reads: failed("TypeError") },
-  "a failed result": { kind: "failed", tool: tool("work", () => toolResult({ success: false, error: "E7" })), reads: failed("E7") },
-  "a failed result with a message": {
-    kind: "failed",
-    tool: tool("work", () => toolResult({ success: false, error: "E7", message: "The inbox is full." })),
-    reads: failed("The inbox is full."),
-  },
-  "a fatal failure": { kind: "failed", tool: tool("work", () => Promise.reject(new FatalToolError("gone"))), reads: failed("gone") },
-  "no JSON": { kind: "failed", tool: tool("work", () => 7n), reads: failed("The tool's result cannot be written as JSON: a BigInt.") },
-  "a tool that takes too long": { kind: "timed-out", tool: tool("work", () => never, { timeoutMs: 30 }), reads: failed("timed out after 30 ms") },
-  "a blocked tool": {
-    kind: "blocked",
-    options: gate("other", "third"),
-    reads: { status: "blocked_by_deliberate_tool_mode", functionName: "work", allowedToolNames: ["other", "third"] },
-  },
-  "an empty allowlist": {
-    kind: "blocked",
-    options: gate(),
-    reads: { status: "blocked_by_deliberate_tool_mode", functionName: "work", allowedToolNames: [] },
-  },
-  "a blocked tool that does not exist": {
-    kind: "blocked",
-    part: toolCall("wrok", {}),
-    options: gate("other"),
-    reads: { status: "blocked_by_deliberate_tool_mode", functionName: "wrok", allowedToolNames: ["other"] },
-  },
-  "a blocked tool with wrong arguments": {
-    kind: "blocked",
-    tool: city,
-    part: toolCall("work", { city: 7 }),
-    options: gate("other"),
-    reads: { status: "blocked_by_deliberate_tool_mode", functionName: "work", allowedToolNames: ["other"] },
-  },
-  "a denial": {
-    kind: "denied",
-    options: { policies: { approve: () => ({ kind: "deny", reason: "not on Sundays" }) } },
-    reads: { status: "denied", reason: "not on Sundays", tool_name: "work" },
-  },
-  "a denial without a reason": {
-    kind: "denied",
-    options: { policies: { approve: () => ({ kind: "deny" }) } },
-    reads: { status: "denied", tool_name: "work" },
-  },
-  "a mistyped name": {
-    kind: "unknown-tool",
-    part: toolCall("wrok"),
-    reads: { status: "unknown_tool", reason: 'There is no tool "wrok". Did you mean "work"?', tool_name: "wrok", available_tools: ["work", "later"] },
-  },
-  "a name of nothing": {
-    kind: "unknown-tool",
-    part: toolCall("buy_a_ship"),
-    reads: { status: "unknown_tool", reason: 'There is no tool "buy_a_ship".', tool_name: "buy_a_ship", available_tools: ["work", "later"] },
-  },
-  "a name of every object": {
-    kind: "unknown-tool",
-    part: toolCall("__proto__"),
-    reads: { status: "unknown_tool", reason: 'There is no tool "__proto__".', tool_name: "__proto__", available_tools: ["work", "later"] },
-  },
-  "arguments of a wrong type": {
-    kind: "invalid-input",
-    tool: city,
-    part: toolCall("work", { city: 7, days: 8.5 }),
-    reads: {
-      status: "invalid_input",
-      reason: "city: Invalid input: expected string, received number; days: Invalid input: expected int, received number",
-      tool_name: "work",
-    },
-  },
-  "arguments that are null": {
-    kind: "invalid-input",
-    tool: city,
-    part: toolCall("work", null),
-    reads: { status: "invalid_input", reason: "Invalid input: expected object, received null", tool_name: "work" },
-  },
-  "arguments that are a list": {
-    kind: "invalid-input",
-    tool: city,
-    part: toolCall("work", ["Oslo"]),
-    reads: { status: "invalid_input", reason: "Invalid input: expected object, received array", tool_name: "work" },
-  },
-  "no arguments at all": {
-    kind: "invalid-input",
-    tool: city,
-    part: toolCall("work", {}, { rawArgs: "" }),
-    reads: { status: "invalid_input", reason: "city: Invalid input: expected string, received undefined", tool_name: "work" },
-  },
-  "arguments that are no JSON": {
-    kind: "malformed",
-    part: toolCall("work", {}, { rawArgs: '{"a": tru}' }),
-    reads: expect.objectContaining({ status: "malformed_arguments", reason: expect.stringMatching(/JSON/), tool_name: "work" }),
-  },
-  "a turn that was too long": {
-    kind: "truncated",
-    end: finish("length"),
-    reads: { status: "truncated", reason: "the call was cut off before it was complete, so it was not run; send it again, shorter", tool_name: "work" },
-  },
-  "a call past the limit": {
-    kind: "limit",
-    part: toolCall("work"),
-    options: { limits: { maxToolCalls: 1 } },
-    reads: { status: "limit", reason: "the limit of tool calls is reached, so it was not run; answer with what there is", tool_name: "work" },
-  },
-  "a call that was running when the run was stopped": {
-    kind: "interrupted",
-    tool: tool("work", () => never),
-    stopAfterMs: 10,
-    reads: { status: "interrupted", reason: "it was cut off before it ended, so it may have run", tool_name: "work" },
-    history: false,
-  },
-  "a call of a turn that was refused": { kind: "not-run", end: finish("refusal"), reads: notRun, history: false },
-  "a call of a turn that broke off": { kind: "not-run", end: finish("error"), reads: notRun, history: false },
-};
-
-async function answerTo(row: Row): Promise<readonly [ToolResultPart | undefined, Playing]> {
+async function answerTo(row: OutcomeRow): Promise<readonly [ToolResultPart | undefined, Playing]> {
   const part = row.part ?? toolCall("work");
   const limited = row.kind === "limit" ? [toolCall("later"), part] : [part];
   const registry = createToolRegistry([row.tool ?? tool("work", () => 1), tool("later", () => 2)]);
-  const playing = play([[...limited, ...(row.end === undefined ? [] : [row.end])], text("Done.")], { tools: registry, ...row.options });
+  const playing = play([[...limited, ...(row.end === undefined ? [] : [row.end])], text("Done.")], {
+    tools: registry,
+    ...row.options,
+  });
   await playing.clock.advance(row.stopAfterMs ?? 100);
   if (row.stopAfterMs !== undefined) playing.control.stop();
   await playing.clock.advance(5_000);
@@ -172,22 +19,25 @@ async function answerTo(row: Row): Promise<readonly [ToolResultPart | undefined,
 }
 
 describe("what the model reads", () => {
-  it.for(Object.entries(rows))("of %s", async ([, row]) => {
+  it.for(Object.entries(outcomeRows))("of %s", async ([, row]) => {
     const [answer, playing] = await answerTo(row);
     expect(answer).toMatchObject({ outcome: row.kind });
     expect(answer?.result).toEqual(row.reads);
     const { functionHistory } = await playing.result;
-    expect(functionHistory.map(({ outcome, functionResponse }) => [outcome, functionResponse.response.result]).slice(row.kind === "limit" ? 1 : 0)).toEqual(
-      row.history === false ? [] : [[row.kind, row.reads]],
-    );
+    expect(
+      functionHistory
+        .map(({ outcome, functionResponse }) => [outcome, functionResponse.response.result])
+        .slice(row.kind === "limit" ? 1 : 0),
+    ).toEqual(row.history === false ? [] : [[row.kind, row.reads]]);
     const told = playing.recording.of("tool-end").find(({ callId }) => callId === answer?.callId);
     // A turn that ends the run dispatches nothing, so that no call of it is told.
-    if (row.end === undefined || row.kind === "truncated") expect(told?.outcome).toBe(row.kind === "restarted" ? "completed" : row.kind);
+    if (row.end === undefined || row.kind === "truncated")
+      expect(told?.outcome).toBe(row.kind === "restarted" ? "completed" : row.kind);
     else expect(told).toBeUndefined();
   });
 
   it("of every kind of outcome is said here", () => {
-    const kinds = Object.values(rows).map(({ kind }) => kind);
+    const kinds = Object.values(outcomeRows).map(({ kind }) => kind);
     expect([...new Set(kinds)].sort()).toEqual([
       ...["blocked", "completed", "denied", "failed", "interrupted", "invalid-input", "limit", "malformed"],
       ...["not-run", "restarted", "timed-out", "truncated", "unknown-tool"],
@@ -196,7 +46,7 @@ describe("what the model reads", () => {
 
   it("of a call that was cut in the middle is nothing that could run", async () => {
     let ran = 0;
-    const playing = play([cut], { tools: [tool("work", () => (ran += 1))] });
+    const playing = play([[toolCall("work"), stall()]], { tools: [tool("work", () => (ran += 1))] });
     await playing.clock.flush();
     playing.control.stop();
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["not-run"]);
@@ -211,7 +61,14 @@ describe("a tool that comes and goes", () => {
     registry.register(tool("remove", () => registry.unregister("work")));
     registry.register(work);
     registry.register(tool("add", () => registry.register(work)));
-    const script = [toolCall("work"), [toolCall("remove"), toolCall("work")], toolCall("work"), toolCall("add"), toolCall("work"), text("Done.")];
+    const script = [
+      toolCall("work"),
+      [toolCall("remove"), toolCall("work")],
+      toolCall("work"),
+      toolCall("add"),
+      toolCall("work"),
+      text("Done."),
+    ];
     const playing = play(script, { tools: registry, limits: { toolConcurrency: 1 } });
     const result = await playing.result;
     expect(answersOf(result).map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([

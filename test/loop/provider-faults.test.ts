@@ -3,19 +3,34 @@ import type { LoopOptions, ModelCall, ModelChunk, Provider } from "turnwright";
 import { chunk, fail, failInBand, finish, type MockPart, text, toolCall, usage } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 
-const of = (stream: (call: ModelCall) => unknown): Provider => ({ id: "p", model: "m", stream: (_, call) => stream(call) as AsyncIterable<ModelChunk> });
+const of = (stream: (call: ModelCall) => unknown): Provider => ({
+  id: "p",
+  model: "m",
+  stream: (_, call) => stream(call) as AsyncIterable<ModelChunk>,
+});
 const said = (...parts: readonly unknown[]): readonly MockPart[] => parts.map((part) => chunk(part as ModelChunk));
 const iterable = (next: () => unknown): unknown => ({ [Symbol.asyncIterator]: () => ({ next }) });
 const overloaded = { name: "E", message: "busy", code: "overloaded", retryable: true } as const;
 
 describe("a provider that misbehaves", () => {
   it.for<[how: string, stream: (call: ModelCall) => unknown]>([
-    ["throws before it streams", () => { throw new Error("no"); }],
+    [
+      "throws before it streams",
+      () => {
+        throw new Error("no");
+      },
+    ],
     ["answers nothing", () => undefined],
     ["answers a promise", async () => []],
     ["answers a list", () => [1]],
     ["has an iterator that is none", () => ({ [Symbol.asyncIterator]: () => undefined })],
-    ["throws from next", () => iterable(() => { throw new Error("no"); })],
+    [
+      "throws from next",
+      () =>
+        iterable(() => {
+          throw new Error("no");
+        }),
+    ],
     ["rejects from next", () => iterable(() => Promise.reject(new Error("no")))],
     ["answers null from next", () => iterable(() => null)],
     ["streams nothing that is a chunk", () => iterable(() => ({ done: false, value: 7 }))],
@@ -23,8 +38,26 @@ describe("a provider that misbehaves", () => {
     ["ends at once", () => iterable(() => ({ done: true }))],
     ["answers undefined from next", () => iterable(() => undefined)],
     ["throws no error", () => iterable(() => Promise.reject(undefined))],
-    ["cannot be left either", () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("no")), return: () => { throw new Error("never"); } }) })],
-    ["is left badly", () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("no")), return: () => Promise.reject(new Error("never")) }) })],
+    [
+      "cannot be left either",
+      () => ({
+        [Symbol.asyncIterator]: () => ({
+          next: () => Promise.reject(new Error("no")),
+          return: () => {
+            throw new Error("never");
+          },
+        }),
+      }),
+    ],
+    [
+      "is left badly",
+      () => ({
+        [Symbol.asyncIterator]: () => ({
+          next: () => Promise.reject(new Error("no")),
+          return: () => Promise.reject(new Error("never")),
+        }),
+      }),
+    ],
   ])("is an ending, not a rejection: it %s", async ([, stream]) => {
     const playing = play([], { provider: of(stream) });
     const result = await playing.result;
@@ -59,17 +92,27 @@ describe("a provider that misbehaves", () => {
   });
 
   it.for<[what: string, args: unknown]>([
-    ["a cycle", (() => { const list: unknown[] = []; return list.push(list), list; })()],
+    [
+      "a cycle",
+      (() => {
+        const list: unknown[] = [];
+        return (list.push(list), list);
+      })(),
+    ],
     ["a BigInt", { n: 7n }],
     ["nothing", undefined],
   ])("whose arguments hold %s made a malformed call", async ([, args]) => {
-    const playing = play([[...said({ type: "call-ready", key: "k", name: "t", args }), finish("tool-calls")], text("Done.")], { tools: [tool("t", () => 1)] });
+    const playing = play([[...said({ type: "call-ready", key: "k", name: "t", args }), finish("tool-calls")], text("Done.")], {
+      tools: [tool("t", () => 1)],
+    });
     expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: malformed"]);
   });
 
   it("calls twice with one key: once is enough", async () => {
     const ready = { type: "call-ready", key: "k", name: "t", args: { n: 1 } };
-    const playing = play([[...said(ready, { ...ready, args: { n: 2 } }), finish("tool-calls")], text("Done.")], { tools: [tool("t", (args) => args)] });
+    const playing = play([[...said(ready, { ...ready, args: { n: 2 } }), finish("tool-calls")], text("Done.")], {
+      tools: [tool("t", (args) => args)],
+    });
     expect(answersOf(await playing.result).map((part) => part.result)).toEqual([{ n: 1 }]);
   });
 
@@ -88,7 +131,10 @@ describe("a provider that takes back an attempt", () => {
     [
       ...said({ type: "attempt-start", attempt: 1, provider: "first", model: "m1" }),
       ...[text("Wrong"), toolCall("t", { n: 1 }), usage({ inputTokens: 5, outputTokens: 5 })],
-      ...said({ type: "attempt-discarded", attempt: 1, error: overloaded }, { type: "attempt-start", attempt: 2, provider: "second", model: "m2", family: "f" }),
+      ...said(
+        { type: "attempt-discarded", attempt: 1, error: overloaded },
+        { type: "attempt-start", attempt: 2, provider: "second", model: "m2", family: "f" },
+      ),
       ...[text("Right. "), toolCall("t", { n: 2 }), usage({ inputTokens: 3, outputTokens: 1 })],
     ],
     text("Done."),
@@ -96,12 +142,25 @@ describe("a provider that takes back an attempt", () => {
 
   it("has said only what stays, has asked only for what stays, and has spent both", async () => {
     const ran: unknown[] = [];
-    const playing = play(script, { tools: [tool("t", (args) => ran.push(args))], pricing: ({ totalTokens }, { model }) => (model === "m2" ? totalTokens : undefined) });
+    const playing = play(script, {
+      tools: [tool("t", (args) => ran.push(args))],
+      pricing: ({ totalTokens }, { model }) => (model === "m2" ? totalTokens : undefined),
+    });
     const [first] = (await playing.result).streamResults;
-    expect(first).toMatchObject({ text: "Right. ", provider: "second", model: "m2", family: "f", usage: { totalTokens: 14 }, costUSD: 14 });
+    expect(first).toMatchObject({
+      text: "Right. ",
+      provider: "second",
+      model: "m2",
+      family: "f",
+      usage: { totalTokens: 14 },
+      costUSD: 14,
+    });
     expect(ran).toEqual([{ n: 2 }]);
     expect(playing.recording.of("attempt-discarded")).toMatchObject([{ attempt: 1, error: overloaded }]);
-    expect(playing.recording.of("text-delta").slice(0, 2)).toMatchObject([{ text: "Wrong", attempt: 1 }, { text: "Right. ", attempt: 2 }]);
+    expect(playing.recording.of("text-delta").slice(0, 2)).toMatchObject([
+      { text: "Wrong", attempt: 1 },
+      { text: "Right. ", attempt: 2 },
+    ]);
   });
 });
 
@@ -113,28 +172,52 @@ describe("an attempt that was taken back", () => {
   ])("has not ended the turn, also where it ended with %s", async ([, end]) => {
     const discarded = chunk({ type: "attempt-discarded", attempt: 1, error: overloaded });
     const playing = play([[text("Wrong"), end, discarded, text("Right."), finish("stop")]]);
-    expect(await playing.result).toMatchObject({ text: "Right.", reason: { kind: "answered" }, streamResults: [{ token: undefined }] });
+    expect(await playing.result).toMatchObject({
+      text: "Right.",
+      reason: { kind: "answered" },
+      streamResults: [{ token: undefined }],
+    });
   });
 
   it("leaves a turn that goes no further without an end", async () => {
     const discarded = chunk({ type: "attempt-discarded", attempt: 1, error: overloaded });
     const playing = play([[text("Wrong"), finish("stop"), discarded]]);
-    expect(await playing.result).toMatchObject({ text: "", reason: { kind: "provider-error", error: { code: "stream-ended-early" } } });
+    expect(await playing.result).toMatchObject({
+      text: "",
+      reason: { kind: "provider-error", error: { code: "stream-ended-early" } },
+    });
   });
 });
 
 describe("what a run has spent", () => {
-  const tokens = (inputTokens: number, outputTokens: number): { inputTokens: number; outputTokens: number; totalTokens: number } => ({ inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
+  const tokens = (
+    inputTokens: number,
+    outputTokens: number,
+  ): { inputTokens: number; outputTokens: number; totalTokens: number } => ({
+    inputTokens,
+    outputTokens,
+    totalTokens: inputTokens + outputTokens,
+  });
 
   it("is the last snapshot of a pass, or the sum of its deltas, over all passes", async () => {
     const snapshots = [text("So. "), toolCall("t"), usage(tokens(10, 1)), usage({ ...tokens(10, 5), cachedInputTokens: 4 })];
     const deltas = [text("Done."), usage(tokens(7, 0), "delta"), usage({ ...tokens(0, 3), reasoningTokens: 2 }, "delta")];
     const result = await play([snapshots, deltas], { tools: [tool("t", () => 1)] }).result;
-    expect(result.usage).toEqual({ inputTokens: 17, outputTokens: 8, totalTokens: 25, cachedInputTokens: 4, cacheWriteTokens: undefined, reasoningTokens: 2 });
+    expect(result.usage).toEqual({
+      inputTokens: 17,
+      outputTokens: 8,
+      totalTokens: 25,
+      cachedInputTokens: 4,
+      cacheWriteTokens: undefined,
+      reasoningTokens: 2,
+    });
   });
 
   const costOf = async (pricing: LoopOptions["pricing"]): Promise<unknown> => {
-    const passes = [[text("So. "), toolCall("t"), usage(tokens(10, 1))], [text("Done."), usage(tokens(5, 1))]];
+    const passes = [
+      [text("So. "), toolCall("t"), usage(tokens(10, 1))],
+      [text("Done."), usage(tokens(5, 1))],
+    ];
     const playing = play(passes, { tools: [tool("t", () => 1)], pricing });
     const result = await playing.result;
     const troubles = playing.recording.of("listener-error").map(({ event, error }) => `${event}: ${error.message}`);

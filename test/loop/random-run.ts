@@ -1,8 +1,20 @@
 // Runs that nobody thought of: random turns, tools, limits, and people who end the run at random moments.
 
 import fc from "fast-check";
-import { type Approve, FatalToolError, type LoopLimits, type Tool, toolResult } from "turnwright";
-import { endEarly, fail, finish, type MockPart, type MockTurn, reasoning, stall, type TestClock, text, toolCall, wait } from "turnwright/testing";
+import { type Approve, FatalToolError, type LoopLimits, type StandardResult, type StandardSchema, type Tool, toolResult } from "turnwright";
+import {
+  endEarly,
+  fail,
+  finish,
+  type MockPart,
+  type MockTurn,
+  reasoning,
+  stall,
+  type TestClock,
+  text,
+  toolCall,
+  wait,
+} from "turnwright/testing";
 import { never, tool } from "./play.ts";
 
 /** Somebody who ends the run. */
@@ -24,12 +36,31 @@ export interface Plan {
   readonly cutAt: number;
 }
 
-const toolNames = ["quick", "slow", "slower", "alone", "broken", "deaf", "polite", "restart", "over", "fatal", "timely", "flaky", "nope", "picky"] as const;
+const toolNames = [
+  "quick",
+  "slow",
+  "slower",
+  "alone",
+  "broken",
+  "deaf",
+  "polite",
+  "restart",
+  "over",
+  "fatal",
+  "timely",
+  "flaky",
+  "nope",
+  "picky",
+  "checked",
+] as const;
 
 const call: fc.Arbitrary<MockPart> = fc
   .record({
     // Those that end nothing come more often, so that runs get anywhere.
-    name: fc.oneof({ weight: 3, arbitrary: fc.constantFrom("quick", "slow", "slower", "alone") }, { weight: 2, arbitrary: fc.constantFrom(...toolNames) }),
+    name: fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom("quick", "slow", "slower", "alone") },
+      { weight: 2, arbitrary: fc.constantFrom(...toolNames) },
+    ),
     id: fc.option(fc.constantFrom("x", "y", "call_p0_0", "call_p1_1"), { nil: undefined, freq: 2 }),
     rawArgs: fc.option(fc.constantFrom("{", "", "null"), { nil: undefined, freq: 6 }),
     fragments: fc.constantFrom(0, 2),
@@ -38,7 +69,12 @@ const call: fc.Arbitrary<MockPart> = fc
 
 const end: fc.Arbitrary<readonly MockPart[]> = fc.oneof(
   { weight: 12, arbitrary: fc.constant([]) },
-  { weight: 4, arbitrary: fc.constantFrom("stop", "length", "refusal", "malformed-call", "paused", "continue", "error", "tool-calls").map((reason) => [finish(reason as "stop")]) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .constantFrom("stop", "length", "refusal", "malformed-call", "paused", "continue", "error", "tool-calls")
+      .map((reason) => [finish(reason as "stop")]),
+  },
   { weight: 2, arbitrary: fc.constantFrom([stall()], [stall({ ignoreSignal: true })], [fail({ status: 503 })], [endEarly()]) },
 );
 
@@ -65,7 +101,9 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
     wallClockMs: unlessUndefined(fc.integer({ min: 1, max: 1_500 })),
   }),
   settleMs: fc.constantFrom(0, 40, 500),
-  verbs: fc.array(fc.record({ atMs: fc.integer({ min: 0, max: 900 }), verb: fc.constantFrom("stop", "kill", "abort") }), { maxLength: 2 }),
+  verbs: fc.array(fc.record({ atMs: fc.integer({ min: 0, max: 900 }), verb: fc.constantFrom("stop", "kill", "abort") }), {
+    maxLength: 2,
+  }),
   approve: fc.constantFrom("none", "none", "yes", "no", "late", "never", "edit"),
   hooks: fc.boolean(),
   finalAnswer: fc.boolean(),
@@ -95,6 +133,14 @@ export interface Workshop {
   later<T>(ms: number, value: T): Promise<T>;
   /** How many of those are still to come. */
   timers(): number;
+}
+
+/** A schema that takes its time, and refuses edits. */
+function ponder(later: Workshop["later"]): StandardSchema {
+  const judge = (value: unknown): StandardResult<unknown> =>
+    JSON.stringify(value).includes("true") ? { issues: [{ message: "edited" }] } : { value };
+  const jsonSchema = { input: () => ({ type: "object" }) };
+  return { "~standard": { version: 1, vendor: "test", validate: (value) => later(60, judge(value)), jsonSchema } };
 }
 
 /** Makes the tools. Calls that run are added to `ran`. */
@@ -141,13 +187,17 @@ export function openWorkshop(clock: TestClock, ran: string[]): Workshop {
     add("alone", () => later(20, "alone"), { sequential: true }),
     add("broken", fails),
     add("deaf", () => never),
-    add("polite", (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }))),
+    add(
+      "polite",
+      (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true })),
+    ),
     add("restart", () => ({ type: "context_restart_x", enhanced_context_item: { at: "home" }, disable_tools: ["picky"] })),
     add("over", () => toolResult({ data: "bye", endTurn: true })),
     add("fatal", () => Promise.reject(new FatalToolError("gone"))),
     add("timely", () => never, { timeoutMs: 70 }),
     add("flaky", () => later(30, toolResult({ success: false, error: "busy" })), { idempotent: true, retry: { maxAttempts: 3 } }),
     add("picky", () => 7n),
+    add("checked", () => "fine", { inputSchema: ponder(later) }),
   ];
   return { tools, ran, peak: () => peak, later, timers: () => timers };
 }

@@ -8,12 +8,17 @@ const start = (script: MockScript, answer: unknown, more: Partial<LoopOptions> =
   play(script, { tools: [tool("enrich", () => answer), tool("other", () => "other"), tool("third", () => "third")], ...more });
 
 /** What closes each request. */
-const contextsOf = ({ provider }: Playing): readonly unknown[] => provider.requests.map(({ messages }) => messages.at(-1)?.role === "user" && messages.at(-1));
-const toolsOf = ({ provider }: Playing): readonly string[] => provider.requests.map(({ tools }) => tools.map(({ name }) => name).join());
+const contextsOf = ({ provider }: Playing): readonly unknown[] =>
+  provider.requests.map(({ messages }) => messages.at(-1)?.role === "user" && messages.at(-1));
+const toolsOf = ({ provider }: Playing): readonly string[] =>
+  provider.requests.map(({ tools }) => tools.map(({ name }) => name).join());
 
 describe("a context restart", () => {
   it("closes each later request with its item, and leaves no entry in the history", async () => {
-    const playing = start([[text("Wait. "), toolCall("enrich"), toolCall("other")], toolCall("other"), text("Hello Ada.")], restart("profile", { enhanced_context_item: { name: "Ada" } }));
+    const playing = start(
+      [[text("Wait. "), toolCall("enrich"), toolCall("other")], toolCall("other"), text("Hello Ada.")],
+      restart("profile", { enhanced_context_item: { name: "Ada" } }),
+    );
     const result = await playing.result;
     const context = { role: "user", content: 'Context:\n{"name":"Ada"}' };
     expect(contextsOf(playing)).toEqual([{ role: "user", content: "Go." }, context, context]);
@@ -26,16 +31,26 @@ describe("a context restart", () => {
     // The item belongs to what is sent, not to what was said.
     expect(result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"]);
     expect(result.messages[1]).toMatchObject({ content: [{ text: "Wait. " }, {}, {}] });
-    expect(playing.recording.of("restart")).toMatchObject([{ callId: "call_p0_0", name: "enrich", suffix: "profile", disableTools: [] }]);
+    expect(playing.recording.of("restart")).toMatchObject([
+      { callId: "call_p0_0", name: "enrich", suffix: "profile", disableTools: [] },
+    ]);
   });
 
   it("joins the caller's own items, in their order", async () => {
-    const playing = start([toolCall("enrich"), toolCall("enrich"), text("Done.")], restart("x", { enhanced_context_item: ["new"] }), {
-      contextItems: ["It is night.", { at: "home" }],
-    });
+    const playing = start(
+      [toolCall("enrich"), toolCall("enrich"), text("Done.")],
+      restart("x", { enhanced_context_item: ["new"] }),
+      {
+        contextItems: ["It is night.", { at: "home" }],
+      },
+    );
     await playing.result;
     const own = 'Context:\nIt is night.\n{"at":"home"}';
-    expect(contextsOf(playing)).toMatchObject([{ content: own }, { content: `${own}\n["new"]` }, { content: `${own}\n["new"]\n["new"]` }]);
+    expect(contextsOf(playing)).toMatchObject([
+      { content: own },
+      { content: `${own}\n["new"]` },
+      { content: `${own}\n["new"]\n["new"]` },
+    ]);
   });
 
   it.for<[title: string, data: object, effects: { readonly [suffix: string]: readonly string[] } | undefined, hidden: string]>([
@@ -93,12 +108,18 @@ describe("a context restart", () => {
   });
 
   it("does the same on replay", async () => {
-    const playing = start([toolCall("enrich"), text("Done.")], restart("x", { enhanced_context_item: ["new"], disable_tools: ["enrich"] }));
+    const playing = start(
+      [toolCall("enrich"), text("Done.")],
+      restart("x", { enhanced_context_item: ["new"], disable_tools: ["enrich"] }),
+    );
     const first = await playing.result;
     const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
     const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("p1/")));
     const again = start([text("Done.")], "unused", { journal: memoryJournal({ steps: kept }) });
     await again.result;
-    expect(again.provider.requests[0]).toMatchObject({ ...playing.provider.requests[1], messages: playing.provider.requests[1]?.messages });
+    expect(again.provider.requests[0]).toMatchObject({
+      ...playing.provider.requests[1],
+      messages: playing.provider.requests[1]?.messages,
+    });
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Json, type ModelChunk, type Provider, toolResult } from "turnwright";
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
+import { thenable } from "./thenable.ts";
 
 const cyclic: { self?: unknown } = {};
 cyclic.self = cyclic;
@@ -31,7 +32,7 @@ describe("what a tool gives", () => {
     ["a date", new Date(0), "completed", "1970-01-01T00:00:00.000Z"],
     ["a map", new Map([[1, 2]]), "failed", unwritable("a Map")],
     ["a URL", new URL("https://example.org/"), "completed", "https://example.org/"],
-    ["holes", [1, , undefined, () => 1], "completed", [1, null, null, null]],
+    ["places without a value", [1, undefined, () => 1], "completed", [1, null, null]],
     ["fields without a value", { a: undefined, b: () => 1, c: Symbol("c"), d: 1 }, "completed", { d: 1 }],
     ["something huge", huge, "completed", huge],
     ["a cycle", cyclic, "failed", unwritable("a cyclic value")],
@@ -76,20 +77,22 @@ describe("what a tool gives", () => {
     ],
     [
       "is a promise that throws when it is awaited",
-      () => ({
-        then(): never {
-          throw new Error("broken then");
-        },
-      }),
+      () =>
+        thenable({
+          value: () => {
+            throw new Error("broken then");
+          },
+        }),
       "broken then",
     ],
     [
       "has a `then` that cannot be looked at",
-      () => ({
-        get then(): never {
-          throw new Error("broken look");
-        },
-      }),
+      () =>
+        thenable({
+          get: () => {
+            throw new Error("broken look");
+          },
+        }),
       "broken look",
     ],
   ])("is a failure where it %s", async ([, given, reason]) => {
@@ -98,13 +101,13 @@ describe("what a tool gives", () => {
   });
 
   it("counts once where a promise of another kind answers twice", async () => {
-    const twice = {
-      then(resolve: (value: unknown) => void, reject: (error: Error) => void): void {
+    const twice = thenable({
+      value: (resolve: (value: unknown) => void, reject: (error: Error) => void) => {
         resolve("first");
         reject(new Error("second"));
         resolve("third");
       },
-    };
+    });
     const playing = play([toolCall("work"), text("Done.")], { tools: [tool("work", () => twice)] });
     expect(answersOf(await playing.result).map((part) => part.result)).toEqual(["first"]);
     expect(playing.recording.of("late-result")).toEqual([]);
@@ -112,14 +115,18 @@ describe("what a tool gives", () => {
 
   it("is content too: a picture reaches the model beside the result", async () => {
     const content = [{ type: "image" as const, mediaType: "image/png", data: new URL("data:image/png;base64,aGk=") }];
-    const playing = play([toolCall("work"), text("Done.")], { tools: [tool("work", () => toolResult({ data: "seen", content }))] });
+    const playing = play([toolCall("work"), text("Done.")], {
+      tools: [tool("work", () => toolResult({ data: "seen", content }))],
+    });
     const result = await playing.result;
     const expected = [{ type: "image", mediaType: "image/png", data: "data:image/png;base64,aGk=" }];
     expect([answersOf(result)[0]?.content, result.functionHistory[0]?.content]).toEqual([expected, expected]);
   });
 
   it("has a part that only listeners hear", async () => {
-    const playing = play([toolCall("work"), text("Done.")], { tools: [tool("work", () => toolResult({ data: 1, metadata: { secret: 7 } }))] });
+    const playing = play([toolCall("work"), text("Done.")], {
+      tools: [tool("work", () => toolResult({ data: 1, metadata: { secret: 7 } }))],
+    });
     expect(JSON.stringify(await playing.result)).not.toContain("secret");
     expect(playing.recording.of("tool-end")).toMatchObject([{ result: 1, metadata: { secret: 7 } }]);
   });
@@ -127,7 +134,11 @@ describe("what a tool gives", () => {
 
 describe("what was said stays said", () => {
   it("when a tool scribbles on its arguments", async () => {
-    const scribble = tool("work", (args) => Object.assign(Object(args), { extra: 1 }).list.push("more"));
+    const scribble = tool("work", (args) => {
+      const { list } = args as { readonly list: string[] };
+      list.push("more");
+      Object.assign(Object(args), { extra: 1 });
+    });
     const { result, provider } = play([toolCall("work", { list: ["a"] }), text("Done.")], { tools: [scribble] });
     const ended = await result;
     expect(ended.messages[1]).toMatchObject({ content: [{ args: { list: ["a"] } }] });
@@ -148,7 +159,10 @@ describe("what was said stays said", () => {
       shared.list.push("c");
       parts.push({ type: "text", text: "b" });
     });
-    const { result } = play([toolCall("first"), toolCall("second"), toolCall("third"), text("Done.")], { clock, tools: [first, second, third] });
+    const { result } = play([toolCall("first"), toolCall("second"), toolCall("third"), text("Done.")], {
+      clock,
+      tools: [first, second, third],
+    });
     const answers = answersOf(await result);
     expect(answers.map((part) => part.result)).toEqual([{ list: ["a"] }, { list: ["a", "b"] }, null]);
     expect(answers[1]?.content).toEqual([{ type: "text", text: "a" }]);

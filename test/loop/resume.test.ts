@@ -6,7 +6,12 @@ const messages = [{ role: "user" as const, content: "Go." }];
 
 function setUp(): { readonly ran: string[]; readonly options: Omit<LoopOptions, "provider"> } {
   const ran: string[] = [];
-  const save = defineTool({ name: "save", description: "Saves", inputSchema: { type: "object" }, execute: (_args, ctx) => ran.push(ctx.callId) });
+  const save = defineTool({
+    name: "save",
+    description: "Saves",
+    inputSchema: { type: "object" },
+    execute: (_args, ctx) => ran.push(ctx.callId),
+  });
   return { ran, options: { tools: [save], messages, runId: "r" } };
 }
 
@@ -23,8 +28,16 @@ it("goes on behind an error where it ended, without running a finished tool agai
 
   const provider = createMockProvider([[text("Done."), usage({ inputTokens: 7, outputTokens: 1 })]]);
   const second = await runToolLoop({ ...options, provider, journal: saved(first), resume: "retry-last" });
-  expect([second.status, second.text, ran, second.iterations, second.usage.totalTokens]).toEqual(["completed", "Done.", ["call_p0_0"], 2, 23]);
-  expect(provider.requests.map((request) => request.messages.map((message) => message.role))).toEqual([["user", "assistant", "tool"]]);
+  expect([second.status, second.text, ran, second.iterations, second.usage.totalTokens]).toEqual([
+    "completed",
+    "Done.",
+    ["call_p0_0"],
+    2,
+    23,
+  ]);
+  expect(provider.requests.map((request) => request.messages.map((message) => message.role))).toEqual([
+    ["user", "assistant", "tool"],
+  ]);
   expect(second.messages.at(-1)).toEqual({ role: "assistant", content: [{ type: "text", text: "Done." }] });
 
   const untouched = createMockProvider([]);
@@ -39,7 +52,12 @@ it("ends as recorded where nobody asks to go on", async () => {
   const again = await runToolLoop({ ...options, provider, journal: saved(first) });
   expect([again.reason, provider.calls]).toEqual([first.reason, 0]);
 
-  const third = await runToolLoop({ ...options, provider: createMockProvider([text("Yes.")]), journal: saved(again), resume: "retry-last" });
+  const third = await runToolLoop({
+    ...options,
+    provider: createMockProvider([text("Yes.")]),
+    journal: saved(again),
+    resume: "retry-last",
+  });
   expect(third.text).toBe("Yes.");
 });
 
@@ -70,7 +88,9 @@ it("pins the keys of what is done again", async () => {
   `);
 });
 
-it.for<[title: string, turn: MockTurn, limits: LoopOptions["limits"], end: (control: ReturnType<typeof createLoopControl>) => void]>([
+it.for<
+  [title: string, turn: MockTurn, limits: LoopOptions["limits"], end: (control: ReturnType<typeof createLoopControl>) => void]
+>([
   ["a stop", stall(), {}, (control) => control.stop()],
   ["a kill", stall(), {}, (control) => control.kill()],
   ["silence", stall(), {}, () => {}],
@@ -87,7 +107,13 @@ it.for<[title: string, turn: MockTurn, limits: LoopOptions["limits"], end: (cont
   const first = await running;
   expect(["error", "timeout", "stopped_by_user"]).toContain(first.status);
 
-  const second = await runToolLoop({ ...options, provider: createMockProvider([text("Better.")]), journal: saved(first), resume: "retry-last", clock });
+  const second = await runToolLoop({
+    ...options,
+    provider: createMockProvider([text("Better.")]),
+    journal: saved(first),
+    resume: "retry-last",
+    clock,
+  });
   expect([second.status, second.text]).toEqual(["completed", "Better."]);
   expect(clock.pending).toBe(0);
 });
@@ -116,5 +142,37 @@ it("recalls what is there when the journal itself is handed on", async () => {
 });
 
 it("refuses to read back what no journal wrote", () => {
-  expect(() => memoryJournal([] as never)).toThrow('Option "saved" must be what a memory journal became in JSON, but is an array of 0 items.');
+  expect(() => memoryJournal([] as never)).toThrow(
+    'Option "saved" must be what a memory journal became in JSON, parsed, but is an array of 0 items.',
+  );
+});
+
+it("goes on behind a failed pass that was saved before the run had ended", async () => {
+  const { options } = setUp();
+  const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
+  const { steps } = JSON.parse(JSON.stringify(first.journal));
+  delete steps["p1/inbox-end"];
+  const second = await runToolLoop({
+    ...options,
+    provider: createMockProvider([text("Done.")]),
+    journal: memoryJournal({ steps }),
+    resume: "retry-last",
+  });
+  expect([second.status, second.text]).toEqual(["completed", "Done."]);
+});
+
+it("does not go on behind tool errors that just came about", async () => {
+  const { options } = setUp();
+  const limits = { maxConsecutiveToolErrors: 1 };
+  const first = await runToolLoop({ ...options, limits, provider: createMockProvider([toolCall("nothing")]) });
+  const { steps } = JSON.parse(JSON.stringify(first.journal));
+  for (const key of Object.keys(steps)) if (key !== "p0/inbox") delete steps[key];
+  const provider = createMockProvider([toolCall("nothing")]);
+  const second = await runToolLoop({ ...options, limits, provider, journal: memoryJournal({ steps }), resume: "retry-last" });
+  expect([second.reason.kind, provider.calls]).toEqual(["tool-error-cap", 1]);
+});
+
+it("names the group of an option that stands beside it", async () => {
+  const refused = runToolLoop({ provider: createMockProvider([]), messages, maxIterations: 3 } as LoopOptions);
+  await expect(refused).rejects.toThrow('There is no option "maxIterations". Did you mean "limits.maxIterations"?');
 });

@@ -26,7 +26,9 @@ function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<Loop
     provider,
     tools: tools.map((tool) => ({ ...tool, execute: fail })),
     ...(options.policies?.approve === undefined ? {} : { policies: { ...options.policies, approve: fail } }),
-    ...(options.hooks === undefined ? {} : { hooks: { ...(preparePass && { preparePass: fail }), ...(onIteration && { onIteration: fail }) } }),
+    ...(options.hooks === undefined
+      ? {}
+      : { hooks: { ...(preparePass && { preparePass: fail }), ...(onIteration && { onIteration: fail }) } }),
   };
 }
 

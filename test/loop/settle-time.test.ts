@@ -23,11 +23,14 @@ const deaf: { readonly [where: string]: readonly [script: MockScript, options: P
   "a tool that tries again": [[call], { tools: [tool("work", () => never, { idempotent: true, retry: { maxAttempts: 9 } })] }],
   "a stream": [[[text("Hm. "), stall({ ignoreSignal: true })]], {}],
   "a stream that says nothing": [[stall({ ignoreSignal: true })], {}],
-  "preparePass": [[], { hooks: { preparePass: () => never } }],
-  "onIteration": [[call], { tools: [tool("work", () => 1)], hooks: { onIteration: () => never } }],
+  preparePass: [[], { hooks: { preparePass: () => never } }],
+  onIteration: [[call], { tools: [tool("work", () => 1)], hooks: { onIteration: () => never } }],
   "an approval": [[call], { tools: [tool("work", () => 1)], policies: { approve: () => never } }],
   "a validation": [[call], { tools: [checked(pondering)] }],
-  "the validation of an edit": [[call], { tools: [checked(wary)], policies: { approve: () => ({ kind: "modify", args: { edited: true } }) } }],
+  "the validation of an edit": [
+    [call],
+    { tools: [checked(wary)], policies: { approve: () => ({ kind: "modify", args: { edited: true } }) } },
+  ],
 };
 
 /** How each verb ends a run, 500 ms in. */
@@ -38,7 +41,11 @@ const verbs: { readonly [verb: string]: readonly [kind: string, act: (playing: P
   "the wall clock": ["wall-clock", () => {}],
 };
 
-async function endAfter(where: string, verb: string, settleMs: number | undefined): Promise<readonly [afterMs: number | undefined, kind: string]> {
+async function endAfter(
+  where: string,
+  verb: string,
+  settleMs: number | undefined,
+): Promise<readonly [afterMs: number | undefined, kind: string]> {
   const [script, options] = deaf[where] ?? [[], {}];
   const [, act] = verbs[verb] ?? ["", () => {}];
   const limits = verb === "the wall clock" ? { wallClockMs: 500 } : {};
@@ -58,7 +65,8 @@ describe("what ignores its signal", () => {
   const tools = ["a tool", "a tool after another one", "a tool that tries again"];
   const streams = ["a stream", "a stream that says nothing"];
   const graceOf = (where: string, verb: string): boolean =>
-    (tools.includes(where) && (verb === "stop" || verb === "the wall clock")) || (streams.includes(where) && verb === "the wall clock");
+    (tools.includes(where) && (verb === "stop" || verb === "the wall clock")) ||
+    (streams.includes(where) && verb === "the wall clock");
   const rows = Object.keys(deaf).flatMap((where) => Object.keys(verbs).map((verb) => [where, verb] as const));
 
   it.for(rows)("is left: %s, on %s", async ([where, verb]) => {
@@ -108,7 +116,11 @@ describe("what ignores its signal", () => {
 describe("what heeds its signal", () => {
   it("ends the run as soon as it has ended", async () => {
     const clock = createTestClock();
-    const tidy = tool("work", (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => clock.setTimeout(() => resolve("tidy"), 1_200))));
+    const tidy = tool(
+      "work",
+      (_, { signal }) =>
+        new Promise((resolve) => signal.addEventListener("abort", () => clock.setTimeout(() => resolve("tidy"), 1_200))),
+    );
     const playing = play([toolCall("work")], { clock, tools: [tidy] });
     await clock.advance(100);
     playing.control.stop();
@@ -119,8 +131,10 @@ describe("what heeds its signal", () => {
 
   it("is not believed: its value is dropped, told as late, and read as interrupted", async () => {
     const clock = createTestClock();
-    const ends = (ms: number, end: (resolve: (value: unknown) => void, reject: (error: Error) => void) => void): Promise<unknown> =>
-      new Promise((resolve, reject) => clock.setTimeout(() => end(resolve, reject), ms));
+    const ends = (
+      ms: number,
+      end: (resolve: (value: unknown) => void, reject: (error: Error) => void) => void,
+    ): Promise<unknown> => new Promise((resolve, reject) => clock.setTimeout(() => end(resolve, reject), ms));
     const tools = [
       tool("quick", () => "kept"),
       tool("saves", () => ends(200, (resolve) => resolve("dropped"))),

@@ -4,7 +4,10 @@ import { createTestClock, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 
 const ok = tool("ok", () => "fine");
-const kinds = (result: Parameters<typeof outcomesOf>[0]): string => outcomesOf(result).map((line) => line.split(" ")[1]).join(" ");
+const kinds = (result: Parameters<typeof outcomesOf>[0]): string =>
+  outcomesOf(result)
+    .map((line) => line.split(" ")[1])
+    .join(" ");
 const three = [toolCall("ok"), toolCall("ok"), toolCall("ok")];
 
 describe("maxToolCalls", () => {
@@ -60,9 +63,18 @@ describe("maxToolCalls", () => {
   });
 
   it("grants a final answer where that is wanted, and the reason stays the limit's", async () => {
-    const playing = play((_, index) => (index < 2 ? three : text("In short.")), { tools: [ok], limits: { maxToolCalls: 2 }, policies: { finalAnswer: true } });
+    const playing = play((_, index) => (index < 2 ? three : text("In short.")), {
+      tools: [ok],
+      limits: { maxToolCalls: 2 },
+      policies: { finalAnswer: true },
+    });
     const result = await playing.result;
-    expect([result.status, result.reason.kind, result.text, result.finalAnswer]).toEqual(["error", "max-tool-calls", "In short.", true]);
+    expect([result.status, result.reason.kind, result.text, result.finalAnswer]).toEqual([
+      "error",
+      "max-tool-calls",
+      "In short.",
+      true,
+    ]);
     expect([result.iterations, playing.provider.calls]).toEqual([2, 3]);
   });
 });
@@ -90,9 +102,19 @@ describe("maxIterations", () => {
   it("grants one final answer, whose calls do not run", async () => {
     let ran = 0;
     const count = tool("ok", () => (ran += 1));
-    const playing = play(() => [text("Again. "), toolCall("ok")], { tools: [count], limits: { maxIterations: 2 }, policies: { finalAnswer: true } });
+    const playing = play(() => [text("Again. "), toolCall("ok")], {
+      tools: [count],
+      limits: { maxIterations: 2 },
+      policies: { finalAnswer: true },
+    });
     const result = await playing.result;
-    expect([result.reason.kind, result.finalAnswer, ran, result.iterations, result.streamResults.length]).toEqual(["max-iterations", true, 2, 2, 3]);
+    expect([result.reason.kind, result.finalAnswer, ran, result.iterations, result.streamResults.length]).toEqual([
+      "max-iterations",
+      true,
+      2,
+      2,
+      3,
+    ]);
     expect(kinds(result)).toBe("completed completed not-run");
     expect(playing.provider.requests.map(({ toolChoice, tools }) => [toolChoice, tools.length])).toEqual([
       [undefined, 1],
@@ -143,20 +165,35 @@ describe("what a tool is told", () => {
 
   it("of its budget is Infinity where there is no limit", async () => {
     let budget: ToolBudget | undefined;
-    await play([toolCall("look"), text("Done.")], { tools: [tool("look", (_, context) => void (budget = context.budget))] }).result;
+    await play([toolCall("look"), text("Done.")], { tools: [tool("look", (_, context) => void (budget = context.budget))] })
+      .result;
     const none = Number.POSITIVE_INFINITY;
     expect(budget).toEqual({ iterations: 99, toolCalls: none, tokens: none, wallClockMs: none });
   });
 
   it("of the run is as the caller gave it", async () => {
     const seen: unknown[] = [];
-    const given = { messageIdMap: new Map(), context: { db: 1 }, session: { conversationId: "c" }, contextItems: ["It is night."] };
-    const look = tool("look", (_, { callId, name, iteration, provider, showKillHint, suppressProgressNotices, idempotencyKey, ...rest }) => {
-      seen.push(callId, name, iteration, provider, showKillHint, suppressProgressNotices, idempotencyKey);
-      return rest;
-    });
+    const given = {
+      messageIdMap: new Map(),
+      context: { db: 1 },
+      session: { conversationId: "c" },
+      contextItems: ["It is night."],
+    };
+    const look = tool(
+      "look",
+      (_, { callId, name, iteration, provider, showKillHint, suppressProgressNotices, idempotencyKey, ...rest }) => {
+        seen.push(callId, name, iteration, provider, showKillHint, suppressProgressNotices, idempotencyKey);
+        return rest;
+      },
+    );
     const deep = tool("deep", (_, context) => {
-      seen.push(context.messages.length, context.contextItems, context.messageIdMap === given.messageIdMap, context.context, context.session);
+      seen.push(
+        context.messages.length,
+        context.contextItems,
+        context.messageIdMap === given.messageIdMap,
+        context.context,
+        context.session,
+      );
     });
     await play([toolCall("look"), toolCall("deep"), text("Done.")], { ...given, tools: [look, deep], runId: "budget" }).result;
     expect(seen).toEqual([

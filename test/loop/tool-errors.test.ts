@@ -14,8 +14,13 @@ const tools: readonly Tool[] = [
 /** One pass for each word, one call for each letter group: "bad bad | ok". */
 const script = (passes: string): readonly (readonly MockPart[])[] =>
   [...passes.split("|"), ""].map((pass) => {
-    const names = pass.trim().split(/\s+/).filter((name) => name !== "");
-    return names.length === 0 ? [text("Done.")] : names.map((name) => (name === "malformed" ? toolCall("ok", {}, { rawArgs: "{" }) : toolCall(name)));
+    const names = pass
+      .trim()
+      .split(/\s+/)
+      .filter((name) => name !== "");
+    return names.length === 0
+      ? [text("Done.")]
+      : names.map((name) => (name === "malformed" ? toolCall("ok", {}, { rawArgs: "{" }) : toolCall(name)));
   });
 
 const end = (passes: string, cap: number): Promise<LoopResult> =>
@@ -99,7 +104,11 @@ describe("a tool that ends the turn", () => {
   ])("%s: %s after %d requests", async ([passes, ending, requests]) => {
     const playing = play(script(passes), { tools });
     const result = await playing.result;
-    expect([result.reason.kind, playing.provider.calls, answersOf(result).length]).toEqual([ending, requests, passes.replaceAll("|", " ").split(/\s+/).length]);
+    expect([result.reason.kind, playing.provider.calls, answersOf(result).length]).toEqual([
+      ending,
+      requests,
+      passes.replaceAll("|", " ").split(/\s+/).length,
+    ]);
   });
 
   it.for([
@@ -132,7 +141,10 @@ describe("a fatal tool error", () => {
 
   it("outranks the cap and the end of the turn", async () => {
     const fatal = tool("fatal", () => Promise.reject(new FatalToolError("gone")));
-    const playing = play([[toolCall("bad"), toolCall("over"), toolCall("fatal")]], { tools: [...tools, fatal], limits: { maxConsecutiveToolErrors: 1 } });
+    const playing = play([[toolCall("bad"), toolCall("over"), toolCall("fatal")]], {
+      tools: [...tools, fatal],
+      limits: { maxConsecutiveToolErrors: 1 },
+    });
     expect((await playing.result).reason.kind).toBe("fatal-tool-error");
   });
 
@@ -144,9 +156,16 @@ describe("a fatal tool error", () => {
 });
 
 describe("a tool that may try again", () => {
-  const retrying = (execute: (attempt: number) => unknown, maxAttempts = 3, timeoutMs?: number): { readonly tool: Tool; ran(): number } => {
+  const retrying = (
+    execute: (attempt: number) => unknown,
+    maxAttempts = 3,
+    timeoutMs?: number,
+  ): { readonly tool: Tool; ran(): number } => {
     let ran = 0;
-    return { tool: tool("try", () => execute((ran += 1)), { idempotent: true, retry: { maxAttempts }, timeoutMs }), ran: () => ran };
+    return {
+      tool: tool("try", () => execute((ran += 1)), { idempotent: true, retry: { maxAttempts }, timeoutMs }),
+      ran: () => ran,
+    };
   };
   const busy = (): never => {
     throw new Error("busy");
@@ -166,7 +185,9 @@ describe("a tool that may try again", () => {
     const result = await playing.result;
     expect([outcomesOf(result), ran()]).toEqual([[`call_p0_0: ${outcome}`], expected]);
     // However many attempts there are, it is one call: one entry, one error, one start and end.
-    expect([result.functionHistory.length, result.toolCallsExecuted, playing.recording.of("tool-start").length]).toEqual([1, 1, 1]);
+    expect([result.functionHistory.length, result.toolCallsExecuted, playing.recording.of("tool-start").length]).toEqual([
+      1, 1, 1,
+    ]);
   });
 
   it("counts as one error", async () => {
@@ -177,7 +198,11 @@ describe("a tool that may try again", () => {
 
   it("has one time limit for all its attempts", async () => {
     const clock = createTestClock();
-    const { tool: again, ran } = retrying(() => new Promise((_, reject) => clock.setTimeout(() => reject(new Error("busy")), 40)), 9, 100);
+    const { tool: again, ran } = retrying(
+      () => new Promise((_, reject) => clock.setTimeout(() => reject(new Error("busy")), 40)),
+      9,
+      100,
+    );
     const playing = play([toolCall("try"), text("Done.")], { clock, tools: [again] });
     await clock.advance(1_000);
     expect([outcomesOf(await playing.result), playing.endedAt(), ran()]).toEqual([["call_p0_0: timed-out"], 100, 3]);

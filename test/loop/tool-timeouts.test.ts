@@ -76,7 +76,10 @@ describe("the time of a call", () => {
       if (succeeds) return "too late";
       throw new Error("too late");
     };
-    const tools = [tool("work", () => after(clock, 1_500, act), { timeoutMs: 1_000 }), tool("wait", () => after(clock, 2_000, () => "waited"))];
+    const tools = [
+      tool("work", () => after(clock, 1_500, act), { timeoutMs: 1_000 }),
+      tool("wait", () => after(clock, 2_000, () => "waited")),
+    ];
     const playing = play([toolCall("work"), toolCall("wait"), text("Done.")], { clock, tools });
     await clock.runAll();
     const result = await playing.result;

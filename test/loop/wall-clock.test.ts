@@ -63,7 +63,11 @@ describe("the wall clock", () => {
 
   it("grants no final answer", async () => {
     const tools = [tool("deaf", () => never)];
-    const playing = await runOut([toolCall("deaf"), text("In short.")], { tools, policies: { finalAnswer: true }, ...within(1_000) });
+    const playing = await runOut([toolCall("deaf"), text("In short.")], {
+      tools,
+      policies: { finalAnswer: true },
+      ...within(1_000),
+    });
     expect([(await playing.result).finalAnswer, playing.provider.calls]).toEqual([false, 1]);
   });
 
@@ -124,7 +128,12 @@ describe("the wall clock of a resumed run", () => {
   /** The records of a run of which 600 ms of 1,000 are spent, up to a key. */
   async function savedUpTo(lastKey: string): Promise<Journal> {
     const clock = createTestClock();
-    const playing = play([toolCall("nap"), toolCall("nap"), text("Done.")], { clock, runId: "r", tools: [nap(clock)], ...within(9_000) });
+    const playing = play([toolCall("nap"), toolCall("nap"), text("Done.")], {
+      clock,
+      runId: "r",
+      tools: [nap(clock)],
+      ...within(9_000),
+    });
     await clock.advance(5_000);
     const { steps }: SavedJournal = JSON.parse(JSON.stringify((await playing.result).journal));
     const keys = Object.keys(steps);
@@ -145,7 +154,16 @@ describe("the wall clock of a resumed run", () => {
     const messages = [{ role: "user", content: "Go." }] as const;
     const provider = createMockProvider([stall()]);
     const limits = { wallClockMs: lastKey === "p1/tool/0/nap" ? 601 : 1_000 };
-    const running = runToolLoop({ provider, messages, journal, clock, runId: "r", tools: [deaf], limits, timeouts: { settleMs: 0 } });
+    const running = runToolLoop({
+      provider,
+      messages,
+      journal,
+      clock,
+      runId: "r",
+      tools: [deaf],
+      limits,
+      timeouts: { settleMs: 0 },
+    });
     void running.then(() => (endedAt = clock.now()));
     await clock.advance(100_000);
     expect([(await running).reason.kind, endedAt - clockAt]).toEqual(["wall-clock", endsAfterMs]);

@@ -77,14 +77,10 @@ export function readNative(
   let reasoningDetails: Json | undefined;
   const extras = new Map<number, Json>();
   for (const part of native ?? []) {
-    if (part.provider !== provider.id || part.model !== provider.model || !isItem(part.item)) continue;
+    if (part.provider !== provider.id || part.model !== provider.model || !isRecord(part.item)) continue;
     const { reasoning_details: details, call, extra_content: extra } = part.item;
     if (details !== undefined) reasoningDetails = details;
     if (typeof call === "number" && extra !== undefined) extras.set(call, extra);
   }
   return { reasoningDetails, extras };
-}
-
-function isItem(item: Json): item is { readonly [key: string]: Json | undefined } {
-  return isRecord(item);
 }

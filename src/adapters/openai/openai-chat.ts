@@ -16,8 +16,8 @@ import { checkChatOptions, type ChatSettings, type OpenAIChatOptions } from "./c
 
 /**
  * Makes a provider of an OpenAI client. The client stays the caller's: its key, base URL, proxy and retries are used as they
- * are. It retries refused connections, 408, 409, 429 and 5xx by itself, twice unless `maxRetries` says otherwise, so that
- * `withRetry` around it multiplies the attempts.
+ * are. It retries refused connections, 408, 409, 429 and 5xx by itself, twice unless `maxRetries` says otherwise: retries
+ * of your own around it multiply the attempts.
  *
  * The stream ends with `finish` where the server said why the model stopped, and without one where it did not: then the answer
  * is not complete, whatever it holds. What the SDK throws passes through. Errors inside the stream that it does not throw are

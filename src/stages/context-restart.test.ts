@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import type { Json } from "../contract/json.ts";
+import type { RestartPolicy } from "../contract/loop-options.ts";
+import type { ContextRestart, ToolOutcome } from "../contract/tool-outcome.ts";
+import { detectContextRestart } from "./context-restart.ts";
+
+const of = (data: Json): ToolOutcome => ({ call: { callId: "c", name: "t", args: {} }, durationMs: 0, kind: "completed", data });
+const effects: RestartPolicy["effects"] = { profile: ["lookup"] };
+
+it.for<[data: Json, restart: ContextRestart | undefined]>([
+  [{ type: "context_restart_profile" }, { suffix: "profile", item: undefined, disableTools: ["lookup"] }],
+  [{ type: "context_restart_" }, { suffix: "", item: undefined, disableTools: [] }],
+  [
+    { type: "context_restart_x", enhanced_context_item: { a: 1 }, disable_tools: ["a", 7, "b"] },
+    { suffix: "x", item: { a: 1 }, disableTools: ["a", "b"] },
+  ],
+  [
+    { type: "context_restart_profile", enhanced_context_item: [1], disable_tools: ["a"] },
+    { suffix: "profile", item: [1], disableTools: ["lookup", "a"] },
+  ],
+  [
+    { type: "context_restart_x", enhanced_context_item: "text" },
+    { suffix: "x", item: undefined, disableTools: [] },
+  ],
+  [{ type: "context_restart_toString" }, { suffix: "toString", item: undefined, disableTools: [] }],
+  [{ type: "restart" }, undefined],
+  [{ type: 7 }, undefined],
+  [{ kind: "context_restart_x" }, undefined],
+  [["context_restart_x"], undefined],
+  ["context_restart_x", undefined],
+  [null, undefined],
+])("%j asks for %j", ([data, restart]) => {
+  expect(detectContextRestart(of(data), { effects })).toEqual(restart);
+});
+
+it("only a success asks for a restart", () => {
+  const { call, durationMs } = of(null);
+  const failed: ToolOutcome = { call, durationMs, kind: "failed", error: { name: "E", message: "context_restart_x" } };
+  expect(detectContextRestart(failed, undefined)).toBeUndefined();
+  expect(detectContextRestart(of({ type: "context_restart_profile" }), undefined)?.disableTools).toEqual([]);
+});

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import type { LoopEvent } from "../contract/loop-event.ts";
+import type { ModelRequest } from "../contract/provider.ts";
+import { RunScope } from "../kit/run-scope.ts";
+import { failInBand, finish, type MockTurn, native, stall, text, toolCall, usage, wait } from "../testing/mock-parts.ts";
+import { createMockProvider } from "../testing/mock-provider.ts";
+import { createTestClock, type TestClock } from "../testing/test-clock.ts";
+import { streamOnce, type StreamPorts } from "./stream-once.ts";
+
+const request: ModelRequest = {
+  messages: [{ role: "user", content: "Go." }],
+  tools: [{ name: "t", description: "", inputSchema: {} }],
+  iteration: 3,
+};
+
+function setUp(
+  turn: MockTurn,
+  more: Partial<StreamPorts> = {},
+): StreamPorts & { readonly clock: TestClock; readonly heard: LoopEvent[] } {
+  const heard: LoopEvent[] = [];
+  return {
+    provider: createMockProvider([turn], { usage: false }),
+    clock: createTestClock(),
+    scope: new RunScope(),
+    timeouts: { streamIdleMs: 100, firstChunkMs: 200, toolMs: 1, settleMs: 50, approvalMs: 1, hookMs: 1 },
+    events: { runId: "r", wants: () => true, send: (event: LoopEvent) => heard.push(event), room: () => undefined },
+    heldIds: new Set(),
+    heard,
+    ...more,
+  } as StreamPorts & { readonly clock: TestClock; readonly heard: LoopEvent[] };
+}
+
+describe("one stream", () => {
+  it("is told in full, as plain data", async () => {
+    const tokens = usage({ inputTokens: 5, outputTokens: 2 });
+    const ports = setUp([text("Hi. "), wait(10), native({ sign: 1 }), toolCall("t", { n: 1 }, { id: "x" }), tokens], {
+      pricing: ({ totalTokens }) => totalTokens,
+    });
+    const running = streamOnce(request, ports);
+    await ports.clock.advance(10);
+    const result = await running;
+    expect(JSON.parse(JSON.stringify(result))).toEqual({
+      status: "function_call",
+      text: "Hi. ",
+      reasoning: "",
+      details: "",
+      calls: [{ callId: "x", providerCallId: "x", name: "t", args: { n: 1 }, argsText: '{"n":1}' }],
+      finish: "tool-calls",
+      native: [{ sign: 1 }],
+      usage: { inputTokens: 5, outputTokens: 2, totalTokens: 7 },
+      costUSD: 7,
+      provider: "mock",
+      model: "mock-model",
+      exposedTools: ["t"],
+      durationMs: 10,
+    });
+    expect(ports.heard.map((event) => [event.type, event.iteration])).toEqual([
+      ["text-delta", 3],
+      ["tool-args-delta", 3],
+    ]);
+  });
+
+  it("has an alarm of its own where nobody lends it one, and releases it", async () => {
+    const ports = setUp([text("Hi"), stall()]);
+    const running = streamOnce(request, ports);
+    await ports.clock.flush();
+    expect([ports.clock.pending, ports.scope.size]).toEqual([1, 1]);
+    await ports.clock.advance(100);
+    expect((await running).reason).toEqual({ kind: "stream-idle", limitMs: 100 });
+    expect([ports.clock.pending, ports.scope.size]).toEqual([0, 0]);
+  });
+
+  it("judges what earlier hops have left with its own", async () => {
+    const judged = async (turn: MockTurn, carried: StreamPorts["carried"]): Promise<unknown> => {
+      const { status, reason, calls } = await streamOnce(request, setUp(turn, { carried }));
+      return [status, reason?.kind, calls.map(({ callId }) => callId)];
+    };
+    expect(await judged(finish("stop"), { text: true, calls: false, callCount: 0 })).toEqual(["completed", "answered", []]);
+    expect(await judged(finish("stop"), undefined)).toEqual(["empty_response", "empty", []]);
+    expect(await judged(finish("tool-calls"), { text: false, calls: true, callCount: 2 })).toEqual([
+      "function_call",
+      undefined,
+      [],
+    ]);
+    expect(await judged(toolCall("t"), { text: false, calls: true, callCount: 2 })).toEqual([
+      "function_call",
+      undefined,
+      ["call_p3_2"],
+    ]);
+  });
+
+  it("ends as an error that it was told of, whoever told it", async () => {
+    const error = { name: "E", message: "Bearer abcdefgh12345678 is busy", code: "overloaded" as const, retryable: true };
+    const result = await streamOnce(request, setUp([text("Half"), failInBand(error)]));
+    expect(result).toMatchObject({
+      status: "error",
+      text: "Half",
+      error: { code: "overloaded", message: "Bearer [redacted] is busy" },
+    });
+  });
+
+  it("is not even opened where the run is over", async () => {
+    const provider = createMockProvider([text("Hi")]);
+    const ports = setUp([], { provider });
+    ports.scope.cancel({ kind: "kill" });
+    const { status, reason } = await streamOnce(request, ports);
+    expect([status, reason, provider.calls]).toEqual(["stopped_by_user", { kind: "killed" }, 0]);
+  });
+});

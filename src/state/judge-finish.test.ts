@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import type { FinishReason } from "../contract/provider.ts";
+import { isResent, judgeFinish, problemOf } from "./judge-finish.ts";
+
+const all: readonly FinishReason[] = [
+  "stop",
+  "tool-calls",
+  "length",
+  "context-full",
+  "refusal",
+  "content-filter",
+  "paused",
+  "continue",
+  "malformed-call",
+  "error",
+  "unknown",
+];
+
+describe("a finish reason", () => {
+  it.for<[finish: FinishReason | undefined, raw: string | undefined, message: string]>([
+    ["error", undefined, "The model ended with an error."],
+    ["error", "SAFETY", "The model ended with an error (SAFETY)."],
+    ["unknown", undefined, "The model ended for an unknown reason."],
+    ["unknown", "OTHER", "The model ended for an unknown reason (OTHER)."],
+    ["end_turn" as "stop", undefined, "The model ended for an unknown reason (end_turn)."],
+    ["toString" as "stop", "raw", "The model ended for an unknown reason (raw)."],
+    [undefined, undefined, "The stream ended without a finish reason."],
+  ])("%s (%s) says why", ([finish, raw, message]) => {
+    expect(judgeFinish(finish, { text: true, calls: false }, raw)).toMatchObject({
+      status: "error",
+      reason: { kind: "provider-error", error: { message } },
+    });
+  });
+
+  it.for<[says: string, judge: (finish: FinishReason) => unknown, reasons: readonly FinishReason[]]>([
+    ["resends the turn", isResent, ["paused", "continue"]],
+    ["cuts the calls of the turn off", (finish) => problemOf(finish) === "truncated", ["length", "context-full"]],
+    ["makes the calls of the turn malformed", (finish) => problemOf(finish) === "malformed", ["malformed-call"]],
+    [
+      "lets a turn with calls go on",
+      (finish) => judgeFinish(finish, { text: false, calls: true }).status === "function_call",
+      ["tool-calls", "length", "context-full", "malformed-call"],
+    ],
+  ])("%s: only some do", ([, judge, reasons]) => {
+    expect(all.filter(judge)).toEqual(reasons);
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import type { Message } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { answersOf, never, play, tool } from "./play.ts";
+import { refusal } from "./refusal.ts";
+
+const user = (content: string): Message => ({ role: "user", content });
+const asks = (...ids: readonly string[]): Message => ({
+  role: "assistant",
+  content: ids.map((callId) => ({ type: "tool-call", callId, name: "t", args: {} })),
+});
+const answers = (...ids: readonly string[]): Message => ({
+  role: "tool",
+  results: ids.map((callId) => ({ callId, name: "t", outcome: "completed", result: callId })),
+});
+
+describe("messages", () => {
+  const bad: readonly (readonly [what: string, messages: readonly unknown[], index: number])[] = [
+    ["no message", [user("a"), 7], 1],
+    ["nothing", [null], 0],
+    ["an unknown role", [{ role: "system", content: "Be brief." }], 0],
+    ["a user without content", [{ role: "user" }], 0],
+    ["a picture without a type", [{ role: "user", content: [{ type: "image", data: "aGk=" }] }], 0],
+    ["a turn that is a text", [user("a"), { role: "assistant", content: "Hi." }], 1],
+    [
+      "a call without an id",
+      [user("a"), { role: "assistant", content: [{ type: "tool-call", callId: "", name: "t", args: {} }] }],
+      1,
+    ],
+    ["results that are none", [user("a"), asks("x"), { role: "tool", results: [{ callId: "x" }] }], 2],
+    ["an unanswered call at the end", [user("a"), asks("x")], 1],
+    ["an unanswered call in between", [user("a"), asks("x"), user("b")], 1],
+    ["an unanswered call before another turn", [user("a"), asks("x"), asks("y"), answers("y")], 1],
+    ["one of two calls unanswered", [user("a"), asks("x", "y"), answers("x")], 2],
+    ["an orphan result", [user("a"), answers("x")], 1],
+    ["a result of another call", [user("a"), asks("x"), answers("y")], 2],
+    ["a result too many", [user("a"), asks("x"), answers("x", "y")], 2],
+    ["a call that is answered twice", [user("a"), asks("x"), answers("x", "x")], 2],
+    ["a call that is answered twice, later", [user("a"), asks("x"), answers("x"), answers("x")], 3],
+    ["an id that was used before", [user("a"), asks("x"), answers("x"), asks("x"), answers("x")], 3],
+    ["an id that is used twice", [user("a"), asks("x", "x"), answers("x")], 1],
+  ];
+
+  it.for(bad)("are refused with the place of %s", async ([, messages, index]) => {
+    expect(await refusal({ messages })).toMatchObject({
+      code: "invalid-messages",
+      details: { index },
+      message: expect.stringContaining(`Message ${index} `),
+    });
+  });
+
+  const outcome = (callId: string): string => `${callId}: not-run`;
+  it.for<[what: string, messages: readonly Message[], roles: string, notRun: readonly string[]]>([
+    ["an unanswered call at the end", [user("a"), asks("x")], "user assistant tool", [outcome("x")]],
+    ["an unanswered call in between", [user("a"), asks("x"), user("b")], "user assistant tool user", [outcome("x")]],
+    [
+      "an unanswered call before another turn",
+      [user("a"), asks("x"), asks("y"), answers("y")],
+      "user assistant tool assistant tool",
+      [outcome("x")],
+    ],
+    ["one of two calls unanswered", [user("a"), asks("x", "y"), answers("y")], "user assistant tool", [outcome("x")]],
+    ["an orphan result", [user("a"), answers("x"), user("b")], "user user", []],
+    ["a result of another call", [user("a"), asks("x"), answers("y")], "user assistant tool", [outcome("x")]],
+    ["a result too many", [user("a"), asks("x"), answers("x", "y")], "user assistant tool", []],
+    ["a call that is answered twice", [user("a"), asks("x"), answers("x", "x")], "user assistant tool", []],
+    ["nothing wrong", [user("a"), asks("x"), answers("x"), user("b")], "user assistant tool user", []],
+  ])("are repaired: %s", async ([, messages, roles, notRun]) => {
+    const playing = play([text("Hi.")], { messages, repair: true });
+    await playing.result;
+    const sent = playing.provider.requests[0]?.messages ?? [];
+    expect(sent.map(({ role }) => role).join(" ")).toBe(roles);
+    const refused = answersOf({ messages: sent }).filter((part) => part.outcome === "not-run");
+    expect(refused.map((part) => `${part.callId}: ${part.outcome}`)).toEqual(notRun);
+    // What was repaired can be sent, and an old call is never run.
+    expect((await play([text("Again.")], { messages: sent, tools: [tool("t", () => never)] }).result).text).toBe("Again.");
+  });
+
+  it.for(bad.slice(0, 8))("are refused all the same where a repair cannot help: %s", async ([, messages, index]) => {
+    expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
+  });
+
+  it("stay as the caller gave them", async () => {
+    const messages = [user("a"), asks("x"), answers("x"), user("b")];
+    const before = structuredClone(messages);
+    const result = await play([toolCall("t"), text("Hi.")], { messages, tools: [tool("t", () => 1)] }).result;
+    expect([messages, result.messages.slice(0, 4)]).toEqual([before, before]);
+  });
+});

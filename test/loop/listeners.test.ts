@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { text, toolCall } from "turnwright/testing";
+import { never, play, tool, type Playing } from "./play.ts";
+import { thenable } from "./thenable.ts";
+
+describe("a listener", () => {
+  const broken = new Error("no");
+
+  it.for<[how: string, listener: () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw broken;
+      },
+    ],
+    ["rejects", () => Promise.reject(broken)],
+    [
+      "answers with a broken promise",
+      () =>
+        thenable({
+          value: () => {
+            throw broken;
+          },
+        }),
+    ],
+  ])("that %s disturbs neither the run nor the others, and is told once", async ([, listener]) => {
+    const playing = play([[text("Hello", { chunks: 5 }), toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
+    const heard: string[] = [];
+    playing.recording.emitter.on("text-delta", listener).on("text-delta", (event) => heard.push(event.text));
+    expect((await playing.result).text).toBe("Done.");
+    await playing.clock.flush();
+    expect(heard.join("")).toBe("HelloDone.");
+    expect(playing.recording.of("listener-error")).toMatchObject([
+      { event: "text-delta", error: { name: "Error", message: "no" } },
+    ]);
+  });
+
+  it("of listener errors that throws itself is told nothing", async () => {
+    const playing = play([text("Hi")]);
+    const fails = (): never => {
+      throw broken;
+    };
+    playing.recording.emitter.on("text-delta", fails).on("listener-error", fails);
+    expect((await playing.result).text).toBe("Hi");
+    expect(playing.recording.of("listener-error")).toHaveLength(1);
+  });
+
+  it("hears once what it asked to hear once, and may leave whenever it wants", async () => {
+    const heard: string[] = [];
+    const { emitter } = play([]).recording;
+    const leaving = ({ text: said }: { readonly text: string }): void => {
+      heard.push(`leaving ${said}`);
+      emitter.off("text-delta", leaving);
+    };
+    emitter.once("text-delta", ({ text: said }) => heard.push(`once ${said}`)).on("text-delta", leaving);
+    await play([text("abc", { chunks: 3 })], { events: emitter }).result;
+    expect(heard).toEqual(["once a", "leaving a"]);
+    expect(emitter.listenerCount("text-delta")).toBe(1);
+  });
+
+  it("once that throws is not heard again, and is told", async () => {
+    const playing = play([text("abc", { chunks: 3 })]);
+    playing.recording.emitter.once("text-delta", () => {
+      throw broken;
+    });
+    await playing.result;
+    expect(playing.recording.of("listener-error")).toHaveLength(1);
+    expect(playing.recording.of("text-delta")).toHaveLength(3);
+  });
+
+  it.for<[verb: string, act: (playing: Playing) => unknown, kind: string]>([
+    ["stop", ({ control }) => control.stop(), "stopped"],
+    ["kill", ({ control }) => control.kill(), "killed"],
+    ["abort", ({ abort }) => abort.abort(), "aborted"],
+  ])("that calls %s within a text delta ends the run there and then", async ([, act, kind]) => {
+    const playing = play([[text("abcdef", { chunks: 6 }), toolCall("t")]], { tools: [tool("t", () => 1)] });
+    playing.recording.emitter.on("text-delta", (event) => void (event.text === "c" && act(playing)));
+    const result = await playing.result;
+    expect([result.reason.kind, result.text, result.toolCallsExecuted]).toEqual([kind, "abc", 0]);
+    expect(playing.provider.active).toBe(0);
+  });
+
+  it("of the end finds the run as good as over", async () => {
+    const playing = play([text("Hi")]);
+    playing.recording.emitter.on("run-end", () => void playing.control.stop());
+    expect((await playing.result).reason.kind).toBe("answered");
+    expect(playing.control.hasStopRequest()).toBe(false);
+  });
+
+  it("never keeps a run that waits for it", async () => {
+    const playing = play([[text("abc", { chunks: 3 })]]);
+    const waiting: () => unknown = () => never;
+    playing.recording.emitter.on("text-delta", waiting);
+    expect((await playing.result).text).toBe("abc");
+  });
+});

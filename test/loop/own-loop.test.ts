@@ -1,0 +1,91 @@
+import { expect, it } from "vitest";
+import {
+  applyStep,
+  type Bounds,
+  buildResult,
+  createLoopState,
+  createToolRegistry,
+  detectContextRestart,
+  executeToolCall,
+  type LoopResult,
+  memoryJournal,
+  nextStep,
+  runToolLoop,
+  RunScope,
+  type SettledCall,
+  streamOnce,
+  type Tool,
+  type ToolContext,
+} from "turnwright";
+import { createMockProvider, createTestClock, type MockScript, text, toolCall } from "turnwright/testing";
+import { tool } from "./play.ts";
+
+const none = Number.POSITIVE_INFINITY;
+const bounds: Bounds = {
+  maxIterations: 5,
+  maxConsecutiveToolErrors: 3,
+  maxRestarts: 2,
+  maxPauses: 2,
+  maxToolCalls: none,
+  maxTokens: none,
+  wallClockMs: none,
+  finalAnswer: false,
+  asksIteration: false,
+};
+const timeouts = { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: 1_000, settleMs: 100, approvalMs: none, hookMs: 1_000 };
+const messages = [{ role: "user" as const, content: "Go." }];
+
+/** A loop of somebody's own, made of the parts that are exported: one call after the other, without journal, control or events. */
+async function runOwnLoop(script: MockScript, tools: readonly Tool[]): Promise<LoopResult> {
+  const clock = createTestClock();
+  const scope = new RunScope();
+  const provider = createMockProvider(script);
+  const registry = createToolRegistry(tools);
+  const exposed = new Map(registry.definitions().map((definition) => [definition.name, definition]));
+  const state = createLoopState({ messages, heldIds: [], contextItems: [], priced: false });
+  const events = { runId: "own", wants: () => false, send: () => {}, room: () => undefined };
+  const ports = { registry, clock, scope, timeouts, hookMs: 1_000, exposed, contextFor: () => ({}) as ToolContext };
+  const lookAround = () => ({ now: clock.now(), token: "own" });
+  for (;;) {
+    const next = nextStep(state, bounds);
+    if (next.kind === "end")
+      return buildResult(state, { ending: next.ending, runId: "own", journal: memoryJournal(), session: {} });
+    if (next.kind === "inbox") applyStep(state, { kind: "inbox", answer: lookAround() });
+    if (next.kind === "close") applyStep(state, { kind: "close", answer: lookAround(), ending: next.ending });
+    if (next.kind === "hook") applyStep(state, { kind: "hook", answer: { kind: "continue" } });
+    if (next.kind === "model") {
+      const request = { messages: state.messages, tools: registry.definitions(), iteration: state.iteration };
+      applyStep(state, {
+        kind: "model",
+        result: await streamOnce(request, { provider, clock, scope, timeouts, events, heldIds: state.heldIds }),
+      });
+    }
+    if (next.kind === "batch") {
+      const settled: SettledCall[] = [];
+      for (const call of state.turn.calls) {
+        const outcome = await executeToolCall(call, ports);
+        settled.push({ outcome, restart: detectContextRestart(outcome, undefined) });
+      }
+      applyStep(state, { kind: "batch", settled });
+    }
+  }
+}
+
+it("the exported parts make a loop that ends as the real one does", async () => {
+  const script: MockScript = [
+    [text("Working. "), toolCall("echo", { n: 1 }), toolCall("broken"), toolCall("nope")],
+    toolCall("echo", { n: 2 }),
+    text("Done."),
+  ];
+  const tools = [tool("echo", (args) => args), tool("broken", () => Promise.reject(new Error("out of order")))];
+  const own = await runOwnLoop(script, tools);
+  const real = await runToolLoop({
+    provider: createMockProvider(script),
+    tools,
+    messages,
+    clock: createTestClock(),
+    runId: "own",
+  });
+  const plain = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
+  expect(plain(own)).toEqual(plain(real));
+});

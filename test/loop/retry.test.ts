@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, memoryJournal, type SavedJournal, type Step } from "turnwright";
+import { fail, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { play, tool, type Playing } from "./play.ts";
+
+const savedOf = async ({ result }: Playing): Promise<SavedJournal> => JSON.parse(JSON.stringify((await result).journal));
+const note = tool("note", () => 1);
+
+describe("a run that is tried again and still may not go on", () => {
+  it.for<[limit: string, options: Partial<LoopOptions>, kind: string]>([
+    ["iterations", { limits: { maxIterations: 1 } }, "max-iterations"],
+    ["tokens", { limits: { maxTokens: 5 } }, "max-tokens"],
+    ["iterations, with a final answer", { limits: { maxIterations: 1 }, policies: { finalAnswer: true } }, "max-iterations"],
+  ])("ends as it did, at once: for want of %s", async ([, options, kind]) => {
+    const turn: MockTurn = [text("Again. "), toolCall("note"), usage({ inputTokens: 9, outputTokens: 1 })];
+    const first = play(() => turn, { ...options, tools: [note] });
+    const journal = memoryJournal(await savedOf(first));
+    const before = journal.keys();
+    let steps = 0;
+    const step = <T>(next: Step<T>): T | PromiseLike<T> => {
+      steps += 1;
+      if (steps > 100) throw new Error("The run goes round in circles.");
+      return journal.step(next);
+    };
+    const again = play(() => turn, { ...options, tools: [note], journal: { ...journal, step }, resume: "retry-last" });
+    expect((await again.result).reason.kind).toBe(kind);
+    expect(journal.keys().length - before.length).toBeLessThan(5);
+  });
+
+  it("goes on once the limit is higher", async () => {
+    const script: readonly MockTurn[] = [toolCall("note"), text("Done.")];
+    const first = play(script, { tools: [note], limits: { maxIterations: 1 } });
+    const journal = memoryJournal(await savedOf(first));
+    const again = play([text("Done.")], { tools: [note], limits: { maxIterations: 2 }, journal, resume: "retry-last" });
+    expect([(await again.result).text, again.provider.calls]).toEqual(["Done.", 1]);
+  });
+
+  it("is tried once for each time that somebody asks", async () => {
+    const broken = play([fail({ status: 503 })]);
+    let saved = await savedOf(broken);
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      const again = play([fail({ status: 503 })], { journal: memoryJournal(saved), resume: "retry-last" });
+      expect([(await again.result).reason.kind, again.provider.calls]).toEqual(["provider-error", 1]);
+      saved = await savedOf(again);
+    }
+    expect(Object.keys(saved.steps).filter((key) => key.includes("/model"))).toEqual(["p0/model", "p0/model/1", "p0/model/2", "p0/model/3"]);
+  });
+});
