@@ -1,7 +1,7 @@
-// The program that the README opens with. The first import makes `new OpenAI()` talk to a stand-in on this machine.
+// The two programs that the README opens with, the second asking on. The first import makes `new OpenAI()` talk to a stand-in on this machine.
 
 import assert from "node:assert/strict";
-import { stopStandIn } from "./support/openai-stand-in.ts";
+import { refuseNext, stopStandIn } from "./support/openai-stand-in.ts";
 
 // #region hello
 import OpenAI from "openai";
@@ -16,13 +16,14 @@ const getTime = defineTool({
   execute: ({ timeZone }) => new Date().toLocaleTimeString("en-GB", { timeZone }),
 });
 
+const provider = openaiChat({ client: new OpenAI(), model: "gpt-5-mini" });
 const result = await runToolLoop({
-  provider: openaiChat({ client: new OpenAI(), model: "gpt-5-mini" }),
+  provider,
   tools: [getTime],
   messages: [{ role: "user", content: "Is it too late to call Tokyo?" }],
 });
 
-console.log(result.status, result.reason.kind, result.text);
+console.log(result.status, result.reason.kind, result.error?.message ?? result.text);
 // #endregion hello
 
 assert.equal(result.status, "completed");
@@ -30,4 +31,33 @@ assert.equal(result.reason.kind, "answered");
 assert.equal(result.iterations, 2);
 assert.equal(result.toolCallsExecuted, 1);
 assert.match(result.text, /^It is "?\d\d:\d\d:\d\d"? in Tokyo\.$/);
+
+// #region live
+import { streamToolLoop } from "turnwright";
+
+const stream = streamToolLoop({
+  provider,
+  tools: [getTime],
+  messages: [...result.messages, { role: "user", content: "And Lima?" }],
+});
+for await (const event of stream) {
+  if (event.type === "text-delta") process.stdout.write(event.text);
+}
+const second = await stream.result; // as of `runToolLoop`: the next question goes behind `second.messages`
+// #endregion live
+
+assert.equal(second.reason.kind, "answered");
+assert.match(second.text, /^It is "?\d\d:\d\d:\d\d"? in Lima\.$/);
+assert.deepEqual(
+  second.messages.map(({ role }) => role),
+  ["user", "assistant", "tool", "assistant", "user", "assistant", "tool", "assistant"],
+);
+
+// A key that the service refuses is an ending with an error, no throw.
+refuseNext();
+const refused = await runToolLoop({ provider, messages: [{ role: "user", content: "And Rome?" }] });
+assert.equal(refused.status, "error");
+assert("error" in refused.reason && "code" in refused.reason.error);
+assert.equal(refused.reason.error.code, "auth");
+assert.equal(refused.error?.message, refused.reason.error.message);
 await stopStandIn();

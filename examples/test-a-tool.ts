@@ -29,7 +29,6 @@ const createOrderTool = (orders: Orders) =>
 const shipped = createOrderTool({ find: async () => ({ status: "shipped" }) });
 
 // #region alone
-// #region brief
 await test("an order is found by its number", async () => {
   const outcome = await runTool(shipped, { id: "A-1042" });
   assert(outcome.kind === "completed");
@@ -41,7 +40,6 @@ await test("what is no order number never gets to the store", async () => {
   assert(outcome.kind === "invalid-input");
   assert.deepEqual(outcome.issues[0]?.path, ["id"]);
 });
-// #endregion brief
 
 await test("an order that is not there is a failure that the model can read", async () => {
   const outcome = await runTool(createOrderTool({ find: async () => undefined }), { id: "A-1" });

@@ -3,23 +3,33 @@
 
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { defineTool, type Message, type Provider, runToolLoop } from "turnwright";
+import { defineTool, type FinishReason, type Message, type Provider, runToolLoop } from "turnwright";
 import { providerSuite } from "turnwright/testing";
 import { createSdkStandIn, type Sdk, type SdkMessage } from "./support/sdk-stand-in.ts";
 
 // #region provider
 // #region wrapper
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
+  ["end", "stop"],
+  ["calls", "tool-calls"],
+  ["limit", "length"],
+]);
+
 function wrapSdk(sdk: Sdk, model: string): Provider {
   return {
     id: "your-sdk",
     model,
     async *stream(request, call) {
-      const { system: instructions, messages, tools } = request;
+      const { system: instructions, messages, tools, toolChoice, settings } = request;
       const body = {
         model,
         instructions,
         messages: messages.flatMap(toSdkMessages),
         tools: tools.map(({ name, description, inputSchema }) => ({ name, about: description, parameters: inputSchema })),
+        choice: typeof toolChoice === "object" ? { tool: toolChoice.name } : toolChoice,
+        temperature: settings?.temperature,
+        maxTokens: settings?.maxOutputTokens, // this SDK has no words for topP, stopSequences and seed
+        ...settings?.extra,
       };
       for await (const event of sdk.chat(body, { signal: call.signal })) {
         if (event.event === "token") {
@@ -34,7 +44,8 @@ function wrapSdk(sdk: Sdk, model: string): Provider {
             mode: "snapshot",
             usage: { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens },
           };
-          yield { type: "finish", reason: ({ end: "stop", calls: "tool-calls", limit: "length" } as const)[why] };
+          // A word that the SDK learns later is not guessed at.
+          yield { type: "finish", reason: finishReasons.get(why) ?? "unknown", raw: why };
         }
       }
     },
@@ -83,6 +94,8 @@ const result = await runToolLoop({
   provider: wrapSdk(sdk, "small"),
   tools: [add],
   messages: [{ role: "user", content: "What is 19 plus 23?" }],
+  toolChoice: { name: "add" },
+  modelSettings: { temperature: 0, maxOutputTokens: 200, extra: { tier: "slow" } },
 });
 console.log(result.status, result.reason.kind, result.text);
 
@@ -90,3 +103,17 @@ assert.equal(result.status, "completed");
 assert.equal(result.text, "That makes 42.");
 assert.deepEqual(result.functionHistory[0]?.functionResponse.response, { result: 42 });
 assert.equal(result.usage.totalTokens, 80);
+const [request] = sdk.requests;
+assert.deepEqual(request?.choice, { tool: "add" });
+assert.deepEqual([request.temperature, request.maxTokens], [0, 200]);
+assert.deepEqual(Object.entries(request).at(-1), ["tier", "slow"]);
+
+const newer: Sdk = {
+  async *chat() {
+    yield { event: "token", token: "Hm." };
+    yield { event: "done", why: "weary", tokensIn: 3, tokensOut: 1 };
+  },
+};
+const { reason } = await runToolLoop({ provider: wrapSdk(newer, "small"), messages: [{ role: "user", content: "Well?" }] });
+assert(reason.kind === "provider-error");
+assert.equal(reason.error.code, "finish-unknown");

@@ -46,7 +46,7 @@ export function createChatServer({ provider, tools, onEnd }: ChatOptions): Serve
   // #endregion chat
 
   return createServer((request, response) => {
-    route(request, response, chat).catch(() => refuse(response, 500));
+    route(request, response, chat).catch(() => endEmpty(response, 500));
   });
 }
 
@@ -67,10 +67,11 @@ async function route(request: IncomingMessage, response: ServerResponse, chat: C
     response.end(await readFile(new URL("index.html", import.meta.url)));
     return;
   }
+  if (method === "GET" && url === "/favicon.ico") return endEmpty(response, 204);
   const conversation = /^\/chat\/([\w-]{1,64})$/.exec(url)?.[1];
-  if (method !== "POST" || conversation === undefined) return refuse(response, 404);
+  if (method !== "POST" || conversation === undefined) return endEmpty(response, 404);
   const question = await readQuestion(request);
-  if (question === undefined) return refuse(response, 400);
+  if (question === undefined) return endEmpty(response, 400);
   await chat(conversation, question, response);
 }
 
@@ -79,7 +80,8 @@ const questionSchema = z.object({ question: z.string().trim().min(1) });
 
 /** The question in the body; undefined where there is none. Other sites' forms cannot send JSON, and so cannot ask. */
 async function readQuestion(request: IncomingMessage): Promise<string | undefined> {
-  if (request.headers["content-type"] !== "application/json") return undefined;
+  const [mediaType = ""] = (request.headers["content-type"] ?? "").split(";");
+  if (mediaType.trim().toLowerCase() !== "application/json") return undefined;
   let body = "";
   for await (const piece of request.setEncoding("utf8")) {
     body += String(piece);
@@ -92,7 +94,8 @@ async function readQuestion(request: IncomingMessage): Promise<string | undefine
   }
 }
 
-function refuse(response: ServerResponse, status: number): void {
+/** Ends a response that has no body. */
+function endEmpty(response: ServerResponse, status: number): void {
   if (!response.headersSent) response.writeHead(status);
   response.end();
 }

@@ -9,9 +9,28 @@ import { createChatServer } from "./chat-server.ts";
 
 /** Runs every check. */
 export async function checkChatServer(tools: readonly Tool[]): Promise<void> {
+  await checkRequests(tools);
   await checkConversation(tools);
   await checkClosedTab(tools);
   await checkSlowTab(tools);
+}
+
+async function checkRequests(tools: readonly Tool[]): Promise<void> {
+  const chat = await openChat([text("Yes.")], tools);
+  const post = async (contentType: string, body: string): Promise<number> => {
+    const request = { method: "POST", headers: { "content-type": contentType }, body };
+    const response = await fetch(`${chat.url}/chat/c2`, request);
+    await response.body?.cancel();
+    return response.status;
+  };
+  assert.equal(await post("application/json; charset=utf-8", '{"question":"Is it on?"}'), 200);
+  assert.equal(await post("application/json", '{"question":" "}'), 400);
+  assert.equal(await post("text/plain", '{"question":"Is it on?"}'), 400);
+  assert.equal((await fetch(`${chat.url}/favicon.ico`)).status, 204);
+  assert.equal((await fetch(`${chat.url}/else`)).status, 404);
+  assert.match(await (await fetch(chat.url)).text(), /<title>Chat<\/title>/);
+  chat.close();
+  console.log("✓ what is no question is refused");
 }
 
 async function checkConversation(tools: readonly Tool[]): Promise<void> {
@@ -55,6 +74,7 @@ async function checkSlowTab(tools: readonly Tool[]): Promise<void> {
 }
 
 interface Chat {
+  readonly url: string;
   readonly provider: MockProvider;
   /** How the first run ended. */
   readonly ended: Promise<LoopResult>;
@@ -73,8 +93,9 @@ async function openChat(script: MockScript, tools: readonly Tool[]): Promise<Cha
   await once(server, "listening");
   const address = server.address();
   assert(address !== null && typeof address === "object");
+  const url = `http://127.0.0.1:${address.port}`;
   const ask = async (question: string, limit = Infinity): Promise<readonly ShownEvent[]> => {
-    const response = await fetch(`http://127.0.0.1:${address.port}/chat/c1`, {
+    const response = await fetch(`${url}/chat/c1`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ question }),
@@ -87,7 +108,7 @@ async function openChat(script: MockScript, tools: readonly Tool[]): Promise<Cha
     server.close();
     server.closeAllConnections();
   };
-  return { provider, ended, ask, close };
+  return { url, provider, ended, ask, close };
 }
 
 const shownEvent = z.looseObject({ type: z.string(), text: z.string().optional() });

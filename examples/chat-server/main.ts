@@ -31,7 +31,12 @@ if (process.argv.includes("--serve")) {
     onEnd: ({ status, reason, usage }) => console.log(status, reason.kind, `${usage.totalTokens} tokens`),
   });
   const port = Number(process.env["PORT"] ?? 8080);
-  server.listen(port, "127.0.0.1", () => console.log(`${provider.model} answers on http://127.0.0.1:${port}`));
+  const answering = provider === script ? "a script answers, for OPENAI_API_KEY is not set" : `${provider.model} answers`;
+  server.on("error", ({ message }) => {
+    console.error(`Port ${port} cannot be used (${message}). PORT=8081 names another.`);
+    process.exitCode = 1;
+  });
+  server.listen(port, "127.0.0.1", () => console.log(`http://127.0.0.1:${port} · ${answering} · Ctrl-C stops`));
 } else {
   await checkChatServer([getTime]);
 }

@@ -3,21 +3,18 @@
 
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { createLoopControl, streamToolLoop } from "turnwright";
 import { checkRun } from "./check-run.ts";
 import { chooseModel } from "./choose-model.ts";
 import { scriptedQuestion } from "./clues.ts";
 import { createProgressView } from "./progress-view.ts";
+import { readArguments } from "./read-arguments.ts";
 import { printSummary } from "./run-summary.ts";
-import { createTerminal, isOn, printText } from "./terminal.ts";
+import { createTerminal, printText } from "./terminal.ts";
 import { createTools } from "./tools.ts";
 import { openWorkspace } from "./workspace.ts";
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { ask: { type: "string" }, check: { type: "boolean", default: isOn(process.env["CI"]) } },
-});
+const { values, positionals } = readArguments();
 const terminal = createTerminal(process.stdout);
 const model = chooseModel({ isPaced: terminal.isLive, isOffline: values.check });
 const question = values.ask ?? scriptedQuestion;

@@ -4,7 +4,7 @@
 export interface Terminal {
   /** Whether lines can be drawn over: a person watches. */
   readonly isLive: boolean;
-  /** Columns of a line. Asked anew each time, for windows change. */
+  /** Columns of a line; 80 where the terminal does not know. Asked anew each time, for windows change. */
   width(): number;
   write(text: string): void;
   paint(style: Style, text: string): string;
@@ -28,7 +28,7 @@ export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv =
   const isColoured = isLive && (env["NO_COLOR"] ?? "") === "";
   return {
     isLive,
-    width: () => (isLive ? Math.max(20, out.columns) : 100),
+    width: () => (isLive ? Math.max(20, out.columns || 80) : 100),
     write: (text) => void out.write(text),
     paint: (style, text) => (isColoured && text !== "" ? `\u001B[${codes[style][0]}m${text}\u001B[${codes[style][1]}m` : text),
   };

@@ -30,14 +30,21 @@ const tools = [
   // #region save
   const journal = memoryJournal();
   const events = createLoopEvents();
-  events.on("pass-end", () => {
+  const save = (): void => {
     saved = JSON.stringify(journal); // put it where it outlives the process
-  });
+  };
+  events.on("pass-end", save);
+  events.on("run-end", save);
   await runToolLoop({ provider, tools, messages, journal, events, runId: "order-7" });
   // #endregion save
   assert.equal(orders, 1);
   const { steps }: SavedJournal = JSON.parse(saved);
-  assert.deepEqual(Object.keys(steps), ["p0/inbox", "p0/model", "p0/tool/0/order", "p1/inbox", "p1/model"]);
+  assert.deepEqual(Object.keys(steps), ["p0/inbox", "p0/model", "p0/tool/0/order", "p1/inbox", "p1/model", "p1/inbox-end"]);
+
+  // Another question over the same journal is answered by what is recorded.
+  const other: Message = { role: "user", content: "Where is it?" };
+  const mixed = await runToolLoop({ provider, tools, messages: [...messages, other], journal, runId: "order-7" });
+  assert.deepEqual([mixed.text, provider.calls, orders], ["It is on its way.", 2, 1]);
 }
 
 {
@@ -70,18 +77,53 @@ const tools = [
 }
 
 {
+  // What a journal holds when listeners hear of a call: the turn that asked for it, and of the call itself nothing yet.
+  const journal = memoryJournal();
+  const events = createLoopEvents();
+  const atStart: string[] = [];
+  const atEnd: string[] = [];
+  events.on("tool-start", () => void atStart.push(...journal.keys()));
+  events.on("tool-end", () => void atEnd.push(...journal.keys()));
+  await runToolLoop({ provider: createMockProvider([toolCall("order"), text("Done.")]), tools, messages, journal, events });
+  assert.deepEqual(
+    [atStart, atEnd],
+    [
+      ["p0/inbox", "p0/model"],
+      ["p0/inbox", "p0/model"],
+    ],
+  );
+  assert.equal(orders, 3);
+}
+
+{
   const options = { tools, messages, runId: "order-10" };
   const busy = createMockProvider([toolCall("order"), fail({ status: 503, message: "busy" })]);
   const failed = await runToolLoop({ ...options, provider: busy });
   assert.equal(failed.reason.kind, "provider-error");
-  assert.equal(orders, 3);
+  assert.equal(orders, 4);
 
   const provider = createMockProvider([text("It is on its way.")]);
   // #region retry
   const again = await runToolLoop({ ...options, provider, journal: failed.journal, resume: "retry-last" });
   // #endregion retry
   assert.equal(again.text, "It is on its way.");
-  assert.deepEqual([orders, provider.calls, again.iterations], [3, 1, 2]);
+  assert.deepEqual([orders, provider.calls, again.iterations], [4, 1, 2]);
+}
+
+{
+  // As saved at the last `pass-end`, before the run looked outside a last time.
+  const journal = memoryJournal();
+  const events = createLoopEvents();
+  let saved = "";
+  events.on("pass-end", () => void (saved = JSON.stringify(journal)));
+  const busy = createMockProvider([fail({ status: 503, message: "busy" })]);
+  await runToolLoop({ provider: busy, tools, messages, journal, events, runId: "order-11" });
+  const recorded: SavedJournal = JSON.parse(saved);
+  assert.deepEqual(Object.keys(recorded.steps), ["p0/inbox", "p0/model"]);
+  const provider = createMockProvider([text("Ordered.")]);
+  const options = { provider, tools, messages, journal: memoryJournal(recorded), runId: "order-11" };
+  const again = await runToolLoop({ ...options, resume: "retry-last" });
+  assert.deepEqual([again.text, provider.calls], ["Ordered.", 1]);
 }
 
 /** Anything that keeps texts under keys. */

@@ -17,15 +17,14 @@ const tools = [
 
 {
   const provider = createMockProvider([[text("Let me see. "), toolCall("crawl")]]);
+  const stopButton = new EventTarget();
+  setTimeout(() => stopButton.dispatchEvent(new Event("click")), 20);
   // #region control
   const control = createLoopControl();
-  const running = runToolLoop({ provider, tools, messages, control });
+  stopButton.addEventListener("click", () => control.stop({ requester: "user 7", note: "changed my mind" }));
 
-  await sleep(20); // meanwhile somebody presses the button
-  control.stop({ requester: "user 7", note: "changed my mind" });
-
-  const { status, reason, text: said } = await running;
-  // "stopped_by_user", { kind: "stopped", requester: "user 7", note: "changed my mind" }, "Let me see."
+  const { status, reason, text: said } = await runToolLoop({ provider, tools, messages, control });
+  // Pressed while a tool runs: "stopped_by_user", { kind: "stopped", requester: "user 7", note: "changed my mind" }, "Let me see."
   // #endregion control
   assert.equal(status, "stopped_by_user");
   assert.deepEqual(reason, { kind: "stopped", requester: "user 7", note: "changed my mind" });
@@ -37,12 +36,8 @@ const tools = [
   const provider = createMockProvider([[text("Chapter one"), stall()]]);
   // #region signal
   const request = new AbortController();
-  const running = runToolLoop({ provider, messages, signal: request.signal });
-
-  await sleep(20);
-  request.abort(new Error("The client went away."));
-
-  const { reason } = await running;
+  setTimeout(() => request.abort(new Error("The client went away.")), 20);
+  const { reason } = await runToolLoop({ provider, messages, signal: request.signal });
   // { kind: "aborted", reason: { name: "Error", message: "The client went away." } }
   // #endregion signal
   assert.deepEqual(reason, { kind: "aborted", reason: { name: "Error", message: "The client went away." } });

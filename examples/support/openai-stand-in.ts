@@ -3,16 +3,25 @@
 import { LLMock } from "@copilotkit/aimock";
 
 const server = new LLMock({ port: 0, logLevel: "silent" });
-server.on({ hasToolResult: false }, { toolCalls: [{ name: "get_time", arguments: { timeZone: "Asia/Tokyo" } }] });
-server.on({ hasToolResult: true }, ({ messages }) => {
-  const time = messages.at(-1)?.content;
-  return { content: typeof time === "string" ? `It is ${time} in Tokyo.` : "I do not know." };
+server.on({}, ({ messages }) => {
+  const asksForLima = messages.some(({ content }) => content === "And Lima?");
+  const last = messages.at(-1);
+  if (last?.role !== "tool") {
+    const timeZone = asksForLima ? "America/Lima" : "Asia/Tokyo";
+    return { toolCalls: [{ name: "get_time", arguments: JSON.stringify({ timeZone }) }] };
+  }
+  return { content: `It is ${JSON.stringify(last.content)} in ${asksForLima ? "Lima" : "Tokyo"}.` };
 });
 await server.start();
 
 // `new OpenAI()` reads these two.
 process.env["OPENAI_BASE_URL"] = `${server.url}/v1`;
 process.env["OPENAI_API_KEY"] = "not-a-key";
+
+/** Has the next request refused, as one with a wrong key is. */
+export function refuseNext(): void {
+  server.nextRequestError(401, { message: "Incorrect API key provided.", type: "invalid_request_error" });
+}
 
 /** Closes the server; open, it keeps the process alive. */
 export async function stopStandIn(): Promise<void> {

@@ -23,24 +23,30 @@ interface SdkRequest {
   readonly instructions?: string | undefined;
   readonly messages: readonly SdkMessage[];
   readonly tools: readonly { readonly name: string; readonly about: string; readonly parameters: JsonSchema }[];
+  readonly choice?: "auto" | "required" | "none" | { readonly tool: string } | undefined;
+  readonly temperature?: number | undefined;
+  readonly maxTokens?: number | undefined;
 }
 
 /** What the SDK streams. */
 type SdkEvent =
   | { readonly event: "token"; readonly token: string }
   | { readonly event: "call"; readonly call: SdkCall }
-  | { readonly event: "done"; readonly why: "end" | "calls" | "limit"; readonly tokensIn: number; readonly tokensOut: number };
+  | { readonly event: "done"; readonly why: string; readonly tokensIn: number; readonly tokensOut: number };
 
 /** The SDK's client. */
 export interface Sdk {
   chat(request: SdkRequest, options: { readonly signal: AbortSignal }): AsyncIterable<SdkEvent>;
 }
 
-/** Makes a client that answers its first request with the first reply, and so on. */
-export function createSdkStandIn(replies: readonly ScenarioReply[]): Sdk {
+/** Makes a client that answers its first request with the first reply, and so on, and keeps what it was asked. */
+export function createSdkStandIn(replies: readonly ScenarioReply[]): Sdk & { readonly requests: readonly SdkRequest[] } {
   const remaining = replies.values();
+  const requests: SdkRequest[] = [];
   return {
-    async *chat(_request, { signal }) {
+    requests,
+    async *chat(request, { signal }) {
+      requests.push(request);
       const { value: reply } = remaining.next();
       if (reply?.kind !== "turn") throw Object.assign(new Error("The service refused."), { status: reply?.status ?? 500 });
       const { text, calls, usage, ending } = reply;

@@ -68,7 +68,7 @@ export interface LoopEvents {
   /** A call has its outcome. */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
-    /** What the model will read; of a context restart the tool's own data. */
+    /** What the model will read. */
     readonly result: Json;
     readonly durationMs: number;
     /** What `toolResult({ metadata })` carried; absent on replay. */

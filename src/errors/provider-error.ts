@@ -51,8 +51,8 @@ export function providerError(code: ProviderErrorCode, message: string, facts: P
     message: toPlainError(message).message,
     code,
     retryable,
-    ...(status === undefined ? {} : { status }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(typeof status === "number" ? { status } : {}),
+    ...(typeof retryAfterMs === "number" ? { retryAfterMs } : {}),
     ...(cause === undefined || cause === null ? {} : { cause: toPlainError(cause) }),
   };
 }

@@ -103,10 +103,14 @@ export class Deadline implements Slot {
         end(cause === undefined ? raced : { kind: "cancelled", cause });
       };
       // A foreign thenable may throw from `then`, or answer twice.
-      Promise.resolve(work).then(
-        (value) => settle({ kind: "value", value }),
-        (error: unknown) => settle({ kind: "thrown", error }),
-      );
+      try {
+        Promise.resolve(work).then(
+          (value) => settle({ kind: "value", value }),
+          (error: unknown) => settle({ kind: "thrown", error }),
+        );
+      } catch (error) {
+        settle({ kind: "thrown", error });
+      }
     });
     scope.join(this);
     if (scope.cause !== undefined) this.cancel(scope.cause);

@@ -3,6 +3,9 @@
 import type { Json } from "../contract/json.ts";
 import { toJson } from "./to-json.ts";
 
+/** Values that have been copied before are written inside of messages and lists. */
+const envelope = 32;
+
 /**
  * Writes a value as JSON with the keys of each object sorted by UTF-16 code unit, so that equal data gives equal text. Reads
  * the value as `toJson` does, and throws what `toJson` throws.
@@ -10,7 +13,7 @@ import { toJson } from "./to-json.ts";
  * @example stableJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
 export function stableJson(value: unknown): string {
-  return write(toJson(value));
+  return write(toJson(value, envelope));
 }
 
 /** `toJson` has bounded the depth, so that recursion is safe here. */

@@ -13,10 +13,12 @@ const deepestLevel = 1_000;
  * deeply" (more than 1,000 levels), or, as the whole value, "undefined", "a function" or "a symbol". What a getter or a
  * `toJSON` throws passes through.
  *
+ * `headroom` allows that many levels more.
+ *
  * @example toJson({ at: new Date(0), then: undefined }) // { at: "1970-01-01T00:00:00.000Z" }
  */
-export function toJson(value: unknown): Json {
-  const copied = copyOrExplain(value);
+export function toJson(value: unknown, headroom = 0): Json {
+  const copied = copyOrExplain(value, headroom);
   if (copied !== undefined) return copied;
   const kind = typeof value;
   throw new TypeError(kind === "function" || kind === "symbol" ? `a ${kind}` : "undefined");
@@ -28,9 +30,9 @@ type Fields = { readonly [key: string]: unknown };
 const tooDeep = "a value nested too deeply";
 
 /** Tells a cycle from plain depth only where something went wrong, because looking for one on each copy would double its time. */
-function copyOrExplain(value: unknown): Copied {
+function copyOrExplain(value: unknown, headroom: number): Copied {
   try {
-    return copyValue(value, "", 0);
+    return copyValue(value, "", -headroom);
   } catch (error) {
     if (isStackOverflow(error)) throw new TypeError(tooDeep);
     if (!(error instanceof TypeError) || error.message !== tooDeep) throw error;

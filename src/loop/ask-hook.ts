@@ -3,6 +3,7 @@
 import type { PlainError } from "../contract/plain-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline } from "../kit/deadline.ts";
+import { isRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import type { Cause } from "../kit/run-scope.ts";
@@ -19,19 +20,24 @@ export type HookEnd<T> =
   | { readonly kind: "failed"; readonly error: PlainError }
   | { readonly kind: "cancelled"; readonly cause: Cause };
 
-/** Calls a hook and waits for it, at most `hookMs`. A run that is already ending does not call it. */
+/**
+ * Calls a hook and waits for it, at most `hookMs`. A run that is already ending does not call it. `read` takes what it needs of the
+ * answer, once: the caller's object may change, or throw when it is read.
+ */
 export async function askHook<T>(
-  hook: () => T | PromiseLike<T>,
+  hook: () => unknown,
+  read: (answer: unknown) => T,
   run: Pick<Run, "clock" | "scope" | "timeouts">,
 ): Promise<HookEnd<T>> {
   const { scope } = run;
   if (scope.cause !== undefined) return { kind: "cancelled", cause: scope.cause };
   try {
     const answer = hook();
-    if (!isThenable(answer)) return { kind: "value", value: answer };
+    if (!isThenable(answer)) return { kind: "value", value: read(answer) };
     const raced = await new Deadline({ limitMs: run.timeouts.hookMs }, run).race(answer);
     switch (raced.kind) {
       case "value":
+        return { kind: "value", value: read(raced.value) };
       case "cancelled":
         return raced;
       case "thrown":
@@ -58,12 +64,16 @@ export function askIteration(run: Run): void | PromiseLike<void> {
   };
   const body = async (): Promise<HookAnswer> => {
     run.replayed = false;
-    const end = await askHook(() => options.hooks?.onIteration?.(iteration + 1, facts), run);
-    if (end.kind === "failed") return end;
-    const answer = end.kind === "value" ? end.value : undefined;
-    if (answer?.abort !== true) return { kind: "continue" };
-    return { kind: "abort", reason: typeof answer.reason === "string" ? answer.reason : undefined };
+    const end = await askHook(() => options.hooks?.onIteration?.(iteration + 1, facts), toIterationAnswer, run);
+    if (end.kind === "cancelled") return { kind: "continue" };
+    return end.kind === "failed" ? end : end.value;
   };
   const step = { key: stepKey(state, "iteration"), kind: "hook" as const, input: null, run: body };
   return whenReady(runStep(step, run), (answer) => applyStep(state, { kind: "hook", answer }));
+}
+
+function toIterationAnswer(answer: unknown): HookAnswer {
+  if (!isRecord(answer) || answer.abort !== true) return { kind: "continue" };
+  const { reason } = answer;
+  return { kind: "abort", reason: typeof reason === "string" ? reason : undefined };
 }

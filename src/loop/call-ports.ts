@@ -4,15 +4,21 @@ import type { Clock, Timeouts } from "../contract/clock.ts";
 import type { ToolContext, ToolDefinition, ToolRegistry } from "../contract/tool.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Deadline } from "../kit/deadline.ts";
+import { nearestName } from "../kit/nearest-name.ts";
 import type { RunScope } from "../kit/run-scope.ts";
 import type { Run, RunCallPorts } from "./run.ts";
 import { CallContext } from "./tool-context.ts";
+
+/** Hints in one pass. */
+const mostHints = 16;
 
 /** The ports of stage 02 in a run. */
 export class CallPorts implements RunCallPorts {
   readonly #run: Run;
   /** What results carried for listeners only, by call, until they are told. */
   readonly #metadata = new Map<string, unknown>();
+  /** How many hints this pass has had. */
+  #hinted = { iteration: 0, count: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
   readonly scope: RunScope;
@@ -34,6 +40,14 @@ export class CallPorts implements RunCallPorts {
 
   contextFor(call: ToolCall, deadline: Deadline): ToolContext {
     return new CallContext(this.#run, call, deadline);
+  }
+
+  /** Looks for the nearest name, but not for every call of a model that makes up hundreds: each look compares all names. */
+  hint(name: string, known: readonly string[]): string | undefined {
+    const { iteration } = this.#run.state;
+    if (this.#hinted.iteration !== iteration) this.#hinted = { iteration, count: 0 };
+    this.#hinted.count += 1;
+    return this.#hinted.count > mostHints ? undefined : nearestName(name, known);
   }
 
   onMetadata(call: ToolCall, metadata: unknown): void {

@@ -1,7 +1,8 @@
 // Checks what a caller hands in, before any request: unknown keys, wrong types, limits out of range.
 
 import type { Timeouts } from "../contract/clock.ts";
-import type { LoopLimits, LoopOptions, PassPlan } from "../contract/loop-options.ts";
+import type { LoopLimits, LoopOptions, PassPlan, DeliberateGate } from "../contract/loop-options.ts";
+import type { ModelSettings } from "../contract/provider.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
@@ -71,7 +72,7 @@ const optionChecks: Checks<LoopOptions> = {
   hooks: ["an object", isRecord],
   control: ["a control made by createLoopControl", has("stop", "kill")],
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
-  events: ["an eventemitter3", has("listeners", "listenerCount", "removeListener")],
+  events: ["an eventemitter3, such as createLoopEvents makes", isEmitter],
   journal: ["a journal", has("step", "all")],
   runId: ["a string that is not empty", (value) => isText(value) && value !== ""],
   resume: ['"retry-last"', (value) => value === "retry-last"],
@@ -81,10 +82,26 @@ const optionChecks: Checks<LoopOptions> = {
 };
 
 const policyChecks: Checks<NonNullable<LoopOptions["policies"]>> = {
-  gate: ['an object with "active" and, where only some tools may run, an array or a set as "allowedNames"', isGate],
+  gate: ["an object", isRecord],
   approve: ["a function", isFunction],
   restarts: ["an object", isRecord],
   finalAnswer: ["true or false", isFlag],
+};
+
+const gateChecks: Checks<NonNullable<NonNullable<LoopOptions["policies"]>["gate"]>> = {
+  active: ["true or false", isFlag],
+  allowedNames: ["an array or a set of tool names", isNames],
+  triggerMatchByToolName: ["a Map", has("get")],
+  retain: ["a function", isFunction],
+};
+
+const settingsChecks: Checks<ModelSettings> = {
+  maxOutputTokens: ["a whole number of at least 1", (value) => isWithin(value, { fallback: none, min: 1 })],
+  temperature: ["a number", Number.isFinite],
+  topP: ["a number", Number.isFinite],
+  stopSequences: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
+  seed: ["a number", Number.isFinite],
+  extra: ["an object; fields of the wire's own go here", isRecord],
 };
 
 const hookChecks: Checks<NonNullable<LoopOptions["hooks"]>> = {
@@ -107,10 +124,12 @@ const restartChecks: Checks<NonNullable<NonNullable<LoopOptions["policies"]>["re
 /** Throws LoopError "unknown-option" or "invalid-option" where the caller's options cannot be run with. */
 export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkFields("options", options, optionChecks);
-  const { provider, messages, policies, hooks } = options as LoopOptions;
+  const { provider, messages, modelSettings, policies, hooks } = options as LoopOptions;
   if (provider === undefined) throw invalid("provider", optionChecks.provider[0], provider);
   if (messages === undefined) throw invalid("messages", optionChecks.messages[0], messages);
+  if (modelSettings !== undefined) checkFields("modelSettings", modelSettings, settingsChecks);
   if (policies !== undefined) checkFields("policies", policies, policyChecks);
+  if (policies?.gate !== undefined) checkGate(policies.gate);
   if (policies?.restarts !== undefined) checkFields("policies.restarts", policies.restarts, restartChecks);
   if (hooks !== undefined) checkFields("hooks", hooks, hookChecks);
 }
@@ -118,6 +137,14 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
 /** Throws LoopError where the answer of `preparePass` is no plan. */
 export function checkPlan(plan: unknown): asserts plan is PassPlan {
   checkFields("preparePass", plan, planChecks);
+  const { modelSettings } = plan as PassPlan;
+  if (modelSettings !== undefined) checkFields("preparePass.modelSettings", modelSettings, settingsChecks);
+}
+
+/** A misspelt allowlist would let everything through. */
+function checkGate(gate: DeliberateGate): void {
+  checkFields("policies.gate", gate, gateChecks);
+  if (gate.active === undefined) throw invalid("policies.gate.active", gateChecks.active[0], gate.active);
 }
 
 /** All limits, with defaults for those that are absent. Throws LoopError where one is out of range. */
@@ -129,6 +156,11 @@ export function resolveLimits(limits: LoopLimits = {}): { readonly [Name in keyo
 export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): Timeouts {
   const resolved = resolveNumbers("timeouts", timeouts, timeoutRules);
   return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
+}
+
+/** What a time limit must be, where this value is none. */
+export function findTimeoutProblem(value: unknown): string | undefined {
+  return isWithin(value, timeoutRules.toolMs) ? undefined : describeRule(timeoutRules.toolMs);
 }
 
 type Numbers<Name extends string> = { readonly [Key in Name]: number };
@@ -176,10 +208,13 @@ function isToolChoice(value: unknown): boolean {
   return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
 }
 
-function isGate(value: unknown): boolean {
-  if (!isRecord(value) || !isFlag(value["active"])) return false;
-  const names = value["allowedNames"];
-  return names === undefined || (typeof names === "object" && names !== null && Symbol.iterator in names);
+/** Node's own emitter has the same methods, but takes a listener off where eventemitter3 only does so after `once`. */
+function isEmitter(value: unknown): boolean {
+  return has("listeners", "listenerCount", "removeListener")(value) && !has("setMaxListeners")(value);
+}
+
+function isNames(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Symbol.iterator in value;
 }
 
 function isPlainData(value: unknown): boolean {

@@ -35,13 +35,18 @@ export class LoopEventSink implements EventSink {
 
   wants(type: LoopEventType): boolean {
     if (this.#closed) return false;
-    return this.#queue !== undefined || (this.#emitter !== undefined && this.#emitter.listenerCount(type) > 0);
+    return this.#queue !== undefined || this.#isHeard(type);
   }
 
   send(event: LoopEvent): void {
     if (this.#closed) return;
     this.#queue?.push(event);
-    if (this.#emitter !== undefined && this.#emitter.listenerCount(event.type) > 0) this.#emit(this.#emitter, event);
+    if (!this.#isHeard(event.type)) return;
+    try {
+      this.#emit(event);
+    } catch (error) {
+      if (event.type !== "listener-error") this.#tell(event, error);
+    }
   }
 
   room(): Promise<void> | undefined {
@@ -68,8 +73,19 @@ export class LoopEventSink implements EventSink {
     this.#queue?.end();
   }
 
+  /** An emitter of the caller's own may throw, too. */
+  #isHeard(type: LoopEventType): boolean {
+    try {
+      return this.#emitter !== undefined && this.#emitter.listenerCount(type) > 0;
+    } catch {
+      return false;
+    }
+  }
+
   /** Calls the listeners one by one: eventemitter3's own `emit` skips the rest after a throw and loses rejections. */
-  #emit(emitter: LoopEmitter, event: LoopEvent): void {
+  #emit(event: LoopEvent): void {
+    const emitter = this.#emitter;
+    if (emitter === undefined) return;
     for (const listener of emitter.listeners(event.type) as ((event: LoopEvent) => unknown)[]) {
       // Removes it only where it was added by `once`.
       emitter.removeListener(event.type, listener as never, undefined, true);

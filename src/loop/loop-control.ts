@@ -46,13 +46,19 @@ export function createLoopControl(): LoopControl {
     return "accepted";
   };
   const control: LoopControl = {
-    stop: (facts: StopRequest = {}) => request({ kind: "stop", requester: facts.requester, note: facts.note }),
+    stop: (facts?: StopRequest) =>
+      request({ kind: "stop", requester: textOrNone(facts?.requester), note: textOrNone(facts?.note) }),
     kill: () => request({ kind: "kill" }),
     hasStopRequest: () => isAsked(state.holder?.scope.cause) || state.queued.length > 0,
     isToolChainActive: () => state.holder?.chainActive === true,
   };
   states.set(control, state);
   return control;
+}
+
+/** A button's handler may hand in its event. */
+function textOrNone(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 /** The wall clock is nobody's request. */

@@ -3,6 +3,7 @@
 import type { Json } from "../contract/json.ts";
 import type { PassPlan } from "../contract/loop-options.ts";
 import type { Message } from "../contract/message.ts";
+import type { PlainError } from "../contract/plain-error.ts";
 import type { ModelRequest } from "../contract/provider.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Judgement } from "../state/judge-finish.ts";
@@ -12,7 +13,7 @@ import { whenReady } from "../kit/when-ready.ts";
 import { streamOnce } from "../stages/stream-once.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
-import { askHook, type HookEnd } from "./ask-hook.ts";
+import { askHook } from "./ask-hook.ts";
 import { checkPlan } from "./check-options.ts";
 import { expose, exposeNames } from "./exposure.ts";
 import type { NextStep } from "./next-step.ts";
@@ -44,13 +45,18 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   });
 }
 
+/** A registry of the caller's own may throw when it is asked for its tools: then the pass has failed, not the run. */
 function streamPass(run: Run, next: ModelStep): Promise<StreamResult> {
   const { preparePass } = run.options.hooks ?? {};
-  return preparePass === undefined ? streamPlanned(run, next, {}) : planPass(run, next);
+  try {
+    return preparePass === undefined ? streamPlanned(run, next, {}) : planPass(run, next);
+  } catch (error) {
+    return Promise.resolve(failed(run, "definitions", toPlainError(error)));
+  }
 }
 
 /** Asks the hook what to change. One that fails, or a run that ends meanwhile, is a pass without a stream. */
-async function planPass(run: Run, next: ModelStep): Promise<StreamResult> {
+function planPass(run: Run, next: ModelStep): Promise<StreamResult> {
   const { options, state } = run;
   const { tools } = expose(run);
   const view = {
@@ -62,22 +68,19 @@ async function planPass(run: Run, next: ModelStep): Promise<StreamResult> {
     toolChoice: options.toolChoice,
     usage: state.usage,
   };
-  const answer = toPlan(await askHook(() => options.hooks?.preparePass?.(view), run));
-  if (answer.kind === "value") return streamPlanned(run, next, answer.value);
-  if (answer.kind === "cancelled") return unstreamed(run, endingOfCause(answer.cause));
-  return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook: "preparePass", error: answer.error } });
+  return askHook(() => options.hooks?.preparePass?.(view), toPlan, run).then((answer) => {
+    if (answer.kind === "value") return streamPlanned(run, next, answer.value);
+    if (answer.kind === "cancelled") return unstreamed(run, endingOfCause(answer.cause));
+    return failed(run, "preparePass", answer.error);
+  });
 }
 
 /** What the hook answers is looked at like an option: one that is no plan has failed. */
-function toPlan(end: HookEnd<unknown>): HookEnd<PassPlan> {
-  if (end.kind !== "value") return end;
-  const plan = end.value ?? {};
-  try {
-    checkPlan(plan);
-    return { kind: "value", value: plan };
-  } catch (error) {
-    return { kind: "failed", error: toPlainError(error) };
-  }
+function toPlan(answer: unknown): PassPlan {
+  const plan: unknown = answer === undefined || answer === null ? {} : answer;
+  checkPlan(plan);
+  const { provider, modelSettings, tools, toolChoice, system } = plan;
+  return { provider, modelSettings, tools, toolChoice, system };
 }
 
 function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<StreamResult> {
@@ -116,6 +119,10 @@ function viewOf({ state }: Run): readonly Message[] {
   return [...messages.slice(0, end), contextMessage, ...messages.slice(end)];
 }
 
+function failed(run: Run, hook: string, error: PlainError): StreamResult {
+  return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook, error } });
+}
+
 /** A pass that ended before its stream began. */
 function unstreamed(run: Run, judgement: Judgement): StreamResult {
   const { provider } = run.options;
@@ -127,7 +134,7 @@ function unstreamed(run: Run, judgement: Judgement): StreamResult {
 function inputOf(run: Run): Json {
   if (!run.journal.durable) return null;
   const { options, state } = run;
-  const tools = expose(run).tools.map(({ name }) => name);
+  const tools = run.exposure.tools.map(({ name }) => name);
   const appended = state.messages.slice(run.digestedMessages);
   run.digestedMessages = state.messages.length;
   run.digest = digest(

@@ -8,13 +8,15 @@ import { memoryJournal } from "../journal/memory-journal.ts";
 import { Alarm } from "../kit/alarm.ts";
 import { systemClock } from "../kit/clock.ts";
 import type { EventQueue } from "../kit/event-queue.ts";
+import { describeValue } from "../kit/describe-value.ts";
+import { isRecord } from "../kit/is-record.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
 import { checkMessages } from "../state/check-messages.ts";
 import { createLoopState } from "../state/loop-state.ts";
 import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import { CallPorts } from "./call-ports.ts";
-import { checkOptions, resolveLimits, resolveTimeouts } from "./check-options.ts";
+import { checkOptions, findTimeoutProblem, resolveLimits, resolveTimeouts } from "./check-options.ts";
 import { LoopEventSink } from "./emit.ts";
 import { claimControl, type ControlClaim } from "./loop-control.ts";
 import type { Bounds } from "./next-step.ts";
@@ -24,7 +26,8 @@ import { noExposure, type Run } from "./run.ts";
 const liveRunIds = new Set<string>();
 
 /** Checks the options and takes what the run needs. Throws LoopError, and then holds nothing. */
-export function startRun(options: LoopOptions, queue?: EventQueue<LoopEvent>): Run {
+export function startRun(given: LoopOptions, queue?: EventQueue<LoopEvent>): Run {
+  const options = snapshot(given);
   checkOptions(options);
   const limits = resolveLimits(options.limits);
   const { policies, hooks, clock = systemClock, session = {} } = options;
@@ -70,13 +73,25 @@ export function startRun(options: LoopOptions, queue?: EventQueue<LoopEvent>): R
     digest: "",
     digestedMessages: 0,
     release: () => {
-      alarm.stop();
-      scope.release();
       claims.release();
       events.close();
+      // Last, because a clock of the caller's own may throw.
+      alarm.stop();
+      scope.release();
     },
   };
   return withPorts(run);
+}
+
+/** What the caller changes later does not change the run: a policy that is taken out of its object still holds. */
+function snapshot(given: LoopOptions): LoopOptions {
+  if (!isRecord(given)) return given;
+  const options = { ...given };
+  return {
+    ...options,
+    ...(isRecord(options.policies) ? { policies: { ...options.policies } } : {}),
+    ...(isRecord(options.hooks) ? { hooks: { ...options.hooks } } : {}),
+  };
 }
 
 /** The ports look back at the run that they belong to. */
@@ -86,13 +101,24 @@ function withPorts(run: Omit<Run, "ports">): Run {
   return complete;
 }
 
-/** A registry of the caller's own may hold two tools of one name, of which only one could be called. */
+/** A registry of the caller's own may hold two tools of one name, of which only one could be called, or limits that no timer takes. */
 function checkDefinitions(registry: ToolRegistry): void {
   const seen = new Set<string>();
-  for (const { name } of registry.definitions()) {
+  for (const { name, timeoutMs, idleTimeoutMs } of registry.definitions()) {
     if (seen.has(name)) throw new LoopError("duplicate-tool", { toolName: name });
     seen.add(name);
+    checkToolTimeout(name, "timeoutMs", timeoutMs);
+    checkToolTimeout(name, "idleTimeoutMs", idleTimeoutMs);
   }
+}
+
+function checkToolTimeout(toolName: string, trait: string, value: unknown): void {
+  const problem = value === undefined ? undefined : findTimeoutProblem(value);
+  if (problem === undefined) return;
+  throw new LoopError("invalid-tool", {
+    toolName,
+    problem: `must have as "${trait}" ${problem}, but has ${describeValue(value)}`,
+  });
 }
 
 function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {
@@ -101,7 +127,14 @@ function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {
 }
 
 function allowedBy(gate: NonNullable<LoopOptions["policies"]>["gate"]): ReadonlySet<string> | undefined {
-  return gate?.active === true && gate.allowedNames !== undefined ? new Set(gate.allowedNames) : undefined;
+  if (gate?.active !== true || gate.allowedNames === undefined) return undefined;
+  try {
+    return new Set(gate.allowedNames);
+  } catch (error) {
+    const option = "policies.gate.allowedNames";
+    const details = { option, expected: "an array or a set of tool names", received: "one that throws" };
+    throw new LoopError("invalid-option", details, { cause: error });
+  }
 }
 
 interface Claims {

@@ -22,7 +22,7 @@ export function buildResult(state: LoopState, { ending, runId, journal, session 
   const text = state.finalText.trim();
   const details = state.detailsText.trim();
   const { thoughtLog } = state;
-  return {
+  const result: Omit<LoopResult, "journal"> = {
     status: ending.status,
     reason: ending.reason,
     text,
@@ -41,9 +41,15 @@ export function buildResult(state: LoopState, { ending, runId, journal, session 
     durationMs: state.activeMs,
     error: errorOf(ending.reason),
     finalAnswer: state.finalAnswerTo !== undefined,
-    journal,
     runId,
   };
+  return withJournal(result, journal);
+}
+
+/** A journal that does not say what it is in JSON may hold connections and keys, so that it stays out of JSON. */
+function withJournal(result: Omit<LoopResult, "journal">, journal: Journal): LoopResult {
+  const enumerable = "toJSON" in journal;
+  return Object.defineProperty(result, "journal", { value: journal, enumerable }) as LoopResult;
 }
 
 function joinDetails(text: string, details: string, label: string): string {

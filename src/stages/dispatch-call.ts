@@ -6,6 +6,7 @@ import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline, type Raced } from "../kit/deadline.ts";
 import { isThenable } from "../kit/is-thenable.ts";
+import { toPlainError } from "../kit/plain-error.ts";
 import type { RunScope } from "../kit/run-scope.ts";
 import { toFailure, toOutcome, type Completion, type Failure } from "../tools/to-outcome.ts";
 import type { ReadyCall } from "./prepare-call.ts";
@@ -74,6 +75,8 @@ async function attemptAgain(dispatch: Dispatch, maxAttempts: number): Promise<un
   const isOver = (): boolean => deadline.expired || ports.scope.cause !== undefined;
   for (let count = 1; ; count += 1) {
     try {
+      // Attempts that fail at once leave no timer a chance.
+      ports.scope.checkDeadline(ports.clock.now());
       const output = await attempt(dispatch);
       if (count === maxAttempts || isOver() || toOutcome(output).outcome.kind !== "failed") return output;
     } catch (error) {
@@ -102,16 +105,24 @@ function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Omit<Di
   if (end.kind === "expired") return { kind: "timed-out", limitMs: end.limitMs };
   if (deadline.expired) return { kind: "timed-out", limitMs: deadline.limitMs };
   switch (end.kind) {
-    case "value": {
-      const { outcome, metadata } = toOutcome(end.value);
-      if (metadata !== undefined) ports.onMetadata?.(call, metadata);
-      return outcome;
-    }
+    case "value":
+      return read(call, end.value, ports);
     case "thrown":
       return toFailure(end.error);
     case "cancelled":
       return { kind: "interrupted" };
     default:
       return assertNever(end);
+  }
+}
+
+/** A value whose own getters throw when it is read is a failed result. */
+function read(call: ToolCall, value: unknown, ports: DispatchPorts): Ending {
+  try {
+    const { outcome, metadata } = toOutcome(value);
+    if (metadata !== undefined) ports.onMetadata?.(call, metadata);
+    return outcome;
+  } catch (error) {
+    return { kind: "failed", error: toPlainError(error) };
   }
 }

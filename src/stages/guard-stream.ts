@@ -5,6 +5,7 @@ import type { Clock, Timeouts } from "../contract/clock.ts";
 import type { EventSink } from "../contract/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../contract/provider.ts";
 import { Alarm } from "../kit/alarm.ts";
+import { isThenable } from "../kit/is-thenable.ts";
 import { LazySignal } from "../kit/lazy-signal.ts";
 import { abortReasonOf, type Cause, type RunScope, type Slot } from "../kit/run-scope.ts";
 
@@ -32,11 +33,19 @@ export interface GuardedStream {
   open(call: ModelCall): AsyncIterable<ModelChunk>;
   /** Takes a chunk. Past an expired limit it is only asked for usage, so that none is lost. */
   take(chunk: ModelChunk): void;
+  /** Whether what was taken ends the stream, so that nothing more is waited for. */
+  readonly isOver?: boolean | undefined;
 }
 
 /** A provider written without types may answer anything. */
 function iterate(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
   const given: unknown = stream;
+  if (isThenable(given)) {
+    given.then(undefined, () => {});
+    throw new TypeError(
+      "The provider's stream() gave a promise; it must be an async generator, or answer an async iterable at once.",
+    );
+  }
   const isIterable = typeof given === "object" && given !== null && Symbol.asyncIterator in given;
   if (!isIterable) throw new TypeError("What the provider's stream() gave is no async iterable.");
   return stream[Symbol.asyncIterator]();
@@ -146,6 +155,7 @@ class StreamGuard implements ModelCall, Slot {
   /** Pulls the next chunk, when the reader has room for it. While it has none, silence is the reader's, not the model's. */
   #goOn(): void {
     if (this.#isClosed()) return;
+    if (this.#stream.isOver === true) return this.#close({ kind: "failed", error: undefined });
     const room = this.#ports.events?.room();
     if (room === undefined) return this.#pull();
     this.#held = true;

@@ -7,6 +7,7 @@ import type { Issue, Validation } from "../contract/schema.ts";
 import type { ToolDefinition, ToolRegistry } from "../contract/tool.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";
+import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { nearestName } from "../kit/nearest-name.ts";
 import { toPlainError } from "../kit/plain-error.ts";
@@ -29,6 +30,8 @@ export interface PreparePorts extends DeadlinePorts {
   readonly exposed: ReadonlyMap<string, ToolDefinition>;
   /** Names that the deliberate gate lets through; undefined where it is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
+  /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
+  hint?(name: string, known: readonly string[]): string | undefined;
   /** Longest run of an asynchronous validation. */
   readonly timeouts: Pick<Timeouts, "hookMs">;
 }
@@ -47,7 +50,8 @@ export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Pro
   const definition = ports.exposed.get(name);
   if (definition === undefined) {
     const known = [...ports.exposed.keys()];
-    return { ...refused, kind: "unknown-tool", known, nearest: nearestName(name, known) };
+    const nearest = ports.hint === undefined ? nearestName(name, known) : ports.hint(name, known);
+    return { ...refused, kind: "unknown-tool", known, nearest };
   }
   return validateCall({ kind: "ready", call, definition, args: toJson(call.args) }, ports);
 }
@@ -84,8 +88,20 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
   }
 }
 
-function judge(ready: ReadyCall, validation: Validation): Prepared {
-  return "issues" in validation ? invalid(ready, validation.issues) : { ...ready, args: validation.value };
+/** A registry of the caller's own may answer anything. */
+function judge(ready: ReadyCall, validation: unknown): Prepared {
+  if (!isRecord(validation)) return invalid(ready, [{ message: "The validation gave no answer." }]);
+  const { issues } = validation;
+  if (Array.isArray(issues)) return invalid(ready, issues.map(toIssue));
+  return "value" in validation
+    ? { ...ready, args: validation.value }
+    : invalid(ready, [{ message: "The validation gave no value." }]);
+}
+
+function toIssue(issue: unknown): Issue {
+  const { message, path }: UnknownRecord = isRecord(issue) ? issue : {};
+  const keys = Array.isArray(path) ? path.filter((key) => typeof key === "string" || typeof key === "number") : undefined;
+  return { message: typeof message === "string" ? message : "does not fit the schema", path: keys };
 }
 
 function invalid({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): ToolOutcome {

@@ -9,21 +9,11 @@ import type { Usage } from "../contract/usage.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { toJson } from "../kit/to-json.ts";
 import type { GuardedStream } from "./guard-stream.ts";
+import { toProviderError } from "../errors/provider-error.ts";
+import { isRecord } from "../kit/is-record.ts";
+import { CallDrafts, type CallChunk, type CallDraft, textOf } from "./call-drafts.ts";
 import { addUsage, noUsage } from "../state/add-usage.ts";
 import { problemOf } from "../state/judge-finish.ts";
-
-/** A call while its fragments come in. */
-interface CallDraft {
-  readonly key: string;
-  /** Position in the turn. */
-  readonly index: number;
-  id: string | undefined;
-  name: string;
-  argsText: string;
-  args: Json;
-  ready: boolean;
-  problem: "malformed" | "truncated" | undefined;
-}
 
 /** What a draft uses of a run. */
 export interface DraftPorts {
@@ -39,7 +29,7 @@ interface Attempt {
   details: string;
   thoughtLog: Json | undefined;
   /** Made with the first call, as `native` is with the first part: most turns have neither. */
-  calls: CallDraft[] | undefined;
+  calls: CallDrafts | undefined;
   native: Json[] | undefined;
 }
 
@@ -60,25 +50,27 @@ function mergeDetails(before: string, incoming: string): string {
   return before === "" ? incoming : `${before}\n\n${incoming}`;
 }
 
-/** A call that never became ready was cut off; what the finish says of all calls outranks what one says of itself. */
-function toCall(
-  { id, name, args, argsText, ready, problem }: CallDraft,
-  callId: string,
-  turnProblem: ToolCall["problem"],
-): ToolCall {
+/** What a provider says of tokens is summed, so that it must be numbers. */
+function toUsage(value: unknown): Usage {
+  if (!isRecord(value)) throw new TypeError('A chunk of type "usage" must have an object as "usage".');
+  const inputTokens = countOf(value.inputTokens) ?? 0;
+  const outputTokens = countOf(value.outputTokens) ?? 0;
   return {
-    callId,
-    providerCallId: id,
-    name,
-    args,
-    argsText: argsText === "" ? undefined : argsText,
-    problem: ready ? (turnProblem ?? problem) : "truncated",
+    inputTokens,
+    outputTokens,
+    totalTokens: countOf(value.totalTokens) ?? inputTokens + outputTokens,
+    cachedInputTokens: countOf(value.cachedInputTokens),
+    cacheWriteTokens: countOf(value.cacheWriteTokens),
+    reasoningTokens: countOf(value.reasoningTokens),
   };
 }
 
-/** A provider that is not typed may leave it out; a call without a name ends the run as malformed. */
-function nameIn({ name }: { readonly name: unknown }): string {
-  return typeof name === "string" ? name : "";
+function countOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+function textOrNone(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 /** Collects the chunks of one pass. */
@@ -112,6 +104,11 @@ export class StreamDraft implements GuardedStream {
     this.provider = provider.id;
     this.model = provider.model;
     this.family = provider.family;
+  }
+
+  /** An error chunk ends the stream, whether or not the provider closes it. */
+  get isOver(): boolean {
+    return this.error !== undefined;
   }
 
   open(call: ModelCall): AsyncIterable<ModelChunk> {
@@ -148,11 +145,13 @@ export class StreamDraft implements GuardedStream {
     const { type } = chunk;
     // Asked first, because nearly every chunk is text.
     if (type === "text-delta" || type === "refusal-delta") {
-      this.#attempt.text += chunk.text;
-      this.#sendDelta("text-delta", chunk.text);
+      const text = textOf(chunk, "text");
+      this.#attempt.text += text;
+      this.#sendDelta("text-delta", text);
     } else if (type === "reasoning-delta") {
-      this.#attempt.reasoning += chunk.text;
-      this.#sendDelta("reasoning-delta", chunk.text);
+      const text = textOf(chunk, "text");
+      this.#attempt.reasoning += text;
+      this.#sendDelta("reasoning-delta", text);
     } else if (type === "call-start" || type === "call-args-delta" || type === "call-ready") {
       this.#takeCall(chunk);
     } else {
@@ -162,99 +161,50 @@ export class StreamDraft implements GuardedStream {
 
   /** The calls in the order in which they first appeared. */
   calls(idOf: (index: number, id: string | undefined) => string): readonly ToolCall[] {
-    const problem = problemOf(this.finish);
-    return this.#attempt.calls?.map((draft, index) => toCall(draft, idOf(index, draft.id), problem)) ?? nothing;
+    return this.#attempt.calls?.toCalls(idOf, problemOf(this.finish)) ?? nothing;
   }
 
   #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` }>): void {
     switch (chunk.type) {
       case "usage":
-        this.#usage = chunk.mode === "snapshot" ? chunk.usage : addUsage(this.#usage ?? noUsage, chunk.usage);
+        this.#usage = chunk.mode === "delta" ? addUsage(this.#usage ?? noUsage, toUsage(chunk.usage)) : toUsage(chunk.usage);
         return;
       case "native":
         this.#attempt.native ??= [];
         this.#attempt.native.push(toJson(chunk.item));
         return;
       case "details":
-        this.#attempt.details = mergeDetails(this.#attempt.details, chunk.text);
+        this.#attempt.details = mergeDetails(this.#attempt.details, textOf(chunk, "text"));
         return;
       case "thought-log":
         this.#attempt.thoughtLog = toJson(chunk.payload);
         return;
       case "attempt-start":
-        this.#attemptNumber = chunk.attempt;
-        this.provider = chunk.provider;
-        this.model = chunk.model;
-        this.family = chunk.family;
+        this.#attemptNumber = countOf(chunk.attempt);
+        this.provider = textOf(chunk, "provider");
+        this.model = textOf(chunk, "model");
+        this.family = textOrNone(chunk.family);
         return;
       case "attempt-discarded":
         return this.#discard(chunk.attempt, chunk.error);
       case "finish":
+        textOf(chunk, "reason");
         this.finish = chunk.reason;
-        this.finishRaw = chunk.raw;
-        this.token = chunk.token;
+        this.finishRaw = textOrNone(chunk.raw);
+        this.token = textOrNone(chunk.token);
         return;
       case "error":
-        this.error = chunk.error;
+        this.error = toProviderError(chunk.error);
         return;
       default:
         return assertNever(chunk);
     }
   }
 
-  #takeCall(chunk: Extract<ModelChunk, { type: `call-${string}` }>): void {
-    const call = this.#callOf(chunk.key);
-    switch (chunk.type) {
-      case "call-start":
-        call.id = chunk.id ?? call.id;
-        call.name = nameIn(chunk);
-        return;
-      case "call-args-delta":
-        call.argsText += chunk.text;
-        return this.#sendArgsDelta(call, chunk.text);
-      case "call-ready":
-        if (call.ready) return;
-        call.ready = true;
-        call.id = chunk.id ?? call.id;
-        call.name = nameIn(chunk);
-        call.argsText = chunk.argsText ?? call.argsText;
-        call.problem = chunk.problem;
-        if (chunk.problem === undefined) this.#takeArgs(call, chunk.args);
-        return;
-      default:
-        return assertNever(chunk);
-    }
-  }
-
-  /** Arguments that no JSON text can hold, or that are nested past any use, are as malformed as broken ones. */
-  #takeArgs(call: CallDraft, args: unknown): void {
-    try {
-      call.args = toJson(args);
-    } catch {
-      call.problem = "malformed";
-    }
-  }
-
-  #callOf(key: string): CallDraft {
-    this.#attempt.calls ??= [];
-    const { calls } = this.#attempt;
-    // From the end, because a fragment nearly always belongs to the latest call.
-    for (let index = calls.length - 1; index >= 0; index -= 1) {
-      const call = calls[index];
-      if (call?.key === key) return call;
-    }
-    const call: CallDraft = {
-      key,
-      index: this.#firstIndex + calls.length,
-      id: undefined,
-      name: "",
-      argsText: "",
-      args: {},
-      ready: false,
-      problem: undefined,
-    };
-    calls.push(call);
-    return call;
+  #takeCall(chunk: CallChunk): void {
+    this.#attempt.calls ??= new CallDrafts(this.#firstIndex);
+    const call = this.#attempt.calls.take(chunk);
+    if (call !== undefined && chunk.type === "call-args-delta") this.#sendArgsDelta(call, chunk.text);
   }
 
   #discard(attempt: number, error: ProviderError): void {

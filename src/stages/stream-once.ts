@@ -6,6 +6,7 @@ import type { StreamResult } from "../contract/stream-result.ts";
 import type { Pricing, Usage } from "../contract/usage.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { judgeFinish, type Judgement, type TurnContent } from "../state/judge-finish.ts";
@@ -74,11 +75,9 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, startedA
 function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: TurnContent): Judgement {
   switch (end.kind) {
     case "ended":
-      if (draft.error !== undefined)
-        return { status: "error", reason: { kind: "provider-error", error: toProviderError(draft.error) } };
       return judgeFinish(draft.finish, turn, draft.finishRaw);
     case "failed":
-      return { status: "error", reason: { kind: "provider-error", error: toProviderError(end.error) } };
+      return { status: "error", reason: { kind: "provider-error", error: draft.error ?? toProviderError(end.error) } };
     case "silent":
       return { status: "timeout", reason: { kind: end.phase, limitMs: end.limitMs } };
     case "cancelled":
@@ -106,7 +105,11 @@ function createIds(iteration: number, { heldIds, carried }: StreamPorts): (index
 /** A price list that throws does not know the price. */
 function costOf(usage: Usage, { provider, model, iteration }: StreamDraft, { pricing, events }: StreamPorts): number | undefined {
   try {
-    const cost = pricing?.(usage, { provider, model });
+    const cost: unknown = pricing?.(usage, { provider, model });
+    if (isThenable(cost)) {
+      cost.then(undefined, () => {});
+      throw new TypeError("pricing must answer at once, not with a promise.");
+    }
     return typeof cost === "number" && Number.isFinite(cost) ? cost : undefined;
   } catch (error) {
     events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });

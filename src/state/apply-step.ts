@@ -73,7 +73,10 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   state.reopens = attempt;
   state.ending = undefined;
   state.finalAnswerTo = undefined;
+  // What is asked for again gets its caps anew.
   state.consecutiveToolErrors = 0;
+  state.restarts = 0;
+  state.toolLimitBroken = false;
   beginPass(state);
 }
 

@@ -22,7 +22,7 @@ export function checkMessages(messages: readonly unknown[], repair: boolean): Ch
   const heldIds = new Set<string>();
   const checked: Message[] = [];
   let open: readonly OpenCall[] = [];
-  messages.forEach((value, index) => {
+  (repair ? joinAnswers(messages) : messages).forEach((value, index) => {
     const message = assertMessage(value, index);
     if (message.role === "tool") {
       const answer = checkAnswers(message, { open, index, repair });
@@ -35,7 +35,24 @@ export function checkMessages(messages: readonly unknown[], repair: boolean): Ch
     checked.push(message);
   });
   if (open.length > 0) checked.push(...answerOpen(open, messages.length - 1, repair));
+  if (checked.length === 0) throw invalid(0, "and those after it hold nothing that can be sent");
   return { messages: checked, heldIds };
+}
+
+/** Histories of other libraries have one tool message for each result. */
+function joinAnswers(messages: readonly unknown[]): readonly unknown[] {
+  const joined: unknown[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (isAnswers(last) && isAnswers(message))
+      joined[joined.length - 1] = { ...last, results: [...last.results, ...message.results] };
+    else joined.push(message);
+  }
+  return joined;
+}
+
+function isAnswers(message: unknown): message is { readonly role: "tool"; readonly results: readonly unknown[] } {
+  return isRecord(message) && message.role === "tool" && Array.isArray(message.results);
 }
 
 function callsOf(message: AssistantMessage, { index, heldIds }: { index: number; heldIds: Set<string> }): readonly OpenCall[] {
@@ -94,9 +111,19 @@ function assertMessage(value: unknown, index: number): Message {
   if (role !== "user" && role !== "assistant" && role !== "tool") {
     throw invalid(index, 'must have as "role" one of "user", "assistant" and "tool"; system text goes into the option "system"');
   }
-  const problem = problems[role](value);
+  const problem = problems[role](value) ?? (isWritable(value) ? undefined : "cannot be written as JSON");
   if (problem !== undefined) throw invalid(index, problem);
   return value as unknown as Message;
+}
+
+/** What is in the transcript is in the result, and a result can always be saved. */
+function isWritable(message: object): boolean {
+  try {
+    JSON.stringify(message);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isListOf(value: unknown, isItem: (item: { readonly [field: string]: unknown }) => boolean): boolean {

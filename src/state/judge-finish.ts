@@ -51,7 +51,7 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
 export function judgeFinish(finish: FinishReason | undefined, turn: TurnContent, raw?: string): Judgement {
   if (finish === undefined) return failed("stream-ended-early", "The stream ended without a finish reason.");
   // A provider that was written without types may name any reason.
-  return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? String(finish));
+  return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? finish);
 }
 
 function inBrackets(raw: string | undefined): string {

@@ -1,10 +1,14 @@
 // The transcript: how turns and results enter it, and what makes it sendable. Each call has exactly one result, directly after its
 // turn, in call order.
 
+import type { Json } from "../contract/json.ts";
 import type { AssistantMessage, AssistantPart, TextPart, ToolResultPart } from "../contract/message.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
 import type { LoopState, SettledCall, Turn } from "./loop-state.ts";
+
+/** What the model reads of a call that restarted the context. */
+export const restartedResult: Json = { status: "context_restarted" };
 
 /** Puts the current turn at the end of the transcript, in place of its earlier hops. */
 export function placeTurn(state: LoopState): void {
@@ -68,7 +72,7 @@ function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {
 
 function toResultPart({ outcome, restart }: SettledCall): ToolResultPart {
   const { callId, name } = outcome.call;
-  if (restart !== undefined) return { callId, name, outcome: "restarted", result: { status: "context_restarted" } };
+  if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };
   const content = outcome.kind === "completed" ? outcome.content : undefined;
   const part = { callId, name, outcome: outcome.kind, result: renderOutcome(outcome) };
   return content === undefined ? part : { ...part, content };

@@ -37,7 +37,16 @@ export function toOutcome(output: unknown): ToolEnding {
 /** Reads what a tool threw or rejected with; anything that is not an error keeps its text. `fatal` for a FatalToolError. */
 export function toFailure(thrown: unknown): Failure {
   const error = toPlainError(thrown);
-  return isFatalToolError(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
+  return isFatal(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
+}
+
+/** Anything can be thrown, also what cannot be looked at. */
+function isFatal(thrown: unknown): boolean {
+  try {
+    return isFatalToolError(thrown);
+  } catch {
+    return false;
+  }
 }
 
 function complete(value: unknown): Completion | Failure {
@@ -52,6 +61,7 @@ function complete(value: unknown): Completion | Failure {
 
 /** A success that has a message and no data gives the message as its data, so that the model reads it. */
 function completeWith({ data, message, content, endTurn }: ToolResult): Completion | Failure {
+  if (content !== undefined && !Array.isArray(content)) return unwritable("its content, which must be an array of parts");
   // Only a value that was returned itself has been awaited.
   if (isThenable(data)) return unwritable("a promise, which has to be awaited first");
   const completion = complete(data === undefined ? message : data);
@@ -64,7 +74,7 @@ function completeWith({ data, message, content, endTurn }: ToolResult): Completi
 }
 
 function failWith({ message, error }: ToolResult): Failure {
-  const reason = [message, error].find((text) => text !== undefined && text.trim() !== "");
+  const reason = [message, error].find((text: unknown) => typeof text === "string" && text.trim() !== "");
   return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
 }
 

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createToolRegistry } from "turnwright";
@@ -54,17 +55,11 @@ describe("an option", () => {
     ["timeouts", [7, [], null]],
     ["pricing", [0.01, {}]],
     ["policies", [7, [], null]],
-    [
-      "policies.gate",
-      [
-        true,
-        {},
-        { active: "yes" },
-        { active: true, allowedNames: 5 },
-        { active: true, allowedNames: "search" },
-        { active: true, allowedNames: {} },
-      ],
-    ],
+    ["policies.gate", [true, 7, [], null]],
+    ["policies.gate.active", [undefined, "yes", null]],
+    ["policies.gate.allowedNames", [5, "search", {}]],
+    ["policies.gate.triggerMatchByToolName", [{}, 7]],
+    ["policies.gate.retain", [true]],
     ["policies.approve", [true, {}]],
     ["policies.restarts", [7, null, []]],
     ["policies.restarts.effects", [7, { x: "search" }]],
@@ -74,7 +69,7 @@ describe("an option", () => {
     ["hooks.onIteration", [true, {}]],
     ["control", [{}, true, { stop: () => 1, kill: () => 1 }]],
     ["signal", [{}, new AbortController()]],
-    ["events", [{}, { on: () => 1 }, new EventTarget()]],
+    ["events", [{}, { on: () => 1 }, new EventTarget(), new EventEmitter()]],
     ["journal", [{}, [], { step: () => 1 }]],
     ["runId", ["", 7, null]],
     ["resume", ["yes", true]],
@@ -92,9 +87,11 @@ describe("an option", () => {
 
   it.for<[bad: object, option: string, nearest: string | undefined]>([
     [{ tool: [] }, "tool", "tools"],
-    [{ maxIterations: 5 }, "maxIterations", undefined],
+    [{ maxIterations: 5 }, "maxIterations", "limits.maxIterations"],
     [{ limits: { maxIteration: 5 } }, "limits.maxIteration", "maxIterations"],
     [{ timeouts: { streamIdle: 5 } }, "timeouts.streamIdle", "streamIdleMs"],
+    [{ policies: { gate: { active: true, allowedName: [] } } }, "policies.gate.allowedName", "allowedNames"],
+    [{ modelSettings: { maxTokens: 5 } }, "modelSettings.maxTokens", undefined],
     [{ policies: { aprove: () => 1 } }, "policies.aprove", "approve"],
     [{ policies: { restarts: { effect: {} } } }, "policies.restarts.effect", "effects"],
     [{ hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "onIteration"],

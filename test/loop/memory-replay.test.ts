@@ -123,7 +123,7 @@ describe("a journal in memory", () => {
           tool-end quick (call_p0_0) completed (replayed)
           tool-start alone (call_p0_3) {"n":3}
           tool-end alone (call_p0_3) completed
-        pass-end 0 function_call (replayed)
+        pass-end 0 function_call
         pass-start 1
           tool-start nope (call_p1_1) {"n":5}
           tool-end nope (call_p1_1) unknown-tool

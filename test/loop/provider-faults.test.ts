@@ -166,7 +166,6 @@ describe("a provider that takes back an attempt", () => {
 
 describe("an attempt that was taken back", () => {
   it.for<[how: string, end: MockPart]>([
-    ["an error", failInBand(overloaded)],
     ["a finish", finish("refusal")],
     ["a pause", finish("continue", { token: "t" })],
   ])("has not ended the turn, also where it ended with %s", async ([, end]) => {

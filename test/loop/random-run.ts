@@ -1,7 +1,15 @@
 // Runs that nobody thought of: random turns, tools, limits, and people who end the run at random moments.
 
 import fc from "fast-check";
-import { type Approve, FatalToolError, type LoopLimits, type StandardResult, type StandardSchema, type Tool, toolResult } from "turnwright";
+import {
+  type Approve,
+  FatalToolError,
+  type LoopLimits,
+  type StandardResult,
+  type StandardSchema,
+  type Tool,
+  toolResult,
+} from "turnwright";
 import {
   endEarly,
   fail,
@@ -18,7 +26,7 @@ import {
 import { never, tool } from "./play.ts";
 
 /** Somebody who ends the run. */
-export interface Verb {
+interface Verb {
   readonly atMs: number;
   readonly verb: "stop" | "kill" | "abort";
 }

@@ -43,6 +43,11 @@ describe("a run that is tried again and still may not go on", () => {
       expect([(await again.result).reason.kind, again.provider.calls]).toEqual(["provider-error", 1]);
       saved = await savedOf(again);
     }
-    expect(Object.keys(saved.steps).filter((key) => key.includes("/model"))).toEqual(["p0/model", "p0/model/1", "p0/model/2", "p0/model/3"]);
+    expect(Object.keys(saved.steps).filter((key) => key.includes("/model"))).toEqual([
+      "p0/model",
+      "p0/model/1",
+      "p0/model/2",
+      "p0/model/3",
+    ]);
   });
 });

@@ -1,0 +1,123 @@
+// The calls of one stream while their fragments come in.
+
+import type { Json } from "../contract/json.ts";
+import type { ModelChunk } from "../contract/provider.ts";
+import type { ToolCall } from "../contract/tool-outcome.ts";
+import { assertNever } from "../kit/assert-never.ts";
+import { toJson } from "../kit/to-json.ts";
+
+/** A chunk that says something of a call. */
+export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;
+
+/** A call as far as it has come in. */
+export interface CallDraft {
+  readonly key: string;
+  /** Position in the turn. */
+  readonly index: number;
+  id: string | undefined;
+  name: string;
+  argsText: string;
+  args: Json;
+  ready: boolean;
+  problem: ToolCall["problem"];
+}
+
+/** Puts the calls of one stream together. Providers need not be typed, so that every field is looked at. */
+export class CallDrafts {
+  readonly #firstIndex: number;
+  readonly #drafts: CallDraft[] = [];
+
+  /** @param firstIndex how many calls earlier hops of the turn had */
+  constructor(firstIndex: number) {
+    this.#firstIndex = firstIndex;
+  }
+
+  /** Takes one chunk; gives its call, or undefined where that is complete already: then nothing changes it any more. */
+  take(chunk: CallChunk): CallDraft | undefined {
+    const call = this.#callOf(textOf(chunk, "key"));
+    if (call.ready) return undefined;
+    switch (chunk.type) {
+      case "call-start":
+        call.id = idIn(chunk) ?? call.id;
+        call.name = nameIn(chunk);
+        break;
+      case "call-args-delta":
+        call.argsText += textOf(chunk, "text");
+        break;
+      case "call-ready":
+        call.ready = true;
+        call.id = idIn(chunk) ?? call.id;
+        call.name = nameIn(chunk);
+        if (typeof chunk.argsText === "string") call.argsText = chunk.argsText;
+        takeArgs(call, chunk);
+        break;
+      default:
+        assertNever(chunk);
+    }
+    return call;
+  }
+
+  /** The calls in the order in which they first appeared. One that was cut off before it had a name is no call. */
+  toCalls(idOf: (index: number, id: string | undefined) => string, turnProblem: ToolCall["problem"]): readonly ToolCall[] {
+    const named = this.#drafts.filter(({ ready, name }) => ready || name.trim() !== "");
+    return named.map((draft, index) => toCall(draft, idOf(index, draft.id), turnProblem));
+  }
+
+  #callOf(key: string): CallDraft {
+    const drafts = this.#drafts;
+    // From the end, because a fragment nearly always belongs to the latest call.
+    for (let position = drafts.length - 1; position >= 0; position -= 1) {
+      const call = drafts[position];
+      if (call?.key === key) return call;
+    }
+    const index = this.#firstIndex + drafts.length;
+    const call: CallDraft = { key, index, id: undefined, name: "", argsText: "", args: {}, ready: false, problem: undefined };
+    drafts.push(call);
+    return call;
+  }
+}
+
+/** Arguments that no JSON text can hold, or that are nested past any use, are as malformed as broken ones. */
+function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; readonly problem?: unknown }): void {
+  if (problem !== undefined && problem !== null) {
+    call.problem = problem === "truncated" ? "truncated" : "malformed";
+    return;
+  }
+  try {
+    call.args = toJson(args);
+  } catch {
+    call.problem = "malformed";
+  }
+}
+
+/** A call that never became ready was cut off; what the finish says of all calls outranks what one says of itself. */
+function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem"]): ToolCall {
+  const { id, name, args, argsText, ready, problem } = draft;
+  return {
+    callId,
+    providerCallId: id,
+    name,
+    args,
+    argsText: argsText === "" ? undefined : argsText,
+    problem: ready ? (turnProblem ?? problem) : "truncated",
+  };
+}
+
+/** A call without a name ends the run as malformed. */
+function nameIn({ name }: { readonly name: unknown }): string {
+  return typeof name === "string" ? name : "";
+}
+
+function idIn({ id }: { readonly id?: unknown }): string | undefined {
+  return typeof id === "string" ? id : undefined;
+}
+
+/** The text of a chunk's field. Throws where it has none: that is the provider's mistake. */
+export function textOf<Field extends string>(
+  chunk: { readonly type: string } & { readonly [Key in Field]: unknown },
+  field: Field,
+): string {
+  const text: unknown = chunk[field];
+  if (typeof text === "string") return text;
+  throw new TypeError(`A chunk of type "${chunk.type}" must have a text as "${field}".`);
+}

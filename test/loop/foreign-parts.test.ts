@@ -1,0 +1,57 @@
+// What the loop makes of registries and journals that somebody else wrote.
+
+import { describe, expect, it } from "vitest";
+import { isLoopError, type Journal, memoryJournal, type ToolRegistry } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { answersOf, play, tool } from "./play.ts";
+
+const definition = { name: "t", description: "", inputSchema: {} };
+
+describe("a registry of somebody else's", () => {
+  it("that fails between two passes ends the run, and nothing that was done is lost", async () => {
+    let asked = 0;
+    const tools: ToolRegistry = {
+      definitions: () => {
+        asked += 1;
+        if (asked > 2) throw new Error("gone");
+        return [{ ...definition }];
+      },
+      executeTool: () => "done",
+    };
+    const result = await play([[text("So. "), toolCall("t")], text("unused")], { tools }).result;
+    expect([result.status, result.text, answersOf(result).length]).toEqual(["error", "So.", 1]);
+  });
+
+  it.for([Number.NaN, 0, -1, 1.5, 2 ** 31, "5"])(
+    "whose tool has a time limit of %s is refused before any request",
+    async (timeoutMs) => {
+      const tools: ToolRegistry = {
+        definitions: () => [{ ...definition, timeoutMs: timeoutMs as number }],
+        executeTool: async () => "done",
+      };
+      const playing = play([toolCall("t"), text("unused")], { tools });
+      const thrown: unknown = await playing.result.catch((error: unknown) => error);
+      expect([isLoopError(thrown, "invalid-tool"), playing.provider.calls]).toEqual([true, 0]);
+    },
+  );
+});
+
+describe("a result", () => {
+  it("can be written as JSON, whatever its journal holds", async () => {
+    const journal: Journal & { self?: unknown } = { durable: false, step: memoryJournal().step, all: memoryJournal().all };
+    journal.self = journal;
+    const result = await play([text("Hi")], { journal }).result;
+    expect(() => JSON.stringify(result)).not.toThrow();
+    expect(result.journal).toBe(journal);
+  });
+});
+
+describe("an event", () => {
+  it("of a call that asked for a restart says what the model reads", async () => {
+    const playing = play([toolCall("t"), text("Done.")], {
+      tools: [tool("t", () => ({ type: "context_restart_x", enhanced_context_item: [1] }))],
+    });
+    const result = await playing.result;
+    expect(playing.recording.of("tool-end").map((event) => event.result)).toEqual(answersOf(result).map((part) => part.result));
+  });
+});
