@@ -8,6 +8,8 @@ const config: ViteUserConfig = {
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["test/package/**"],
+    // Nothing here waits for real time; a property test on a busy machine may take its own.
+    testTimeout: 60_000,
     setupFiles: ["test/fail-on-warning.ts"],
   },
 };
