@@ -173,6 +173,16 @@ describe("a race against the end of the run", () => {
     expect(await at(500, [100, stop], [400, { kind: "kill" }])).toEqual([[400, "cancelled"]]);
   });
 
+  it("leaves no timer of its grace behind, however often it was ended", async () => {
+    const { clock, scope, ended } = start({ settleMs: 5_000, limitMs: none }, after(300, 7));
+    await clock.advance(100);
+    scope.cancel({ kind: "wall-clock", limitMs: 100 });
+    await clock.advance(100);
+    scope.cancel(stop);
+    await clock.advance(100);
+    expect([ended.length, clock.pending]).toEqual([1, 0]);
+  });
+
   it("gives no more grace than there is time", async () => {
     const { clock, scope, ended } = start({ settleMs: 5_000 }, () => never);
     await clock.advance(900);

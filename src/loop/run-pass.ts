@@ -45,11 +45,15 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   });
 }
 
-/** A registry of the caller's own may throw when it is asked for its tools: then the pass has failed, not the run. */
 function streamPass(run: Run, next: ModelStep): Promise<StreamResult> {
   const { preparePass } = run.options.hooks ?? {};
+  return unlessBroken(run, () => (preparePass === undefined ? streamPlanned(run, next, {}) : planPass(run, next)));
+}
+
+/** A registry of the caller's own may throw when it is asked for its tools: then the pass has failed, not the run. */
+function unlessBroken(run: Run, stream: () => Promise<StreamResult>): Promise<StreamResult> {
   try {
-    return preparePass === undefined ? streamPlanned(run, next, {}) : planPass(run, next);
+    return stream();
   } catch (error) {
     return Promise.resolve(failed(run, "definitions", toPlainError(error)));
   }
@@ -69,7 +73,8 @@ function planPass(run: Run, next: ModelStep): Promise<StreamResult> {
     usage: state.usage,
   };
   return askHook(() => options.hooks?.preparePass?.(view), toPlan, run).then((answer) => {
-    if (answer.kind === "value") return streamPlanned(run, next, answer.value);
+    // The registry is asked again, and may be broken by now.
+    if (answer.kind === "value") return unlessBroken(run, () => streamPlanned(run, next, answer.value));
     if (answer.kind === "cancelled") return unstreamed(run, endingOfCause(answer.cause));
     return failed(run, "preparePass", answer.error);
   });

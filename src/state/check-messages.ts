@@ -22,7 +22,7 @@ export function checkMessages(messages: readonly unknown[], repair: boolean): Ch
   const heldIds = new Set<string>();
   const checked: Message[] = [];
   let open: readonly OpenCall[] = [];
-  (repair ? joinAnswers(messages) : messages).forEach((value, index) => {
+  placeMessages(messages, repair).forEach(({ value, index }) => {
     const message = assertMessage(value, index);
     if (message.role === "tool") {
       const answer = checkAnswers(message, { open, index, repair });
@@ -39,16 +39,25 @@ export function checkMessages(messages: readonly unknown[], repair: boolean): Ch
   return { messages: checked, heldIds };
 }
 
-/** Histories of other libraries have one tool message for each result. */
-function joinAnswers(messages: readonly unknown[]): readonly unknown[] {
-  const joined: unknown[] = [];
-  for (const message of messages) {
-    const last = joined.at(-1);
-    if (isAnswers(last) && isAnswers(message))
-      joined[joined.length - 1] = { ...last, results: [...last.results, ...message.results] };
-    else joined.push(message);
-  }
-  return joined;
+/** A message, and its place in the caller's list. */
+interface Placed {
+  readonly value: unknown;
+  readonly index: number;
+}
+
+/** Histories of other libraries have one tool message for each result; `repair` joins them. */
+function placeMessages(messages: readonly unknown[], repair: boolean): readonly Placed[] {
+  const placed: Placed[] = [];
+  messages.forEach((value, index) => {
+    const last = placed.at(-1);
+    if (repair && last !== undefined && isAnswers(last.value) && isAnswers(value)) {
+      placed[placed.length - 1] = {
+        value: { ...last.value, results: [...last.value.results, ...value.results] },
+        index: last.index,
+      };
+    } else placed.push({ value, index });
+  });
+  return placed;
 }
 
 function isAnswers(message: unknown): message is { readonly role: "tool"; readonly results: readonly unknown[] } {

@@ -80,6 +80,11 @@ describe("messages", () => {
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
   });
 
+  it("are refused with the place that they have in the caller's list, also behind what was repaired", async () => {
+    const messages = [user("a"), asks("x", "y"), answers("x"), answers("y"), user("b"), 7];
+    expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index: 5 } });
+  });
+
   it("stay as the caller gave them", async () => {
     const messages = [user("a"), asks("x"), answers("x"), user("b")];
     const before = structuredClone(messages);

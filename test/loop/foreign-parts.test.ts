@@ -22,6 +22,20 @@ describe("a registry of somebody else's", () => {
     expect([result.status, result.text, answersOf(result).length]).toEqual(["error", "So.", 1]);
   });
 
+  it("that fails while a hook is asked ends the run as well", async () => {
+    let hooked = false;
+    const tools: ToolRegistry = {
+      definitions: () => {
+        if (hooked) throw new Error("gone");
+        return [{ ...definition }];
+      },
+      executeTool: () => "done",
+    };
+    const preparePass = async (): Promise<undefined> => void (hooked = true);
+    const { result, provider } = play([], { tools, hooks: { preparePass } });
+    expect([(await result).reason, provider.calls]).toMatchObject([{ kind: "hook-failed", hook: "definitions" }, 0]);
+  });
+
   it.for([Number.NaN, 0, -1, 1.5, 2 ** 31, "5"])(
     "whose tool has a time limit of %s is refused before any request",
     async (timeoutMs) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createLoopEvents, type ModelChunk, type Provider } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
 import { thenable } from "./thenable.ts";
@@ -78,6 +79,21 @@ describe("a listener", () => {
     const result = await playing.result;
     expect([result.reason.kind, result.text, result.toolCallsExecuted]).toEqual([kind, "abc", 0]);
     expect(playing.provider.active).toBe(0);
+  });
+
+  it("that stops the run within a chunk has nothing more asked of the model", async () => {
+    let asked = 0;
+    const next = (): Promise<IteratorResult<ModelChunk>> => {
+      asked += 1;
+      return Promise.resolve({ done: false, value: { type: "text-delta", text: `${asked}` } });
+    };
+    const provider: Provider = { id: "p", model: "m", stream: () => ({ [Symbol.asyncIterator]: () => ({ next }) }) };
+    const playing = play([], ({ control }) => {
+      const events = createLoopEvents();
+      events.on("text-delta", (event) => void (event.text === "3" && control.stop()));
+      return { provider, events };
+    });
+    expect([(await playing.result).text, asked]).toEqual(["123", 3]);
   });
 
   it("of the end finds the run as good as over", async () => {

@@ -35,6 +35,21 @@ describe("a run that is tried again and still may not go on", () => {
     expect([(await again.result).text, again.provider.calls]).toEqual(["Done.", 1]);
   });
 
+  it("has its tool errors counted anew", async () => {
+    const bad = tool("bad", () => Promise.reject(new Error("no")));
+    const limits = { maxConsecutiveToolErrors: 2 };
+    const first = play([[toolCall("bad"), toolCall("bad")]], { tools: [bad, note], limits });
+    expect((await first.result).reason.kind).toBe("tool-error-cap");
+    const script: readonly MockTurn[] = [[toolCall("note"), toolCall("bad")], text("Done.")];
+    const again = play(script, {
+      tools: [bad, note],
+      limits,
+      journal: memoryJournal(await savedOf(first)),
+      resume: "retry-last",
+    });
+    expect([(await again.result).text, again.provider.calls]).toEqual(["Done.", 2]);
+  });
+
   it("is tried once for each time that somebody asks", async () => {
     const broken = play([fail({ status: 503 })]);
     let saved = await savedOf(broken);

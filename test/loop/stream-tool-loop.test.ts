@@ -1,74 +1,8 @@
 import { describe, expect, it } from "vitest";
-import {
-  isLoopError,
-  type Journal,
-  type LoopEvent,
-  type LoopOptions,
-  type LoopStream,
-  memoryJournal,
-  type ModelChunk,
-  type Provider,
-  streamToolLoop,
-} from "turnwright";
-import {
-  createMockProvider,
-  createTestClock,
-  type MockScript,
-  recordEvents,
-  stall,
-  type TestClock,
-  text,
-  toolCall,
-} from "turnwright/testing";
+import { isLoopError, type Journal, memoryJournal } from "turnwright";
+import { createMockProvider, createTestClock, recordEvents, stall, text, toolCall } from "turnwright/testing";
 import { never, outcomesOf, tool } from "./play.ts";
-
-interface Reading {
-  readonly stream: LoopStream;
-  readonly clock: TestClock;
-  readonly iterator: AsyncIterator<LoopEvent>;
-}
-
-function start(script: MockScript, more: Partial<LoopOptions> = {}): Reading {
-  const clock = createTestClock();
-  const stream = streamToolLoop({
-    provider: createMockProvider(script),
-    messages: [{ role: "user", content: "Go." }],
-    clock,
-    ...more,
-  });
-  return { stream, clock, iterator: stream[Symbol.asyncIterator]() };
-}
-
-/** Streams a text letter by letter, and counts the letters. */
-function chatter(
-  letters: number,
-  atEnd: () => PromiseLike<void> | void = () => {},
-): { readonly provider: Provider; sent(): number } {
-  let sent = 0;
-  const provider: Provider = {
-    id: "p",
-    model: "m",
-    async *stream(): AsyncIterable<ModelChunk> {
-      for (; sent < letters;) {
-        sent += 1;
-        yield { type: "text-delta", text: "x" };
-      }
-      await atEnd();
-      yield { type: "finish", reason: "stop" };
-    },
-  };
-  return { provider, sent: () => sent };
-}
-
-async function readAll(iterable: AsyncIterable<LoopEvent>): Promise<LoopEvent[]> {
-  const events: LoopEvent[] = [];
-  for await (const event of iterable) events.push(event);
-  return events;
-}
-
-async function readSome({ iterator }: Reading, count: number): Promise<void> {
-  for (let read = 0; read < count; read += 1) await iterator.next();
-}
+import { chatter, readAll, readSome, start } from "./reading.ts";
 
 const script = [[text("Hello", { chunks: 5 }), toolCall("t"), toolCall("nope")], text("Done.")];
 const tools = [tool("t", (_, { progress }) => progress("half"))];
@@ -111,58 +45,6 @@ describe("a stream of events", () => {
     const reading = start([], { provider });
     expect([(await reading.stream.result).text.length, sent()]).toEqual([10_000, 10_000]);
     expect((await readAll(reading.stream)).filter((event) => event.type === "text-delta")).toHaveLength(10_000);
-  });
-});
-
-describe("a reader that is slower than the model", () => {
-  it("holds the model back, within bounds, and for as long as it likes", async () => {
-    const { provider, sent } = chatter(10_000);
-    const reading = start([], { provider, timeouts: { streamIdleMs: 1_000 } });
-    await readSome(reading, 1);
-    await reading.clock.advance(10_000_000);
-    expect(sent()).toBeLessThan(100);
-    const before = sent();
-    await readSome(reading, 100);
-    await reading.clock.advance(10_000_000);
-    expect([sent() > before, sent() < 300]).toEqual([true, true]);
-    const rest = await readAll(reading.stream);
-    expect(rest.at(-1)).toMatchObject({ type: "run-end", status: "completed" });
-    expect((await reading.stream.result).text).toHaveLength(10_000);
-  });
-
-  it("has the patience of a model that falls silent: its silence counts from when it was asked again", async () => {
-    const { provider, sent } = chatter(300, () => never);
-    const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
-    await readSome(reading, 1);
-    await reading.clock.advance(5_000);
-    expect(sent()).toBeLessThan(100);
-    await readSome(reading, 290);
-    await reading.clock.advance(999);
-    expect(sent()).toBe(300);
-    let ended = false;
-    void reading.stream.result.then(() => (ended = true));
-    await reading.clock.flush();
-    expect(ended).toBe(false);
-    await reading.clock.advance(1);
-    expect((await reading.stream.result).reason).toEqual({ kind: "stream-idle", limitMs: 1_000 });
-  });
-
-  it.for<[verb: string, options: (abort: AbortController) => Partial<LoopOptions>, kind: string]>([
-    ["the wall clock", () => ({ limits: { wallClockMs: 5_000 } }), "wall-clock"],
-    ["an abort", ({ signal }) => ({ signal }), "aborted"],
-  ])("does not keep a run from ending: %s", async ([, options, kind]) => {
-    const abort = new AbortController();
-    const { provider } = chatter(10_000);
-    const reading = start([], { provider, ...options(abort) });
-    await readSome(reading, 1);
-    await reading.clock.advance(5_000);
-    abort.abort();
-    const { reason, text: said } = await reading.stream.result;
-    expect(reason.kind).toBe(kind);
-    // What was said until then can still be read.
-    const rest = await readAll(reading.stream);
-    expect(rest.filter((event) => event.type === "text-delta")).toHaveLength(said.length);
-    expect([rest.at(-1)?.type, reading.clock.pending]).toEqual(["run-end", 0]);
   });
 });
 

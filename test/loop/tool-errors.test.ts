@@ -43,6 +43,7 @@ describe("tool errors in a row", () => {
     ["bad bad bad ok", "tool-error-cap"],
     ["ok bad bad bad ok ok", "tool-error-cap"],
     ["bad bad | bad ok", "tool-error-cap"],
+    ["bad bad bad ok bad", "tool-error-cap"],
     // The cap comes before the end of the turn.
     ["over bad bad bad", "tool-error-cap"],
     ["bad bad over", "end-turn"],

@@ -53,6 +53,13 @@ describe("the wall clock", () => {
     expect([playing.endedAt(), playing.provider.calls]).toEqual([6_000, 1]);
   });
 
+  it("gives a stream that has been given up no second grace", async () => {
+    const playing = play([[text("Half"), stall({ ignoreSignal: true })]], within(123_000));
+    await playing.clock.advance(200_000);
+    expect((await playing.result).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
+    expect(playing.endedAt()).toBe(125_000);
+  });
+
   it("is outranked by a stop", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], ...within(1_000) });
     await playing.clock.advance(2_000);

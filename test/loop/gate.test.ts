@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { type DeliberateGate, memoryJournal, type TriggerMatch } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { outcomesOf, play, tool, type Playing } from "./play.ts";
+
+const trigger: TriggerMatch = { trigger: "search*", match: "searching", source: "stem" };
+const tools = [
+  tool("search", () => "found"),
+  tool("broken", () => Promise.reject(new Error("no"))),
+  tool("other", () => "other"),
+];
+const script = [[toolCall("search"), toolCall("broken"), toolCall("other"), toolCall("search")], text("Done.")];
+const outcomes = async ({ result }: Playing): Promise<string> =>
+  outcomesOf(await result)
+    .map((line) => line.split(" ")[1])
+    .join(" ");
+
+describe("a deliberate gate", () => {
+  it.for<[title: string, gate: DeliberateGate, expected: string]>([
+    ["lets through what it names", { active: true, allowedNames: ["search", "broken"] }, "completed failed blocked completed"],
+    ["takes any collection of names", { active: true, allowedNames: new Set(["other"]) }, "blocked blocked completed blocked"],
+    ["lets nothing through where it names nothing", { active: true, allowedNames: [] }, "blocked blocked blocked blocked"],
+    ["lets everything through where it has no list", { active: true }, "completed failed completed completed"],
+    ["does nothing where it is not active", { active: false, allowedNames: [] }, "completed failed completed completed"],
+  ])("%s", async ([, gate, expected]) => {
+    expect(await outcomes(play(script, { tools, policies: { gate } }))).toBe(expected);
+  });
+
+  it("retains each tool that succeeded, and no other, in the order of the calls", async () => {
+    const retained: string[] = [];
+    const gate: DeliberateGate = { active: true, allowedNames: ["search", "broken"], retain: (name) => void retained.push(name) };
+    const playing = play(script, { tools, policies: { gate } });
+    await playing.result;
+    expect(retained).toEqual(["search", "search"]);
+
+    // What was retained is not retained again when the run is replayed.
+    const journal = memoryJournal(JSON.parse(JSON.stringify((await playing.result).journal)));
+    await play([], { tools, policies: { gate }, journal }).result;
+    expect(retained).toEqual(["search", "search"]);
+  });
+
+  it("retains nothing where it is not active", async () => {
+    const retained: string[] = [];
+    await play(script, { tools, policies: { gate: { active: false, retain: (name) => void retained.push(name) } } }).result;
+    expect(retained).toEqual([]);
+  });
+
+  it.for<[how: string, retain: (name: string) => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no memory");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("no memory"))],
+  ])("that %s when it retains harms nobody, and is told", async ([, retain]) => {
+    const playing = play([toolCall("search"), text("Done.")], { tools, policies: { gate: { active: true, retain } } });
+    expect((await playing.result).text).toBe("Done.");
+    await playing.clock.flush();
+    expect(playing.recording.of("listener-error")).toMatchObject([{ event: "retain", error: { message: "no memory" } }]);
+  });
+
+  it("tells a thought log which words exposed a tool that ran, now and on replay", async () => {
+    const gate: DeliberateGate = {
+      active: true,
+      triggerMatchByToolName: new Map([
+        ["search", trigger],
+        ["broken", trigger],
+      ]),
+    };
+    const first = play([[toolCall("search"), toolCall("broken")], text("Done.")], { tools, policies: { gate } });
+    const { journal } = await first.result;
+    expect(first.recording.of("hidden-notice")).toMatchObject([
+      { callId: "call_p0_0", name: "search", trigger, replayed: undefined },
+    ]);
+
+    const saved = memoryJournal(JSON.parse(JSON.stringify(journal)));
+    const again = play([], { tools, policies: { gate }, journal: saved });
+    await again.result;
+    expect(again.recording.of("hidden-notice")).toMatchObject([{ callId: "call_p0_0", name: "search", trigger, replayed: true }]);
+  });
+});

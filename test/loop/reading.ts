@@ -1,0 +1,56 @@
+// Runs that are read event by event, and a model that talks as fast as it is read.
+
+import { type LoopEvent, type LoopOptions, type LoopStream, type ModelChunk, type Provider, streamToolLoop } from "turnwright";
+import { createMockProvider, createTestClock, type MockScript, type TestClock } from "turnwright/testing";
+
+/** A stream that is being read. */
+export interface Reading {
+  readonly stream: LoopStream;
+  readonly clock: TestClock;
+  readonly iterator: AsyncIterator<LoopEvent>;
+}
+
+/** Starts a run over scripted turns. */
+export function start(script: MockScript, more: Partial<LoopOptions> = {}): Reading {
+  const clock = createTestClock();
+  const stream = streamToolLoop({
+    provider: createMockProvider(script),
+    messages: [{ role: "user", content: "Go." }],
+    clock,
+    ...more,
+  });
+  return { stream, clock, iterator: stream[Symbol.asyncIterator]() };
+}
+
+/** Streams a text letter by letter, and counts the letters. */
+export function chatter(
+  letters: number,
+  atEnd: () => PromiseLike<void> | void = () => {},
+): { readonly provider: Provider; sent(): number } {
+  let sent = 0;
+  const provider: Provider = {
+    id: "p",
+    model: "m",
+    async *stream(): AsyncIterable<ModelChunk> {
+      while (sent < letters) {
+        sent += 1;
+        yield { type: "text-delta", text: "x" };
+      }
+      await atEnd();
+      yield { type: "finish", reason: "stop" };
+    },
+  };
+  return { provider, sent: () => sent };
+}
+
+/** Reads to the end. */
+export async function readAll(iterable: AsyncIterable<LoopEvent>): Promise<LoopEvent[]> {
+  const events: LoopEvent[] = [];
+  for await (const event of iterable) events.push(event);
+  return events;
+}
+
+/** Reads so many events. */
+export async function readSome({ iterator }: Reading, count: number): Promise<void> {
+  for (let read = 0; read < count; read += 1) await iterator.next();
+}
