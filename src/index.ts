@@ -2,6 +2,14 @@
 
 export type { Clock, Timeouts } from "./contract/clock.ts";
 export type { ContentPart, MediaContent, UserPart } from "./contract/content.ts";
+export type { ContextStash } from "./contract/context-stash.ts";
+export type {
+  DeliberateMode,
+  DeliberateModeOptions,
+  DeliberateTurn,
+  DeliberateTurnGate,
+  TriggerProblem,
+} from "./contract/deliberate.ts";
 export type { Journal, Step, StepKind } from "./contract/journal.ts";
 export type { Json } from "./contract/json.ts";
 export type {
@@ -19,19 +27,16 @@ export type {
   ApprovalContext,
   ApprovalDecision,
   Approve,
+  ContextSource,
   DeliberateGate,
-  IterationAnswer,
-  IterationState,
-  LoopControl,
-  LoopHooks,
-  LoopLimits,
-  LoopOptions,
   LoopPolicies,
-  PassPlan,
-  PassView,
+  PreToolTextPolicy,
   RestartPolicy,
-  StopRequest,
-} from "./contract/loop-options.ts";
+} from "./contract/policies.ts";
+export type { IterationAnswer, IterationState, LoopHooks, PassPlan, PassView } from "./contract/hooks.ts";
+export type { LoopControl, StopRequest } from "./contract/loop-control.ts";
+export type { LoopLimits } from "./contract/limits.ts";
+export type { Agent, LoopOptions, NestedLoopOptions, Tool, ToolContext, ToolRegistry } from "./contract/loop-options.ts";
 export type { LoopResult, ThoughtLogOwner } from "./contract/loop-result.ts";
 export type {
   AssistantMessage,
@@ -55,13 +60,21 @@ export type {
   Provider,
   ToolChoice,
 } from "./contract/provider.ts";
-export type { Issue, JsonSchema, StandardResult, StandardSchema, StandardSchemaProps, Validation } from "./contract/schema.ts";
+export type {
+  Issue,
+  JsonSchema,
+  StandardResult,
+  StandardSchema,
+  StandardSchemaProps,
+  Validation,
+  ToolSchema,
+} from "./contract/schema.ts";
 export type { ResponseTarget, Session } from "./contract/session.ts";
 export type { StreamResult } from "./contract/stream-result.ts";
 export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
-export type { Tool, ToolArgs, ToolInput, ToolOutput, ToolSchema, Unvalidated } from "./contract/tool-definition.ts";
-export type { ContextRestart, ToolCall, ToolHistoryEntry, ToolOutcome } from "./contract/tool-outcome.ts";
-export type { ToolBudget, ToolContext, ToolDefinition, ToolRegistry, ToolResult, ToolTraits } from "./contract/tool.ts";
+export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-definition.ts";
+export type { ContextRestart, NestedSpending, ToolCall, ToolHistoryEntry, ToolOutcome } from "./contract/tool-outcome.ts";
+export type { ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
 export { FatalToolError, isFatalToolError } from "./errors/fatal-tool-error.ts";
 export { isLoopError, LoopError, type LoopErrorCode, type LoopErrorDetails, type LoopErrorOf } from "./errors/loop-error.ts";
@@ -87,6 +100,7 @@ export {
   createLoopState,
   type HookAnswer,
   type InboxAnswer,
+  type InboxMessage,
   type InitialState,
   type LoopState,
   type ReopenAnswer,
@@ -94,6 +108,8 @@ export {
   type StepResult,
   type Turn,
 } from "./state/loop-state.ts";
+export { type ContextStashOptions, createContextStash } from "./tools/context-stash.ts";
+export { type AgentToolFields, defineAgentTool } from "./tools/define-agent-tool.ts";
 export { type ArgsOf, defineTool, type FromSchema } from "./tools/define-tool.ts";
 export { createToolRegistry, type MutableToolRegistry } from "./tools/registry.ts";
 export { isToolResult, toolResult, type ToolResultFields } from "./tools/tool-result.ts";

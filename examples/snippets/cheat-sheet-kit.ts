@@ -1,6 +1,7 @@
 // The ports, the testing kit and the OpenAI entry in short, as llms.txt shows them. What differs from the real ones does not compile.
 
 import type {
+  Agent,
   FinishReason,
   Journal,
   Json,
@@ -48,10 +49,12 @@ interface RegistryPort {
   definitions(): readonly ToolDefinition[]; // one array for as long as nothing changes
   executeTool(name: string, args: unknown, context: ToolContext): unknown; // a value or a promise
   validate?(name: string, args: unknown): Validation | Promise<Validation>; // { value } or { issues }
+  agentOf?(name: string): Agent | undefined; // for tools of defineAgentTool
 }
 
 interface JournalPort {
   durable: boolean;
+  ordered?: boolean; // steps have to come in the same order in each execution
   step: Journal["step"]; // <T>(step: { key, kind, input, run }) => T | PromiseLike<T>
   all: Journal["all"]; // several steps at once, answers in their order
   wait?(key: string): PromiseLike<Json>; // not called in this release

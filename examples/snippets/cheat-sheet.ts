@@ -3,11 +3,14 @@
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
 import type {
+  Agent,
   Approve,
   Bounds,
   Clock,
   ContentPart,
   ContextRestart,
+  ContextSource,
+  ContextStash,
   DeliberateGate,
   Ending,
   Journal,
@@ -27,6 +30,7 @@ import type {
   ModelRequest,
   ModelSettings,
   NativePart,
+  NestedLoopOptions,
   NextStep,
   PlainError,
   Pricing,
@@ -53,6 +57,7 @@ import type {
   ToolRegistry,
   ToolResult,
   Usage,
+  UserMessage,
 } from "turnwright";
 import { type Differing, expectNone } from "./same-names.ts";
 
@@ -61,14 +66,22 @@ interface Core {
   // runs
   runToolLoop(options: LoopOptions): Promise<LoopResult>; // rejects with a LoopError, for misuse only
   streamToolLoop(options: LoopOptions): AsyncIterable<LoopEvent> & { readonly result: Promise<LoopResult> };
-  createLoopControl(): LoopControl; // stop({ requester?, note? }), kill(), hasStopRequest(), isToolChainActive()
+  // steer(message), interrupt(message), drain(), stop({ requester?, note? }), kill(), hasStopRequest(), isToolChainActive()
+  createLoopControl(): LoopControl;
   createLoopEvents(): LoopEmitter; // an eventemitter3: events.on("text-delta", ({ text }) => ...)
   // tools
   defineTool(tool: ToolFields): Tool<unknown>; // the schema types the arguments of execute
+  defineAgentTool(tool: AgentFields): Tool<unknown>; // its calls are runs of their own
   createToolRegistry(tools?: readonly Tool[]): ToolRegistry & { register(tool: Tool): void; unregister(name: string): boolean };
   toolResult(fields: ResultFields): ToolResult;
   FatalToolError: new (message?: string, options?: ErrorOptions) => Error; // thrown by a tool, ends the run
   isToolResult(value: unknown): value is ToolResult;
+  createContextStash(options?: {
+    ttlMs?: number;
+    maxEntries?: number;
+    clock?: Pick<Clock, "now">;
+    createKey?: () => string;
+  }): ContextStash;
   // providers
   providerError(code: ProviderErrorCode, message: string, facts?: ProviderErrorFacts): ProviderError; // status, retryable, retryAfterMs, cause
   toProviderError(thrown: unknown): ProviderError; // classifies what an SDK throws
@@ -93,9 +106,12 @@ interface Core {
   executeToolCall(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome>;
   detectContextRestart(
     outcome: ToolOutcome,
-    policy: { effects?: Record<string, readonly string[]> } | undefined,
+    policy: { effects?: Record<string, readonly string[]>; stash?: ContextSource } | undefined,
   ): ContextRestart | undefined;
-  buildResult(state: LoopState, facts: { ending: Ending; runId: string; journal: Journal; session: Session }): LoopResult;
+  buildResult(
+    state: LoopState,
+    facts: { ending: Ending; undelivered?: readonly UserMessage[]; runId: string; journal: Journal; session: Session },
+  ): LoopResult;
   RunScope: new () => object; // live cancellation, for the ports of the stages
 }
 // #endregion core
@@ -112,7 +128,18 @@ interface ToolFields {
   idleTimeoutMs?: number; // context.progress(data) and context.heartbeat() extend it
   idempotent?: boolean;
   retry?: { readonly maxAttempts: number }; // idempotent tools only
+  requiresFollowUp?: boolean; // false: text before the call is the answer, where the call succeeds
   replay?: "safe" | "never"; // whether it runs again after a crash, under a durable journal
+  agent?: Agent; // set by defineAgentTool
+}
+
+// An agent tool has all fields of a tool but these:
+interface AgentFields {
+  name: string;
+  description: string;
+  inputSchema: StandardSchema | JsonSchema;
+  prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>; // in place of execute
+  toResult?(result: LoopResult): unknown; // default: the text of a completed run, else a failure
 }
 
 interface ResultFields {
@@ -142,6 +169,8 @@ interface Context {
   suppressProgressNotices: boolean;
   session: Session;
   context: unknown; // options.context
+  depth: number; // how many runs there are around this one
+  runToolLoop(options: NestedLoopOptions): Promise<LoopResult>; // a run inside this call
 }
 // #endregion tools
 
@@ -177,7 +206,9 @@ interface Limits {
   softWarnIteration?: number; // 20
   maxConsecutiveToolErrors?: number; // 5
   maxRestarts?: number; // 5
+  maxInterrupts?: number; // 3, in a row on one control
   maxPauses?: number; // 10
+  maxDepth?: number; // 3 levels of runs
   toolConcurrency?: number; // 10
   maxToolCalls?: number; // none
   maxTokens?: number; // none
@@ -196,7 +227,8 @@ interface WaitingTimes {
 interface Policies {
   approve?: Approve; // (call, context) => { kind: "approve" } | { kind: "deny", reason? } | { kind: "modify", args }
   gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
-  restarts?: { readonly effects?: Record<string, readonly string[]> };
+  restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };
+  preToolText?: { readonly endAfterTextFamilies?: readonly string[]; readonly suppressFollowUpAfterText?: readonly string[] };
   finalAnswer?: boolean; // one more pass without tools at maxIterations and maxToolCalls
 }
 // #endregion options
@@ -221,6 +253,7 @@ interface Result {
   durationMs: number; // active time
   error?: PlainError | undefined;
   finalAnswer: boolean;
+  undelivered: readonly UserMessage[]; // said to the control and not sent
   journal: Journal;
   runId: string;
 }

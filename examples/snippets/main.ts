@@ -6,10 +6,12 @@ const snippets = [
   () => import("./cheat-sheet-kit.ts"),
   () => import("./endings.ts"),
   () => import("./events.ts"),
+  () => import("./nesting.ts"),
   () => import("./next-step.ts"),
   () => import("./provider.ts"),
   () => import("./resuming.ts"),
   () => import("./stopping.ts"),
+  () => import("./talking.ts"),
   () => import("./tools.ts"),
 ];
 

@@ -1,5 +1,6 @@
 import type { EventEmitter } from "eventemitter3";
 import type { Json } from "./json.ts";
+import type { UserMessage } from "./message.ts";
 import type { PlainError, ProviderError } from "./plain-error.ts";
 import type { FinishReason } from "./provider.ts";
 import type { LoopStatus, StreamStatus, Termination } from "./termination.ts";
@@ -11,6 +12,8 @@ export interface EventBase {
   readonly runId: string;
   /** 0-based pass. */
   readonly iteration: number;
+  /** For events of nested runs: ids of the calls that they run in, outermost first. */
+  readonly path?: readonly string[] | undefined;
   /** True where the step was recalled from a journal: it did not happen again. */
   readonly replayed?: boolean | undefined;
 }
@@ -76,19 +79,26 @@ export interface LoopEvents {
   };
   /** For users. */
   notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
-  /** For a thought log only: why deliberate mode exposed a tool that ran. */
-  "hidden-notice": CallEvent & { readonly trigger: TriggerMatch };
+  /** For a thought log only: why deliberate mode exposed a tool that ran. Secrets in `args` are redacted, and long texts cut. */
+  "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
   /** A result asked for a restart with more context. */
-  restart: CallEvent & { readonly suffix: string; readonly disableTools: readonly string[] };
+  restart: CallEvent & {
+    readonly suffix: string;
+    readonly disableTools: readonly string[];
+    /** Whether its `pending_context_key` led to something; absent where it had none. */
+    readonly pendingContext?: "found" | "missing" | undefined;
+  };
   /** Somebody is asked whether a call may run. */
   "approval-asked": CallEvent & { readonly args: Json };
   /** What was decided of it. */
   "approval-decided": CallEvent & { readonly decision: "approve" | "deny" | "modify"; readonly reason?: string | undefined };
+  /** A message to `control.steer` joins the transcript. */
+  steered: EventBase & { readonly message: UserMessage };
   /** A wrapping provider took back what its attempt said. */
   "attempt-discarded": EventBase & { readonly attempt: number; readonly error: ProviderError };
   /** A tool that was left behind ended after all; its value is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
-  /** A listener, `gate.retain` or `pricing` threw or rejected; each listener is reported once per run. */
+  /** A listener, `gate.retain`, `pricing` or the stash threw or rejected; each listener is reported once per run. */
   "listener-error": EventBase & { readonly event: string; readonly error: PlainError };
 }
 

@@ -1,14 +1,20 @@
+// What a run is told. Tools are part of it, and a tool may start a run of its own: these types know each other, and share a file.
+
 import type { Clock, Timeouts } from "./clock.ts";
+import type { LoopHooks } from "./hooks.ts";
 import type { Json } from "./json.ts";
 import type { Journal } from "./journal.ts";
-import type { LoopEmitter, TriggerMatch } from "./loop-event.ts";
+import type { LoopLimits } from "./limits.ts";
+import type { LoopControl } from "./loop-control.ts";
+import type { LoopEmitter } from "./loop-event.ts";
+import type { LoopResult } from "./loop-result.ts";
 import type { Message } from "./message.ts";
+import type { LoopPolicies } from "./policies.ts";
 import type { ModelSettings, Provider, ToolChoice } from "./provider.ts";
+import type { JsonSchema, ToolSchema, Validation } from "./schema.ts";
 import type { Session } from "./session.ts";
-import type { Tool } from "./tool-definition.ts";
-import type { ToolDefinition, ToolRegistry } from "./tool.ts";
-import type { ToolCall } from "./tool-outcome.ts";
-import type { Pricing, Usage } from "./usage.ts";
+import type { ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
+import type { Pricing } from "./usage.ts";
 
 /** All that a run is told. */
 export interface LoopOptions {
@@ -39,7 +45,7 @@ export interface LoopOptions {
   readonly policies?: LoopPolicies | undefined;
   readonly hooks?: LoopHooks | undefined;
   // outside world
-  /** Ends the run from outside; serves one live run at a time. */
+  /** Steers or ends the run from outside; serves one live run at a time. */
   readonly control?: LoopControl | undefined;
   /** Aborts the run: like a kill, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -63,136 +69,81 @@ export interface LoopOptions {
   readonly context?: unknown;
 }
 
-/** How much a run may do. Whole numbers; absent means the default, `Infinity` none. */
-export interface LoopLimits {
-  /** Most passes. Default 100. */
-  readonly maxIterations?: number | undefined;
-  /** The 0-based pass before which a "still-working" notice goes out, and from which on `ToolContext.showKillHint` is true. Default 20. */
-  readonly softWarnIteration?: number | undefined;
-  /** Tool errors in a row that end the run. Default 5. */
-  readonly maxConsecutiveToolErrors?: number | undefined;
-  /** Context restarts allowed. Default 5. */
-  readonly maxRestarts?: number | undefined;
-  /** Resends of a paused turn allowed. Default 10. */
-  readonly maxPauses?: number | undefined;
-  /** Calls that run at once. Default 10. */
-  readonly toolConcurrency?: number | undefined;
-  /** Most calls dispatched. Default none. */
-  readonly maxToolCalls?: number | undefined;
-  /** Most tokens, input and output. Checked before each pass. Default none. */
-  readonly maxTokens?: number | undefined;
-  /** Longest active time of the run in milliseconds. Default none. */
-  readonly wallClockMs?: number | undefined;
+/** A tool as its author writes it. Made by `defineTool`, which types the arguments of `execute`. */
+export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Result = unknown> extends ToolTraits {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Schema;
+  /** Shown to the model in place of what is made from `inputSchema`; needed where that cannot become JSON Schema by itself. */
+  readonly jsonSchema?: JsonSchema | undefined;
+  /** Runs the tool; any plain value means success, a throw failure. */
+  readonly execute: (args: Args, context: ToolContext) => Result;
+  /** Makes the call a run of its own. Set by `defineAgentTool`. */
+  readonly agent?: Agent | undefined;
 }
 
-/** Judgements that the caller may bring. */
-export interface LoopPolicies {
-  /** Blocks calls by name; does not hide tools. */
-  readonly gate?: DeliberateGate | undefined;
-  /** Asked about each ready call. */
-  readonly approve?: Approve | undefined;
-  /** What context restarts hide. */
-  readonly restarts?: RestartPolicy | undefined;
-  /** Grants one more pass without tools when the iteration or the tool-call limit ends the run. Default false. */
-  readonly finalAnswer?: boolean | undefined;
+/** How a call becomes a run, and the run's result the call's. */
+export interface Agent {
+  /** What the nested run is told. Asked again on replay: it must say the same for the same arguments. */
+  prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>;
+  /** What the call gives, as a tool's `execute` would. */
+  toResult(result: LoopResult): unknown;
 }
 
-/** Lets only some tools through. An empty allowlist lets none through; no allowlist, all. */
-export interface DeliberateGate {
-  readonly active: boolean;
-  readonly allowedNames?: Iterable<string> | undefined;
-  readonly triggerMatchByToolName?: ReadonlyMap<string, TriggerMatch> | undefined;
-  /** Told of each successful tool while active. */
-  retain?(name: string): void;
-}
+/**
+ * What a nested run is told. Its provider, pricing, timeouts, clock, session and context are those of the run around it unless said
+ * otherwise; its tools, policies, hooks and limits are its own, within what is left of the outer run's limits.
+ */
+export type NestedLoopOptions = Pick<LoopOptions, "messages"> & Partial<LoopOptions>;
 
-/** Asked once per call, after validation and before anything of the batch runs. A throw or a timeout denies. */
-export type Approve = (call: ToolCall, context: ApprovalContext) => ApprovalDecision | PromiseLike<ApprovalDecision>;
-
-/** What an approval may look at. */
-export interface ApprovalContext {
+/** What a tool gets besides its arguments. */
+export interface ToolContext {
+  readonly callId: string;
+  readonly name: string;
+  /** 0-based pass that asked for the call. */
   readonly iteration: number;
-  readonly messages: readonly Message[];
-  readonly session: Session;
-  readonly context: unknown;
+  /** Fires on stop, kill, abort and this call's timeout. Hand it to everything that takes one. */
   readonly signal: AbortSignal;
-}
-
-/** The answer of an approval. Edited arguments are validated again. */
-export type ApprovalDecision =
-  | { readonly kind: "approve" }
-  | { readonly kind: "deny"; readonly reason?: string | undefined }
-  | { readonly kind: "modify"; readonly args: Json };
-
-/** What a context restart does besides adding its item. */
-export interface RestartPolicy {
-  /** Suffix of the restart type to the tools that it hides for the rest of the run. */
-  readonly effects?: { readonly [suffix: string]: readonly string[] } | undefined;
-}
-
-/** Called at fixed points of a run. One that throws or takes longer than `hookMs` ends the run as `hook-failed`. */
-export interface LoopHooks {
-  /** Before each model stream, resends included; may change what is sent. */
-  preparePass?(view: PassView): PassPlan | undefined | void | PromiseLike<PassPlan | undefined | void>;
-  /** After each batch, with the number of finished iterations. */
-  onIteration?(
-    iteration: number,
-    state: IterationState,
-  ): IterationAnswer | undefined | void | PromiseLike<IterationAnswer | undefined | void>;
-}
-
-/** What is about to be sent. */
-export interface PassView {
-  readonly iteration: number;
+  /** Says that the tool is alive: extends `idleTimeoutMs`. */
+  heartbeat(): void;
+  /** Tells listeners how far the tool is (event `tool-progress`), and is a heartbeat. */
+  progress(data: unknown): void;
+  /** The transcript so far; a live, read-only view. */
   readonly messages: readonly Message[];
-  readonly tools: readonly ToolDefinition[];
-  readonly system: string | undefined;
-  readonly modelSettings: ModelSettings | undefined;
-  readonly toolChoice: ToolChoice | undefined;
-  readonly usage: Usage;
+  /** The context items so far; a live, read-only view. */
+  readonly contextItems: readonly Json[];
+  /** As the caller gave it. */
+  readonly messageIdMap: unknown;
+  readonly provider: { readonly id: string; readonly model: string };
+  /** True from the soft warning on: a user interface may offer to kill the run. */
+  readonly showKillHint: boolean;
+  /** True where users are not to see progress notices. */
+  readonly suppressProgressNotices: boolean;
+  /** What is left of the run's limits. */
+  readonly budget: ToolBudget;
+  /** Equal for each execution of this call, also after a crash: hand it to services that deduplicate. */
+  readonly idempotencyKey: string;
+  readonly session: Session;
+  /** The caller's own `context` option. */
+  readonly context: unknown;
+  /** How many runs there are around this one. */
+  readonly depth: number;
+  /**
+   * Runs a loop inside this call: one level deeper, ended with the call, and within what is left of the outer run's tokens and calls.
+   * Its usage counts for the outer run, whose listeners hear its events with a `path`. Rejects with LoopError "depth-exceeded", and
+   * for misuse as the function `runToolLoop` does.
+   */
+  runToolLoop(options: NestedLoopOptions): Promise<LoopResult>;
 }
 
-/** What to change for this pass only. */
-export interface PassPlan {
-  readonly provider?: Provider | undefined;
-  readonly modelSettings?: ModelSettings | undefined;
-  /** Names of the tools to expose; names that are not there are ignored. */
-  readonly tools?: readonly string[] | undefined;
-  /** Not heeded where no tool may run any more. */
-  readonly toolChoice?: ToolChoice | undefined;
-  readonly system?: string | undefined;
-}
-
-/** Where a run stands after a batch. */
-export interface IterationState {
-  /** 0-based pass that just ended. */
-  readonly iteration: number;
-  /** USD so far; undefined where unknown. */
-  readonly cumulativeCost: number | undefined;
-  readonly messageCount: number;
-  readonly lastToolCalls: readonly ToolCall[];
-}
-
-/** Ends the run as `iteration-abort`. */
-export interface IterationAnswer {
-  readonly abort: true;
-  readonly reason?: string | undefined;
-}
-
-/** Ends a running loop from outside. Made by `createLoopControl`. */
-export interface LoopControl {
-  /** Ends the run as `stopped`: the model is cut, running tools get `settleMs`. */
-  stop(request?: StopRequest): "accepted" | "finished";
-  /** Ends the run as `killed`, at once. */
-  kill(): "accepted" | "finished";
-  /** True once a stop, a kill or the signal has asked for the end. */
-  hasStopRequest(): boolean;
-  /** True from the first call of a run to its end. */
-  isToolChainActive(): boolean;
-}
-
-/** Who stopped a run, and why. */
-export interface StopRequest {
-  readonly requester?: string | undefined;
-  readonly note?: string | undefined;
+/** Where the loop finds and runs its tools. `createToolRegistry` makes one from tools; anything of this shape will do. */
+export interface ToolRegistry {
+  /** The tools as they are now. Asked once per pass; the same array means nothing has changed. */
+  definitions(): readonly ToolDefinition[];
+  /** Runs one tool; a value or a promise of one. */
+  executeTool(name: string, args: unknown, context: ToolContext): unknown;
+  /** Checks arguments before the tool is dispatched. Without it tools get the model's arguments as they are. */
+  validate?(name: string, args: unknown): Validation | Promise<Validation>;
+  /** How a tool's calls become runs, where they do. Without it the loop asks `executeTool`, and such a run cannot be resumed midway. */
+  agentOf?(name: string): Agent | undefined;
 }

@@ -1,7 +1,7 @@
 import type { Journal } from "./journal.ts";
 import type { Json } from "./json.ts";
 import type { ResponseTarget } from "./session.ts";
-import type { Message, NativePart } from "./message.ts";
+import type { Message, NativePart, UserMessage } from "./message.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { StreamResult } from "./stream-result.ts";
 import type { LoopStatus, Termination } from "./termination.ts";
@@ -29,12 +29,13 @@ export interface LoopResult {
   readonly accumulatedModelParts: readonly NativePart[];
   /** The transcript, sendable as it is. */
   readonly messages: readonly Message[];
+  /** Of all streams, those of nested runs included. */
   readonly usage: Usage;
   /** USD; undefined where the cost of a pass is unknown. */
   readonly costUSD: number | undefined;
   /** Passes that counted towards `maxIterations`. */
   readonly iterations: number;
-  /** Calls that were dispatched. */
+  /** Calls that were dispatched, those of nested runs included. */
   readonly toolCallsExecuted: number;
   /** Active time in milliseconds; time between two executions is not counted. */
   readonly durationMs: number;
@@ -42,6 +43,8 @@ export interface LoopResult {
   readonly error?: PlainError | undefined;
   /** True where the text comes from the pass that `policies.finalAnswer` granted. */
   readonly finalAnswer: boolean;
+  /** Messages to `control` that were not sent to the model, in the order in which they came. */
+  readonly undelivered: readonly UserMessage[];
   readonly journal: Journal;
   readonly runId: string;
 }

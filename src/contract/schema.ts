@@ -42,3 +42,6 @@ export type StandardResult<Output> =
         readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
       }[];
     };
+
+/** What may describe a tool's arguments. */
+export type ToolSchema = StandardSchema | JsonSchema;

@@ -1,4 +1,5 @@
 import type { Json } from "./json.ts";
+import type { UserMessage } from "./message.ts";
 import type { PlainError, ProviderError } from "./plain-error.ts";
 
 /** How a pass ended. */
@@ -11,16 +12,13 @@ export type StreamStatus =
   | "stopped_by_user"
   | "follow_up_interrupt";
 
-/**
- * How a run ended, coarsely. `suspended` runs can be resumed on purpose. `function_call` is never the status of a run;
- * no run of this release ends as `suspended` or `follow_up_interrupt`.
- */
+/** How a run ended, coarsely. `suspended` runs can be resumed on purpose. `function_call` is never the status of a run. */
 export type LoopStatus = StreamStatus | "suspended";
 
 /** How a run ended, exactly. Each kind is explained in docs/concepts/endings.md. */
 export type Termination =
   // completed
-  | { readonly kind: "answered" | "end-turn" }
+  | { readonly kind: "answered" | "end-turn" | "pre-tool-text" }
   | { readonly kind: "length" | "refusal" | "content-filter" }
   // error
   | { readonly kind: "provider-error"; readonly error: ProviderError }
@@ -40,7 +38,11 @@ export type Termination =
   | { readonly kind: "stopped"; readonly requester?: string | undefined; readonly note?: string | undefined }
   | { readonly kind: "killed" }
   | { readonly kind: "aborted"; readonly reason: PlainError | Json }
-  | { readonly kind: "iteration-abort"; readonly reason?: string | undefined };
+  | { readonly kind: "iteration-abort"; readonly reason?: string | undefined }
+  // follow_up_interrupt
+  | { readonly kind: "interrupted"; readonly message: UserMessage }
+  // suspended
+  | { readonly kind: "drained" };
 
 /** A status with the reason for it. */
 export interface Ending {

@@ -1,19 +1,5 @@
-import type { JsonSchema, StandardSchema } from "./schema.ts";
-import type { ToolContext, ToolTraits } from "./tool.ts";
-
-/** What may describe a tool's arguments. */
-export type ToolSchema = StandardSchema | JsonSchema;
-
-/** A tool as its author writes it. Made by `defineTool`, which types the arguments of `execute`. */
-export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Result = unknown> extends ToolTraits {
-  readonly name: string;
-  readonly description: string;
-  readonly inputSchema: Schema;
-  /** Shown to the model in place of what is made from `inputSchema`; needed where that cannot become JSON Schema by itself. */
-  readonly jsonSchema?: JsonSchema | undefined;
-  /** Runs the tool; any plain value means success, a throw failure. */
-  readonly execute: (args: Args, context: ToolContext) => Result;
-}
+import type { Tool } from "./loop-options.ts";
+import type { StandardSchema } from "./schema.ts";
 
 /** Arguments that no schema has checked: JSON Schema is shown to the model, not enforced. */
 export type Unvalidated = unknown;

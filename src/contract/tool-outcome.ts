@@ -2,6 +2,7 @@ import type { ContentPart } from "./content.ts";
 import type { Json } from "./json.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { Issue } from "./schema.ts";
+import type { Usage } from "./usage.ts";
 
 /** One call as it came from the model. */
 export interface ToolCall {
@@ -24,12 +25,16 @@ export type ToolOutcome = {
   readonly durationMs: number;
   /** What an approval made of the arguments. */
   readonly approvedArgs?: Json | undefined;
+  /** What runs inside the call have used. */
+  readonly nested?: NestedSpending | undefined;
 } & (
   | {
       readonly kind: "completed";
       readonly data: Json;
       readonly content?: readonly ContentPart[] | undefined;
       readonly endTurn?: boolean | undefined;
+      /** What the stash held under the result's `pending_context_key`. */
+      readonly pendingContext?: Json | undefined;
     }
   /** The tool failed; `fatal` ends the run. */
   | { readonly kind: "failed"; readonly error: PlainError; readonly fatal?: boolean | undefined }
@@ -45,6 +50,14 @@ export type ToolOutcome = {
   | { readonly kind: "truncated" | "interrupted" | "not-run" | "limit" }
 );
 
+/** What the runs inside one call have used. */
+export interface NestedSpending {
+  readonly usage: Usage;
+  /** USD; undefined where the cost of a pass is unknown. */
+  readonly costUSD: number | undefined;
+  readonly toolCallsExecuted: number;
+}
+
 /** What a successful result asks of the loop when its `type` starts with `context_restart_`. */
 export interface ContextRestart {
   /** What follows `context_restart_`. */
@@ -53,6 +66,10 @@ export interface ContextRestart {
   readonly item?: Json | undefined;
   /** Tools that are hidden for the rest of the run. */
   readonly disableTools: readonly string[];
+  /** Names more context in the stash. */
+  readonly pendingContextKey?: string | undefined;
+  /** What the stash held; joins the context items too. */
+  readonly pendingContext?: Json | undefined;
 }
 
 /** One executed call and its answer, as tools and callers read it back. */

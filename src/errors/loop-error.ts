@@ -18,6 +18,8 @@ export interface LoopErrorDetails {
   readonly "invalid-messages": { readonly index: number; readonly problem: string };
   /** A control or a run id that a running loop holds. */
   readonly "already-running": { readonly what: "control" | "runId"; readonly runId?: string | undefined };
+  /** A nested run below the deepest level that is allowed. */
+  readonly "depth-exceeded": { readonly current: number; readonly limit: number };
   /** A journal of another run; `field` is what differs. */
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
   /** A resumed run whose tools are no longer those that it was recorded with. */
@@ -44,6 +46,8 @@ const messages: Messages = {
     what === "control"
       ? "This control already belongs to a running loop."
       : `Run ${quote(runId ?? "")} is already running in this process.`,
+  "depth-exceeded": ({ current, limit }) =>
+    `This run would be at depth ${current}, but "limits.maxDepth" allows ${limit} levels: answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) =>
     `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`,
   "tools-changed": ({ changed }) => `These tools changed since the run was recorded: ${changed.map(quote).join(", ")}.`,

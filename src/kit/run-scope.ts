@@ -2,11 +2,13 @@
 // joining and leaving costs next to nothing, and nothing can be left behind on the caller's own signal.
 
 import type { Clock } from "../contract/clock.ts";
+import type { UserMessage } from "../contract/message.ts";
 import { assertNever } from "./assert-never.ts";
 
 /** Why a run is being ended from outside. */
 export type Cause =
   | { readonly kind: "wall-clock"; readonly limitMs: number }
+  | { readonly kind: "interrupt"; readonly message: UserMessage }
   | { readonly kind: "stop"; readonly requester?: string | undefined; readonly note?: string | undefined }
   | { readonly kind: "kill" }
   | { readonly kind: "abort"; readonly reason: unknown };
@@ -16,13 +18,15 @@ export interface Slot {
   cancel(cause: Cause): void;
 }
 
-/** A kill outranks a stop, and a stop the wall clock; of equals the first one stays. */
-const rank: { readonly [Kind in Cause["kind"]]: number } = { "wall-clock": 1, stop: 2, kill: 3, abort: 3 };
+/** A kill outranks a stop, a stop an interrupt, and that the wall clock; of equals the first one stays. */
+const rank: { readonly [Kind in Cause["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
 
 /** The live cancellation of one run: make one per run for the ports of the stages. `cancel` ends what waits. */
 export class RunScope {
   readonly #slots = new Set<Slot>();
   #cause: Cause | undefined;
+  /** The wall clock, where it struck during an interrupt. */
+  #outranked: Cause | undefined;
   #wallClockMs = Number.POSITIVE_INFINITY;
   #deadlineAt = Number.POSITIVE_INFINITY;
   #stopTimer: (() => void) | undefined;
@@ -47,9 +51,17 @@ export class RunScope {
 
   /** Tells every slot, unless a cause of equal or higher rank has come before. */
   cancel(cause: Cause): void {
-    if (this.#cause !== undefined && rank[this.#cause.kind] >= rank[cause.kind]) return;
+    if (this.#cause !== undefined && rank[this.#cause.kind] >= rank[cause.kind]) {
+      if (cause.kind === "wall-clock") this.#outranked = cause;
+      return;
+    }
     this.#cause = cause;
     for (const slot of [...this.#slots]) slot.cancel(cause);
+  }
+
+  /** Takes an interrupt back: it came too late to end the run. */
+  withdrawInterrupt(): void {
+    if (this.#cause?.kind === "interrupt") this.#cause = this.#outranked;
   }
 
   /** Cancels with "abort" when the signal fires, or has fired; gives what lets the signal go. */
@@ -89,6 +101,8 @@ export function abortReasonOf(cause: Cause): unknown {
       return new DOMException("The run was killed.", "AbortError");
     case "stop":
       return new DOMException("The run was stopped.", "AbortError");
+    case "interrupt":
+      return new DOMException("The run was interrupted by a message.", "AbortError");
     case "wall-clock":
       return new DOMException(`The run took longer than ${cause.limitMs} ms.`, "TimeoutError");
     default:

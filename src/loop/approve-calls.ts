@@ -1,7 +1,7 @@
 // The second phase of a batch: asks for each call that is ready, all at once, before any of them runs.
 
 import type { Step } from "../contract/journal.ts";
-import type { Approve } from "../contract/loop-options.ts";
+import type { Approve } from "../contract/policies.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { askApproval, type Decided } from "../policies/approval.ts";
 import { editCall, type Prepared, type ReadyCall } from "../stages/prepare-call.ts";

@@ -1,12 +1,13 @@
 // What the calls of a run see of it: one object for all of them, so that a call costs no ports of its own.
 
 import type { Clock, Timeouts } from "../contract/clock.ts";
-import type { ToolContext, ToolDefinition, ToolRegistry } from "../contract/tool.ts";
+import type { ToolContext, ToolRegistry } from "../contract/loop-options.ts";
+import type { ToolDefinition } from "../contract/tool.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Deadline } from "../kit/deadline.ts";
 import { nearestName } from "../kit/nearest-name.ts";
 import type { RunScope } from "../kit/run-scope.ts";
-import type { Run, RunCallPorts } from "./run.ts";
+import type { NestedRun, Run, RunCallPorts } from "./run.ts";
 import { CallContext } from "./tool-context.ts";
 
 /** Hints in one pass. */
@@ -17,6 +18,8 @@ export class CallPorts implements RunCallPorts {
   readonly #run: Run;
   /** What results carried for listeners only, by call, until they are told. */
   readonly #metadata = new Map<string, unknown>();
+  /** Runs inside calls, by call, until the call is over. */
+  readonly #nested = new Map<string, NestedRun[]>();
   /** How many hints this pass has had. */
   #hinted = { iteration: 0, count: 0 };
   readonly registry: ToolRegistry;
@@ -59,6 +62,18 @@ export class CallPorts implements RunCallPorts {
     const metadata = this.#metadata.get(callId);
     this.#metadata.delete(callId);
     return metadata;
+  }
+
+  addNested(callId: string, nested: NestedRun): void {
+    const runs = this.#nested.get(callId);
+    if (runs === undefined) this.#nested.set(callId, [nested]);
+    else runs.push(nested);
+  }
+
+  takeNested(callId: string): readonly NestedRun[] | undefined {
+    const runs = this.#nested.get(callId);
+    if (runs !== undefined) this.#nested.delete(callId);
+    return runs;
   }
 
   onLate({ callId, name }: ToolCall, success: boolean): void {

@@ -1,47 +1,14 @@
 // Checks what a caller hands in, before any request: unknown keys, wrong types, limits out of range.
 
-import type { Timeouts } from "../contract/clock.ts";
-import type { LoopLimits, LoopOptions, PassPlan, DeliberateGate } from "../contract/loop-options.ts";
+import type { LoopOptions } from "../contract/loop-options.ts";
+import type { PassPlan } from "../contract/hooks.ts";
+import type { DeliberateGate, PreToolTextPolicy, RestartPolicy } from "../contract/policies.ts";
 import type { ModelSettings } from "../contract/provider.ts";
+import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { nearestName } from "../kit/nearest-name.ts";
 import { toJson } from "../kit/to-json.ts";
-
-/** The longest time that a timer can be set to. */
-const maxTimerMs = 2 ** 31 - 1;
-
-interface Rule {
-  readonly fallback: number;
-  readonly min: number;
-  readonly max?: number;
-}
-
-const none = Number.POSITIVE_INFINITY;
-
-/** Defaults and least values of the limits. */
-const limitRules: { readonly [Name in keyof Required<LoopLimits>]: Rule } = {
-  maxIterations: { fallback: 100, min: 1 },
-  softWarnIteration: { fallback: 20, min: 0 },
-  maxConsecutiveToolErrors: { fallback: 5, min: 1 },
-  maxRestarts: { fallback: 5, min: 0 },
-  maxPauses: { fallback: 10, min: 0 },
-  toolConcurrency: { fallback: 10, min: 1 },
-  maxToolCalls: { fallback: none, min: 1 },
-  maxTokens: { fallback: none, min: 1 },
-  wallClockMs: { fallback: none, min: 1, max: maxTimerMs },
-};
-
-/** Defaults and least values of the timeouts, in milliseconds. */
-const timeoutRules: { readonly [Name in keyof Timeouts]: Rule } = {
-  streamIdleMs: { fallback: 120_000, min: 1, max: maxTimerMs },
-  firstChunkMs: { fallback: 300_000, min: 1, max: maxTimerMs },
-  toolMs: { fallback: 300_000, min: 1, max: maxTimerMs },
-  settleMs: { fallback: 5_000, min: 0, max: maxTimerMs },
-  approvalMs: { fallback: none, min: 1, max: maxTimerMs },
-  hookMs: { fallback: 30_000, min: 1, max: maxTimerMs },
-};
+import { isWithin, limitRules, timeoutRules } from "./resolve-limits.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 const isText = (value: unknown): boolean => typeof value === "string";
@@ -51,9 +18,6 @@ const has =
   (...methods: readonly string[]) =>
   (value: unknown): boolean =>
     typeof value === "object" && value !== null && methods.every((name) => isFunction(Reflect.get(value, name)));
-
-type Check = readonly [expected: string, fits: (value: unknown) => boolean];
-type Checks<T> = { readonly [Key in keyof Required<T>]: Check };
 
 const optionChecks: Checks<LoopOptions> = {
   provider: ['a provider: an object with "id", "model" and "stream"', isProvider],
@@ -85,6 +49,7 @@ const policyChecks: Checks<NonNullable<LoopOptions["policies"]>> = {
   gate: ["an object", isRecord],
   approve: ["a function", isFunction],
   restarts: ["an object", isRecord],
+  preToolText: ["an object", isRecord],
   finalAnswer: ["true or false", isFlag],
 };
 
@@ -96,7 +61,7 @@ const gateChecks: Checks<NonNullable<NonNullable<LoopOptions["policies"]>["gate"
 };
 
 const settingsChecks: Checks<ModelSettings> = {
-  maxOutputTokens: ["a whole number of at least 1", (value) => isWithin(value, { fallback: none, min: 1 })],
+  maxOutputTokens: ["a whole number of at least 1", (value) => isWithin(value, { fallback: 1, min: 1 })],
   temperature: ["a number", Number.isFinite],
   topP: ["a number", Number.isFinite],
   stopSequences: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
@@ -117,21 +82,42 @@ const planChecks: Checks<PassPlan> = {
   system: optionChecks.system,
 };
 
-const restartChecks: Checks<NonNullable<NonNullable<LoopOptions["policies"]>["restarts"]>> = {
+const isListOfTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+
+const preToolTextChecks: Checks<PreToolTextPolicy> = {
+  endAfterTextFamilies: ["an array of provider families", isListOfTexts],
+  suppressFollowUpAfterText: ["an array of tool names", isListOfTexts],
+};
+
+const restartChecks: Checks<RestartPolicy> = {
   effects: ["an object of arrays of tool names", (value) => isRecord(value) && Object.values(value).every(Array.isArray)],
+  stash: ["a stash, such as createContextStash makes", has("take")],
 };
 
 /** Throws LoopError "unknown-option" or "invalid-option" where the caller's options cannot be run with. */
 export function checkOptions(options: unknown): asserts options is LoopOptions {
+  checkPlacement(options);
   checkFields("options", options, optionChecks);
   const { provider, messages, modelSettings, policies, hooks } = options as LoopOptions;
-  if (provider === undefined) throw invalid("provider", optionChecks.provider[0], provider);
-  if (messages === undefined) throw invalid("messages", optionChecks.messages[0], messages);
+  if (provider === undefined) throw invalidOption("provider", optionChecks.provider[0], provider);
+  if (messages === undefined) throw invalidOption("messages", optionChecks.messages[0], messages);
   if (modelSettings !== undefined) checkFields("modelSettings", modelSettings, settingsChecks);
   if (policies !== undefined) checkFields("policies", policies, policyChecks);
   if (policies?.gate !== undefined) checkGate(policies.gate);
   if (policies?.restarts !== undefined) checkFields("policies.restarts", policies.restarts, restartChecks);
+  if (policies?.preToolText !== undefined) checkFields("policies.preToolText", policies.preToolText, preToolTextChecks);
   if (hooks !== undefined) checkFields("hooks", hooks, hookChecks);
+}
+
+/** The commonest mistake is an option at the top that belongs into a group. */
+function checkPlacement(options: unknown): void {
+  const groups = { limits: limitRules, timeouts: timeoutRules, policies: policyChecks, hooks: hookChecks };
+  for (const name of isRecord(options) ? Object.keys(options) : []) {
+    if (Object.hasOwn(optionChecks, name)) continue;
+    for (const [group, known] of Object.entries(groups)) {
+      if (Object.hasOwn(known, name)) throw new LoopError("unknown-option", { option: name, nearest: `${group}.${name}` });
+    }
+  }
 }
 
 /** Throws LoopError where the answer of `preparePass` is no plan. */
@@ -144,60 +130,7 @@ export function checkPlan(plan: unknown): asserts plan is PassPlan {
 /** A misspelt allowlist would let everything through. */
 function checkGate(gate: DeliberateGate): void {
   checkFields("policies.gate", gate, gateChecks);
-  if (gate.active === undefined) throw invalid("policies.gate.active", gateChecks.active[0], gate.active);
-}
-
-/** All limits, with defaults for those that are absent. Throws LoopError where one is out of range. */
-export function resolveLimits(limits: LoopLimits = {}): { readonly [Name in keyof Required<LoopLimits>]: number } {
-  return resolveNumbers("limits", limits, limitRules);
-}
-
-/** All timeouts, with defaults for those that are absent. Throws LoopError where one is out of range. */
-export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): Timeouts {
-  const resolved = resolveNumbers("timeouts", timeouts, timeoutRules);
-  return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
-}
-
-/** What a time limit must be, where this value is none. */
-export function findTimeoutProblem(value: unknown): string | undefined {
-  return isWithin(value, timeoutRules.toolMs) ? undefined : describeRule(timeoutRules.toolMs);
-}
-
-type Numbers<Name extends string> = { readonly [Key in Name]: number };
-
-function resolveNumbers<Name extends string>(
-  group: string,
-  given: object,
-  rules: { readonly [Key in Name]: Rule },
-): Numbers<Name> {
-  const resolved: { [key: string]: number } = {};
-  for (const name of Object.keys(given)) if (!Object.hasOwn(rules, name)) throw unknown(name, group, rules);
-  for (const [name, rule] of Object.entries<Rule>(rules)) {
-    const value: unknown = Reflect.get(given, name);
-    if (value !== undefined && !isWithin(value, rule)) throw invalid(`${group}.${name}`, describeRule(rule), value);
-    resolved[name] = typeof value === "number" ? value : rule.fallback;
-  }
-  return resolved as Numbers<Name>;
-}
-
-function isWithin(value: unknown, { min, max = Number.MAX_SAFE_INTEGER }: Rule): boolean {
-  if (value === none) return true;
-  return Number.isInteger(value) && typeof value === "number" && value >= min && value <= max;
-}
-
-function describeRule({ min, max }: Rule): string {
-  return max === undefined
-    ? `a whole number of at least ${min}, or Infinity`
-    : `a whole number from ${min} to ${max}, or Infinity`;
-}
-
-function checkFields(group: string, value: unknown, checks: { readonly [key: string]: Check }): void {
-  if (!isRecord(value)) throw invalid(group, "an object", value);
-  for (const [name, field] of Object.entries(value)) {
-    if (!Object.hasOwn(checks, name)) throw unknown(name, group, checks);
-    const check = checks[name];
-    if (field !== undefined && check?.[1](field) === false) throw invalid(pathOf(group, name), check[0], field);
-  }
+  if (gate.active === undefined) throw invalidOption("policies.gate.active", gateChecks.active[0], gate.active);
 }
 
 function isProvider(value: unknown): boolean {
@@ -224,25 +157,4 @@ function isPlainData(value: unknown): boolean {
   } catch {
     return false;
   }
-}
-
-function pathOf(group: string, name: string): string {
-  return group === "options" ? name : `${group}.${name}`;
-}
-
-function unknown(name: string, group: string, known: object): LoopError<"unknown-option"> {
-  const nearest =
-    group === "options" ? (findInGroups(name) ?? nearestName(name, Object.keys(known))) : nearestName(name, Object.keys(known));
-  return new LoopError("unknown-option", { option: pathOf(group, name), nearest });
-}
-
-/** The commonest mistake is an option at the top that belongs into a group. */
-function findInGroups(name: string): string | undefined {
-  const groups = { limits: limitRules, timeouts: timeoutRules, policies: policyChecks, hooks: hookChecks };
-  for (const [group, known] of Object.entries(groups)) if (Object.hasOwn(known, name)) return `${group}.${name}`;
-  return undefined;
-}
-
-function invalid(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
-  return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
 }

@@ -1,25 +1,33 @@
 // The third phase of a batch: runs the ready calls in waves. Parallel by default; a sequential tool has a wave to itself.
 
 import type { Step } from "../contract/journal.ts";
+import type { Agent } from "../contract/loop-options.ts";
+import type { Ending } from "../contract/termination.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { Prepared, ReadyCall } from "../stages/prepare-call.ts";
+import { wasDispatched } from "../state/apply-step.ts";
+import { finishCall } from "./finish-call.ts";
 import type { Run } from "./run.ts";
+import { runAgent } from "./run-agent.ts";
 import { runSteps } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
 import { sendToolEnd, sendToolStart } from "./tool-events.ts";
 
-/** A call's outcome, and whether it came about in this execution. */
+/** A call's outcome, whether it came about in this execution, and how the run inside the call was suspended, where it was. */
 export interface Dispatched {
   readonly outcome: ToolOutcome;
   readonly live: boolean;
+  readonly suspended?: Ending | undefined;
 }
 
 /** A ready call at its position in the batch. */
 interface Entry {
   readonly ready: ReadyCall;
   readonly index: number;
+  /** Set where the call is a run of its own. */
+  readonly agent: Agent | undefined;
   /** Whether the body of its step has run in this execution. */
   live: boolean;
 }
@@ -37,13 +45,13 @@ export function dispatchWaves(
   const dispatched: Dispatched[] = [];
   const entries: Entry[] = [];
   prepared.forEach((entry, index) => {
-    if (entry.kind === "ready") entries.push({ ready: entry, index, live: false });
-    else dispatched[index] = refuse(run, entry);
+    if (entry.kind !== "ready") dispatched[index] = refuse(run, entry);
+    else entries.push({ ready: entry, index, agent: run.registry.agentOf?.(entry.call.name), live: false });
   });
-  const waves = toWaves(entries, run.toolConcurrency);
+  const waves = toWaves(entries, run);
   const [first = [], ...others] = waves;
   if (others.length > 0) return runWaves(run, waves, dispatched);
-  return whenReady(runWave(run, first), (outcomes) => place(run, first, { outcomes, dispatched }));
+  return whenReady(runWave(run, first), (ends) => place(first, ends, dispatched));
 }
 
 async function runWaves(
@@ -55,17 +63,18 @@ async function runWaves(
     const isFatal = dispatched.some((call) => call?.outcome.kind === "failed" && call.outcome.fatal === true);
     if (isFatal)
       for (const { ready, index } of wave) dispatched[index] = refuse(run, { call: ready.call, durationMs: 0, kind: "not-run" });
-    else place(run, wave, { outcomes: await runWave(run, wave), dispatched });
+    else place(wave, await runWave(run, wave), dispatched);
   }
   return dispatched;
 }
 
-function toWaves(entries: readonly Entry[], concurrency: number): readonly (readonly Entry[])[] {
+/** A nested run is alone where the journal wants its steps in one order. */
+function toWaves(entries: readonly Entry[], { toolConcurrency, journal }: Run): readonly (readonly Entry[])[] {
   const waves: Entry[][] = [];
   let open: Entry[] | undefined;
   for (const entry of entries) {
-    const isAlone = entry.ready.definition.sequential === true;
-    if (open === undefined || isAlone || open.length >= concurrency) {
+    const isAlone = entry.ready.definition.sequential === true || (entry.agent !== undefined && journal.ordered === true);
+    if (open === undefined || isAlone || open.length >= toolConcurrency) {
       open = [];
       waves.push(open);
     }
@@ -75,14 +84,35 @@ function toWaves(entries: readonly Entry[], concurrency: number): readonly (read
   return waves;
 }
 
-function runWave(run: Run, wave: readonly Entry[]): readonly ToolOutcome[] | PromiseLike<readonly ToolOutcome[]> {
-  if (run.journal.durable) return runIntendedWave(run, wave);
-  const steps = wave.map((entry) => toolStep(run, entry));
-  return runSteps(steps, run);
+type Dispatching = readonly Dispatched[] | PromiseLike<readonly Dispatched[]>;
+
+/** The tools of a wave are steps that are created together; nested runs go on beside them. */
+function runWave(run: Run, wave: readonly Entry[]): Dispatching {
+  const tools = wave.filter(({ agent }) => agent === undefined);
+  if (tools.length === wave.length) return runTools(run, wave);
+  return Promise.all([runTools(run, tools), ...wave.map((entry) => runNested(run, entry))]).then(([settled, ...agents]) => {
+    const rest = [...settled];
+    return agents.flatMap((end) => end ?? rest.shift() ?? []);
+  });
+}
+
+function runNested(run: Run, { ready, index, agent }: Entry): Promise<Dispatched> | undefined {
+  return agent === undefined ? undefined : runAgent(run, { ready, index, agent });
+}
+
+function runTools(run: Run, wave: readonly Entry[]): Dispatching {
+  if (wave.length === 0) return [];
+  const outcomes = run.journal.durable
+    ? runIntended(run, wave)
+    : runSteps(
+        wave.map((entry) => toolStep(run, entry)),
+        run,
+      );
+  return whenReady(outcomes, (ends) => ends.map((outcome, position) => settle(run, outcome, wave[position]?.live === true)));
 }
 
 /** Notes, before a wave starts, which execution is about to run it: on replay a foreign token says that a call may have run. */
-async function runIntendedWave(run: Run, wave: readonly Entry[]): Promise<readonly ToolOutcome[]> {
+async function runIntended(run: Run, wave: readonly Entry[]): Promise<readonly ToolOutcome[]> {
   const intentSteps = wave.map(({ ready, index }): Step<Intent> => {
     const key = stepKey(run.state, `intent/${index}/${ready.call.name}`);
     return { key, kind: "intent", input: null, run: () => ({ token: run.token }) };
@@ -101,29 +131,40 @@ function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolOutcome> {
     entry.live = true;
     run.replayed = false;
     sendToolStart(run, ready.call, false);
-    const outcome: ToolOutcome | Promise<ToolOutcome> =
-      mayHaveRun && ready.definition.replay !== "safe"
-        ? { call: ready.call, durationMs: 0, kind: "interrupted" }
-        : dispatchCall(ready, run.ports);
-    return whenReady(outcome, (end) => {
-      sendToolEnd(run, end, false);
-      return end;
-    });
+    const outcome = dispatch(run, ready, mayHaveRun);
+    return whenReady(outcome, (end) =>
+      whenReady(finishCall(run, end), (whole) => {
+        sendToolEnd(run, whole, false);
+        return whole;
+      }),
+    );
   };
   return { key: stepKey(run.state, `tool/${index}/${name}`), kind: "tool", input: { callId, name, args }, run: body };
 }
 
-interface WaveOutcomes {
-  readonly outcomes: readonly ToolOutcome[];
-  readonly dispatched: Dispatched[];
+/** What runs around this one and beside it have left of a common limit is known only now. */
+function dispatch({ meter, ports }: Run, ready: ReadyCall, mayHaveRun: boolean): ToolOutcome | Promise<ToolOutcome> {
+  const { call, definition } = ready;
+  if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
+  meter.add(0, 1);
+  if (mayHaveRun && definition.replay !== "safe") return { call, durationMs: 0, kind: "interrupted" };
+  return dispatchCall(ready, ports);
 }
 
-function place(run: Run, wave: readonly Entry[], { outcomes, dispatched }: WaveOutcomes): readonly Dispatched[] {
-  wave.forEach(({ index, live }, position) => {
-    const outcome = outcomes[position];
-    if (outcome === undefined) return;
-    if (!live) sendBoth(run, outcome, true);
-    dispatched[index] = { outcome, live };
+/** What was recalled is told and counted as if it had happened. */
+function settle(run: Run, outcome: ToolOutcome, live: boolean): Dispatched {
+  if (!live) {
+    sendBoth(run, outcome, true);
+    const { nested } = outcome;
+    if (wasDispatched(outcome.kind)) run.meter.add(nested?.usage.totalTokens ?? 0, 1 + (nested?.toolCallsExecuted ?? 0));
+  }
+  return { outcome, live };
+}
+
+function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: Dispatched[]): readonly Dispatched[] {
+  wave.forEach(({ index }, position) => {
+    const end = ends[position];
+    if (end !== undefined) dispatched[index] = end;
   });
   return dispatched;
 }

@@ -10,6 +10,8 @@ export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
   readonly queue: EventQueue<LoopEvent> | undefined;
+  /** For a nested run: where the events of the run around it go, and the call that it is in. */
+  readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
 }
 
 /** Where a failure is said to have happened. */
@@ -23,24 +25,27 @@ export class LoopEventSink implements EventSink {
   readonly runId: string;
   readonly #emitter: LoopEmitter | undefined;
   readonly #queue: EventQueue<LoopEvent> | undefined;
+  readonly #outer: EventTargets["outer"];
   /** Listeners whose failure has been told. */
   readonly #reported = new WeakSet<object>();
   #closed = false;
 
-  constructor({ runId, emitter, queue }: EventTargets) {
+  constructor({ runId, emitter, queue, outer }: EventTargets) {
     this.runId = runId;
     this.#emitter = emitter;
     this.#queue = queue;
+    this.#outer = outer;
   }
 
   wants(type: LoopEventType): boolean {
     if (this.#closed) return false;
-    return this.#queue !== undefined || this.#isHeard(type);
+    return this.#queue !== undefined || this.#isHeard(type) || this.#outer?.sink.wants(type) === true;
   }
 
   send(event: LoopEvent): void {
     if (this.#closed) return;
     this.#queue?.push(event);
+    if (this.#outer !== undefined) this.#pass(event, this.#outer);
     if (!this.#isHeard(event.type)) return;
     try {
       this.#emit(event);
@@ -50,7 +55,12 @@ export class LoopEventSink implements EventSink {
   }
 
   room(): Promise<void> | undefined {
-    return this.#queue?.room();
+    return this.#queue?.room() ?? this.#outer?.sink.room();
+  }
+
+  /** Listeners of the run around this one hear where an event comes from. */
+  #pass(event: LoopEvent, { sink, callId }: NonNullable<EventTargets["outer"]>): void {
+    if (sink.wants(event.type)) sink.send({ ...event, path: [callId, ...(event.path ?? [])] });
   }
 
   /** Runs something of the caller's that may fail without harm to the run. */

@@ -1,7 +1,9 @@
 // Decides what happens next. Pure, and the only place that decides: stages do, `applyStep` remembers, this judges.
 
+import type { PreToolTextPolicy } from "../contract/policies.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isResent } from "../state/judge-finish.ts";
 import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
 import { isNamed } from "../state/transcript.ts";
@@ -19,12 +21,18 @@ export interface Bounds {
   readonly finalAnswer: boolean;
   /** Whether there is an `onIteration` hook to ask. */
   readonly asksIteration: boolean;
+  /** When text before a call is the answer. Default as documented there. */
+  readonly preToolText?: PreToolTextPolicy | undefined;
+  /** The least `maxToolCalls` of this run and of those around it. Default its own. */
+  readonly sharedToolCalls?: number | undefined;
 }
 
 /** What the loop does next. */
 export type NextStep =
-  /** Read the inbox; a new pass begins. */
+  /** Read the inbox; a new pass begins, or one that was suspended goes on. */
   | { readonly kind: "inbox" }
+  /** Put the steered messages into the transcript. */
+  | { readonly kind: "steer" }
   /** Stream the model; `toolChoice: "none"` where no tool may run any more. */
   | { readonly kind: "model"; readonly withoutTools: boolean; readonly finalAnswerTo?: Ending | undefined }
   | { readonly kind: "batch" }
@@ -36,10 +44,12 @@ export type NextStep =
 
 /** Says what happens next. */
 export function nextStep(state: LoopState, bounds: Bounds): NextStep {
-  if (state.phase === "close" && state.ending !== undefined)
-    return { kind: "end", ending: outrank(state.ending, state.lastInbox) };
+  const { phase } = state;
+  if (phase === "close" && state.ending !== undefined) return judgeClose(state, state.ending, bounds);
+  if (phase === "resume") return state.ending === undefined ? { kind: "inbox" } : { kind: "close", ending: state.ending };
   const ending = findEnding(state, bounds);
   if (ending === undefined) return goOn(state, bounds);
+  if (ending.status === "suspended") return { kind: "end", ending };
   if (bounds.finalAnswer && state.phase === "inbox" && grantsFinalAnswer(ending.reason)) {
     return { kind: "model", withoutTools: true, finalAnswerTo: ending };
   }
@@ -49,6 +59,9 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
 function goOn(state: LoopState, bounds: Bounds): NextStep {
   switch (state.phase) {
     case "inbox":
+      if (hasSteered(state)) return { kind: "steer" };
+      return { kind: "model", withoutTools: state.toolLimitReached };
+    case "steer":
     case "reopen":
       return { kind: "model", withoutTools: state.toolLimitReached };
     case "model":
@@ -58,6 +71,7 @@ function goOn(state: LoopState, bounds: Bounds): NextStep {
     case "start":
     case "hook":
     case "close":
+    case "resume":
       return { kind: "inbox" };
     default:
       return assertNever(state.phase);
@@ -68,15 +82,19 @@ function findEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   switch (state.phase) {
     case "inbox":
     case "reopen":
-      return findOutsideEnding(state.lastInbox) ?? findLimitEnding(state, bounds);
+      return (
+        findOutsideEnding(state.lastInbox) ?? findInterrupt(state) ?? findDrain(state.lastInbox) ?? findLimitEnding(state, bounds)
+      );
     case "model":
       return findPassEnding(state, bounds);
     case "batch":
-      return findBatchEnding(state, bounds) ?? (bounds.asksIteration ? undefined : findEndOfTurn(state));
+      return findBatchEnding(state, bounds) ?? (bounds.asksIteration ? undefined : findEndOfTurn(state, bounds));
     case "hook":
-      return findHookEnding(state) ?? findEndOfTurn(state);
+      return findHookEnding(state) ?? findEndOfTurn(state, bounds);
     case "start":
+    case "steer":
     case "close":
+    case "resume":
       return undefined;
     default:
       return assertNever(state.phase);
@@ -92,16 +110,35 @@ function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
   return undefined;
 }
 
+/** A message that was to interrupt does so before the first call of the run. */
+function findInterrupt({ chainStarted, unsent }: LoopState): Ending | undefined {
+  const asked = chainStarted ? undefined : unsent.find(({ verb }) => verb === "interrupt");
+  if (asked === undefined) return undefined;
+  return { status: "follow_up_interrupt", reason: { kind: "interrupted", message: asked.message } };
+}
+
+function findDrain(inbox: InboxAnswer | undefined): Ending | undefined {
+  return inbox?.drain === true ? { status: "suspended", reason: { kind: "drained" } } : undefined;
+}
+
+function hasSteered({ unsent }: LoopState): boolean {
+  return unsent.length > 0 && unsent.some(({ verb }) => verb === "steer");
+}
+
 /** Checked before each pass, in this order. */
 function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
-  const { maxIterations, maxToolCalls, maxTokens, wallClockMs } = bounds;
+  const { maxIterations, maxTokens, wallClockMs } = bounds;
   const spent = state.usage.totalTokens;
   if (state.lastInbox?.expired === true || state.activeMs >= wallClockMs) {
     return { status: "timeout", reason: { kind: "wall-clock", limitMs: wallClockMs } };
   }
   if (state.iterations >= maxIterations) return { status: "timeout", reason: { kind: "max-iterations", limit: maxIterations } };
-  if (state.toolLimitBroken) return { status: "error", reason: { kind: "max-tool-calls", limit: maxToolCalls } };
+  if (state.toolLimitBroken) {
+    return { status: "error", reason: { kind: "max-tool-calls", limit: bounds.sharedToolCalls ?? bounds.maxToolCalls } };
+  }
   if (spent >= maxTokens) return { status: "error", reason: { kind: "max-tokens", limit: maxTokens, spent } };
+  const outside = state.lastInbox?.spentOutside;
+  if (outside !== undefined) return { status: "error", reason: { kind: "max-tokens", ...outside } };
   return undefined;
 }
 
@@ -124,6 +161,7 @@ function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 }
 
 function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
+  if (state.suspension !== undefined) return state.suspension;
   for (const { outcome } of state.lastBatch) {
     if (outcome.kind !== "failed" || outcome.fatal !== true) continue;
     return { status: "error", reason: { kind: "fatal-tool-error", toolName: outcome.call.name, error: outcome.error } };
@@ -148,9 +186,17 @@ function findHookEnding({ lastHook }: LoopState): Ending | undefined {
   }
 }
 
-function findEndOfTurn(state: LoopState): Ending | undefined {
-  const ends = state.lastBatch.some(({ outcome }) => outcome.kind === "completed" && outcome.endTurn === true);
-  return ends ? { status: "completed", reason: { kind: "end-turn" } } : undefined;
+/** A call that restarted the context ends nothing: the model is to answer with what came of it. */
+function findEndOfTurn({ lastBatch, turn, streamResults }: LoopState, { preToolText }: Bounds): Ending | undefined {
+  const ends = lastBatch.some(
+    ({ outcome, restart }) => restart === undefined && outcome.kind === "completed" && outcome.endTurn === true,
+  );
+  if (ends) return { status: "completed", reason: { kind: "end-turn" } };
+  const saidAll = shouldEndAfterPreToolText(
+    { text: turn.text, family: streamResults.at(-1)?.family, calls: lastBatch },
+    preToolText,
+  );
+  return saidAll ? { status: "completed", reason: { kind: "pre-tool-text" } } : undefined;
 }
 
 /** The last stream asked to be resent. */
@@ -159,9 +205,22 @@ function isPaused(state: LoopState): boolean {
   return last?.status === "completed" && isResent(last.finish);
 }
 
-/** A stop, a kill or an abort outranks a completed ending, and no other. */
-function outrank(ending: Ending, inbox: InboxAnswer | undefined): Ending {
-  return ending.status === "completed" ? (findOutsideEnding(inbox) ?? ending) : ending;
+/** After the last look at the inbox: the ending stands, something outranks it, or there is one more thing to say to the model. */
+function judgeClose(state: LoopState, ending: Ending, bounds: Bounds): NextStep {
+  const { lastInbox } = state;
+  const outside = isOutranked(ending) ? findOutsideEnding(lastInbox) : undefined;
+  if (outside !== undefined) return { kind: "end", ending: outside };
+  const isOver = ending.status !== "completed" && ending.status !== "empty_response";
+  if (isOver || !hasSteered(state)) return { kind: "end", ending };
+  const drained = findDrain(lastInbox);
+  if (drained !== undefined) return { kind: "end", ending: drained };
+  // What no limit leaves a pass for comes back undelivered: the answer stands.
+  return findLimitEnding(state, bounds) === undefined ? { kind: "inbox" } : { kind: "end", ending };
+}
+
+/** A stop, a kill or an abort outranks what is complete, and an interrupt; a kill a stop. */
+function isOutranked({ status, reason }: Ending): boolean {
+  return status === "completed" || reason.kind === "interrupted" || reason.kind === "stopped";
 }
 
 /** Past a token limit there is nothing left to answer with, and past the wall clock no time. */

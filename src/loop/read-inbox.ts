@@ -1,5 +1,6 @@
 // Reads what has come from outside since the last look, as a step: what the loop judges is the recorded answer.
 
+import type { UserMessage } from "../contract/message.ts";
 import type { Ending } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import type { Cause } from "../kit/run-scope.ts";
@@ -9,13 +10,15 @@ import { toAbortReason } from "../state/ending-of-cause.ts";
 import type { InboxAnswer } from "../state/loop-state.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
-import { stepKey } from "./step-key.ts";
+import { numberedKey } from "./step-key.ts";
 
 /** Reads the inbox: a new pass begins. */
 export function readInbox(run: Run): void | PromiseLike<void> {
   const { state } = run;
-  const iteration = state.phase === "start" ? 0 : state.iteration + 1;
-  const key = stepKey({ iteration, reopens: 0 }, "inbox");
+  const { phase } = state;
+  const isNew = phase !== "resume";
+  const iteration = phase === "start" ? 0 : isNew ? state.iteration + 1 : state.iteration;
+  const key = numberedKey(`p${iteration}/inbox`, isNew ? 0 : state.resumes);
   run.replayed = true;
   const body = (): InboxAnswer => {
     run.replayed = false;
@@ -25,20 +28,53 @@ export function readInbox(run: Run): void | PromiseLike<void> {
   return whenReady(answer, (found) => applyStep(state, { kind: "inbox", answer: found }));
 }
 
-/** Reads the inbox a last time before an ending. */
+/**
+ * Reads the inbox a last time before an ending. An answer that was recorded before another ending is out of date: a limit ended the run
+ * here, and it went on with a higher one.
+ */
 export function readLastInbox(run: Run, ending: Ending): void | PromiseLike<void> {
   const { state } = run;
-  const key = stepKey(state, "inbox-end");
-  const answer = runStep({ key, kind: "inbox", input: null, run: () => lookAround(run) }, run);
-  return whenReady(answer, (found) => applyStep(state, { kind: "close", answer: found, ending }));
+  const key = numberedKey(`p${state.iteration}/inbox-end`, state.closes);
+  const before = ending.reason.kind;
+  const answer = runStep({ key, kind: "inbox", input: null, run: (): InboxAnswer => ({ ...lookAround(run), before }) }, run);
+  return whenReady(answer, (found) => {
+    if (found.before === before) return applyStep(state, { kind: "close", answer: found, ending });
+    state.closes += 1;
+    return readLastInbox(run, ending);
+  });
 }
 
-function lookAround(run: Run): InboxAnswer {
-  const { clock, token, scope } = run;
+/** Tells listeners of the steered messages, and puts them into the transcript. */
+export function steerRun({ state, events, replayed }: Run): void {
+  const base = { runId: events.runId, iteration: state.iteration, replayed: replayed ? true : undefined };
+  for (const { verb, message } of state.unsent) if (verb === "steer") events.send({ type: "steered", ...base, message });
+  applyStep(state, { kind: "steer" });
+}
+
+/** Lets go of the control, and gives back what was said to it and not sent. The message that ended the run is in its reason. */
+export function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
+  const left = [...state.unsent, ...(control?.takeMessages() ?? [])];
+  control?.release(reason.kind);
+  const consumed = reason.kind === "interrupted" ? left.findIndex(({ verb }) => verb === "interrupt") : -1;
+  return left.filter((_, index) => index !== consumed).map(({ message }) => message);
+}
+
+function lookAround({ clock, token, scope, control, meter }: Run): InboxAnswer {
   const now = clock.now();
   scope.checkDeadline(now);
   const { cause } = scope;
-  return cause === undefined ? { now, token } : { now, token, ...answerTo(cause) };
+  const messages = control?.takeMessages() ?? [];
+  const drains = control?.drains === true;
+  const spentOutside = meter.findSpentOutside();
+  if (cause === undefined && messages.length === 0 && !drains && spentOutside === undefined) return { now, token };
+  return {
+    now,
+    token,
+    ...(cause === undefined ? {} : answerTo(cause)),
+    ...(messages.length === 0 ? {} : { messages }),
+    ...(drains ? { drain: true } : {}),
+    ...(spentOutside === undefined ? {} : { spentOutside }),
+  };
 }
 
 function answerTo(cause: Cause): Omit<InboxAnswer, "now" | "token"> {
@@ -51,6 +87,9 @@ function answerTo(cause: Cause): Omit<InboxAnswer, "now" | "token"> {
       return { stop: { requester: cause.requester, note: cause.note } };
     case "wall-clock":
       return { expired: true };
+    // Its message is in the inbox.
+    case "interrupt":
+      return {};
     default:
       return assertNever(cause);
   }

@@ -1,12 +1,23 @@
 // Goes on behind a recorded ending: a run that ended badly can be tried again from where it ended.
 
-import type { LoopStatus } from "../contract/termination.ts";
+import type { Ending, LoopStatus } from "../contract/termination.ts";
 import { applyStep } from "../state/apply-step.ts";
 import type { ReopenAnswer } from "../state/loop-state.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped_by_user"]);
+
+/**
+ * Whether a run that is about to end as suspended goes on after all: a suspension is obeyed by the execution that was asked for it, and
+ * another one over the same journal goes on behind it.
+ */
+export function resumeRun({ state, token }: Run, { status }: Ending): boolean {
+  // A run inside a call was suspended in this execution, or it would have gone on by itself.
+  if (status !== "suspended" || state.suspension !== undefined || state.lastInbox?.token === token) return false;
+  applyStep(state, { kind: "resume" });
+  return true;
+}
 
 /**
  * Whether a run that is about to end goes on after all: only where what led to the ending was recalled from the journal, and where

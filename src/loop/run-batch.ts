@@ -1,6 +1,8 @@
 // The calls of one pass in three phases: every call is prepared, then approved, then dispatched in waves; the answers are folded in
 // call order.
 
+import type { ToolCall } from "../contract/tool-outcome.ts";
+import { redactJson } from "../kit/redact-json.ts";
 import { whenAllReady, whenReady } from "../kit/when-ready.ts";
 import { detectContextRestart } from "../stages/context-restart.ts";
 import { prepareCall, type Prepared } from "../stages/prepare-call.ts";
@@ -36,15 +38,17 @@ function withinLimit({ state, bounds }: Run, prepared: readonly Prepared[]): rea
 }
 
 /** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */
-function settleCall(run: Run, { outcome, live }: Dispatched): SettledCall {
-  if (outcome.kind !== "completed") return { outcome };
+function settleCall(run: Run, { outcome, live, suspended }: Dispatched): SettledCall {
+  if (outcome.kind !== "completed") return suspended === undefined ? { outcome } : { outcome, suspended };
   const { policies } = run.options;
+  const { callId, name } = outcome.call;
   if (policies?.gate?.active === true) tellGate(run, outcome.call, live);
   const restart = detectContextRestart(outcome, policies?.restarts);
-  if (restart === undefined) return { outcome };
+  if (restart === undefined) {
+    return run.ports.exposed.get(name)?.requiresFollowUp === false ? { outcome, needsNoFollowUp: true } : { outcome };
+  }
   const { events, state } = run;
-  const { callId, name } = outcome.call;
-  const { suffix, disableTools } = restart;
+  const { suffix, disableTools, pendingContextKey, pendingContext } = restart;
   events.send({
     type: "restart",
     runId: events.runId,
@@ -53,13 +57,14 @@ function settleCall(run: Run, { outcome, live }: Dispatched): SettledCall {
     name,
     suffix,
     disableTools,
+    pendingContext: pendingContextKey === undefined ? undefined : pendingContext === undefined ? "missing" : "found",
     replayed: live ? undefined : true,
   });
   return { outcome, restart };
 }
 
 /** The gate's own bookkeeping may fail without harm to the run; on replay it has been done. */
-function tellGate({ options, events, state }: Run, { callId, name }: Dispatched["outcome"]["call"], live: boolean): void {
+function tellGate({ options, events, state }: Run, { callId, name, args }: ToolCall, live: boolean): void {
   const gate = options.policies?.gate;
   const { iteration } = state;
   if (live) events.guard({ type: "retain", iteration }, () => gate?.retain?.(name));
@@ -72,6 +77,7 @@ function tellGate({ options, events, state }: Run, { callId, name }: Dispatched[
     callId,
     name,
     trigger,
+    args: redactJson(args),
     replayed: live ? undefined : true,
   });
 }

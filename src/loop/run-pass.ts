@@ -1,7 +1,7 @@
 // One provider stream as a step: what is sent, what listeners hear, and the fold of what came back.
 
 import type { Json } from "../contract/json.ts";
-import type { PassPlan } from "../contract/loop-options.ts";
+import type { PassPlan } from "../contract/hooks.ts";
 import type { Message } from "../contract/message.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { ModelRequest } from "../contract/provider.ts";

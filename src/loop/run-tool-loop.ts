@@ -8,12 +8,12 @@ import { isThenable } from "../kit/is-thenable.ts";
 import { buildResult } from "../stages/build-result.ts";
 import { askIteration } from "./ask-hook.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
-import { readInbox, readLastInbox } from "./read-inbox.ts";
+import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./read-inbox.ts";
 import { recordRun } from "./record-run.ts";
 import { runBatch } from "./run-batch.ts";
-import { reopenRun } from "./reopen-run.ts";
+import { reopenRun, resumeRun } from "./reopen-run.ts";
 import { endPass, runPass } from "./run-pass.ts";
-import type { Run } from "./run.ts";
+import type { NestedRun, Nesting, Run } from "./run.ts";
 import { startRun } from "./start-run.ts";
 
 /**
@@ -33,7 +33,13 @@ import { startRun } from "./start-run.ts";
  * console.log(result.status, result.reason.kind, result.text);
  */
 export async function runToolLoop(options: LoopOptions): Promise<LoopResult> {
-  return driveRun(startRun(options));
+  return driveRun(startRun(options, { nest }));
+}
+
+/** Runs the loop inside a call of another run. */
+export function nest(options: LoopOptions, nesting: Nesting): NestedRun {
+  const run = startRun(options, { nest, nesting });
+  return { run, result: driveRun(run) };
 }
 
 /** Runs a started run to its end, and releases all that it holds. */
@@ -47,7 +53,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
       const next = nextStep(state, bounds);
       if (next.kind !== "batch") endPass(run);
       if (next.kind === "end") {
-        if (await reopenRun(run, next.ending.status)) continue;
+        if (resumeRun(run, next.ending) || (await reopenRun(run, next.ending.status))) continue;
         return finishRun(run, next.ending);
       }
       const pending = perform(run, next);
@@ -67,6 +73,8 @@ function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | Pro
   switch (next.kind) {
     case "inbox":
       return readInbox(run);
+    case "steer":
+      return steerRun(run);
     case "model":
       return runPass(run, next);
     case "batch":
@@ -88,8 +96,9 @@ const notices: { readonly [Kind in Termination["kind"]]?: "max-iterations" | "to
   "first-chunk": "stream-timeout",
 };
 
-function finishRun({ state, events, runId, journal, session }: Run, ending: Ending): LoopResult {
-  const result = buildResult(state, { ending, runId, journal, session });
+function finishRun(run: Run, ending: Ending): LoopResult {
+  const { state, events, runId, journal, session } = run;
+  const result = buildResult(state, { ending, undelivered: takeUndelivered(run, ending), runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
   const notice = notices[reason.kind];

@@ -2,10 +2,11 @@
 
 import type { Clock, Timeouts } from "../contract/clock.ts";
 import type { Journal } from "../contract/journal.ts";
-import type { LoopOptions } from "../contract/loop-options.ts";
+import type { LoopResult } from "../contract/loop-result.ts";
+import type { LoopOptions, ToolRegistry } from "../contract/loop-options.ts";
 import type { Session } from "../contract/session.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
-import type { ToolDefinition, ToolRegistry } from "../contract/tool.ts";
+import type { ToolDefinition } from "../contract/tool.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Alarm } from "../kit/alarm.ts";
 import type { RunScope } from "../kit/run-scope.ts";
@@ -13,12 +14,31 @@ import type { ToolCallPorts } from "../stages/execute-tool-call.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { LoopEventSink } from "./emit.ts";
 import type { ControlClaim } from "./loop-control.ts";
+import type { Meter } from "./meter.ts";
 import type { Bounds } from "./next-step.ts";
 
 /** What the calls of a run see of it. */
 export interface RunCallPorts extends ToolCallPorts {
   /** What a result carried for listeners only, once. */
   takeMetadata(call: ToolCall): unknown;
+  /** Notes a run that a call has started. */
+  addNested(callId: string, nested: NestedRun): void;
+  /** The runs that a call has started, once; undefined for none. */
+  takeNested(callId: string): readonly NestedRun[] | undefined;
+}
+
+/** A run inside another one's call. */
+export interface NestedRun {
+  readonly run: Run;
+  readonly result: Promise<LoopResult>;
+}
+
+/** The call that a nested run belongs to, and the run of that call. */
+export interface Nesting {
+  readonly run: Run;
+  readonly callId: string;
+  /** Fires when the call is given up. Not needed where the end of the nested run is the call's. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One live run. */
@@ -45,6 +65,12 @@ export interface Run {
   readonly session: Session;
   /** What the calls of the run see of it. */
   readonly ports: RunCallPorts;
+  /** How many runs there are around this one, and how many levels there may be. */
+  readonly depth: number;
+  readonly maxDepth: number;
+  readonly meter: Meter;
+  /** Runs the loop again, inside a call of this run. */
+  nest(options: LoopOptions, nesting: Nesting): NestedRun;
   /** The tools that the model was shown last. */
   exposure: Exposure;
   /** Whether all that the current pass has done so far was recalled from the journal. */

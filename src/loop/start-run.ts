@@ -1,8 +1,7 @@
 // Starts a run: checks what the caller handed in, and takes what the run needs until it is released.
 
 import type { LoopEvent } from "../contract/loop-event.ts";
-import type { LoopOptions } from "../contract/loop-options.ts";
-import type { ToolRegistry } from "../contract/tool.ts";
+import type { LoopOptions, ToolRegistry } from "../contract/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { memoryJournal } from "../journal/memory-journal.ts";
 import { Alarm } from "../kit/alarm.ts";
@@ -10,31 +9,47 @@ import { systemClock } from "../kit/clock.ts";
 import type { EventQueue } from "../kit/event-queue.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { RunScope } from "../kit/run-scope.ts";
+import { RunScope, type Cause } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
 import { checkMessages } from "../state/check-messages.ts";
 import { createLoopState } from "../state/loop-state.ts";
 import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import { CallPorts } from "./call-ports.ts";
-import { checkOptions, findTimeoutProblem, resolveLimits, resolveTimeouts } from "./check-options.ts";
+import { checkOptions } from "./check-options.ts";
 import { LoopEventSink } from "./emit.ts";
-import { claimControl, type ControlClaim } from "./loop-control.ts";
+import { claimControl, type ClaimPorts, type ControlClaim } from "./loop-control.ts";
+import { Meter } from "./meter.ts";
 import type { Bounds } from "./next-step.ts";
-import { noExposure, type Run } from "./run.ts";
+import { findTimeoutProblem, resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
+import { noExposure, type Nesting, type Run } from "./run.ts";
 
 /** Ids of the runs that are live in this process. */
 const liveRunIds = new Set<string>();
 
+/** What a run gets besides its options. */
+export interface StartPorts {
+  /** Runs the loop again, inside a call of the run. */
+  readonly nest: Run["nest"];
+  /** Where a reader waits for the events. */
+  readonly queue?: EventQueue<LoopEvent> | undefined;
+  /** The call that the run is in, if it is in one. */
+  readonly nesting?: Nesting | undefined;
+}
+
 /** Checks the options and takes what the run needs. Throws LoopError, and then holds nothing. */
-export function startRun(given: LoopOptions, queue?: EventQueue<LoopEvent>): Run {
+export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
   const options = snapshot(given);
   checkOptions(options);
   const limits = resolveLimits(options.limits);
+  const depth = checkDepth(nesting, options.limits?.maxDepth ?? nesting?.run.maxDepth ?? limits.maxDepth);
   const { policies, hooks, clock = systemClock, session = {} } = options;
+  const meter = new Meter(limits, nesting?.run.meter);
   const bounds: Bounds = {
     ...limits,
     finalAnswer: policies?.finalAnswer === true,
     asksIteration: hooks?.onIteration !== undefined,
+    preToolText: policies?.preToolText,
+    sharedToolCalls: meter.maxToolCalls,
   };
   const timeouts = resolveTimeouts(options.timeouts);
   const registry = toRegistry(options.tools);
@@ -46,9 +61,10 @@ export function startRun(given: LoopOptions, queue?: EventQueue<LoopEvent>): Run
   const token = crypto.randomUUID();
   const runId = options.runId ?? `run_${token}`;
   const scope = new RunScope();
-  const claims = claim({ options, runId, scope });
+  const claims = claim({ options, runId, scope, nesting, maxInterrupts: limits.maxInterrupts });
   const alarm = new Alarm(clock);
-  const events = new LoopEventSink({ runId, emitter: options.events, queue });
+  const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId };
+  const events = new LoopEventSink({ runId, emitter: options.events, queue, outer });
   const run: Omit<Run, "ports"> = {
     options,
     runId,
@@ -67,6 +83,10 @@ export function startRun(given: LoopOptions, queue?: EventQueue<LoopEvent>): Run
     control: claims.control,
     allowedNames,
     session,
+    depth: depth.current,
+    maxDepth: depth.limit,
+    meter,
+    nest,
     exposure: noExposure,
     replayed: false,
     openPass: undefined,
@@ -81,6 +101,14 @@ export function startRun(given: LoopOptions, queue?: EventQueue<LoopEvent>): Run
     },
   };
   return withPorts(run);
+}
+
+/** A run inside a call is one deeper than the run around it, and may not allow more levels than that one. */
+function checkDepth(nesting: Nesting | undefined, wanted: number): { readonly current: number; readonly limit: number } {
+  const current = nesting === undefined ? 0 : nesting.run.depth + 1;
+  const limit = Math.min(wanted, nesting?.run.maxDepth ?? wanted);
+  if (current >= limit) throw new LoopError("depth-exceeded", { current, limit });
+  return { current, limit };
 }
 
 /** What the caller changes later does not change the run: a policy that is taken out of its object still holds. */
@@ -142,18 +170,49 @@ interface Claims {
   release(): void;
 }
 
+interface Claiming extends ClaimPorts {
+  readonly options: LoopOptions;
+  readonly runId: string;
+  readonly nesting: Nesting | undefined;
+}
+
 /** Takes the run id and the control, both at once, and listens to the caller's signal. */
-function claim({ options, runId, scope }: { options: LoopOptions; runId: string; scope: RunScope }): Claims {
+function claim({ options, runId, scope, nesting, maxInterrupts }: Claiming): Claims {
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
-  const control = options.control === undefined ? undefined : claimControl(options.control, scope);
+  const control = options.control === undefined ? undefined : claimControl(options.control, { scope, maxInterrupts });
   liveRunIds.add(runId);
   const letGo = scope.follow(options.signal);
+  const untie = nesting === undefined ? undefined : tie(scope, nesting);
   return {
     control,
     release: () => {
       liveRunIds.delete(runId);
       control?.release();
       letGo();
+      untie?.();
     },
   };
+}
+
+/** A nested run ends as the run around it does, and when its call is given up. */
+function tie(scope: RunScope, { run, signal }: Nesting): () => void {
+  const outer = run.scope;
+  const slot = { cancel: (cause: Cause): void => scope.cancel(cause) };
+  outer.join(slot);
+  if (outer.cause !== undefined) scope.cancel(outer.cause);
+  // The call's signal fires on the run's own end too, and then that is the cause.
+  const letGo =
+    signal === undefined
+      ? undefined
+      : follow(signal, () => scope.cancel(outer.cause ?? { kind: "abort", reason: signal.reason }));
+  return () => {
+    outer.leave(slot);
+    letGo?.();
+  };
+}
+
+function follow(signal: AbortSignal, onAbort: () => void): () => void {
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort);
+  return () => signal.removeEventListener("abort", onAbort);
 }

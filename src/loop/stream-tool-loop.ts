@@ -4,7 +4,7 @@ import type { LoopEvent } from "../contract/loop-event.ts";
 import type { LoopOptions } from "../contract/loop-options.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
 import { EventQueue } from "../kit/event-queue.ts";
-import { driveRun } from "./run-tool-loop.ts";
+import { driveRun, nest } from "./run-tool-loop.ts";
 import { startRun } from "./start-run.ts";
 
 /** How many unread events hold the model back. */
@@ -28,7 +28,7 @@ export interface LoopStream extends AsyncIterable<LoopEvent> {
  */
 export function streamToolLoop(options: LoopOptions): LoopStream {
   const queue = new EventQueue<LoopEvent>(capacity);
-  const run = startRun(options, queue);
+  const run = startRun(options, { nest, queue });
   const result = driveRun(run);
   // Whoever only reads events has seen the end; whoever awaits the result still gets the rejection.
   result.catch(() => {});

@@ -1,12 +1,15 @@
 // What a tool gets beside its arguments. A class with getters, so that what a tool does not ask for is not made.
 
 import type { Json } from "../contract/json.ts";
+import type { LoopResult } from "../contract/loop-result.ts";
 import type { Session } from "../contract/session.ts";
 import type { Message } from "../contract/message.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
-import type { ToolBudget, ToolContext } from "../contract/tool.ts";
+import type { ToolBudget } from "../contract/tool.ts";
+import type { NestedLoopOptions, ToolContext } from "../contract/loop-options.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Deadline } from "../kit/deadline.ts";
+import { startNested } from "./nested-run.ts";
 import type { Run } from "./run.ts";
 import { stepKey } from "./step-key.ts";
 
@@ -17,6 +20,7 @@ export class CallContext implements ToolContext {
   readonly iteration: number;
   readonly #run: Run;
   readonly #deadline: Deadline;
+  #nestedCount = 0;
 
   constructor(run: Run, call: ToolCall, deadline: Deadline) {
     this.callId = call.callId;
@@ -57,11 +61,11 @@ export class CallContext implements ToolContext {
   }
 
   get budget(): ToolBudget {
-    const { state, bounds } = this.#run;
+    const { state, bounds, meter } = this.#run;
     return {
       iterations: Math.max(0, bounds.maxIterations - state.iterations),
-      toolCalls: Math.max(0, bounds.maxToolCalls - state.toolCallsExecuted),
-      tokens: Math.max(0, bounds.maxTokens - state.usage.totalTokens),
+      toolCalls: meter.toolCallsLeft,
+      tokens: meter.tokensLeft,
       wallClockMs: Math.max(0, bounds.wallClockMs - state.activeMs),
     };
   }
@@ -80,6 +84,10 @@ export class CallContext implements ToolContext {
     return this.#run.options.context;
   }
 
+  get depth(): number {
+    return this.#run.depth;
+  }
+
   // Getters of functions, so that tools may take them out of the context.
   get heartbeat(): () => void {
     return () => this.#deadline.heartbeat();
@@ -87,6 +95,20 @@ export class CallContext implements ToolContext {
 
   get progress(): (data: unknown) => void {
     return (data) => this.#tell(data);
+  }
+
+  get runToolLoop(): (options: NestedLoopOptions) => Promise<LoopResult> {
+    return (options) => this.#nest(options);
+  }
+
+  async #nest(options: NestedLoopOptions): Promise<LoopResult> {
+    const { callId } = this;
+    if (this.#deadline.isOver) throw new Error("The call is over: it can start no more runs.");
+    this.#nestedCount += 1;
+    const runId = `${this.idempotencyKey}/run${this.#nestedCount}`;
+    const nested = startNested({ run: this.#run, callId, signal: this.signal }, { runId, ...options });
+    this.#run.ports.addNested(callId, nested);
+    return nested.result;
   }
 
   /** What a call says after its end reaches nobody. */

@@ -1,7 +1,7 @@
 // Asks whether a call may run. Whoever does not say yes in time and in form says no.
 
 import type { Json } from "../contract/json.ts";
-import type { ApprovalContext, ApprovalDecision, Approve } from "../contract/loop-options.ts";
+import type { ApprovalContext, ApprovalDecision, Approve } from "../contract/policies.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";

@@ -3,6 +3,7 @@
 import type { Journal } from "../contract/journal.ts";
 import type { Session } from "../contract/session.ts";
 import type { LoopResult, ThoughtLogOwner } from "../contract/loop-result.ts";
+import type { UserMessage } from "../contract/message.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
 import type { LoopState } from "../state/loop-state.ts";
@@ -10,6 +11,8 @@ import type { LoopState } from "../state/loop-state.ts";
 /** What the result says besides the state. */
 export interface ResultFacts {
   readonly ending: Ending;
+  /** Messages from outside that were not sent. Default none. */
+  readonly undelivered?: readonly UserMessage[] | undefined;
   readonly runId: string;
   readonly journal: Journal;
   readonly session: Session;
@@ -18,7 +21,7 @@ export interface ResultFacts {
 const defaultDetailsLabel = "[Scene Metadata]";
 
 /** Builds the result. The state is handed over: nothing may change it afterwards. */
-export function buildResult(state: LoopState, { ending, runId, journal, session }: ResultFacts): LoopResult {
+export function buildResult(state: LoopState, { ending, undelivered = [], runId, journal, session }: ResultFacts): LoopResult {
   const text = state.finalText.trim();
   const details = state.detailsText.trim();
   const { thoughtLog } = state;
@@ -41,6 +44,7 @@ export function buildResult(state: LoopState, { ending, runId, journal, session 
     durationMs: state.activeMs,
     error: errorOf(ending.reason),
     finalAnswer: state.finalAnswerTo !== undefined,
+    undelivered,
     runId,
   };
   return withJournal(result, journal);

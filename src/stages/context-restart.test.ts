@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Json } from "../contract/json.ts";
-import type { RestartPolicy } from "../contract/loop-options.ts";
+import type { RestartPolicy } from "../contract/policies.ts";
 import type { ContextRestart, ToolOutcome } from "../contract/tool-outcome.ts";
 import { detectContextRestart } from "./context-restart.ts";
 

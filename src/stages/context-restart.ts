@@ -2,7 +2,7 @@
 // any tool may use a suffix of its own.
 
 import type { Json } from "../contract/json.ts";
-import type { RestartPolicy } from "../contract/loop-options.ts";
+import type { RestartPolicy } from "../contract/policies.ts";
 import { isRecord } from "../kit/is-record.ts";
 import type { ContextRestart, ToolOutcome } from "../contract/tool-outcome.ts";
 
@@ -11,16 +11,17 @@ const namespace = "context_restart_";
 /** The restart that an outcome asks for, or undefined. */
 export function detectContextRestart(outcome: ToolOutcome, policy: RestartPolicy | undefined): ContextRestart | undefined {
   if (outcome.kind !== "completed" || !isRecord(outcome.data)) return undefined;
-  const { type, enhanced_context_item: item, disable_tools: disabled } = outcome.data;
+  const { type, enhanced_context_item: item, disable_tools: disabled, pending_context_key: key } = outcome.data;
   if (typeof type !== "string" || !type.startsWith(namespace)) return undefined;
   const suffix = type.slice(namespace.length);
   const effects = policy?.effects;
   const hidden = effects !== undefined && Object.hasOwn(effects, suffix) ? (effects[suffix] ?? []) : [];
-  return {
+  const restart = {
     suffix,
     item: typeof item === "object" && item !== null ? item : undefined,
     disableTools: [...hidden, ...namesIn(disabled)],
   };
+  return typeof key === "string" ? { ...restart, pendingContextKey: key, pendingContext: outcome.pendingContext } : restart;
 }
 
 function namesIn(value: Json | undefined): readonly string[] {

@@ -1,7 +1,7 @@
 // The second half of stage 02: runs one call that was found ready, against its time limit and the run's cancellation.
 
 import type { Clock, Timeouts } from "../contract/clock.ts";
-import type { ToolContext, ToolRegistry } from "../contract/tool.ts";
+import type { ToolContext, ToolRegistry } from "../contract/loop-options.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline, type Raced } from "../kit/deadline.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
-import type { Tool } from "../contract/tool-definition.ts";
-import type { ToolContext } from "../contract/tool.ts";
+import type { Tool, ToolContext } from "../contract/loop-options.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { createTestClock, type TestClock } from "../testing/test-clock.ts";
 import { createToolContext } from "../testing/tool-context.ts";

@@ -4,7 +4,8 @@
 import type { Timeouts } from "../contract/clock.ts";
 import type { Json } from "../contract/json.ts";
 import type { Issue, Validation } from "../contract/schema.ts";
-import type { ToolDefinition, ToolRegistry } from "../contract/tool.ts";
+import type { ToolDefinition } from "../contract/tool.ts";
+import type { ToolRegistry } from "../contract/loop-options.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";

@@ -3,7 +3,7 @@
 import type { NativePart, ToolResultPart } from "../contract/message.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending } from "../contract/termination.ts";
-import type { ContextRestart, ToolCall, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
+import type { ContextRestart, NestedSpending, ToolCall, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { countsAsError } from "../tools/render-outcome.ts";
 import { addUsage } from "./add-usage.ts";
@@ -26,6 +26,9 @@ export function applyStep(state: LoopState, step: StepResult): void {
     case "inbox":
       applyInbox(state, step.answer);
       break;
+    case "steer":
+      applySteering(state);
+      break;
     case "model":
       applyModel(state, step.result, step.finalAnswerTo);
       break;
@@ -36,11 +39,14 @@ export function applyStep(state: LoopState, step: StepResult): void {
       state.lastHook = step.answer;
       break;
     case "close":
-      applyTime(state, step.answer);
+      applyMessages(state, step.answer);
       applyEnding(state, step.ending);
       break;
     case "reopen":
       applyReopening(state, step);
+      break;
+    case "resume":
+      applyResumption(state);
       break;
     default:
       assertNever(step);
@@ -50,10 +56,17 @@ export function applyStep(state: LoopState, step: StepResult): void {
 
 /** A new pass begins with its inbox. */
 function applyInbox(state: LoopState, answer: InboxAnswer): void {
-  if (state.phase !== "start") state.iteration += 1;
-  applyTime(state, answer);
-  state.reopens = 0;
+  if (state.phase !== "start" && state.phase !== "resume") beginIteration(state);
+  applyMessages(state, answer);
+  state.ending = undefined;
   beginPass(state);
+}
+
+function beginIteration(state: LoopState): void {
+  state.iteration += 1;
+  state.reopens = 0;
+  state.resumes = 0;
+  state.closes = 0;
 }
 
 function beginPass(state: LoopState): void {
@@ -71,6 +84,7 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   }
   applyTime(state, { now: answer.now, token: answer.token });
   state.reopens = attempt;
+  state.unsent.length = 0;
   state.ending = undefined;
   state.finalAnswerTo = undefined;
   // What is asked for again gets its caps anew.
@@ -78,6 +92,26 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   state.restarts = 0;
   state.toolLimitBroken = false;
   beginPass(state);
+}
+
+/** What came with a suspension was given back with it. */
+function applyResumption(state: LoopState): void {
+  state.resumes += 1;
+  state.unsent.length = 0;
+}
+
+function applyMessages(state: LoopState, answer: InboxAnswer): void {
+  applyTime(state, answer);
+  if (answer.messages !== undefined) state.unsent.push(...answer.messages);
+}
+
+/** Steered messages are sent in the order in which they came; the others stay behind. */
+function applySteering(state: LoopState): void {
+  const { unsent, messages } = state;
+  for (const { verb, message } of unsent) if (verb === "steer") messages.push(message);
+  const rest = unsent.filter(({ verb }) => verb !== "steer");
+  unsent.splice(0, unsent.length, ...rest);
+  state.passStart = messages.length;
 }
 
 /** Only times of one execution are compared: days between two do not count. */
@@ -92,8 +126,13 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   if (state.hop > 0) state.pauses += 1;
   else if (finalAnswerTo === undefined) state.iterations += 1;
   applySpending(state, result);
-  applyTurn(state, result);
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
+  // What an interrupted pass said is in its stream's result only: the next run answers anew.
+  if (result.status !== "follow_up_interrupt") applySaid(state, result);
+}
+
+function applySaid(state: LoopState, result: StreamResult): void {
+  applyTurn(state, result);
   if (state.turn.text.trim() !== "") state.finalText = state.turn.text;
   if (result.details.trim() !== "") state.detailsText = result.details;
   const resent = isResent(result.finish) && result.status === "completed";
@@ -136,8 +175,10 @@ function toNativeParts({ native, provider, model }: StreamResult): readonly Nati
 
 function applyBatch(state: LoopState, settled: readonly SettledCall[]): void {
   const results = placeResults(state, settled);
+  state.chainStarted ||= settled.length > 0;
   state.toolLimitBroken = state.toolLimitReached && settled.length > 0;
   state.lastBatch = settled;
+  state.suspension = settled.find(({ suspended }) => suspended !== undefined)?.suspended;
   state.errorPeak = 0;
   settled.forEach((call, index) => applyCall(state, call, results[index]));
   if (state.streamResults.at(-1)?.finish !== "malformed-call") return;
@@ -148,6 +189,7 @@ function applyBatch(state: LoopState, settled: readonly SettledCall[]): void {
 function applyCall(state: LoopState, { outcome, restart }: SettledCall, part: ToolResultPart | undefined): void {
   const { kind } = outcome;
   if (wasDispatched(kind)) state.toolCallsExecuted += 1;
+  if (outcome.nested !== undefined) applyNested(state, outcome.nested);
   if (kind === "limit") state.toolLimitReached = true;
   if (kind === "completed") state.consecutiveToolErrors = 0;
   else if (countsAsError(kind)) countError(state);
@@ -161,12 +203,21 @@ function applyCall(state: LoopState, { outcome, restart }: SettledCall, part: To
 function applyRestart(state: LoopState, restart: ContextRestart): void {
   state.restarts += 1;
   for (const name of restart.disableTools) state.hiddenTools.add(name);
-  if (restart.item === undefined) return;
-  state.contextItems.push(restart.item);
+  const items = [restart.item, restart.pendingContext].filter((item) => item !== undefined);
+  if (items.length === 0) return;
+  state.contextItems.push(...items);
   state.contextMessage = toContextMessage(state.contextItems);
 }
 
-function wasDispatched(kind: ToolOutcome["kind"]): boolean {
+/** What runs inside a call have used counts once, here. */
+function applyNested(state: LoopState, { usage, costUSD, toolCallsExecuted }: NestedSpending): void {
+  state.usage = addUsage(state.usage, usage);
+  state.costUSD = state.costUSD === undefined || costUSD === undefined ? undefined : state.costUSD + costUSD;
+  state.toolCallsExecuted += toolCallsExecuted;
+}
+
+/** Whether a call with this outcome has, or may have, run. */
+export function wasDispatched(kind: ToolOutcome["kind"]): boolean {
   return kind === "completed" || kind === "failed" || kind === "timed-out" || kind === "interrupted";
 }
 
@@ -195,7 +246,8 @@ function toHistoryEntry(
 /** Whatever a turn still asks for is answered, so that the transcript can be sent as it is. */
 function applyEnding(state: LoopState, ending: Ending): void {
   state.ending = ending;
-  state.closedAfter = state.phase;
+  state.closes += 1;
+  if (state.phase !== "resume") state.closedAfter = state.phase;
   if (state.phase !== "model") return;
   // Also where an earlier hop of it is placed: a "continue" hop behind that one is not there yet.
   placeTurn(state);

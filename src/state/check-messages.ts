@@ -1,7 +1,7 @@
 // Looks at a conversation before it is sent: each call is answered exactly once, directly after its turn. What is not so is refused
 // with its index, or repaired where the caller asks for that.
 
-import type { AssistantMessage, Message, ToolMessage, ToolResultPart } from "../contract/message.ts";
+import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../contract/message.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
@@ -113,6 +113,11 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
     isListOf(content, isAssistantPart) ? undefined : 'must have as "content" an array of text, reasoning and tool-call parts',
   tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have as "results" an array of tool results'),
 };
+
+/** Whether a value is a user message that can be sent and saved. */
+export function isUserMessage(value: unknown): value is UserMessage {
+  return isRecord(value) && value["role"] === "user" && problems.user(value) === undefined && isWritable(value);
+}
 
 function assertMessage(value: unknown, index: number): Message {
   if (!isRecord(value)) throw invalid(index, "is not an object");

@@ -9,7 +9,10 @@ import type { Cause } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
 
 /** The ending that a cause leads to; plain data. */
-export function endingOfCause(cause: Cause): { readonly status: "stopped_by_user" | "timeout"; readonly reason: Termination } {
+export function endingOfCause(cause: Cause): {
+  readonly status: "stopped_by_user" | "timeout" | "follow_up_interrupt";
+  readonly reason: Termination;
+} {
   switch (cause.kind) {
     case "stop":
       return { status: "stopped_by_user", reason: { kind: "stopped", requester: cause.requester, note: cause.note } };
@@ -17,6 +20,8 @@ export function endingOfCause(cause: Cause): { readonly status: "stopped_by_user
       return { status: "stopped_by_user", reason: { kind: "killed" } };
     case "abort":
       return { status: "stopped_by_user", reason: { kind: "aborted", reason: toAbortReason(cause.reason) } };
+    case "interrupt":
+      return { status: "follow_up_interrupt", reason: { kind: "interrupted", message: cause.message } };
     case "wall-clock":
       return { status: "timeout", reason: { kind: "wall-clock", limitMs: cause.limitMs } };
     default:

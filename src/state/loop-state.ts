@@ -5,10 +5,16 @@ import type { Json } from "../contract/json.ts";
 import type { Message, NativePart, UserMessage } from "../contract/message.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
-import type { Ending } from "../contract/termination.ts";
+import type { Ending, Termination } from "../contract/termination.ts";
 import type { ContextRestart, ToolCall, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
 import { noUsage } from "./add-usage.ts";
+
+/** A message from outside, and what it asks for: to be sent, to end the run and be the next one's, or nothing any more. */
+export interface InboxMessage {
+  readonly verb: "steer" | "interrupt" | "keep";
+  readonly message: UserMessage;
+}
 
 /** What an inbox step found. The loop judges this answer, never the live control, so that a replay decides the same. */
 export interface InboxAnswer {
@@ -21,6 +27,13 @@ export interface InboxAnswer {
   readonly aborted?: { readonly reason: PlainError | Json } | undefined;
   /** The wall clock's timer has fired. */
   readonly expired?: true | undefined;
+  /** A token limit of a run around this one that is used up. */
+  readonly spentOutside?: { readonly limit: number; readonly spent: number } | undefined;
+  /** What was said to the control since the last look, in order. */
+  readonly messages?: readonly InboxMessage[] | undefined;
+  readonly drain?: true | undefined;
+  /** The ending that a last look was for; one for another ending is out of date. */
+  readonly before?: Termination["kind"] | undefined;
 }
 
 /** What a hook step gave. */
@@ -40,17 +53,25 @@ export interface ReopenAnswer {
 export interface SettledCall {
   readonly outcome: ToolOutcome;
   readonly restart?: ContextRestart | undefined;
+  /** Whether its tool says that nothing is left to say after it. */
+  readonly needsNoFollowUp?: true | undefined;
+  /** How the run inside the call was suspended. The call is not over, and goes on when the run is resumed. */
+  readonly suspended?: Ending | undefined;
 }
 
 /** What a fold takes: the answer of one step. */
 export type StepResult =
   | { readonly kind: "inbox"; readonly answer: InboxAnswer }
+  /** Steered messages join the transcript. */
+  | { readonly kind: "steer" }
   | { readonly kind: "model"; readonly result: StreamResult; readonly finalAnswerTo?: Ending | undefined }
   | { readonly kind: "batch"; readonly settled: readonly SettledCall[] }
   | { readonly kind: "hook"; readonly answer: HookAnswer }
   /** The last look at the inbox before an ending. */
   | { readonly kind: "close"; readonly answer: InboxAnswer; readonly ending: Ending }
-  | { readonly kind: "reopen"; readonly answer: ReopenAnswer; readonly attempt: number };
+  | { readonly kind: "reopen"; readonly answer: ReopenAnswer; readonly attempt: number }
+  /** A recorded suspension is gone behind. */
+  | { readonly kind: "resume" };
 
 /** The turn of the current pass, its earlier hops included. */
 export interface Turn {
@@ -99,6 +120,11 @@ export interface LoopState {
   /** USD; undefined once the cost of one pass is unknown. */
   costUSD: number | undefined;
 
+  /** Messages from outside that have not been sent. */
+  readonly unsent: InboxMessage[];
+  /** Whether the model has asked for tools: from then on nothing interrupts. */
+  chainStarted: boolean;
+
   // counters and what the last steps said
   consecutiveToolErrors: number;
   /** The most errors in a row that the last batch reached, also where a later call succeeded. */
@@ -107,6 +133,8 @@ export interface LoopState {
   activeMs: number;
   lastHook: HookAnswer | undefined;
   lastBatch: readonly SettledCall[];
+  /** How a run inside the last batch was suspended, and with it this one. */
+  suspension: Ending | undefined;
   /** A batch has crossed `maxToolCalls`. */
   toolLimitReached: boolean;
   /** The model has asked for tools even after that. */
@@ -115,6 +143,10 @@ export interface LoopState {
   finalAnswerTo: Ending | undefined;
   /** How often this pass was reopened. */
   reopens: number;
+  /** How often a suspension of this pass was gone behind. */
+  resumes: number;
+  /** How often the inbox was read before an ending in this pass. */
+  closes: number;
   /** How many messages there were when this pass began. */
   passStart: number;
   /** What was folded last before the ending. */
@@ -159,6 +191,8 @@ export function createLoopState(initial: InitialState): LoopState {
     detailsText: "",
     thoughtLog: undefined,
     contentDelivered: false,
+    unsent: [],
+    chainStarted: false,
     usage: noUsage,
     costUSD: initial.priced ? 0 : undefined,
     consecutiveToolErrors: 0,
@@ -167,10 +201,13 @@ export function createLoopState(initial: InitialState): LoopState {
     activeMs: 0,
     lastHook: undefined,
     lastBatch: [],
+    suspension: undefined,
     toolLimitReached: false,
     toolLimitBroken: false,
     finalAnswerTo: undefined,
     reopens: 0,
+    resumes: 0,
+    closes: 0,
     passStart: 0,
     closedAfter: "start",
     ending: undefined,

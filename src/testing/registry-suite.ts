@@ -1,8 +1,7 @@
 // The conformance suite for tool registries: what the loop relies on, wherever the tools live.
 
 import type { StandardSchema, Validation } from "../contract/schema.ts";
-import type { Tool } from "../contract/tool-definition.ts";
-import type { ToolContext, ToolRegistry } from "../contract/tool.ts";
+import type { Tool, ToolContext, ToolRegistry } from "../contract/loop-options.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { stableJson } from "../kit/stable-json.ts";

@@ -2,8 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Tool } from "../contract/tool-definition.ts";
-import type { ToolContext } from "../contract/tool.ts";
+import type { Tool, ToolContext } from "../contract/loop-options.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { FatalToolError } from "../errors/fatal-tool-error.ts";
 import { defineTool } from "../tools/define-tool.ts";
@@ -191,6 +190,8 @@ describe("runTool", () => {
       idempotencyKey: "test/p0/tool/0/probe",
       session: {},
       context: undefined,
+      depth: 0,
+      runToolLoop: expect.any(Function),
     });
   });
 

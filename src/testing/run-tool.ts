@@ -1,13 +1,12 @@
 // One call of one tool with everything the loop does around it, and no loop.
 
 import type { Clock } from "../contract/clock.ts";
-import type { LoopOptions } from "../contract/loop-options.ts";
-import type { Tool } from "../contract/tool-definition.ts";
+import type { LoopOptions, Tool } from "../contract/loop-options.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
 import { systemClock } from "../kit/clock.ts";
-import { resolveTimeouts } from "../loop/check-options.ts";
+import { resolveTimeouts } from "../loop/resolve-limits.ts";
 import { executeToolCall } from "../stages/execute-tool-call.ts";
 import { createToolRegistry } from "../tools/registry.ts";
 

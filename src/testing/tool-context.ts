@@ -1,7 +1,10 @@
 // What a tool gets beside its arguments when no loop is around it: plain defaults, each of which a test may replace.
 
 import type { Provider } from "../contract/provider.ts";
-import type { ToolBudget, ToolContext } from "../contract/tool.ts";
+import type { ToolBudget } from "../contract/tool.ts";
+import type { ToolContext } from "../contract/loop-options.ts";
+import { runToolLoop } from "../loop/run-tool-loop.ts";
+import { createMockProvider } from "./mock-provider.ts";
 
 /** The fields that belong to the call itself. */
 export type CallFields = "name" | "signal" | "heartbeat" | "progress";
@@ -41,5 +44,9 @@ export function createToolContext(own: Pick<ToolContext, CallFields>, overrides:
     idempotencyKey: overrides.idempotencyKey ?? `test/p${iteration}/tool/0/${own.name}`,
     session,
     context: overrides.context,
+    depth: overrides.depth ?? 0,
+    runToolLoop:
+      overrides.runToolLoop ??
+      ((options) => runToolLoop({ signal: own.signal, ...options, provider: options.provider ?? createMockProvider([]) })),
   };
 }

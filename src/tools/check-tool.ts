@@ -1,6 +1,6 @@
 // Is it a tool? Said at once, where the tool is written, and not when a model first calls it.
 
-import type { Tool } from "../contract/tool-definition.ts";
+import type { Tool } from "../contract/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { describeValue, quote } from "../kit/describe-value.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
@@ -19,11 +19,13 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
   inputSchema: (value) => unless(isRecord(value) || typeof value === "function", "a Standard Schema or a JSON Schema"),
   jsonSchema: optional((value) => unless(isRecord(value), "a JSON Schema")),
   execute: (value) => unless(typeof value === "function", "a function"),
+  agent: optional((value) => unless(isAgent(value), "what defineAgentTool makes")),
   sequential: optional(isFlag),
   timeoutMs: optional(isTimeout),
   idleTimeoutMs: optional(isTimeout),
   idempotent: optional(isFlag),
   retry: optional(isRetry),
+  requiresFollowUp: optional(isFlag),
   replay: optional((value) => unless(value === "safe" || value === "never", '"safe" or "never"')),
 };
 
@@ -75,6 +77,10 @@ function isTimeout(value: unknown): string | undefined {
 function isRetry(value: unknown): string | undefined {
   const fits = isRecord(value) && isWhole(value["maxAttempts"], 2) && Object.keys(value).length === 1;
   return unless(fits, "{ maxAttempts } of at least 2");
+}
+
+function isAgent(value: unknown): boolean {
+  return isRecord(value) && typeof value["prepare"] === "function" && typeof value["toResult"] === "function";
 }
 
 function isWhole(value: unknown, least: number): value is number {

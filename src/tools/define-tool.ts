@@ -1,7 +1,8 @@
 // How a tool is written: `execute` gets the arguments that the tool's own schema describes.
 
-import type { JsonSchema, StandardSchema } from "../contract/schema.ts";
-import type { Tool, ToolSchema, Unvalidated } from "../contract/tool-definition.ts";
+import type { JsonSchema, StandardSchema, ToolSchema } from "../contract/schema.ts";
+import type { Tool } from "../contract/loop-options.ts";
+import type { Unvalidated } from "../contract/tool-definition.ts";
 import { assertTool } from "./check-tool.ts";
 
 /** Stands for "not said": the arguments follow from the schema. */

@@ -1,8 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import * as mini from "zod/mini";
-import type { StandardSchema } from "../contract/schema.ts";
-import type { ToolSchema } from "../contract/tool-definition.ts";
+import type { StandardSchema, ToolSchema } from "../contract/schema.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { isStandardSchema, toJsonSchema } from "./json-schema.ts";
 

@@ -1,7 +1,6 @@
 // What a model is shown of a tool's arguments.
 
-import type { JsonSchema, StandardSchema } from "../contract/schema.ts";
-import type { ToolSchema } from "../contract/tool-definition.ts";
+import type { JsonSchema, StandardSchema, ToolSchema } from "../contract/schema.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";

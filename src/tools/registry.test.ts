@@ -1,8 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import * as mini from "zod/mini";
-import type { Tool } from "../contract/tool-definition.ts";
-import type { ToolContext } from "../contract/tool.ts";
+import type { Tool, ToolContext } from "../contract/loop-options.ts";
 import { defineTool } from "./define-tool.ts";
 import { createToolRegistry, isToolRegistry } from "./registry.ts";
 import { toOutcome } from "./to-outcome.ts";

@@ -1,8 +1,8 @@
 // A tool registry over tools: looks them up by name, shows them to the model, checks arguments and runs them.
 
 import type { Validation } from "../contract/schema.ts";
-import type { Tool } from "../contract/tool-definition.ts";
-import type { ToolContext, ToolDefinition, ToolRegistry, ToolTraits } from "../contract/tool.ts";
+import type { Agent, Tool, ToolContext, ToolRegistry } from "../contract/loop-options.ts";
+import type { ToolDefinition, ToolTraits } from "../contract/tool.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { describeValue, quote } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
@@ -18,6 +18,7 @@ export interface MutableToolRegistry extends ToolRegistry {
   /** Takes a tool out; false where there was none of that name. */
   unregister(name: string): boolean;
   validate(name: string, args: unknown): Validation | Promise<Validation>;
+  agentOf(name: string): Agent | undefined;
 }
 
 interface Entry {
@@ -76,6 +77,9 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
       if (entry === undefined) return { issues: [{ message: `the tool ${quote(name)} is not available` }] };
       return validateArgs(entry.tool.inputSchema, args);
     },
+    agentOf(name: string): Agent | undefined {
+      return entries.get(name)?.tool.agent;
+    },
   };
 }
 
@@ -96,6 +100,7 @@ const traitNames: { readonly [Name in keyof ToolTraits]-?: true } = {
   idleTimeoutMs: true,
   idempotent: true,
   retry: true,
+  requiresFollowUp: true,
   replay: true,
 };
 

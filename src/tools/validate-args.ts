@@ -1,7 +1,6 @@
 // Asks a tool's schema whether a model's arguments fit, and says in plain words where they do not.
 
-import type { Issue, StandardResult, Validation } from "../contract/schema.ts";
-import type { ToolSchema } from "../contract/tool-definition.ts";
+import type { Issue, StandardResult, Validation, ToolSchema } from "../contract/schema.ts";
 import { cutText } from "../kit/cut-text.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";

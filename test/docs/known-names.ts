@@ -20,6 +20,7 @@ type Names<Name extends PropertyKey> = { readonly [Key in Name]: true };
 export const statusByReason: { readonly [Kind in Termination["kind"]]: LoopStatus } = {
   answered: "completed",
   "end-turn": "completed",
+  "pre-tool-text": "completed",
   length: "completed",
   refusal: "completed",
   "content-filter": "completed",
@@ -41,6 +42,8 @@ export const statusByReason: { readonly [Kind in Termination["kind"]]: LoopStatu
   killed: "stopped_by_user",
   aborted: "stopped_by_user",
   "iteration-abort": "stopped_by_user",
+  interrupted: "follow_up_interrupt",
+  drained: "suspended",
 };
 
 /** Why a model stops. */
@@ -82,6 +85,7 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "invalid-tool": true,
   "invalid-schema": true,
   "already-running": true,
+  "depth-exceeded": true,
   "journal-mismatch": true,
   "tools-changed": true,
 };
@@ -93,6 +97,7 @@ export const traits: Names<keyof ToolTraits> = {
   idleTimeoutMs: true,
   idempotent: true,
   retry: true,
+  requiresFollowUp: true,
   replay: true,
 };
 
@@ -139,9 +144,10 @@ export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyo
   "tool-start": { callId: true, name: true, index: true, args: true },
   "tool-progress": { callId: true, name: true, data: true },
   "tool-end": { callId: true, name: true, outcome: true, result: true, durationMs: true, metadata: true },
-  "hidden-notice": { callId: true, name: true, trigger: true },
-  restart: { callId: true, name: true, suffix: true, disableTools: true },
+  "hidden-notice": { callId: true, name: true, trigger: true, args: true },
+  restart: { callId: true, name: true, suffix: true, disableTools: true, pendingContext: true },
   notice: { kind: true },
+  steered: { message: true },
   "attempt-discarded": { attempt: true, error: true },
   "late-result": { callId: true, name: true, success: true },
   "listener-error": { event: true, error: true },

@@ -1,10 +1,11 @@
 // Every ending that a run can reach. Each scenario is run twice: once for real, once from its journal.
 
 import { completed } from "./completed.ts";
+import { controlled } from "./controlled.ts";
 import { failed } from "./failed.ts";
 import type { Scenario } from "./scenario.ts";
 import { stopped } from "./stopped.ts";
 import { timedOut } from "./timed-out.ts";
 
 /** All scenarios. */
-export const scenarios: readonly Scenario[] = [...completed, ...failed, ...timedOut, ...stopped];
+export const scenarios: readonly Scenario[] = [...completed, ...failed, ...timedOut, ...stopped, ...controlled];

@@ -26,6 +26,13 @@ export const completed: readonly Scenario[] = [
     text: "Bye.",
   },
   {
+    title: "text before a tool after which nothing is left to say",
+    status: "completed",
+    reason: "pre-tool-text",
+    script: [[text("Noted. "), toolCall("note")]],
+    text: "Noted.",
+  },
+  {
     title: "text at the length limit",
     status: "completed",
     reason: "length",

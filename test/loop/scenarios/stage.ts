@@ -35,6 +35,7 @@ export function createTools({ clock, control }: Stage): readonly Tool[] {
       (_args, ctx) => new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason))),
     ),
     tool("finish", () => toolResult({ success: true, data: "done", endTurn: true })),
+    tool("note", () => "kept", { requiresFollowUp: false }),
     tool("picture", () => toolResult({ success: true, content: [{ type: "image", mediaType: "image/png", data: "aGk=" }] })),
     tool("enrich", () => ({
       type: "context_restart_profile",

@@ -1,0 +1,25 @@
+/** How much a run may do. Whole numbers; absent means the default, `Infinity` none. */
+export interface LoopLimits {
+  /** Most passes. Default 100. */
+  readonly maxIterations?: number | undefined;
+  /** The 0-based pass before which a "still-working" notice goes out, and from which on `ToolContext.showKillHint` is true. Default 20. */
+  readonly softWarnIteration?: number | undefined;
+  /** Tool errors in a row that end the run. Default 5. */
+  readonly maxConsecutiveToolErrors?: number | undefined;
+  /** Context restarts allowed. Default 5. */
+  readonly maxRestarts?: number | undefined;
+  /** Runs in a row that one control may interrupt; past it messages only queue. Default 3. */
+  readonly maxInterrupts?: number | undefined;
+  /** Resends of a paused turn allowed. Default 10. */
+  readonly maxPauses?: number | undefined;
+  /** How deep runs may be nested: with 3 a run, a run in one of its tools, and one in that one's. Default 3. */
+  readonly maxDepth?: number | undefined;
+  /** Calls that run at once. Default 10. */
+  readonly toolConcurrency?: number | undefined;
+  /** Most calls dispatched. Default none. */
+  readonly maxToolCalls?: number | undefined;
+  /** Most tokens, input and output. Checked before each pass. Default none. */
+  readonly maxTokens?: number | undefined;
+  /** Longest active time of the run in milliseconds. Default none. */
+  readonly wallClockMs?: number | undefined;
+}

@@ -1,0 +1,86 @@
+// Makes data short and free of secrets, for logs that people read.
+
+import type { Json } from "../contract/json.ts";
+import { cutText } from "./cut-text.ts";
+import { redactSecrets } from "./plain-error.ts";
+
+const redacted = "[redacted]";
+const longestText = 500;
+const longestKey = 100;
+const mostItems = 50;
+const mostValues = 500;
+const deepestLevel = 8;
+
+/** Names of fields that hold secrets, in lower case and without separators. Those of the last line are too short to be parts. */
+const secretKey = new RegExp(
+  [
+    "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)",
+    "(?:api|access|private|signing|encryption|subscription|account|auth)key|sessionid|bearer|jwt|token$|connectionstring",
+    "^(?:auth|pass|pin|otp|mfa|cvv|cvc|ssn|sid|tokens)$",
+  ].join("|"),
+);
+
+/**
+ * Copies plain data for a place that is read by people: what stands under a key such as "password", "apiKey" or "Set-Cookie"
+ * becomes "[redacted]", whatever it is; credentials within texts too. Case and separators of keys do not count.
+ *
+ * The copy is small: texts are cut to 500 UTF-16 units, keys to 100, arrays and objects to 50 items, levels to 8, and all of it
+ * to 500 values. What is left out shows as "…". An own key "__proto__" stays data.
+ *
+ * @example redactJson({ city: "Oslo", "x-api-key": "abc" }) // { city: "Oslo", "x-api-key": "[redacted]" }
+ */
+export function redactJson(value: Json): Json {
+  return redactValue(value, 0, { valuesLeft: mostValues });
+}
+
+interface Bounds {
+  valuesLeft: number;
+}
+
+function redactValue(value: Json, depth: number, bounds: Bounds): Json {
+  bounds.valuesLeft -= 1;
+  if (typeof value === "string") return redactText(value, longestText);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === deepestLevel) return "…";
+  return isArray(value) ? redactArray(value, depth, bounds) : redactRecord(value, depth, bounds);
+}
+
+function redactArray(values: readonly Json[], depth: number, bounds: Bounds): Json {
+  const copy: Json[] = [];
+  for (const value of values) {
+    if (copy.length === mostItems || bounds.valuesLeft <= 0) return [...copy, "…"];
+    copy.push(redactValue(value, depth + 1, bounds));
+  }
+  return copy;
+}
+
+function redactRecord(record: { readonly [key: string]: Json | undefined }, depth: number, bounds: Bounds): Json {
+  const fields: [key: string, value: Json][] = [];
+  for (const [key, value] of Object.entries(record)) {
+    if (value === undefined) continue;
+    if (fields.length === mostItems || bounds.valuesLeft <= 0) {
+      fields.push(["…", "…"]);
+      break;
+    }
+    fields.push([redactText(key, longestKey), namesSecret(key) ? redacted : redactValue(value, depth + 1, bounds)]);
+  }
+  // Defines its keys instead of assigning them, so that "__proto__" is one like others.
+  return Object.fromEntries(fields);
+}
+
+/** Cut before, to bound the work, and after, because what takes the place of a secret may be longer. */
+function redactText(text: string, longest: number): string {
+  return cutText(redactSecrets(cutText(text, 2 * longest)), longest);
+}
+
+function namesSecret(key: string): boolean {
+  return secretKey.test(
+    cutText(key, 2 * longestKey)
+      .toLowerCase()
+      .replace(/[^a-z0-9]/g, ""),
+  );
+}
+
+function isArray(value: object): value is readonly Json[] {
+  return Array.isArray(value);
+}

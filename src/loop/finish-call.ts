@@ -1,0 +1,43 @@
+// What belongs to a call's outcome besides what its tool gave. Found inside the call's step, so that a replay finds the same.
+
+import type { Json } from "../contract/json.ts";
+import type { ToolOutcome } from "../contract/tool-outcome.ts";
+import { toJson } from "../kit/to-json.ts";
+import { detectContextRestart } from "../stages/context-restart.ts";
+import { askHook } from "./ask-hook.ts";
+import { endNested } from "./nested-run.ts";
+import type { NestedRun, Run } from "./run.ts";
+
+/** Adds what runs inside the call have used, and the context that its result names. Most outcomes stay as they are, at once. */
+export function finishCall(run: Run, outcome: ToolOutcome): ToolOutcome | Promise<ToolOutcome> {
+  const nested = run.ports.takeNested(outcome.call.callId);
+  const key = detectContextRestart(outcome, run.options.policies?.restarts)?.pendingContextKey;
+  return nested === undefined && key === undefined ? outcome : complete(run, outcome, { nested, key });
+}
+
+interface Missing {
+  readonly nested: readonly NestedRun[] | undefined;
+  readonly key: string | undefined;
+}
+
+async function complete(run: Run, outcome: ToolOutcome, { nested, key }: Missing): Promise<ToolOutcome> {
+  const spent = nested === undefined ? {} : { nested: await endNested(nested, outcome.nested) };
+  const pendingContext = key === undefined ? undefined : await takeContext(run, key);
+  return { ...outcome, ...spent, ...(pendingContext === undefined ? {} : { pendingContext }) };
+}
+
+/** A stash that fails has nothing: the run goes on, and listeners are told. */
+async function takeContext(run: Run, key: string): Promise<Json | undefined> {
+  const stash = run.options.policies?.restarts?.stash;
+  const end = await askHook(() => stash?.take(key), toItem, run);
+  if (end.kind === "value") return end.value;
+  if (end.kind === "failed") {
+    const { events, state } = run;
+    events.send({ type: "listener-error", runId: events.runId, iteration: state.iteration, event: "stash", error: end.error });
+  }
+  return undefined;
+}
+
+function toItem(value: unknown): Json | undefined {
+  return value === undefined || value === null ? undefined : toJson(value);
+}

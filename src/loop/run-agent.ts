@@ -1,0 +1,139 @@
+// A call that is a run of its own. It is no step: the steps of its run are in the journal under the call's key, between one that begins
+// the call and one that ends it, so that it can suspend, crash and go on.
+
+import type { Agent, NestedLoopOptions } from "../contract/loop-options.ts";
+import type { LoopResult } from "../contract/loop-result.ts";
+import type { Ending } from "../contract/termination.ts";
+import type { ToolOutcome } from "../contract/tool-outcome.ts";
+import { Deadline } from "../kit/deadline.ts";
+import { isRecord } from "../kit/is-record.ts";
+import { toPlainError } from "../kit/plain-error.ts";
+import { dispatchCall } from "../stages/dispatch-call.ts";
+import type { ReadyCall } from "../stages/prepare-call.ts";
+import { askHook } from "./ask-hook.ts";
+import { finishCall } from "./finish-call.ts";
+import { startNested } from "./nested-run.ts";
+import { prefixJournal } from "./prefix-journal.ts";
+import type { NestedRun, Run } from "./run.ts";
+import { runStep } from "./run-step.ts";
+import { stepKey } from "./step-key.ts";
+import { sendToolEnd, sendToolStart } from "./tool-events.ts";
+
+/** A call that becomes a run. */
+export interface AgentCall {
+  readonly ready: ReadyCall;
+  readonly index: number;
+  readonly agent: Agent;
+}
+
+/** Its outcome, whether it came about in this execution, and how its run was suspended, where it was. */
+export interface AgentEnd {
+  readonly outcome: ToolOutcome;
+  readonly live: boolean;
+  readonly suspended?: Ending | undefined;
+}
+
+/** How the run inside a call ended, or why there is none. */
+type NestedEnd =
+  | { readonly kind: "ended"; readonly result: LoopResult }
+  | { readonly kind: "not-started"; readonly error: unknown };
+
+/** Runs one call as a nested run, or goes on with one. */
+export async function runAgent(run: Run, agentCall: AgentCall): Promise<AgentEnd> {
+  const { ready, index } = agentCall;
+  const { call } = ready;
+  const key = stepKey(run.state, `tool/${index}/${call.name}`);
+  const begun = await begin(run, agentCall);
+  sendToolStart(run, call, !begun.live);
+  if (begun.kind !== "begun") return tell(run, { outcome: { call, durationMs: 0, kind: begun.kind }, live: begun.live });
+  const end = await runNested(run, agentCall, key);
+  if (end.kind === "ended" && end.result.status === "suspended") {
+    const { status, reason } = end.result;
+    const outcome: ToolOutcome = { call, kind: "interrupted", ...spendingOf(end.result) };
+    return tell(run, { outcome, live: true, suspended: { status, reason } });
+  }
+  let live = false;
+  const body = (): ToolOutcome | PromiseLike<ToolOutcome> => {
+    live = true;
+    run.replayed = false;
+    return conclude(run, agentCall, end);
+  };
+  const input = { callId: call.callId, name: call.name, args: call.args };
+  const outcome = await runStep({ key, kind: "tool", input, run: body }, run);
+  return tell(run, { outcome, live });
+}
+
+function tell(run: Run, end: AgentEnd): AgentEnd {
+  sendToolEnd(run, end.outcome, !end.live);
+  return end;
+}
+
+interface Begun {
+  readonly kind: "begun" | "not-run" | "limit";
+}
+
+/** Whether the call may still begin is looked at once, and recorded. */
+async function begin(run: Run, { ready, index }: AgentCall): Promise<Begun & { readonly live: boolean }> {
+  const { meter, scope, clock } = run;
+  let live = false;
+  const body = (): Begun => {
+    live = true;
+    run.replayed = false;
+    scope.checkDeadline(clock.now());
+    if (scope.cause !== undefined) return { kind: "not-run" };
+    return { kind: meter.toolCallsLeft < 1 ? "limit" : "begun" };
+  };
+  const key = stepKey(run.state, `agent/${index}/${ready.call.name}`);
+  const { kind } = await runStep({ key, kind: "intent", input: null, run: body }, run);
+  if (kind === "begun") meter.add(0, 1);
+  return { kind, live };
+}
+
+/** What is misuse in the options of a nested run is for the model to read; what its journal throws ends the outer run as well. */
+async function runNested(run: Run, { ready, agent }: AgentCall, key: string): Promise<NestedEnd> {
+  const { callId } = ready.call;
+  const deadline = new Deadline({ limitMs: Number.POSITIVE_INFINITY }, run);
+  run.scope.join(deadline);
+  let nested: NestedRun;
+  try {
+    const context = run.ports.contextFor(ready.call, deadline);
+    const asked = await askHook(() => agent.prepare(ready.args, context), toOptions, run);
+    if (asked.kind !== "value") return { kind: "not-started", error: asked.kind === "failed" ? asked.error : undefined };
+    const own = { journal: prefixJournal(run.journal, `${key}/`), runId: `${run.runId}/${key}` };
+    nested = startNested({ run, callId }, { ...asked.value, ...own });
+  } catch (error) {
+    return { kind: "not-started", error: toPlainError(error) };
+  } finally {
+    deadline.end();
+    run.scope.leave(deadline);
+  }
+  return { kind: "ended", result: await nested.result };
+}
+
+function toOptions(value: unknown): NestedLoopOptions {
+  if (!isRecord(value)) throw new TypeError("The agent's prepare() gave no options for its run.");
+  return value as unknown as NestedLoopOptions;
+}
+
+/** Makes the call's outcome of the nested run's result, as if that were what a tool did. */
+async function conclude(run: Run, { ready, agent }: AgentCall, end: NestedEnd): Promise<ToolOutcome> {
+  const { ports, clock, timeouts, scope } = run;
+  const executeTool = (): unknown => {
+    if (end.kind === "ended") return agent.toResult(end.result);
+    throw end.error;
+  };
+  const outcome = await dispatchCall(ready, {
+    registry: { definitions: () => [], executeTool },
+    clock,
+    timeouts,
+    scope,
+    contextFor: (call, deadline) => ports.contextFor(call, deadline),
+    onMetadata: (call, metadata) => ports.onMetadata?.(call, metadata),
+  });
+  const settled: ToolOutcome = outcome.kind === "not-run" ? { ...outcome, kind: "interrupted" } : outcome;
+  return finishCall(run, end.kind === "ended" ? { ...settled, ...spendingOf(end.result) } : settled);
+}
+
+function spendingOf({ usage, costUSD, toolCallsExecuted, durationMs }: LoopResult): Pick<ToolOutcome, "durationMs" | "nested"> {
+  return { durationMs, nested: { usage, costUSD, toolCallsExecuted } };
+}

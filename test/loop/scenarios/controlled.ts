@@ -1,0 +1,112 @@
+// Runs that somebody talks to: messages that steer or interrupt, and runs that are put aside.
+
+import { stall, text, toolCall, wait } from "turnwright/testing";
+import type { Scenario } from "./scenario.ts";
+
+/** Every way to talk to a run that does not stop it. */
+export const controlled: readonly Scenario[] = [
+  {
+    title: "an interrupt in a stream",
+    status: "follow_up_interrupt",
+    reason: "interrupted",
+    script: [[text("Let me "), stall()]],
+    meanwhile: async ({ clock, control }) => {
+      await clock.flush();
+      control.steer("And quickly.");
+      control.interrupt("No, wait.");
+    },
+    text: "",
+  },
+  {
+    title: "an interrupt of a deaf model",
+    status: "follow_up_interrupt",
+    reason: "interrupted",
+    script: [stall({ ignoreSignal: true })],
+    meanwhile: async ({ clock, control }) => {
+      await clock.flush();
+      control.interrupt("No, wait.");
+    },
+    text: "",
+    deafProvider: true,
+  },
+  {
+    title: "an interrupt before the start",
+    status: "follow_up_interrupt",
+    reason: "interrupted",
+    script: [],
+    meanwhile: ({ control }) => void control.interrupt("No, wait."),
+    text: "",
+  },
+  {
+    title: "an interrupt while tools run",
+    status: "completed",
+    reason: "answered",
+    script: [[text("Hm. "), toolCall("later")], text("Done.")],
+    meanwhile: async ({ clock, control }) => {
+      await clock.advance(10);
+      control.interrupt("No, wait.");
+      await clock.advance(40);
+    },
+    text: "Done.",
+  },
+  {
+    title: "a message steered into the last pass",
+    status: "completed",
+    reason: "answered",
+    script: [[text("Done."), wait(50)], text("Shorter.")],
+    meanwhile: async ({ clock, control }) => {
+      await clock.advance(10);
+      control.steer("Shorter, please.");
+      await clock.advance(40);
+    },
+    text: "Shorter.",
+  },
+  {
+    title: "a message steered into the last pass that is allowed",
+    status: "completed",
+    reason: "answered",
+    script: [[text("Done."), wait(50)]],
+    options: () => ({ limits: { maxIterations: 1 } }),
+    meanwhile: async ({ clock, control }) => {
+      await clock.advance(10);
+      control.steer("Shorter, please.");
+      await clock.advance(40);
+    },
+    text: "Done.",
+  },
+  {
+    title: "a drain before the start",
+    status: "suspended",
+    reason: "drained",
+    script: [],
+    meanwhile: ({ control }) => void control.drain(),
+    text: "",
+  },
+  {
+    title: "a drain while tools run",
+    status: "suspended",
+    reason: "drained",
+    script: [[text("Hm. "), toolCall("later"), toolCall("alone"), toolCall("broken")]],
+    meanwhile: async ({ clock, control }) => {
+      await clock.advance(10);
+      control.drain();
+      await clock.advance(40);
+    },
+    text: "Hm.",
+  },
+  {
+    title: "a drain behind a message steered into the last pass",
+    status: "suspended",
+    reason: "drained",
+    script: [[text("Done."), wait(50)]],
+    meanwhile: async ({ clock, control }) => {
+      await clock.advance(10);
+      control.steer("Shorter, please.");
+      control.drain();
+      await clock.advance(40);
+    },
+    text: "Done.",
+    // The message came back with the suspension, so that the answer stands.
+    goesOnTo: "Done.",
+  },
+];
