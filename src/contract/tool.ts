@@ -7,7 +7,7 @@ export interface ToolTraits {
   readonly sequential?: boolean | undefined;
   /** Longest run of one call in milliseconds. Default `timeouts.toolMs`. */
   readonly timeoutMs?: number | undefined;
-  /** Longest silence of one call in milliseconds; progress and heartbeats extend it. Default none. */
+  /** Longest silence of one call in milliseconds; progress and heartbeats extend it, and a nested run suspends it. Default none. */
   readonly idleTimeoutMs?: number | undefined;
   /** Running it twice does what running it once does. Needed for `retry`. Default false. */
   readonly idempotent?: boolean | undefined;

@@ -42,6 +42,7 @@ export class Deadline implements Slot {
   #signal: LazySignal | undefined;
   readonly #startedAt: number;
   #lastSign: number;
+  #holds = 0;
   #settle: ((end: Raced<never>) => void) | undefined;
   #settleTimer: unknown;
   #expired = false;
@@ -62,6 +63,16 @@ export class Deadline implements Slot {
   /** Says that the work is alive: extends `idleMs`. */
   heartbeat(): void {
     this.#lastSign = this.#ports.clock.now();
+  }
+
+  /** Silence does not count until `work` is over: it has limits of its own. */
+  holdWhile(work: PromiseLike<unknown>): void {
+    this.#holds += 1;
+    const letGo = (): void => {
+      this.#holds -= 1;
+      this.heartbeat();
+    };
+    work.then(letGo, letGo);
   }
 
   elapsedMs(): number {
@@ -178,6 +189,7 @@ export class Deadline implements Slot {
     if (idleMs === undefined || idleMs === Number.POSITIVE_INFINITY) return undefined;
     const alarm = new Alarm(clock);
     const ring = (): void => {
+      if (this.#holds > 0) this.heartbeat();
       const dueAt = this.#lastSign + idleMs;
       if (clock.now() < dueAt) alarm.set(dueAt, ring);
       else this.#settle?.(this.#expire(idleMs));

@@ -94,12 +94,12 @@ export class EventQueue<T> {
     return failure === undefined ? { done: true, value: undefined } : Promise.reject(failure.error);
   }
 
-  /** Takes the oldest item; the array is compacted now and then, so that a long queue is not moved for each item. */
+  /** Takes the oldest item; the array is compacted once half of it is read, so that no item is moved more than once on the whole. */
   #shift(): T {
     const item = this.#items[this.#first] as T;
     this.#items[this.#first] = undefined as T;
     this.#first += 1;
-    if (this.length === 0 || this.#first >= this.#capacity) {
+    if (this.length === 0 || this.#first >= Math.max(this.#capacity, this.#items.length / 2)) {
       this.#items.splice(0, this.#first);
       this.#first = 0;
     }

@@ -108,6 +108,7 @@ export class CallContext implements ToolContext {
     const runId = `${this.idempotencyKey}/run${this.#nestedCount}`;
     const nested = startNested({ run: this.#run, callId, signal: this.signal }, { runId, ...options });
     this.#run.ports.addNested(callId, nested);
+    this.#deadline.holdWhile(nested.result);
     return nested.result;
   }
 

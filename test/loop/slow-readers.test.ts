@@ -1,7 +1,22 @@
 import { describe, expect, it } from "vitest";
-import type { LoopOptions, ModelChunk, Provider } from "turnwright";
-import { never } from "./play.ts";
+import { createLoopControl, type LoopEvent, type LoopOptions, type ModelChunk, type Provider } from "turnwright";
+import { createMockProvider, reasoning, text, toolCall, wait } from "turnwright/testing";
+import { never, tool } from "./play.ts";
 import { chatter, readAll, readSome, start } from "./reading.ts";
+import { watch } from "./watching.ts";
+
+/** A control whose verb is called where the other rows abort. */
+function onAbort(signal: AbortSignal, verb: "stop" | "kill"): Partial<LoopOptions> {
+  const control = createLoopControl();
+  signal.addEventListener("abort", () => control[verb]());
+  return { control };
+}
+
+/** Asks for the first call of the one, then lets the other talk. */
+function callThen(name: string, then: Provider): Provider {
+  const first = createMockProvider([toolCall(name, {}, { fragments: 0 })]);
+  return { ...then, stream: (request, call) => (call.iteration === 0 ? first : then).stream(request, call) };
+}
 
 describe("a reader that is slower than the model", () => {
   it("holds the model back, within bounds, and for as long as it likes", async () => {
@@ -65,6 +80,8 @@ describe("a reader that is slower than the model", () => {
   it.for<[verb: string, options: (abort: AbortController) => Partial<LoopOptions>, kind: string]>([
     ["the wall clock", () => ({ limits: { wallClockMs: 5_000 } }), "wall-clock"],
     ["an abort", ({ signal }) => ({ signal }), "aborted"],
+    ["a stop", ({ signal }) => onAbort(signal, "stop"), "stopped"],
+    ["a kill", ({ signal }) => onAbort(signal, "kill"), "killed"],
   ])("does not keep a run from ending: %s", async ([, options, kind]) => {
     const abort = new AbortController();
     const { provider } = chatter(10_000);
@@ -78,5 +95,125 @@ describe("a reader that is slower than the model", () => {
     const rest = await readAll(reading.stream);
     expect(rest.filter((event) => event.type === "text-delta")).toHaveLength(said.length);
     expect([rest.at(-1)?.type, reading.clock.pending]).toEqual(["run-end", 0]);
+  });
+});
+
+describe("what is unread", () => {
+  const kinds: readonly (readonly [kind: string, chunk: ModelChunk])[] = [
+    ["text", { type: "text-delta", text: "x" }],
+    ["reasoning", { type: "reasoning-delta", text: "x" }],
+    ["arguments", { type: "call-args-delta", key: "k", text: "x" }],
+  ];
+
+  it.for(kinds.flatMap(([kind, chunk]) => [[1], [7], [40], [100], [63, 1, 64, 5]].map((steps) => ({ kind, chunk, steps }))))(
+    "is never more than 64 events of $kind, read in steps of $steps, and a stream that is asked again fills it up",
+    async ({ chunk, steps }) => {
+      const provider: Provider = {
+        id: "p",
+        model: "m",
+        async *stream(): AsyncIterable<ModelChunk> {
+          yield { type: "call-start", key: "k", name: "t" };
+          for (;;) yield chunk;
+        },
+      };
+      const watched = watch([], { provider, timeouts: { streamIdleMs: 1_000, firstChunkMs: 1_000 } });
+      const seen: number[] = [];
+      for (let step = 0; step < 150; step += 1) {
+        await watched.read(steps[step % steps.length] ?? 1);
+        await watched.clock.advance(5_000);
+        seen.push(watched.unread());
+      }
+      expect([Math.max(...seen), Math.min(...seen) >= 32]).toEqual([64, true]);
+      await watched.iterator.return?.();
+      expect((await watched.stream.result).reason.kind).toBe("stopped");
+    },
+  );
+
+  it("may be all that a tool says at once: none of it is dropped, and the model is held until it has been read", async () => {
+    const flood = tool("flood", (_, { progress }) => {
+      for (let count = 0; count < 10_000; count += 1) progress(count);
+    });
+    const { provider, sent } = chatter(200);
+    const watched = watch([], {
+      provider: callThen("flood", provider),
+      tools: [flood],
+      timeouts: { streamIdleMs: 1_000, firstChunkMs: 1_000 },
+    });
+    const first = await watched.read(1);
+    await watched.clock.advance(1_000_000);
+    // One chunk came before anybody could see that the reader is behind.
+    expect([watched.unread() > 10_000, sent()]).toEqual([true, 1]);
+    const most = await watched.read(watched.unread() - 32);
+    await watched.clock.advance(1_000_000);
+    expect([watched.unread(), sent()]).toEqual([32, 1]);
+    const next = await watched.read(1);
+    await watched.clock.advance(1_000_000);
+    expect(watched.unread()).toBe(64);
+    const events = [...first, ...most, ...next, ...(await readAll(watched.stream))];
+    expect(events).toEqual(watched.recording.events);
+    const said = events.flatMap((event) => (event.type === "tool-progress" ? [event.data] : []));
+    expect(said).toEqual(Array.from({ length: 10_000 }, (_, count) => count));
+    expect((await watched.stream.result).reason.kind).toBe("answered");
+  });
+
+  it("may be thousands of events where reading begins late; from then on no more come until they are read", async () => {
+    const many = text("x".repeat(5_000), { chunks: 5_000 });
+    const watched = watch([[many, wait(10), many]]);
+    await watched.clock.flush();
+    expect(watched.unread()).toBe(5_002);
+    await watched.read(1);
+    await watched.clock.advance(1_000_000);
+    // The chunk that had been asked for before.
+    expect(watched.unread()).toBe(5_002);
+    await watched.read(5_002 - 32);
+    await watched.clock.flush();
+    expect(watched.unread()).toBe(32);
+    await watched.read(1);
+    await watched.clock.flush();
+    expect(watched.unread()).toBe(64);
+    await readAll(watched.stream);
+    expect((await watched.stream.result).text).toHaveLength(10_000);
+  });
+
+  it("holds back no tool: calls start and end while nobody reads, and who listens hears of them", async () => {
+    const work = tool(
+      "work",
+      async (_, { progress }) => {
+        for (let count = 0; count < 100; count += 1) progress(count);
+        await new Promise((resolve) => void clock.setTimeout(() => resolve(1), 10));
+      },
+      { sequential: true },
+    );
+    const call = toolCall("work", {}, { fragments: 0 });
+    const watched = watch([[call, call, call], text("Done.")], { tools: [work] });
+    const { clock } = watched;
+    await watched.read(1);
+    await clock.advance(30);
+    expect(watched.recording.of("tool-end").map(({ outcome }) => outcome)).toEqual(["completed", "completed", "completed"]);
+    expect(watched.unread()).toBeGreaterThan(300);
+    await readAll(watched.stream);
+    expect((await watched.stream.result).text).toBe("Done.");
+  });
+});
+
+describe("a reader that takes a minute for each event", () => {
+  it("gets the whole of a run whose limits are all one second", async () => {
+    const work = tool("work", (_, { progress }) => {
+      progress("on it");
+      return new Promise((resolve) => void clock.setTimeout(() => resolve(1), 900));
+    });
+    const turn = [reasoning("x".repeat(100), { chunks: 100 }), text("y".repeat(100), { chunks: 100 }), toolCall("work")];
+    const watched = watch([turn, turn, turn, text("Done.")], {
+      tools: [work],
+      timeouts: { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: 1_000, hookMs: 1_000, settleMs: 0 },
+    });
+    const { clock } = watched;
+    const events: LoopEvent[] = [];
+    for await (const event of watched.stream) {
+      events.push(event);
+      await clock.advance(60_000);
+    }
+    expect([events, events.length > 600]).toEqual([watched.recording.events, true]);
+    expect([(await watched.stream.result).reason.kind, clock.pending]).toEqual(["answered", 0]);
   });
 });

@@ -1,0 +1,9 @@
+// The entry `turnwright/config`: limits and timeouts out of environment variables.
+
+export {
+  type Environment,
+  type EnvironmentProblem,
+  type EnvironmentSettings,
+  type EnvironmentOptions,
+  readEnvironment,
+} from "./read-environment.ts";

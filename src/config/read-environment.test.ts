@@ -1,0 +1,209 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { isLoopError, runToolLoop } from "turnwright";
+import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
+import { type EnvironmentProblem, readEnvironment } from "turnwright/config";
+
+const counts = { default: undefined, min: 1, max: 10_000 } as const;
+const times = { default: undefined, min: 10_000, max: 2_147_483_647 } as const;
+
+const variables = [
+  ["BOT_MAX_FUNCTION_CALL_ITERATIONS", "limits.maxIterations", { ...counts, default: 100 }],
+  ["BOT_MAX_CONSECUTIVE_TOOL_ERRORS", "limits.maxConsecutiveToolErrors", { ...counts, default: 5 }],
+  ["STREAM_SDK_CALL_TIMEOUT_MS", "timeouts.streamIdleMs", { ...times, default: 120_000 }],
+  ["TOOL_EXECUTION_TIMEOUT_MS", "timeouts.toolMs", { ...times, default: 300_000 }],
+] as const;
+
+/** The four numbers, by the paths of their options. */
+function readNumbers(env?: { readonly [name: string]: unknown }): { [path: string]: number } {
+  const { limits, timeouts, ...rest } = readEnvironment(env);
+  expect(Object.keys(rest)).toEqual(["problems"]);
+  const flat = Object.entries({ limits, timeouts }).flatMap(([group, numbers]) =>
+    Object.entries(numbers).map(([option, number]): [string, number] => [`${group}.${option}`, number]),
+  );
+  return Object.fromEntries(flat);
+}
+
+const defaults = Object.fromEntries(variables.map(([, path, range]) => [path, range.default]));
+
+describe.for(variables)("%s", ([name, path, range]) => {
+  it.for<[value: unknown, problem: EnvironmentProblem["problem"] | undefined, used: number]>([
+    [undefined, undefined, range.default],
+    // numbers in range
+    [`${range.min}`, undefined, range.min],
+    [`${range.min + 1}`, undefined, range.min + 1],
+    [`${range.max}`, undefined, range.max],
+    [` ${range.min}\r\n`, undefined, range.min],
+    [`+${range.min}`, undefined, range.min],
+    [`000${range.min}`, undefined, range.min],
+    [range.min, undefined, range.min],
+    // numbers out of range
+    [`${range.min - 1}`, "below-minimum", range.min],
+    ["0", "below-minimum", range.min],
+    ["-0", "below-minimum", range.min],
+    ["-5", "below-minimum", range.min],
+    [`-${range.max}`, "below-minimum", range.min],
+    [-5, "below-minimum", range.min],
+    [`${range.max + 1}`, "above-maximum", range.max],
+    ["1000000000000", "above-maximum", range.max],
+    ["9".repeat(400), "above-maximum", range.max],
+    [1e12, "above-maximum", range.max],
+    // no values at all
+    ["", "blank", range.default],
+    ["   ", "blank", range.default],
+    ["\t\n", "blank", range.default],
+    // no whole numbers in digits
+    ["10abc", "not-a-whole-number", range.default],
+    ["30s", "not-a-whole-number", range.default],
+    ["1e9", "not-a-whole-number", range.default],
+    ["1e12", "not-a-whole-number", range.default],
+    ["0x10", "not-a-whole-number", range.default],
+    ["10.5", "not-a-whole-number", range.default],
+    ["10.0", "not-a-whole-number", range.default],
+    ["20,000", "not-a-whole-number", range.default],
+    ["20_000", "not-a-whole-number", range.default],
+    ["20 000", "not-a-whole-number", range.default],
+    ["20000\n20000", "not-a-whole-number", range.default],
+    ["--5", "not-a-whole-number", range.default],
+    ["+", "not-a-whole-number", range.default],
+    ["NaN", "not-a-whole-number", range.default],
+    ["Infinity", "not-a-whole-number", range.default],
+    ["٢٠٠٠٠", "not-a-whole-number", range.default],
+    ["true", "not-a-whole-number", range.default],
+    [10_000.5, "not-a-whole-number", range.default],
+    [Number.NaN, "not-a-whole-number", range.default],
+    [Number.POSITIVE_INFINITY, "not-a-whole-number", range.default],
+    [10_000n, "not-a-whole-number", range.default],
+    [true, "not-a-whole-number", range.default],
+    [null, "not-a-whole-number", range.default],
+    [["20000"], "not-a-whole-number", range.default],
+  ])("of %o: %s, used is %d", ([value, problem, used]) => {
+    const env = { [name]: value };
+    expect(readNumbers(env)).toEqual({ ...defaults, [path]: used });
+    const told: EnvironmentProblem[] = [];
+    const { problems } = readEnvironment(env, { onProblem: (one) => told.push(one) });
+    expect(problems).toEqual(problem === undefined ? [] : [{ name, value: expect.any(String), problem, used }]);
+    expect(told).toEqual(problems);
+  });
+});
+
+describe("an environment", () => {
+  it("may hold several bad values: each is told once, in the order of the table", () => {
+    const env = {
+      TOOL_EXECUTION_TIMEOUT_MS: "5m",
+      STREAM_SDK_CALL_TIMEOUT_MS: "9999",
+      BOT_MAX_CONSECUTIVE_TOOL_ERRORS: "",
+      BOT_MAX_FUNCTION_CALL_ITERATIONS: "20000",
+      OTHER: "10abc",
+    };
+    expect(readEnvironment(env)).toEqual({
+      limits: { maxIterations: 10_000, maxConsecutiveToolErrors: 5 },
+      timeouts: { streamIdleMs: 10_000, toolMs: 300_000 },
+      problems: [
+        { name: "BOT_MAX_FUNCTION_CALL_ITERATIONS", value: "20000", problem: "above-maximum", used: 10_000 },
+        { name: "BOT_MAX_CONSECUTIVE_TOOL_ERRORS", value: "", problem: "blank", used: 5 },
+        { name: "STREAM_SDK_CALL_TIMEOUT_MS", value: "9999", problem: "below-minimum", used: 10_000 },
+        { name: "TOOL_EXECUTION_TIMEOUT_MS", value: "5m", problem: "not-a-whole-number", used: 300_000 },
+      ],
+    });
+  });
+
+  it.for<[title: string, value: unknown, shown: string]>([
+    ["a long text cut", "x".repeat(100_000), `${"x".repeat(64)}…`],
+    ["a credential redacted", "sk-abc123def456ghi789", "[redacted]"],
+    ["an object as what it is", { secret: 1 }, "an object"],
+    ["a number as it is", Number.NaN, "NaN"],
+  ])("shows of %s", ([, value, shown]) => {
+    const { problems } = readEnvironment({ TOOL_EXECUTION_TIMEOUT_MS: value });
+    expect(problems.map((problem) => problem.value)).toEqual([shown]);
+    expect(JSON.parse(JSON.stringify(problems))).toEqual(problems);
+  });
+
+  it("without a prototype, or full of other things, gives the defaults", () => {
+    expect(readNumbers(Object.create(null))).toEqual(defaults);
+    expect(readNumbers(JSON.parse('{ "__proto__": { "TOOL_EXECUTION_TIMEOUT_MS": "20000" }, "constructor": "1" }'))).toEqual(
+      defaults,
+    );
+  });
+
+  it("is never written to, and nothing is printed", () => {
+    const printed = (["log", "warn", "error", "info", "debug"] as const).map((verb) => vi.spyOn(console, verb));
+    const env = Object.freeze({ TOOL_EXECUTION_TIMEOUT_MS: "soon" });
+    expect(readEnvironment(env).problems).toHaveLength(1);
+    for (const spy of printed) expect(spy).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
+  });
+
+  it.for<[title: string, read: () => unknown, option: string]>([
+    ["is a text", () => readEnvironment("A=1" as never), "env"],
+    ["is null", () => readEnvironment(null as never), "env"],
+    ["comes with something to call that is none", () => readEnvironment({}, { onProblem: true as never }), "onProblem"],
+  ])("that %s is refused", ([, read, option]) => {
+    let thrown: unknown;
+    try {
+      read();
+    } catch (error) {
+      thrown = error;
+    }
+    expect(isLoopError(thrown, "invalid-option") && thrown.details.option).toBe(option);
+  });
+});
+
+describe("where no environment is handed in", () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.unstubAllGlobals();
+  });
+
+  it("that of the process is read", () => {
+    vi.stubEnv("TOOL_EXECUTION_TIMEOUT_MS", "45000");
+    expect(readNumbers()["timeouts.toolMs"]).toBe(45_000);
+  });
+
+  it.for<[title: string, host: unknown]>([
+    ["no process", undefined],
+    ["a process without an environment", {}],
+    ["a process whose environment is no object", { env: "A=1" }],
+    ["something else of that name", "a worker"],
+  ])("a platform with %s gives the defaults", ([, host]) => {
+    vi.stubGlobal("process", host);
+    const numbers = readNumbers();
+    vi.unstubAllGlobals();
+    expect(numbers).toEqual(defaults);
+  });
+});
+
+describe("a run with the settings of an environment", () => {
+  const messages = [{ role: "user", content: "Go." }] as const;
+
+  it("has its defaults where nothing is set", async () => {
+    const { limits, timeouts } = readEnvironment({});
+    const clock = createTestClock();
+    const run = runToolLoop({ provider: createMockProvider([[text("Hm."), stall()]]), messages, clock, limits, timeouts });
+    await clock.runAll();
+    expect((await run).reason).toEqual({ kind: "stream-idle", limitMs: 120_000 });
+  });
+
+  it("is bounded by them", async () => {
+    const { limits, timeouts } = readEnvironment({
+      BOT_MAX_FUNCTION_CALL_ITERATIONS: "3",
+      BOT_MAX_CONSECUTIVE_TOOL_ERRORS: "2",
+      STREAM_SDK_CALL_TIMEOUT_MS: "20000",
+      TOOL_EXECUTION_TIMEOUT_MS: "1",
+    });
+    const endOf = async (...script: Parameters<typeof createMockProvider>): Promise<unknown> => {
+      const clock = createTestClock();
+      const tools = [
+        { name: "ok", description: "ok", inputSchema: { type: "object" }, execute: () => 1 },
+        { name: "stuck", description: "stuck", inputSchema: { type: "object" }, execute: () => new Promise(() => {}) },
+      ] as const;
+      const run = runToolLoop({ provider: createMockProvider(...script), messages, clock, limits, timeouts, tools });
+      await clock.runAll();
+      const result = await run;
+      return [result.reason, clock.now()];
+    };
+    expect(await endOf(() => toolCall("ok"))).toEqual([{ kind: "max-iterations", limit: 3 }, 0]);
+    expect(await endOf([[text("Hm."), stall()]])).toEqual([{ kind: "stream-idle", limitMs: 20_000 }, 20_000]);
+    // Two calls of the least time that the environment may set.
+    expect(await endOf(() => toolCall("stuck"))).toEqual([{ kind: "tool-error-cap", count: 2 }, 20_000]);
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import type { LoopEvent, ModelChunk, Provider } from "turnwright";
+import { createMockProvider, type MockScript, reasoning, stall, text, toolCall, wait } from "turnwright/testing";
+import { tool } from "./play.ts";
+import { chatter, readAll, start } from "./reading.ts";
+import { readAsTheyCome, watch, type Watched } from "./watching.ts";
+
+describe("several readers of one stream", () => {
+  it("share its events: each goes to one of them, in order", async () => {
+    const said = Array.from({ length: 500 }, (_, index) => text(`${index} `));
+    const { stream, recording } = watch([[...said, toolCall("t")], text("Done.")], { tools: [tool("t", () => 1)] });
+    const read: LoopEvent[] = [];
+    const readShare = async (): Promise<number> => {
+      let share = 0;
+      for await (const event of stream) share += Math.sign(read.push(event));
+      return share;
+    };
+    const shares = await Promise.all([readShare(), readShare(), readShare()]);
+    expect(read).toEqual(recording.events);
+    expect([Math.min(...shares) > 100, (await stream.result).reason.kind]).toEqual([true, "answered"]);
+  });
+
+  it("end together: the first that leaves stops the run for all", async () => {
+    const { stream } = start([[text("Hi"), stall()]]);
+    const others = [readAll(stream), readAll(stream)];
+    for await (const _ of stream) break;
+    await Promise.all(others);
+    expect((await stream.result).reason).toMatchObject({ kind: "stopped", note: "The reader left." });
+  });
+});
+
+describe("a reader that leaves", () => {
+  const script: MockScript = [
+    [wait(1), reasoning("Hm."), wait(1), text("One "), wait(1), toolCall("work"), toolCall("nope")],
+    [wait(1), text("Two "), toolCall("work"), wait(1)],
+    [wait(1), text("Done."), wait(1)],
+  ];
+  const begin = (): Watched & { readonly provider: ReturnType<typeof createMockProvider> } => {
+    const provider = createMockProvider(script);
+    const work = tool("work", (_, { progress, signal }) => {
+      progress("on it");
+      return new Promise((resolve, reject) => {
+        const timer = watched.clock.setTimeout(() => resolve(1), 1);
+        signal.addEventListener("abort", () => (watched.clock.clearTimeout(timer), reject(new Error("cut"))));
+      });
+    });
+    const watched = watch([], {
+      provider,
+      tools: [work],
+      policies: { approve: () => new Promise((resolve) => void watched.clock.setTimeout(() => resolve({ kind: "approve" }), 1)) },
+    });
+    return { ...watched, provider };
+  };
+
+  it("after any event of a run stops it there, and leaves nothing behind", async () => {
+    const whole = begin();
+    await whole.clock.runAll();
+    const all = whole.recording.events.length;
+    const endings: string[] = [];
+    for (let count = 0; count <= all; count += 1) {
+      const { iterator, clock, recording, provider, stream } = begin();
+      await readAsTheyCome({ iterator, clock, stream }, count);
+      const [asked, isOver] = [provider.calls, recording.types().includes("run-end")];
+      await iterator.return?.();
+      await iterator.return?.();
+      const { reason } = await stream.result;
+      await clock.runAll();
+      expect([count, reason.kind]).toEqual([count, isOver ? "answered" : "stopped"]);
+      expect([provider.calls - asked, provider.active, clock.pending, await readAll(stream)]).toEqual([0, 0, 0, []]);
+      // Who listens hears the end of everything.
+      expect([recording.of("run-end").length, recording.types().at(-1)]).toEqual([1, "run-end"]);
+      expect(recording.of("tool-end")).toHaveLength(recording.of("tool-start").length);
+      endings.push(reason.kind);
+    }
+    expect([all > 25, endings.filter((kind) => kind === "stopped").length > 20]).toEqual([true, true]);
+  });
+
+  it("while it holds the model back lets the stream go, and asks it for nothing more", async () => {
+    let [asked, closed] = [0, 0];
+    let aborted: unknown;
+    const provider: Provider = {
+      id: "p",
+      model: "m",
+      stream: (_, { signal }) => {
+        signal.addEventListener("abort", () => (aborted = signal.reason));
+        const next = (): Promise<IteratorResult<ModelChunk>> => {
+          asked += 1;
+          return Promise.resolve({ done: false, value: { type: "text-delta", text: "x" } });
+        };
+        const close = (): Promise<IteratorResult<ModelChunk>> => {
+          closed += 1;
+          return Promise.resolve({ done: true, value: undefined });
+        };
+        return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
+      },
+    };
+    const watched = watch([], { provider });
+    await watched.read(1);
+    await watched.clock.flush();
+    const before = asked;
+    await watched.iterator.return?.();
+    await watched.clock.flush();
+    expect([asked, closed, watched.clock.pending]).toEqual([before, 1, 0]);
+    expect(aborted).toMatchObject({ name: "AbortError" });
+    expect((await watched.stream.result).text).toHaveLength(before);
+  });
+
+  it("by a throw while it holds the model back keeps its error", async () => {
+    const { provider, sent } = chatter(10_000);
+    const { stream } = start([], { provider });
+    const reading = async (): Promise<void> => {
+      for await (const event of stream) if (event.type === "text-delta") throw new Error("my own");
+    };
+    await expect(reading()).rejects.toThrow("my own");
+    expect([(await stream.result).reason.kind, sent() < 100]).toEqual(["stopped", true]);
+  });
+
+  it.for<[how: string, leave: (events: AsyncGenerator<LoopEvent>) => Promise<unknown>]>([
+    ["is left", (events) => events.return(undefined)],
+    ["is thrown into", (events) => events.throw(new Error("my own"))],
+  ])("through a generator that passes events on stops the run where that generator %s", async ([, leave]) => {
+    const { stream } = start([[text("Hi"), stall()]]);
+    async function* passOn(): AsyncGenerator<LoopEvent> {
+      yield* stream;
+    }
+    const events = passOn();
+    await events.next();
+    await leave(events).catch(() => {});
+    expect((await stream.result).reason).toMatchObject({ kind: "stopped", note: "The reader left." });
+  });
+});

@@ -1,0 +1,42 @@
+// Readers with a listener beside them, which shows what they have not read yet.
+
+import type { LoopEvent, LoopOptions } from "turnwright";
+import { type EventRecording, type MockScript, recordEvents } from "turnwright/testing";
+import { type Reading, start } from "./reading.ts";
+
+/** A stream that is being read, with a listener beside the reader. */
+export interface Watched extends Reading {
+  readonly recording: EventRecording;
+  /** Reads so many events, fewer at the end. */
+  read(count: number): Promise<LoopEvent[]>;
+  /** What the listener has heard and the reader has not read: the length of the queue. */
+  unread(): number;
+}
+
+/** Starts a run over scripted turns. */
+export function watch(script: MockScript, more: Partial<LoopOptions> = {}): Watched {
+  const recording = recordEvents();
+  const reading = start(script, { events: recording.emitter, ...more });
+  let count = 0;
+  const read = async (wanted: number): Promise<LoopEvent[]> => {
+    const events: LoopEvent[] = [];
+    while (events.length < wanted) {
+      const next = await reading.iterator.next();
+      if (next.done === true) break;
+      events.push(next.value);
+      count += 1;
+    }
+    return events;
+  };
+  return { ...reading, recording, read, unread: () => recording.events.length - count };
+}
+
+/** Reads so many events, and moves time on only while there is none. */
+export async function readAsTheyCome({ iterator, clock }: Reading, count: number): Promise<void> {
+  for (let read = 0; read < count; read += 1) {
+    const progress = { came: false };
+    void iterator.next().then(() => (progress.came = true));
+    await clock.flush();
+    while (!progress.came) await clock.advance(1);
+  }
+}
