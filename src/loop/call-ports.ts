@@ -70,6 +70,10 @@ export class CallPorts implements RunCallPorts {
     else runs.push(nested);
   }
 
+  countNested(callId: string): number {
+    return this.#nested.get(callId)?.length ?? 0;
+  }
+
   takeNested(callId: string): readonly NestedRun[] | undefined {
     const runs = this.#nested.get(callId);
     if (runs !== undefined) this.#nested.delete(callId);

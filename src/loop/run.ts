@@ -23,6 +23,8 @@ export interface RunCallPorts extends ToolCallPorts {
   takeMetadata(call: ToolCall): unknown;
   /** Notes a run that a call has started. */
   addNested(callId: string, nested: NestedRun): void;
+  /** How many runs a call has started, its earlier attempts included. */
+  countNested(callId: string): number;
   /** The runs that a call has started, once; undefined for none. */
   takeNested(callId: string): readonly NestedRun[] | undefined;
 }

@@ -20,7 +20,6 @@ export class CallContext implements ToolContext {
   readonly iteration: number;
   readonly #run: Run;
   readonly #deadline: Deadline;
-  #nestedCount = 0;
 
   constructor(run: Run, call: ToolCall, deadline: Deadline) {
     this.callId = call.callId;
@@ -104,10 +103,10 @@ export class CallContext implements ToolContext {
   async #nest(options: NestedLoopOptions): Promise<LoopResult> {
     const { callId } = this;
     if (this.#deadline.isOver) throw new Error("The call is over: it can start no more runs.");
-    this.#nestedCount += 1;
-    const runId = `${this.idempotencyKey}/run${this.#nestedCount}`;
+    const { ports } = this.#run;
+    const runId = `${this.idempotencyKey}/run${ports.countNested(callId)}`;
     const nested = startNested({ run: this.#run, callId, signal: this.signal }, { runId, ...options });
-    this.#run.ports.addNested(callId, nested);
+    ports.addNested(callId, nested);
     this.#deadline.holdWhile(nested.result);
     return nested.result;
   }

@@ -1,7 +1,7 @@
 // The page on resuming is complete: every kind of step, and keys as a run makes them.
 
 import { expect, it } from "vitest";
-import { defineTool, runToolLoop, type Journal, type Step, type StepKind } from "turnwright";
+import { createLoopControl, defineTool, type LoopControl, runToolLoop, type Journal, type Step, type StepKind } from "turnwright";
 import { createMockProvider, fail, finish, type MockTurn, text, toolCall } from "turnwright/testing";
 import { readNames, readPage, readSection } from "./read-page.ts";
 
@@ -30,7 +30,7 @@ it("shows keys as runs make them", async () => {
   };
   const journal: Journal = { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
   const search = defineTool({ name: "search", description: "Finds pages", inputSchema: { type: "object" }, execute: () => 1 });
-  const run = (turns: readonly MockTurn[], resume?: "retry-last"): Promise<unknown> =>
+  const run = (turns: readonly MockTurn[], resume?: "retry-last", control?: LoopControl): Promise<unknown> =>
     runToolLoop({
       provider: createMockProvider(turns),
       tools: [search],
@@ -38,6 +38,7 @@ it("shows keys as runs make them", async () => {
       runId: "tides",
       journal,
       resume,
+      control,
       policies: { approve: () => ({ kind: "approve" }) },
       hooks: { onIteration: () => {} },
     });
@@ -46,7 +47,10 @@ it("shows keys as runs make them", async () => {
     [text("The "), finish("paused")],
     [text("moon"), fail({ status: 503 })],
   ]);
-  await run([text("The moon.")], "retry-last");
+  const control = createLoopControl();
+  control.drain();
+  await run([toolCall("search")], "retry-last", control);
+  await run([text("The moon.")]);
 
   const [, block = ""] = /```text\n(.*?)\n```/s.exec(readSection(page, "What the keys look like")) ?? [];
   const shown = [...block.split("\n").map((line) => line.split(" ")[0]), "run", "p0/intent/1/search"];
