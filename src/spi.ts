@@ -37,6 +37,10 @@ export { defaultRetryable, isProviderError, providerError, toProviderError } fro
 export type { ProviderErrorFacts } from "./errors/provider-error.ts";
 export { redactSecrets, toPlainError } from "./kit/plain-error.ts";
 
+// reading what an SDK streams
+export { readSdkStream } from "./errors/read-sdk-stream.ts";
+export type { EventReader } from "./errors/read-sdk-stream.ts";
+
 // reading foreign data
 export { assertNever } from "./kit/assert-never.ts";
 export { describeValue } from "./kit/describe-value.ts";

@@ -1,6 +1,7 @@
 // The real openai SDK, pointed at a local server, with every request body that leaves it kept.
 
 import OpenAI from "openai";
+import { createWireFetch } from "./wire-fetch.ts";
 
 /** A client and what it has sent. */
 export interface WireClient {
@@ -19,36 +20,6 @@ export interface WireClientOptions {
 
 /** Makes a client for a server at `baseURL`. */
 export function connectOpenAI(baseURL: string, { pieceBytes, maxRetries = 0 }: WireClientOptions = {}): WireClient {
-  const bodies: unknown[] = [];
-  const client = new OpenAI({
-    baseURL,
-    apiKey: "test",
-    maxRetries,
-    logLevel: "off",
-    async fetch(input, init) {
-      if (typeof init?.body === "string") bodies.push(JSON.parse(init.body));
-      const response = await fetch(input, init);
-      if (pieceBytes === undefined || response.body === null) return response;
-      return new Response(response.body.pipeThrough(recut(pieceBytes)), response);
-    },
-  });
-  return { client, bodies };
-}
-
-/** Cuts a stream of bytes anew. A server cannot do it: what it writes in pieces, the network puts together. */
-function recut(pieceBytes: number): TransformStream<Uint8Array, Uint8Array> {
-  let rest = new Uint8Array(0);
-  return new TransformStream({
-    transform(chunk, controller) {
-      const bytes = new Uint8Array(rest.length + chunk.length);
-      bytes.set(rest);
-      bytes.set(chunk, rest.length);
-      const whole = bytes.length - (bytes.length % pieceBytes);
-      for (let start = 0; start < whole; start += pieceBytes) controller.enqueue(bytes.slice(start, start + pieceBytes));
-      rest = bytes.slice(whole);
-    },
-    flush(controller) {
-      if (rest.length > 0) controller.enqueue(rest);
-    },
-  });
+  const { fetch, bodies } = createWireFetch(pieceBytes);
+  return { client: new OpenAI({ baseURL, apiKey: "test", maxRetries, logLevel: "off", fetch }), bodies };
 }

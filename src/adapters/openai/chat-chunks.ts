@@ -1,21 +1,10 @@
 // Wire chunks of Chat Completions, and of what compatible servers make of them, into neutral chunks.
 
-import { isRecord, providerError, toProviderError, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import { type EventReader, isRecord, providerError, toProviderError, type ModelChunk, type UnknownRecord } from "../../spi.ts";
 import { createCallAssembly, type CallAssembly } from "./call-assembly.ts";
 import { isCleanEnd, isCut, toFinishReason } from "./chat-finish.ts";
 import { collectReasoningDetails, toNativeItems, type ReasoningDetails } from "./chat-native.ts";
 import { toUsage } from "./chat-usage.ts";
-
-/** Reads one stream. Neutral chunks are appended to the array that it was made with. */
-export interface ChatReader {
-  /** Whether the server has said why the model stopped. */
-  readonly finished: boolean;
-  /** Whether the stream carried an error, which has been told: nothing more may follow. */
-  readonly failed: boolean;
-  read(chunk: unknown): void;
-  /** To be called at the end of the stream. A stream without a finish reason gets no `finish` chunk. */
-  end(): void;
-}
 
 /** What has come so far. */
 interface Reading {
@@ -31,7 +20,7 @@ interface Reading {
  * Makes a reader that appends to `out`. It reads text, refusals, reasoning under each of its names, calls, usage wherever it
  * stands, and errors inside the stream; it passes over chunks without choices or delta, which Azure sends.
  */
-export function createChatReader(out: ModelChunk[]): ChatReader {
+export function createChatReader(out: ModelChunk[]): EventReader {
   const calls = createCallAssembly(out);
   const reading: Reading = {
     out,

@@ -1,0 +1,186 @@
+// The provider over a client that answers from a script.
+
+import Anthropic from "@anthropic-ai/sdk";
+import { describe, expect, it } from "vitest";
+import type { Clock, ModelCall, ModelChunk, ModelRequest } from "../../spi.ts";
+import { anthropicMessages } from "./anthropic-messages.ts";
+import type { AnthropicMessagesClient, MessagesRequestBody, MessagesRequestOptions } from "./messages-wire.ts";
+
+const clock: Clock = { now: () => 0, setTimeout: () => undefined, clearTimeout: () => undefined };
+const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
+const callWith = (signal: AbortSignal): ModelCall => ({ signal, heartbeat: () => undefined, iteration: 0, clock, timeouts });
+const request: ModelRequest = { messages: [{ role: "user", content: "hi" }], tools: [], iteration: 0 };
+
+const begin = { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } };
+const text = (content: string): object => ({
+  type: "content_block_delta",
+  index: 0,
+  delta: { type: "text_delta", text: content },
+});
+const ending = { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 2 } };
+const marker = { type: "message_stop" };
+
+interface FakeClient extends AnthropicMessagesClient {
+  readonly requests: readonly (MessagesRequestOptions & { readonly body: MessagesRequestBody })[];
+  /** Streams that were left before their end. */
+  readonly left: number;
+}
+
+/** Streams the given events; one that is an Error is thrown. */
+function createFakeClient(events: readonly unknown[]): FakeClient {
+  const requests: (MessagesRequestOptions & { readonly body: MessagesRequestBody })[] = [];
+  let left = 0;
+  async function* stream(): AsyncGenerator<unknown, void, undefined> {
+    let ended = false;
+    try {
+      for (const event of events) {
+        if (event instanceof Error) {
+          ended = true;
+          throw event;
+        }
+        yield event;
+      }
+      ended = true;
+    } finally {
+      if (!ended) left += 1;
+    }
+  }
+  return {
+    requests,
+    get left() {
+      return left;
+    },
+    messages: {
+      async create(body, options) {
+        requests.push({ body, ...options });
+        return stream();
+      },
+    },
+  };
+}
+
+/** What a stream says until it ends, and what it throws. */
+async function collect(
+  stream: AsyncIterable<ModelChunk>,
+): Promise<{ readonly chunks: readonly ModelChunk[]; readonly thrown: unknown }> {
+  const chunks: ModelChunk[] = [];
+  try {
+    for await (const chunk of stream) chunks.push(chunk);
+    return { chunks, thrown: undefined };
+  } catch (thrown) {
+    return { chunks, thrown };
+  }
+}
+
+const runWith = (client: AnthropicMessagesClient): ReturnType<typeof collect> =>
+  collect(anthropicMessages({ client, model: "m" }).stream(request, callWith(new AbortController().signal)));
+const run = (events: readonly unknown[]): ReturnType<typeof collect> => runWith(createFakeClient(events));
+const typesOf = (chunks: readonly ModelChunk[]): readonly string[] => chunks.map(({ type }) => type);
+
+describe("anthropicMessages", () => {
+  it("says who it is", () => {
+    const client = createFakeClient([]);
+    expect(anthropicMessages({ client, model: "m" })).toEqual({ id: "anthropic", model: "m", stream: expect.any(Function) });
+    expect(anthropicMessages({ client, model: "m", id: "aws.bedrock", family: "claude" })).toMatchObject({
+      id: "aws.bedrock",
+      family: "claude",
+    });
+  });
+
+  it("takes the client of the SDK and its beta as they are", () => {
+    const sdk = new Anthropic({ apiKey: "x" });
+    const clients: readonly AnthropicMessagesClient[] = [sdk, sdk.beta];
+    for (const client of clients) expect(anthropicMessages({ client, model: "m" }).model).toBe("m");
+  });
+
+  it("asks nothing before its stream is read", async () => {
+    const client = createFakeClient([ending, marker]);
+    const stream = anthropicMessages({ client, model: "m" }).stream(request, callWith(new AbortController().signal));
+    expect(client.requests).toEqual([]);
+    await collect(stream);
+    expect(client.requests).toEqual([
+      { body: expect.objectContaining({ model: "m", stream: true }), signal: expect.any(AbortSignal) },
+    ]);
+  });
+
+  it("names betas in their header", async () => {
+    const client = createFakeClient([ending, marker]);
+    const provider = anthropicMessages({ client, model: "m", betas: ["a-1", "b-2"] });
+    await collect(provider.stream(request, callWith(new AbortController().signal)));
+    expect(client.requests).toMatchObject([{ headers: { "anthropic-beta": "a-1,b-2" } }]);
+  });
+
+  it("hands its client a signal that fires with the call's, for the same reason, until the stream is over", async () => {
+    const client = createFakeClient([begin, text("a"), ending, marker]);
+    const [during, after, before] = [new AbortController(), new AbortController(), new AbortController()];
+    before.abort("before");
+    const provider = anthropicMessages({ client, model: "m" });
+    for await (const { type } of provider.stream(request, callWith(during.signal)))
+      if (type === "text-delta") during.abort("during");
+    await collect(provider.stream(request, callWith(after.signal)));
+    after.abort("after");
+    await collect(provider.stream(request, callWith(before.signal)));
+    expect(client.requests.map(({ signal }) => (signal.aborted ? signal.reason : "not fired"))).toEqual([
+      "during",
+      "not fired",
+      "before",
+    ]);
+  });
+
+  it("yields what each event says, what is to be sent back, and the finish last", async () => {
+    expect(await run([begin, text("a"), text("b"), ending, marker])).toEqual({
+      chunks: [
+        { type: "text-delta", text: "a" },
+        { type: "text-delta", text: "b" },
+        { type: "usage", usage: { inputTokens: 0, outputTokens: 2, totalTokens: 2 }, mode: "snapshot" },
+        { type: "native", item: { content_block: { type: "text", text: "ab" } } },
+        { type: "finish", reason: "stop", raw: "end_turn" },
+      ],
+      thrown: undefined,
+    });
+  });
+
+  it("has no finish where the stream has no end marker", async () => {
+    expect(typesOf((await run([begin, text("a"), ending])).chunks)).toEqual(["text-delta", "usage"]);
+    expect(await run([])).toEqual({ chunks: [], thrown: undefined });
+  });
+
+  it("throws what the client throws, before and within the stream", async () => {
+    const refused = new Anthropic.AuthenticationError(401, {}, "no", new Headers());
+    expect(await runWith({ messages: { create: () => Promise.reject(refused) } })).toEqual({ chunks: [], thrown: refused });
+    const reset = new TypeError("terminated");
+    expect(await run([begin, text("a"), reset])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: reset });
+    expect((await run([begin, text("a"), ending, reset])).thrown).toBe(reset);
+  });
+
+  it("counts an answer as complete when the connection is lost after the end marker, and nothing else", async () => {
+    expect((await run([begin, text("a"), ending, marker, new TypeError("terminated")])).chunks.at(-1)).toEqual({
+      type: "finish",
+      reason: "stop",
+      raw: "end_turn",
+    });
+    const broke = new Anthropic.APIError(undefined, { error: { type: "api_error" } }, undefined, undefined);
+    expect((await run([begin, text("a"), ending, marker, broke])).thrown).toBe(broke);
+  });
+
+  it("leaves the stream after an error within it", async () => {
+    const client = createFakeClient([begin, text("a"), { type: "error", error: { message: "It broke." } }, text("b")]);
+    expect(typesOf((await runWith(client)).chunks)).toEqual(["text-delta", "error"]);
+    expect(client.left).toBe(1);
+  });
+
+  it("leaves the stream when its reader does", async () => {
+    const client = createFakeClient([begin, text("a"), text("b"), ending, marker]);
+    const stream = anthropicMessages({ client, model: "m" }).stream(request, callWith(new AbortController().signal));
+    for await (const chunk of stream) {
+      expect(chunk).toEqual({ type: "text-delta", text: "a" });
+      break;
+    }
+    expect(client.left).toBe(1);
+  });
+
+  it("ends as an error where the client answers without a stream", async () => {
+    const { thrown } = await runWith({ messages: { create: () => Promise.resolve(JSON.parse('{"content":[]}')) } });
+    expect(thrown).toMatchObject({ name: "ProviderError", code: "server", message: "The client answered without a stream." });
+  });
+});

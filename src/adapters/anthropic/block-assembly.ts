@@ -1,0 +1,174 @@
+// Puts the blocks of a stream together from their deltas: for the listener at once, for the next request as they were.
+
+import { isRecord, parseToolArguments, providerError, type Json, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import type { WireBlock } from "./messages-wire.ts";
+import { invalidJsonKey } from "./native-turn.ts";
+
+/** The blocks of one stream. */
+export interface BlockAssembly {
+  /** How many blocks there are so far. */
+  readonly size: number;
+  /** Whether one of them is a call of the run's own tools. */
+  readonly hasCalls: boolean;
+  /** Begins a block; the one before it is complete by that. */
+  start(index: unknown, block: UnknownRecord): void;
+  /** Takes a delta. False where the stream contradicts itself and cannot go on. */
+  extend(index: unknown, delta: UnknownRecord): boolean;
+  /** Declares every call ready that is not yet; `cut` says that the model was stopped and the last one may be incomplete. */
+  settle(cut: boolean): void;
+  /** The blocks as they are sent back. Where the model was cut off, a last one that cannot be sent is left out. */
+  blocks(cut: boolean): readonly WireBlock[];
+}
+
+/** A call of the run's own tools; those of the server's are none. */
+interface OpenCall {
+  readonly key: string;
+  ready: boolean;
+}
+
+interface OpenBlock {
+  readonly index: unknown;
+  readonly fields: { [field: string]: Json };
+  /** The text of its input so far, which comes as JSON in pieces. */
+  json: string;
+  readonly call: OpenCall | undefined;
+}
+
+/**
+ * Makes an assembly that appends its chunks to `out`.
+ *
+ * The end of a block is no proof that it is complete, because the service closes the block in which it was cut off as well. So
+ * `call-ready` goes out when the next block begins, or when the stop reason is told.
+ */
+export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
+  const blocks: OpenBlock[] = [];
+  const settle = (cut: boolean): void => {
+    for (const { call, fields, json } of blocks) if (call?.ready === false) declareReady(call, { out, fields, json, cut });
+  };
+  return {
+    get size() {
+      return blocks.length;
+    },
+    get hasCalls() {
+      return blocks.some(({ call }) => call !== undefined);
+    },
+    start(index, block) {
+      settle(false);
+      const fields = copyFields(block);
+      const call = fields.type === "tool_use" ? { key: `block-${blocks.length}`, ready: false } : undefined;
+      blocks.push({ index, fields, json: "", call });
+      announce(fields, call, out);
+    },
+    extend(index, delta) {
+      const block = findLast(blocks, index);
+      return block === undefined || extendBlock(block, delta, out);
+    },
+    settle,
+    blocks: (cut) => blocks.flatMap((block, position) => toWireBlock(block, cut && position === blocks.length - 1)),
+  };
+}
+
+/** From the end, because a delta nearly always belongs to the latest block. */
+function findLast(blocks: readonly OpenBlock[], index: unknown): OpenBlock | undefined {
+  for (let position = blocks.length - 1; position >= 0; position -= 1) {
+    const block = blocks[position];
+    if (block?.index === index) return block;
+  }
+  return undefined;
+}
+
+/** What a block already holds when it begins. */
+function announce(fields: OpenBlock["fields"], call: OpenCall | undefined, out: ModelChunk[]): void {
+  if (call !== undefined) out.push({ type: "call-start", key: call.key, id: textOf(fields.id), name: textOf(fields.name) });
+  else if (fields.type === "text") pushText(out, "text-delta", textOf(fields.text));
+  else if (fields.type === "thinking") pushText(out, "reasoning-delta", textOf(fields.thinking));
+}
+
+function extendBlock(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[]): boolean {
+  const { fields } = block;
+  switch (delta.type) {
+    case "text_delta":
+      return append(fields, "text", textOf(delta.text)) && pushText(out, "text-delta", textOf(delta.text));
+    case "thinking_delta":
+      return append(fields, "thinking", textOf(delta.thinking)) && pushText(out, "reasoning-delta", textOf(delta.thinking));
+    case "input_json_delta":
+      return extendInput(block, textOf(delta.partial_json), out);
+    case "citations_delta":
+      fields.citations = [...(Array.isArray(fields.citations) ? fields.citations : []), copyJson(delta.citation)];
+      return true;
+    // These two bring final values.
+    case "signature_delta":
+    case "compaction_delta":
+      for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") fields[field] = value;
+      return true;
+    default:
+      return true;
+  }
+}
+
+function append(fields: OpenBlock["fields"], field: string, text: string): true {
+  fields[field] = textOf(fields[field]) + text;
+  return true;
+}
+
+function extendInput(block: OpenBlock, text: string, out: ModelChunk[]): boolean {
+  const { call } = block;
+  if (text === "") return true;
+  if (call?.ready === true) {
+    const message = "The service added arguments to a call after the call was complete.";
+    out.push({ type: "error", error: providerError("server", message) });
+    return false;
+  }
+  block.json += text;
+  if (call !== undefined) out.push({ type: "call-args-delta", key: call.key, text });
+  return true;
+}
+
+interface Readiness {
+  readonly out: ModelChunk[];
+  readonly fields: OpenBlock["fields"];
+  readonly json: string;
+  readonly cut: boolean;
+}
+
+function declareReady(call: OpenCall, { out, fields, json, cut }: Readiness): void {
+  call.ready = true;
+  // Calls that code on the server makes come whole, without deltas.
+  const argsText =
+    json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
+  const parsed = parseToolArguments(argsText);
+  const args = "args" in parsed ? parsed.args : {};
+  const problem = cut ? "truncated" : "problem" in parsed ? parsed.problem : undefined;
+  out.push({ type: "call-ready", key: call.key, id: textOf(fields.id), name: textOf(fields.name), args, argsText, problem });
+}
+
+/** None where a cut has left something that the service would refuse: thinking without its signature, half an input of its own tool. */
+function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly WireBlock[] {
+  const { type } = fields;
+  if (typeof type !== "string") return [];
+  if (cut && type === "thinking" && textOf(fields.signature) === "") return [];
+  if (json.trim() === "") return [{ ...fields, type }];
+  const parsed = parseToolArguments(json);
+  if ("args" in parsed && isRecord(parsed.args)) return [{ ...fields, type, input: copyJson(parsed.args) }];
+  return call === undefined ? [] : [{ ...fields, type, input: { [invalidJsonKey]: json } }];
+}
+
+/** The stream is JSON, so that a copy through JSON keeps all of it; an own key "__proto__" stays data. */
+function copyFields(fields: UnknownRecord): OpenBlock["fields"] {
+  const copy: OpenBlock["fields"] = JSON.parse(JSON.stringify(fields));
+  return copy;
+}
+
+function copyJson(value: unknown): Json {
+  const copy: Json = JSON.parse(JSON.stringify(value ?? null));
+  return copy;
+}
+
+function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", text: string): true {
+  if (text !== "") out.push({ type, text });
+  return true;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,5 @@
+// The entry `turnwright/anthropic`.
+
+export { anthropicMessages } from "./anthropic-messages.ts";
+export type { AnthropicMessagesOptions, AnthropicServerTool, AnthropicThinking } from "./messages-options.ts";
+export type { AnthropicMessagesClient, MessagesRequestBody, MessagesRequestOptions } from "./messages-wire.ts";

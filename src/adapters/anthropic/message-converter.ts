@@ -1,0 +1,110 @@
+// Neutral messages into messages of the Messages wire, each converted once in its life.
+
+import { assertNever, isRecord } from "../../spi.ts";
+import type { AssistantMessage, Json, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../../spi.ts";
+import { toContentBlocks, toTextBlocks } from "./content-blocks.ts";
+import type { WireBlock, WireContainer, WireMessage } from "./messages-wire.ts";
+import { closeTurn, invalidJsonKey, readNativeTurn, type NativeReader } from "./native-turn.ts";
+
+/** One message as it is sent. */
+interface ConvertedMessage {
+  /** Where something follows it. Its content may be empty: then the message is left out. */
+  readonly wire: WireMessage;
+  /** As the last message of a request: a paused turn goes back exactly as it came. */
+  readonly asLast: WireMessage;
+  /** Whether a turn was written anew, so that it has lost its thinking. */
+  readonly isRebuilt: boolean;
+  readonly container: WireContainer | undefined;
+}
+
+/** Converts a message. */
+export type MessageConverter = (message: Message) => ConvertedMessage;
+
+/** Makes a converter that remembers what it has converted, by the identity of the message. */
+export function createMessageConverter(reader: NativeReader): MessageConverter {
+  const converted = new WeakMap<Message, ConvertedMessage>();
+  return (message) => {
+    let known = converted.get(message);
+    if (known === undefined) {
+      known = convert(message, reader);
+      converted.set(message, known);
+    }
+    return known;
+  };
+}
+
+function convert(message: Message, reader: NativeReader): ConvertedMessage {
+  switch (message.role) {
+    case "user":
+      return toUserMessage(toContentBlocks(message.content));
+    case "assistant":
+      return convertTurn(message, reader);
+    case "tool":
+      return toUserMessage(convertResults(message));
+    default:
+      return assertNever(message);
+  }
+}
+
+function toUserMessage(content: readonly WireBlock[]): ConvertedMessage {
+  const wire: WireMessage = { role: "user", content };
+  return { wire, asLast: wire, isRebuilt: false, container: undefined };
+}
+
+function convertTurn(message: AssistantMessage, reader: NativeReader): ConvertedMessage {
+  const { blocks, container } = readNativeTurn(message, reader);
+  const asLast: WireMessage = { role: "assistant", content: blocks ?? rebuildTurn(message) };
+  const closed = closeTurn(asLast.content);
+  const wire = closed === asLast.content ? asLast : { ...asLast, content: closed };
+  return { wire, asLast, isRebuilt: blocks === undefined, container };
+}
+
+/** Text and calls only: reasoning without its signature is refused. The service also refuses a last turn that ends in a space. */
+function rebuildTurn({ content }: AssistantMessage): readonly WireBlock[] {
+  let text = "";
+  const calls: WireBlock[] = [];
+  for (const part of content) {
+    if (part.type === "text") text += part.text;
+    else if (part.type === "tool-call") calls.push(toToolUse(part));
+  }
+  return [...toTextBlocks(text.trimEnd()), ...calls];
+}
+
+function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
+  return { type: "tool_use", id: toWireId(callId), name: toWireName(name), input: toWireInput(args) };
+}
+
+/** Ids of other services may hold characters that this one refuses; each stands for itself, so that ids stay different. */
+function toWireId(callId: string): string {
+  return callId.replace(/[^\w-]/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);
+}
+
+/** Models make names up; one with other characters in the history would make the service refuse every later request. */
+function toWireName(name: string): string {
+  return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
+}
+
+/** The wire wants an object, which arguments of a call that was refused need not be. */
+function toWireInput(args: Json): Json {
+  return isRecord(args) ? args : { [invalidJsonKey]: args };
+}
+
+/** All results of a turn, in one message. */
+function convertResults({ results }: ToolMessage): readonly WireBlock[] {
+  return results.map(toToolResult);
+}
+
+function toToolResult(part: ToolResultPart): WireBlock {
+  const id = { type: "tool_result", tool_use_id: toWireId(part.callId) } as const;
+  const content = toResultContent(part);
+  const failed = part.outcome !== "completed" && part.outcome !== "restarted";
+  return { ...id, ...(content === undefined ? {} : { content }), ...(failed ? { is_error: true } : {}) };
+}
+
+/** A text alone stays a string; beside images and files it is a block of its own; nothing is nothing. */
+function toResultContent({ result, content = [] }: ToolResultPart): Json | undefined {
+  const text = typeof result === "string" ? result : JSON.stringify(result);
+  const more = toContentBlocks(content);
+  if (more.length === 0) return text === "" ? undefined : text;
+  return [...toTextBlocks(text), ...more];
+}

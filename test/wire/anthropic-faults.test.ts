@@ -1,0 +1,223 @@
+// What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
+
+import { describe, expect, it, onTestFinished } from "vitest";
+import { anthropicMessages } from "../../src/adapters/anthropic/index.ts";
+import type { Provider } from "../../src/spi.ts";
+import { connectAnthropic, type AnthropicWireOptions } from "./anthropic-client.ts";
+import { call, ending, event, marker, start, stop, text } from "./anthropic-frames.ts";
+import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
+import { json, startRawServer, type RawReply, type RawServer } from "./raw-sse-server.ts";
+
+const oneCall = call(0, ["toolu_a", "f", '{"n":1}']);
+const whole = { id: "toolu_a", name: "f", args: { n: 1 } };
+const spent = (outputTokens: number): Pass["usage"] => ({ inputTokens: 3, outputTokens, totalTokens: 3 + outputTokens });
+const nothing: Pass = { text: "", reasoning: "", refusal: "", calls: [], usage: undefined, finish: undefined, error: undefined };
+
+async function connect(
+  reply: RawReply,
+  options: AnthropicWireOptions = {},
+): Promise<{ readonly server: RawServer; readonly provider: Provider }> {
+  const server = await startRawServer([reply]);
+  onTestFinished(() => server.close());
+  return { server, provider: anthropicMessages({ client: connectAnthropic(server.url, options).client, model: "m" }) };
+}
+
+async function read(reply: RawReply, options: AnthropicWireOptions = {}): Promise<Pass> {
+  return runPass((await connect(reply, options)).provider, ask("hi"));
+}
+
+describe("anthropicMessages over a real connection", () => {
+  it("reads a stream to its end", async () => {
+    expect(await read({ frames: [start(), text(0, "Hello"), stop("end_turn")] })).toEqual({
+      ...nothing,
+      text: "Hello",
+      usage: spent(2),
+      finish: "stop",
+    });
+  });
+
+  it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
+    const frames = [start(), text(0, "Zoë 😀 日本\u2028"), call(1, ["toolu_a", "f", '{"ö":"😀"}']), stop("tool_use")];
+    const said: Pass = {
+      ...nothing,
+      text: "Zoë 😀 日本\u2028",
+      calls: [{ id: "toolu_a", name: "f", args: { ö: "😀" } }],
+      usage: spent(2),
+      finish: "tool-calls",
+    };
+    expect(await read({ frames }, { pieceBytes })).toEqual(said);
+    const crlf = `: a comment\n\n${frames.join("")}`.replaceAll("\n", "\r\n");
+    expect(await read({ frames: [crlf] }, { pieceBytes })).toEqual(said);
+  });
+
+  it.for<[what: string, reply: RawReply, pass: Partial<Pass>]>([
+    ["a clean early end", { frames: [start(), text(0, "Hel")] }, { text: "Hel", usage: spent(1) }],
+    [
+      "an early end after the stop reason",
+      { frames: [start(), text(0, "Hel"), ending("end_turn")] },
+      { text: "Hel", usage: spent(2) },
+    ],
+    // An event ends with a blank line, so that a marker without one has not come.
+    [
+      "an end marker without its blank line",
+      { frames: [start(), text(0, "Hel"), stop("end_turn").trimEnd()] },
+      { text: "Hel", usage: spent(2) },
+    ],
+    ["an end marker without a stop reason", { frames: [start(), text(0, "Hel"), marker] }, { text: "Hel", usage: spent(1) }],
+    ["an early end after a whole call", { frames: [start(), oneCall] }, { usage: spent(1) }],
+    ["an empty body", { frames: [] }, {}],
+    [
+      "a page with status 200",
+      { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
+      {},
+    ],
+    ["a JSON answer with status 200", json(200, { error: { message: "no" } }), {}],
+  ])("has no finish and no call for %s", async ([, reply, pass]) => {
+    expect(await read(reply)).toEqual({ ...nothing, ...pass });
+  });
+
+  it("has no finish where a whole call was told and the end marker is missing", async () => {
+    expect(await read({ frames: [start(), oneCall, ending("tool_use")] })).toEqual({
+      ...nothing,
+      calls: [whole],
+      usage: spent(2),
+    });
+  });
+
+  it.for<[what: string, reply: RawReply, error: object]>([
+    [
+      "a dropped connection",
+      { frames: [start(), text(0, "Hel")], ending: "drop" },
+      { code: "network", retryable: true, message: "terminated" },
+    ],
+    [
+      "an overloaded service in the middle",
+      {
+        frames: [start(), text(0, "Hel"), event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })],
+      },
+      { code: "overloaded", retryable: true, message: "Overloaded" },
+    ],
+    [
+      "a rate limit in the middle",
+      { frames: [start(), text(0, "Hel"), event({ type: "error", error: { type: "rate_limit_error", message: "Slow." } })] },
+      { code: "rate-limit", retryable: true },
+    ],
+    [
+      "a broken service in the middle",
+      { frames: [start(), text(0, "Hel"), event({ type: "error", error: { type: "api_error", message: "It broke." } })] },
+      { code: "server", retryable: true },
+    ],
+    [
+      "an event that is no JSON",
+      { frames: [start(), text(0, "Hel"), "event: content_block_delta\ndata: {oops\n\n"] },
+      { code: "server", retryable: true },
+    ],
+  ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
+    const pass = await read(reply);
+    expect(pass).toEqual({ ...nothing, text: "Hel", usage: spent(1), error: pass.error });
+    expect(pass.error).toMatchObject(error);
+  });
+
+  it.for<
+    [status: number, said: readonly [type: string, message: string], headers: Readonly<Record<string, string>>, error: object]
+  >([
+    [
+      400,
+      ["invalid_request_error", "prompt is too long: 200001 tokens > 200000 maximum"],
+      {},
+      { code: "context-too-long", retryable: false },
+    ],
+    [400, ["invalid_request_error", "max_tokens: Field required"], {}, { code: "bad-request", retryable: false }],
+    [
+      400,
+      ["invalid_request_error", "Your credit balance is too low to access the Anthropic API."],
+      {},
+      { code: "rate-limit", retryable: false },
+    ],
+    [
+      401,
+      ["authentication_error", "invalid x-api-key: sk-ant-api03-abcdef123456"],
+      {},
+      { code: "auth", retryable: false, message: "invalid x-api-key: [redacted]" },
+    ],
+    [403, ["permission_error", "No."], {}, { code: "auth", retryable: false }],
+    [404, ["not_found_error", "model: claude-0"], {}, { code: "bad-request", retryable: false }],
+    [429, ["rate_limit_error", "Slow."], { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
+    [500, ["api_error", "Internal server error"], {}, { code: "server", retryable: true }],
+    [529, ["overloaded_error", "Overloaded"], { "x-should-retry": "true" }, { code: "overloaded", retryable: true }],
+  ])("has one error for status %i: %j", async ([status, [type, message], headers, error]) => {
+    const pass = await read(json(status, { type: "error", error: { type, message }, request_id: "req_1" }, headers));
+    expect(pass).toEqual({ ...nothing, error: pass.error });
+    expect(pass.error).toMatchObject({ status, ...error });
+  });
+
+  it("shows of a proxy's page no more than its title", async () => {
+    const page = "<html><head><title>502 Bad Gateway</title></head></html>";
+    const pass = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
+    expect(pass.error).toMatchObject({ code: "server", status: 502, message: "The server sent an HTML page: 502 Bad Gateway" });
+  });
+
+  it("has a network error where nobody listens", async () => {
+    const { server, provider } = await connect({});
+    await server.close();
+    expect((await runPass(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
+  });
+
+  it.for<[reason: string, finish: string, problem: object]>([
+    ["tool_use", "tool-calls", {}],
+    ["end_turn", "tool-calls", {}],
+    ["pause_turn", "paused", {}],
+    ["compaction", "paused", {}],
+    ["stop_sequence", "tool-calls", { problem: "truncated" }],
+    ["max_tokens", "length", { problem: "truncated" }],
+    ["model_context_window_exceeded", "context-full", { problem: "truncated" }],
+    ["refusal", "refusal", { problem: "truncated" }],
+    ["weather", "unknown", { problem: "truncated" }],
+  ])("reads a whole call at the stop reason %s as %s", async ([reason, finish, problem]) => {
+    expect(await read({ frames: [start(), oneCall, stop(reason)] })).toEqual({
+      ...nothing,
+      calls: [{ ...whole, ...problem }],
+      usage: spent(2),
+      finish,
+    });
+  });
+
+  it("marks arguments that are cut by length as truncated, and not the call before them", async () => {
+    const frames = [start(), oneCall, call(1, ["toolu_b", "f", '{"n":']), stop("max_tokens")];
+    expect((await read({ frames })).calls).toEqual([whole, { id: "toolu_b", name: "f", args: {}, problem: "truncated" }]);
+  });
+
+  it("counts an answer as complete whose connection is dropped after the end marker", async () => {
+    expect(await read({ frames: [start(), text(0, "Hello"), stop("end_turn")], ending: "drop" })).toEqual({
+      ...nothing,
+      text: "Hello",
+      usage: spent(2),
+      finish: "stop",
+    });
+  });
+
+  it("ends when its signal fires while the server is silent, and hangs up", async () => {
+    const { server, provider } = await connect({ frames: [start(), text(0, "Hel")], ending: "stall" });
+    const controller = new AbortController();
+    const onChunk: (chunk: { readonly type: string }) => void = ({ type }) => {
+      if (type === "text-delta") controller.abort();
+    };
+    const pass = await runPass(provider, ask("hi"), { signal: controller.signal, onChunk });
+    expect(pass).toEqual({ ...nothing, text: "Hel", usage: spent(1) });
+    await server.left;
+  });
+
+  it("ends when its signal fires before the server has answered", async () => {
+    const { provider } = await connect({ ending: "stall" });
+    const controller = new AbortController();
+    controller.abort();
+    const pass = await runPass(provider, ask("hi"), { signal: controller.signal });
+    expect(pass.error).toMatchObject({ code: "network", retryable: false });
+  });
+
+  it("hangs up when its reader leaves", async () => {
+    const { server, provider } = await connect({ frames: [start(), text(0, "Hel")], ending: "stall" });
+    for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;
+    await server.left;
+  });
+});

@@ -1,0 +1,178 @@
+// Recorded streams of Anthropic, over a real connection and through the real SDK, cut anywhere.
+
+import { describe, expect, it, onTestFinished } from "vitest";
+import { anthropicMessages } from "../../src/adapters/anthropic/index.ts";
+import type { Json, Usage } from "../../src/spi.ts";
+import { connectAnthropic } from "./anthropic-client.ts";
+import { event } from "./anthropic-frames.ts";
+import { ask, runPass, type Pass, type PassCall } from "./provider-pass.ts";
+import { startRawServer } from "./raw-sse-server.ts";
+import { hasRecorded, readRecorded } from "./recorded-streams.ts";
+
+interface Recorded {
+  readonly name: string;
+  /** Which message of the file. Default the first. */
+  readonly message?: number;
+  readonly calls: readonly PassCall[];
+  readonly usage: Usage;
+  readonly finish: string;
+  readonly refusal?: string;
+  /** The types of the blocks that are sent back. */
+  readonly native: readonly string[];
+}
+
+const uncached = (inputTokens: number, outputTokens: number): Usage => ({
+  inputTokens,
+  outputTokens,
+  totalTokens: inputTokens + outputTokens,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+});
+
+const programmatic = "anthropic-programmatic-tool-calling.1";
+
+const recorded: readonly Recorded[] = [
+  { name: "anthropic-text", calls: [], usage: uncached(12, 30), finish: "stop", native: ["text"] },
+  { name: "anthropic-clear-thinking.1", calls: [], usage: uncached(69, 53), finish: "stop", native: ["thinking", "text"] },
+  {
+    name: "anthropic-tool-no-args",
+    calls: [{ id: "toolu_01QE1WLsSVp5hy5Q3GmGTmjP", name: "updateIssueList", args: {} }],
+    usage: uncached(565, 48),
+    finish: "tool-calls",
+    native: ["text", "tool_use"],
+  },
+  {
+    name: "anthropic-json-tool.1",
+    calls: [
+      {
+        id: "toolu_01KFbKqPYSuAKujiL6mTfzYA",
+        name: "json",
+        args: { elements: [{ location: "San Francisco", temperature: 58, condition: "sunny" }] },
+      },
+    ],
+    usage: uncached(849, 47),
+    finish: "tool-calls",
+    native: ["tool_use"],
+  },
+  {
+    name: "anthropic-json-other-tool.1",
+    calls: [{ id: "toolu_019Zvehfe1XQWweT1pm7okyt", name: "weather", args: { location: "San Francisco" } }],
+    usage: uncached(843, 28),
+    finish: "tool-calls",
+    native: ["tool_use"],
+  },
+  {
+    name: "anthropic-web-fetch-tool.1",
+    calls: [],
+    usage: uncached(4_230, 446),
+    finish: "stop",
+    native: ["text", "server_tool_use", "web_fetch_tool_result", "text"],
+  },
+  {
+    name: "anthropic-refusal",
+    calls: [],
+    usage: uncached(18, 5),
+    finish: "refusal",
+    refusal: "This request triggered restrictions on violative cyber content and was blocked under Anthropic's Usage Policy.",
+    native: [],
+  },
+  {
+    name: "duplicate-message-start",
+    calls: [],
+    usage: { inputTokens: 17, outputTokens: 227, totalTokens: 244 },
+    finish: "stop",
+    native: ["text"],
+  },
+  {
+    name: programmatic,
+    calls: [{ id: "toolu_019jKkXz4jAdwHweHBw92CVY", name: "rollDie", args: { player: "player1" } }],
+    usage: uncached(3_369, 725),
+    finish: "tool-calls",
+    native: ["text", "server_tool_use", "tool_use", "container"],
+  },
+  {
+    name: programmatic,
+    message: 1,
+    calls: [{ id: "toolu_015dGLMbwBKv1ZRQr6KdJzeH", name: "rollDie", args: { player: "player2" } }],
+    usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+    finish: "tool-calls",
+    native: ["tool_use", "container"],
+  },
+  {
+    name: programmatic,
+    message: 14,
+    calls: [],
+    usage: uncached(4_551, 197),
+    finish: "stop",
+    native: ["code_execution_tool_result", "text"],
+  },
+];
+
+/** The events of one message of a file. */
+function readEvents({ name, message = 0 }: Recorded): readonly { readonly type: string; readonly [field: string]: unknown }[] {
+  const events = readRecorded("anthropic-messages", name).map((line) => JSON.parse(line));
+  const starts = events.flatMap(({ type }, at) => (type === "message_start" ? [at] : []));
+  // One file begins its only message twice.
+  const ends = events.flatMap(({ type }, at) => (type === "message_stop" ? [at + 1] : []));
+  return ends.length === 1 ? events : events.slice(starts[message], ends[message]);
+}
+
+/** The fragments of one kind over the whole stream, read without the adapter. */
+function joinDeltas(events: ReturnType<typeof readEvents>, field: "text" | "thinking"): string {
+  return events.map(({ delta }) => Object(delta)[field] ?? "").join("");
+}
+
+/** What the adapter reads of a body that is cut into pieces of so many bytes. */
+async function readBody(body: string, pieceBytes: number): Promise<{ readonly pass: Pass; readonly native: readonly Json[] }> {
+  const server = await startRawServer([{ frames: [body] }]);
+  onTestFinished(() => server.close());
+  const { client } = connectAnthropic(server.url, { pieceBytes });
+  const native: Json[] = [];
+  const pass = await runPass(anthropicMessages({ client, model: "m" }), ask("hi"), {
+    onChunk: (chunk) => {
+      if (chunk.type === "native") native.push(chunk.item);
+    },
+  });
+  return { pass, native };
+}
+
+const kindOf = (item: Json): unknown => Object(item).content_block?.type ?? Object.keys(Object(item))[0];
+
+if (hasRecorded("anthropic-messages")) {
+  describe.for(recorded)("the recorded stream $name $message", { timeout: 30_000 }, (stream) => {
+    const { calls, usage, finish, refusal = "", native } = stream;
+    const events = readEvents(stream);
+    const body = events.map(event).join("");
+    const pass: Pass = {
+      text: joinDeltas(events, "text"),
+      reasoning: joinDeltas(events, "thinking"),
+      refusal,
+      calls,
+      usage,
+      finish,
+      error: undefined,
+    };
+
+    // Single bytes only of the short ones: tens of thousands of them take seconds.
+    it.for(body.length < 20_000 ? [1, 3, 7, 61, 997, 65_537] : [7, 61, 997, 65_537])(
+      "says the same in pieces of %i bytes",
+      async (pieceBytes) => {
+        const read = await readBody(body, pieceBytes);
+        expect(read.pass).toEqual(pass);
+        expect(read.native.map(kindOf)).toEqual(native);
+      },
+    );
+
+    it("says the same with CRLF, cut between the two", async () => {
+      expect((await readBody(body.replaceAll("\n", "\r\n"), 7)).pass).toEqual(pass);
+    });
+
+    it("says the same with a comment before it", async () => {
+      expect((await readBody(`: a comment\n\n${body}`, 61)).pass).toEqual(pass);
+    });
+  });
+} else {
+  it("has nothing to compare with: the recorded streams are absent from this checkout", () => {
+    expect(hasRecorded("anthropic-messages")).toBe(false);
+  });
+}
