@@ -1,4 +1,4 @@
-// The ports, the testing kit and the OpenAI entry in short, as llms.txt shows them. What differs from the real ones does not compile.
+// The ports, the testing kit and the small entries in short, as llms.txt shows them. What differs from the real ones does not compile.
 
 import type {
   Agent,
@@ -19,6 +19,8 @@ import type {
   ToolRegistry,
   Validation,
 } from "turnwright";
+import * as anthropic from "turnwright/anthropic";
+import * as config from "turnwright/config";
 import * as openai from "turnwright/openai";
 import * as testing from "turnwright/testing";
 import type {
@@ -112,10 +114,41 @@ interface OpenAIEntry {
 }
 // #endregion openai
 
+// #region anthropic
+interface AnthropicEntry {
+  anthropicMessages(options: {
+    client: anthropic.AnthropicMessagesClient; // new Anthropic(), or any other client of Messages
+    model: string;
+    id?: string; // "anthropic"
+    family?: string;
+    maxTokens?: number; // 16,384, plus the thinking budget
+    thinking?: anthropic.AnthropicThinking; // { type: "adaptive" }, { type: "enabled", budget_tokens }
+    cache?: boolean | { readonly ttl?: "5m" | "1h" }; // false
+    betas?: readonly string[];
+    serverTools?: readonly anthropic.AnthropicServerTool[]; // run by the service, never calls of the run
+  }): Provider;
+}
+// #endregion anthropic
+
+// #region config
+interface ConfigEntry {
+  // limits and timeouts go to runToolLoop as they are; problems are { name, value, problem, used }
+  readEnvironment(
+    env?: config.Environment, // process.env
+    options?: { readonly onProblem?: (problem: config.EnvironmentProblem) => void },
+  ): config.EnvironmentSettings;
+}
+// #endregion config
+
 testing satisfies Testing;
 openai satisfies OpenAIEntry;
+anthropic satisfies AnthropicEntry;
+config satisfies ConfigEntry;
 expectNone<Differing<Testing, typeof testing>>();
 expectNone<Differing<OpenAIEntry, typeof openai>>();
+expectNone<Differing<AnthropicEntry, typeof anthropic>>();
+expectNone<Differing<ConfigEntry, typeof config>>();
+expectNone<Differing<Parameters<AnthropicEntry["anthropicMessages"]>[0], anthropic.AnthropicMessagesOptions>>();
 expectNone<Differing<Parameters<OpenAIEntry["openaiChat"]>[0], openai.OpenAIChatOptions>>();
 expectNone<Differing<ProviderPort, Provider>>();
 expectNone<Differing<RegistryPort, ToolRegistry>>();

@@ -11,6 +11,8 @@ import type {
   ContextRestart,
   ContextSource,
   ContextStash,
+  DeliberateMode,
+  DeliberateModeOptions,
   DeliberateGate,
   Ending,
   Journal,
@@ -76,6 +78,7 @@ interface Core {
   toolResult(fields: ResultFields): ToolResult;
   FatalToolError: new (message?: string, options?: ErrorOptions) => Error; // thrown by a tool, ends the run
   isToolResult(value: unknown): value is ToolResult;
+  createDeliberateMode(options: DeliberateModeOptions): DeliberateMode; // forTurn({ conversationId, text, recent }) makes a gate
   createContextStash(options?: {
     ttlMs?: number;
     maxEntries?: number;

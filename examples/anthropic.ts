@@ -1,0 +1,28 @@
+// A run over Anthropic's own client. The first import makes `new Anthropic()` talk to a stand-in on this machine.
+
+import assert from "node:assert/strict";
+import { stopStandIn } from "./support/anthropic-stand-in.ts";
+
+// #region anthropic
+import Anthropic from "@anthropic-ai/sdk";
+import { z } from "zod";
+import { defineTool, runToolLoop } from "turnwright";
+import { anthropicMessages } from "turnwright/anthropic";
+
+const getTime = defineTool({
+  name: "get_time",
+  description: "Time of day in a time zone, such as Europe/Oslo",
+  inputSchema: z.object({ timeZone: z.string() }),
+  execute: ({ timeZone }) => new Date().toLocaleTimeString("en-GB", { timeZone }),
+});
+
+const result = await runToolLoop({
+  provider: anthropicMessages({ client: new Anthropic(), model: "claude-sonnet-4-6", cache: true }),
+  tools: [getTime],
+  messages: [{ role: "user", content: "Is it too late to call Tokyo?" }],
+});
+// #endregion anthropic
+
+assert.deepEqual([result.status, result.text], ["completed", "It is late in Tokyo."]);
+assert.deepEqual([result.iterations, result.toolCallsExecuted], [2, 1]);
+await stopStandIn();

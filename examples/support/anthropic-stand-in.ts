@@ -1,0 +1,20 @@
+// A server on this machine that answers the Anthropic client in place of api.anthropic.com, so that examples run without a key or a network.
+
+import { LLMock } from "@copilotkit/aimock";
+
+const server = new LLMock({ port: 0, logLevel: "silent" });
+server.on({}, ({ messages }) =>
+  messages.at(-1)?.role === "tool"
+    ? { content: "It is late in Tokyo." }
+    : { toolCalls: [{ name: "get_time", arguments: JSON.stringify({ timeZone: "Asia/Tokyo" }) }] },
+);
+await server.start();
+
+// `new Anthropic()` reads these two.
+process.env["ANTHROPIC_BASE_URL"] = server.url;
+process.env["ANTHROPIC_API_KEY"] = "not-a-key";
+
+/** Closes the server; open, it keeps the process alive. */
+export async function stopStandIn(): Promise<void> {
+  await server.stop();
+}
