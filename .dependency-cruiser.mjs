@@ -65,8 +65,14 @@ export default {
     {
       name: "a policy imports no policy",
       severity: "error",
-      from: { path: "^src/policies/", pathNot: test },
+      from: { path: "^src/policies/[^/]+$", pathNot: test },
       to: { path: "^src/policies/" },
+    },
+    {
+      name: "a policy of several files imports no other policy",
+      severity: "error",
+      from: { path: "^src/policies/([^/]+)/", pathNot: test },
+      to: { path: "^src/policies/", pathNot: "^src/policies/$1/" },
     },
     {
       name: "the contract imports only itself and types of eventemitter3",

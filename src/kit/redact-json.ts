@@ -62,7 +62,7 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
       fields.push(["…", "…"]);
       break;
     }
-    fields.push([redactText(key, longestKey), namesSecret(key) ? redacted : redactValue(value, depth + 1, bounds)]);
+    fields.push([redactText(key, longestKey), redactValue(namesSecret(key) ? redacted : value, depth + 1, bounds)]);
   }
   // Defines its keys instead of assigning them, so that "__proto__" is one like others.
   return Object.fromEntries(fields);
@@ -74,11 +74,7 @@ function redactText(text: string, longest: number): string {
 }
 
 function namesSecret(key: string): boolean {
-  return secretKey.test(
-    cutText(key, 2 * longestKey)
-      .toLowerCase()
-      .replace(/[^a-z0-9]/g, ""),
-  );
+  return secretKey.test(key.toLowerCase().replace(/[^a-z0-9]/g, ""));
 }
 
 function isArray(value: object): value is readonly Json[] {

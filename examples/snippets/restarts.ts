@@ -1,0 +1,109 @@
+// Tools that bring context in: their result is not an answer, but something that the model is to know from now on.
+
+import assert from "node:assert/strict";
+import { createContextStash, defineTool, runToolLoop, type ContextSource, type Json, type Message } from "turnwright";
+import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
+import { z } from "zod";
+
+const messages: readonly Message[] = [{ role: "user", content: "What do I like?" }];
+const profiles = new Map([["ada", { name: "Ada", likes: ["tides"] }]]);
+const loadProfile = async (user: string): Promise<object> => profiles.get(user) ?? {};
+const searchWeb = defineTool({ name: "search_web", description: "Finds pages", inputSchema: z.object({}), execute: () => [] });
+
+{
+  const provider = createMockProvider([toolCall("read_profile", { user: "ada" }), text("You like tides.")]);
+  // #region item
+  const readProfile = defineTool({
+    name: "read_profile",
+    description: "Brings in what is known of a user",
+    inputSchema: z.object({ user: z.string() }),
+    async execute({ user }) {
+      return { type: "context_restart_profile", enhanced_context_item: await loadProfile(user) };
+    },
+  });
+  const result = await runToolLoop({ provider, tools: [readProfile], messages, contextItems: ["It is night."] });
+
+  // The call is answered, and what it brought in closes every later request.
+  assert.deepEqual(provider.requests[1]?.messages.slice(-2), [
+    {
+      role: "tool",
+      results: [{ callId: "call_p0_0", name: "read_profile", outcome: "restarted", result: { status: "context_restarted" } }],
+    },
+    { role: "user", content: 'Context:\nIt is night.\n{"name":"Ada","likes":["tides"]}' },
+  ]);
+  // #endregion item
+  assert.equal(result.text, "You like tides.");
+  assert.deepEqual(result.functionHistory, []);
+}
+
+{
+  const provider = createMockProvider([toolCall("read_profile", { user: "ada" }), text("You like tides.")]);
+  // #region hide
+  const readProfile = defineTool({
+    name: "read_profile",
+    description: "Brings in what is known of a user",
+    inputSchema: z.object({ user: z.string() }),
+    async execute({ user }) {
+      return {
+        type: "context_restart_profile",
+        enhanced_context_item: await loadProfile(user),
+        disable_tools: ["read_profile"], // once is enough
+      };
+    },
+  });
+  await runToolLoop({
+    provider,
+    tools: [readProfile, searchWeb],
+    messages,
+    policies: { restarts: { effects: { profile: ["search_web"] } } },
+  });
+  // #endregion hide
+  assert.deepEqual(
+    provider.requests.map(({ tools }) => tools.map(({ name }) => name)),
+    [["read_profile", "search_web"], []],
+  );
+}
+
+{
+  const provider = createMockProvider([toolCall("read_profile", { user: "ada" }), text("You like tides.")]);
+  const recording = recordEvents();
+  const events = recording.emitter;
+  // #region stash
+  const stash = createContextStash();
+  const readProfile = defineTool({
+    name: "read_profile",
+    description: "Brings in what is known of a user",
+    inputSchema: z.object({ user: z.string() }),
+    async execute({ user }) {
+      return { type: "context_restart_profile", pending_context_key: stash.put(await loadProfile(user)) };
+    },
+  });
+  await runToolLoop({ provider, tools: [readProfile], messages, events, policies: { restarts: { stash } } });
+  // #endregion stash
+  assert.equal(provider.requests[1]?.messages.at(-1)?.role, "user");
+  assert.equal(recording.of("restart")[0]?.pendingContext, "found");
+}
+
+{
+  const rows = new Map<string, Json>([["k", { likes: "tides" }]]);
+  const database = {
+    async takeRow(key: string): Promise<Json | undefined> {
+      const row = rows.get(key);
+      rows.delete(key);
+      return row;
+    },
+  };
+  const readProfile = defineTool({
+    name: "read_profile",
+    description: "Brings in what is known of a user",
+    inputSchema: z.object({}),
+    execute: () => ({ type: "context_restart_profile", pending_context_key: "k" }),
+  });
+  const provider = createMockProvider([toolCall("read_profile"), text("You like tides.")]);
+  // #region store
+  const stash: ContextSource = { take: (key) => database.takeRow(key) };
+  await runToolLoop({ provider, tools: [readProfile], messages, policies: { restarts: { stash } } });
+  // #endregion store
+  assert.equal(rows.size, 0);
+  assert.deepEqual(provider.requests[1]?.messages.at(-1), { role: "user", content: 'Context:\n{"likes":"tides"}' });
+}

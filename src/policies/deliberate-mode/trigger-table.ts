@@ -1,0 +1,48 @@
+// Every tool with its triggers, and which of them a text contains.
+
+import type { DeliberateModeOptions, TriggerProblem } from "../../contract/deliberate.ts";
+import type { TriggerMatch } from "../../contract/loop-event.ts";
+import { cutText } from "../../kit/cut-text.ts";
+import { parseTrigger, type Trigger } from "./parse-trigger.ts";
+import { readText } from "./read-text.ts";
+
+/** A match is told in notices, where a whole letter has no place. */
+const longestMatch = 200;
+
+/** The triggers of all tools, and those that cannot be used. */
+export interface TriggerTable {
+  readonly problems: readonly TriggerProblem[];
+  /** The tools that a text asks for, each with the first of its triggers that the text contains. */
+  find(text: string): ReadonlyMap<string, TriggerMatch>;
+}
+
+interface Row {
+  readonly toolName: string;
+  readonly trigger: string;
+  readonly parsed: Trigger;
+}
+
+/** Reads all triggers, once. */
+export function createTriggerTable(triggers: DeliberateModeOptions["triggers"]): TriggerTable {
+  const rows: Row[] = [];
+  const problems: TriggerProblem[] = [];
+  for (const [toolName, phrases] of Object.entries(triggers)) {
+    for (const trigger of typeof phrases === "string" ? [phrases] : phrases) {
+      const parsed = parseTrigger(trigger);
+      if (parsed.kind === "trigger") rows.push({ toolName, trigger, parsed });
+      else problems.push({ toolName, trigger, problem: parsed.problem });
+    }
+  }
+
+  function find(text: string): ReadonlyMap<string, TriggerMatch> {
+    const composed = readText(text);
+    const found = new Map<string, TriggerMatch>();
+    for (const { toolName, trigger, parsed } of rows) {
+      const match = found.has(toolName) ? undefined : parsed.find(composed);
+      if (match !== undefined) found.set(toolName, { trigger, match: cutText(match, longestMatch), source: parsed.source });
+    }
+    return found;
+  }
+
+  return { problems, find };
+}

@@ -1,0 +1,101 @@
+// Whole conversations under deliberate mode: what the user says decides which tools run, in this turn and the next ones.
+
+import { describe, expect, it } from "vitest";
+import { createDeliberateMode, type DeliberateMode, memoryJournal } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { answersOf, outcomesOf, play, tool, type Playing } from "./play.ts";
+
+const tools = [
+  tool("set_reminder", () => ({ set: true })),
+  tool("search", () => "found"),
+  tool("broken", () => Promise.reject(new Error("no"))),
+];
+const search: Circumstances = { call: toolCall("search") };
+const broken: Circumstances = { call: toolCall("broken") };
+const triggers = { set_reminder: ["remind me", "reminder*"], search: "/look \\w+ up/i", broken: "break" };
+
+/** What the model does in a turn whatever was said, and what was said before. */
+interface Circumstances {
+  readonly call?: ReturnType<typeof toolCall>;
+  readonly recent?: readonly string[];
+}
+
+/** One turn: what the user says goes to the mode, and the model calls a tool. */
+function say(mode: DeliberateMode, said: string, { call = toolCall("set_reminder"), recent = [] }: Circumstances = {}): Playing {
+  const gate = mode.forTurn({ conversationId: "room", text: said, recent });
+  const messages = [{ role: "user", content: said }] as const;
+  return play([call, text("Done.")], { tools, messages, policies: { gate } });
+}
+
+async function outcome(playing: Playing): Promise<string | undefined> {
+  return outcomesOf(await playing.result)[0]?.split(" ")[1];
+}
+
+describe("deliberate mode", () => {
+  it("lets a tool run in the turn in which it is asked for, and in the next four after it succeeded", async () => {
+    const mode = createDeliberateMode({ triggers });
+    const outcomes: (string | undefined)[] = [await outcome(say(mode, "remind me to eat"))];
+    // What is only blocked or not called is no success; a call that succeeds would begin the four turns anew.
+    for (let turn = 0; turn < 3; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));
+    outcomes.push(await outcome(say(mode, "and?")));
+    for (let turn = 0; turn < 4; turn += 1) outcomes.push(await outcome(say(mode, "hm", search)));
+    outcomes.push(await outcome(say(mode, "hm")));
+    const blocked = Array.from({ length: 4 }, () => "blocked");
+    expect(outcomes).toEqual(["completed", ...blocked.slice(1), "completed", ...blocked, "blocked"]);
+  });
+
+  it("does not retain a tool that failed", async () => {
+    const mode = createDeliberateMode({ triggers });
+    expect(await outcome(say(mode, "break it", broken))).toBe("failed");
+    expect(await outcome(say(mode, "hm", broken))).toBe("blocked");
+    expect(await outcome(say(mode, "do it again", { ...broken, recent: ["break it"] }))).toBe("failed");
+  });
+
+  it.for<[said: string, allowedToolNames: readonly string[]]>([
+    ["hello", []],
+    ["Remind me to look it up", ["set_reminder", "search"]],
+  ])("tells the model, asked %j, what it may call", async ([said, allowedToolNames]) => {
+    const playing = say(createDeliberateMode({ triggers }), said, broken);
+    const result = await playing.result;
+    const answer = { status: "blocked_by_deliberate_tool_mode", functionName: "broken", allowedToolNames };
+    expect(answersOf(result)).toMatchObject([{ outcome: "blocked", result: answer }]);
+    // The same words are in the request that the model gets next.
+    expect(playing.provider.requests[1]?.messages.at(-1)).toMatchObject({ role: "tool", results: [{ result: answer }] });
+    expect(result.status).toBe("completed");
+  });
+
+  it.for<[said: string, recent: readonly string[], trigger: object]>([
+    ["my reminders", [], { trigger: "reminder*", match: "reminders", source: "stem" }],
+    ["again", ["remind me"], { trigger: "remind me", match: "remind me", source: "follow-up" }],
+    ["hm", [], { trigger: "remind me", match: "Remind me", source: "retained" }],
+  ])("says to a thought log why a tool was there: %j", async ([said, recent, trigger]) => {
+    const mode = createDeliberateMode({ triggers });
+    if (recent.length === 0) await say(mode, "Remind me").result;
+    const call = toolCall("set_reminder", { at: "six", apiKey: "abcdef", note: "sk-abc123def456" });
+    const playing = say(mode, said, { call, recent });
+    await playing.result;
+    const args = { at: "six", apiKey: "[redacted]", note: "[redacted]" };
+    expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_p0_0", name: "set_reminder", trigger, args }]);
+  });
+
+  it("counts a run that is replayed once", async () => {
+    const mode = createDeliberateMode({ triggers, retainTurns: 1 });
+    const gate = mode.forTurn({ conversationId: "room", text: "remind me" });
+    const { journal } = await play([toolCall("set_reminder"), text("Done.")], { tools, policies: { gate } }).result;
+    expect(await outcome(say(mode, "hm", search))).toBe("blocked");
+    const saved = memoryJournal(JSON.parse(JSON.stringify(journal)));
+    await play([], { tools, policies: { gate }, journal: saved }).result;
+    expect(await outcome(say(mode, "hm"))).toBe("blocked");
+  });
+
+  it("may also hide what it would block", async () => {
+    const gate = createDeliberateMode({ triggers }).forTurn({ text: "remind me" });
+    const playing = play([text("Done.")], {
+      tools,
+      policies: { gate },
+      hooks: { preparePass: () => ({ tools: [...gate.allowedNames] }) },
+    });
+    await playing.result;
+    expect(playing.provider.requests[0]?.tools.map(({ name }) => name)).toEqual(["set_reminder"]);
+  });
+});
