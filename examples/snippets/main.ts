@@ -4,6 +4,7 @@ const snippets = [
   () => import("./approvals.ts"),
   () => import("./cheat-sheet.ts"),
   () => import("./cheat-sheet-kit.ts"),
+  () => import("./cheat-sheet-tools.ts"),
   () => import("./config.ts"),
   () => import("./deliberate-mode.ts"),
   () => import("./endings.ts"),

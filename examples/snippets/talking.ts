@@ -1,7 +1,15 @@
 // What the next message does to a run that is under way.
 
 import assert from "node:assert/strict";
-import { createLoopControl, defineTool, memoryJournal, runToolLoop, type LoopOptions, type Message } from "turnwright";
+import {
+  createLoopControl,
+  defineTool,
+  memoryJournal,
+  runToolLoop,
+  type LoopOptions,
+  type Message,
+  type SavedJournal,
+} from "turnwright";
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "How warm is it in Oslo?" }];
@@ -62,7 +70,8 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
   const drained = await runToolLoop({ provider, tools, messages, control });
   const saved = JSON.stringify(drained.journal);
 
-  const journal = memoryJournal(JSON.parse(saved));
+  const recorded: SavedJournal = JSON.parse(saved);
+  const journal = memoryJournal(recorded);
   const result = await runToolLoop({ provider, tools, messages, journal });
   // The first run ended "suspended"; the second went on behind the tool's result, without running it again.
   // #endregion drain

@@ -79,7 +79,7 @@ export interface LoopEvents {
   };
   /** For users. */
   notice: EventBase & { readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" };
-  /** For a thought log only: why deliberate mode exposed a tool that ran. Secrets in `args` are redacted, and long texts cut. */
+  /** For a thought log only: why deliberate mode exposed a tool that was run, whatever became of the call. Secrets in `args` are redacted, and long texts cut. */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
   /** A result asked for a restart with more context. */
   restart: CallEvent & {

@@ -94,7 +94,9 @@ export interface Agent {
  * What a nested run is told. Its provider, pricing, timeouts, clock, session and context are those of the run around it unless said
  * otherwise; its tools, policies, hooks and limits are its own, within what is left of the outer run's limits.
  */
-export type NestedLoopOptions = Pick<LoopOptions, "messages"> & Partial<LoopOptions>;
+export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
+  readonly [Name in Exclude<keyof LoopOptions, "messages">]?: LoopOptions[Name] | undefined;
+};
 
 /** What a tool gets besides its arguments. */
 export interface ToolContext {

@@ -2,6 +2,7 @@
 
 import type { Json } from "../contract/json.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
+import { assertNever } from "../kit/assert-never.ts";
 import { toJson } from "../kit/to-json.ts";
 import { detectContextRestart } from "../stages/context-restart.ts";
 import { askHook } from "./ask-hook.ts";
@@ -22,20 +23,30 @@ interface Missing {
 
 async function complete(run: Run, outcome: ToolOutcome, { nested, key }: Missing): Promise<ToolOutcome> {
   const spent = nested === undefined ? {} : { nested: await endNested(nested, outcome.nested) };
-  const pendingContext = key === undefined ? undefined : await takeContext(run, key);
-  return { ...outcome, ...spent, ...(pendingContext === undefined ? {} : { pendingContext }) };
+  const whole = { ...outcome, ...spent };
+  return key === undefined ? whole : withContext(run, whole, key);
 }
 
 /** A stash that fails has nothing: the run goes on, and listeners are told. */
-async function takeContext(run: Run, key: string): Promise<Json | undefined> {
+async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise<ToolOutcome> {
   const stash = run.options.policies?.restarts?.stash;
   const end = await askHook(() => stash?.take(key), toItem, run);
-  if (end.kind === "value") return end.value;
-  if (end.kind === "failed") {
-    const { events, state } = run;
-    events.send({ type: "listener-error", runId: events.runId, iteration: state.iteration, event: "stash", error: end.error });
+  switch (end.kind) {
+    case "value":
+      return end.value === undefined || outcome.kind !== "completed" ? outcome : { ...outcome, pendingContext: end.value };
+    case "cancelled": {
+      // Without its context the call has not done what it was for.
+      const { call, durationMs, approvedArgs, nested } = outcome;
+      return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
+    }
+    case "failed": {
+      const { events, state } = run;
+      events.send({ type: "listener-error", runId: events.runId, iteration: state.iteration, event: "stash", error: end.error });
+      return outcome;
+    }
+    default:
+      return assertNever(end);
   }
-  return undefined;
 }
 
 function toItem(value: unknown): Json | undefined {

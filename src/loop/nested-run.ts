@@ -3,7 +3,7 @@
 import type { LoopOptions, NestedLoopOptions } from "../contract/loop-options.ts";
 import type { NestedSpending } from "../contract/tool-outcome.ts";
 import { addUsage, noUsage } from "../state/add-usage.ts";
-import type { NestedRun, Nesting, Run } from "./run.ts";
+import type { NestedRun, Nesting } from "./run.ts";
 
 /** Starts a run inside a call. Throws LoopError for misuse, "depth-exceeded" among others. */
 export function startNested(nesting: Nesting, options: NestedLoopOptions): NestedRun {
@@ -14,9 +14,9 @@ export function startNested(nesting: Nesting, options: NestedLoopOptions): Neste
 }
 
 /** An option that is there and undefined is one that was not given. */
-function definedIn(options: NestedLoopOptions): NestedLoopOptions {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<LoopOptions> &
-    Pick<LoopOptions, "messages">;
+function definedIn(options: NestedLoopOptions): Partial<LoopOptions> & Pick<LoopOptions, "messages"> {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(given), messages: options.messages };
 }
 
 const nothingSpent: NestedSpending = { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 };

@@ -47,8 +47,8 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   const { phase } = state;
   if (phase === "close" && state.ending !== undefined) return judgeClose(state, state.ending, bounds);
   if (phase === "resume") return state.ending === undefined ? { kind: "inbox" } : { kind: "close", ending: state.ending };
-  const ending = findEnding(state, bounds);
-  if (ending === undefined) return goOn(state, bounds);
+  const ending = endings[phase](state, bounds);
+  if (ending === undefined) return following[phase](state, bounds);
   if (ending.status === "suspended") return { kind: "end", ending };
   if (bounds.finalAnswer && state.phase === "inbox" && grantsFinalAnswer(ending.reason)) {
     return { kind: "model", withoutTools: true, finalAnswerTo: ending };
@@ -56,49 +56,44 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   return { kind: "close", ending };
 }
 
-function goOn(state: LoopState, bounds: Bounds): NextStep {
-  switch (state.phase) {
-    case "inbox":
-      if (hasSteered(state)) return { kind: "steer" };
-      return { kind: "model", withoutTools: state.toolLimitReached };
-    case "steer":
-    case "reopen":
-      return { kind: "model", withoutTools: state.toolLimitReached };
-    case "model":
-      return isPaused(state) ? { kind: "model", withoutTools: state.toolLimitReached } : { kind: "batch" };
-    case "batch":
-      return bounds.asksIteration ? { kind: "hook" } : { kind: "inbox" };
-    case "start":
-    case "hook":
-    case "close":
-    case "resume":
-      return { kind: "inbox" };
-    default:
-      return assertNever(state.phase);
-  }
-}
+type Phase = LoopState["phase"];
+type Judge<Answer> = (state: LoopState, bounds: Bounds) => Answer;
 
-function findEnding(state: LoopState, bounds: Bounds): Ending | undefined {
-  switch (state.phase) {
-    case "inbox":
-    case "reopen":
-      return (
-        findOutsideEnding(state.lastInbox) ?? findInterrupt(state) ?? findDrain(state.lastInbox) ?? findLimitEnding(state, bounds)
-      );
-    case "model":
-      return findPassEnding(state, bounds);
-    case "batch":
-      return findBatchEnding(state, bounds) ?? (bounds.asksIteration ? undefined : findEndOfTurn(state, bounds));
-    case "hook":
-      return findHookEnding(state) ?? findEndOfTurn(state, bounds);
-    case "start":
-    case "steer":
-    case "close":
-    case "resume":
-      return undefined;
-    default:
-      return assertNever(state.phase);
-  }
+const readInbox: Judge<NextStep> = () => ({ kind: "inbox" });
+const askModel: Judge<NextStep> = ({ toolLimitReached }) => ({ kind: "model", withoutTools: toolLimitReached });
+
+/** What follows what was done last, where the run goes on. */
+const following: { readonly [Done in Phase]: Judge<NextStep> } = {
+  start: readInbox,
+  inbox: (state, bounds) => (hasSteered(state) ? { kind: "steer" } : askModel(state, bounds)),
+  steer: askModel,
+  reopen: askModel,
+  model: (state, bounds) => (isPaused(state) ? askModel(state, bounds) : { kind: "batch" }),
+  batch: (_, { asksIteration }) => ({ kind: asksIteration ? "hook" : "inbox" }),
+  hook: readInbox,
+  close: readInbox,
+  resume: readInbox,
+};
+
+const noEnding: Judge<undefined> = () => undefined;
+
+/** What ends the run after what was done last. */
+const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
+  start: noEnding,
+  inbox: findInboxEnding,
+  steer: noEnding,
+  reopen: findInboxEnding,
+  model: findPassEnding,
+  batch: (state, bounds) => findBatchEnding(state, bounds) ?? (bounds.asksIteration ? undefined : findEndOfTurn(state, bounds)),
+  hook: (state, bounds) => findHookEnding(state) ?? findEndOfTurn(state, bounds),
+  close: noEnding,
+  resume: noEnding,
+};
+
+/** Checked before each pass, in this order. */
+function findInboxEnding(state: LoopState, bounds: Bounds): Ending | undefined {
+  const { lastInbox } = state;
+  return findOutsideEnding(lastInbox) ?? findInterrupt(state) ?? findDrain(lastInbox) ?? findLimitEnding(state, bounds);
 }
 
 /** A kill or an abort, then a stop. */
@@ -122,10 +117,10 @@ function findDrain(inbox: InboxAnswer | undefined): Ending | undefined {
 }
 
 function hasSteered({ unsent }: LoopState): boolean {
-  return unsent.length > 0 && unsent.some(({ verb }) => verb === "steer");
+  return unsent.some(({ verb }) => verb === "steer");
 }
 
-/** Checked before each pass, in this order. */
+/** The limits, in this order. */
 function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxIterations, maxTokens, wallClockMs } = bounds;
   const spent = state.usage.totalTokens;

@@ -9,23 +9,25 @@ import { runStep } from "./run-step.ts";
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped_by_user"]);
 
 /**
- * Whether a run that is about to end as suspended goes on after all: a suspension is obeyed by the execution that was asked for it, and
- * another one over the same journal goes on behind it.
+ * Whether a run that is about to end goes on after all. Answers at once where there is nothing to go behind: between the last look
+ * outside and the end there is no moment in which something could be said and lost.
  */
-export function resumeRun({ state, token }: Run, { status }: Ending): boolean {
+export function goesOn(run: Run, { status }: Ending): boolean | Promise<boolean> {
+  if (status === "suspended") return resumeRun(run);
+  return run.replayed && reopenable.has(status) ? reopenRun(run) : false;
+}
+
+/** A suspension is obeyed by the execution that was asked for it; another one over the same journal goes on behind it. */
+function resumeRun({ state, token }: Run): boolean {
   // A run inside a call was suspended in this execution, or it would have gone on by itself.
-  if (status !== "suspended" || state.suspension !== undefined || state.lastInbox?.token === token) return false;
+  if (state.suspension !== undefined || state.lastInbox?.token === token) return false;
   applyStep(state, { kind: "resume" });
   return true;
 }
 
-/**
- * Whether a run that is about to end goes on after all: only where what led to the ending was recalled from the journal, and where
- * this call, or one that the journal remembers, asked for it.
- */
-export async function reopenRun(run: Run, status: LoopStatus): Promise<boolean> {
+/** What led to the ending was recalled from the journal: this call, or one that the journal remembers, may have asked to try again. */
+async function reopenRun(run: Run): Promise<boolean> {
   const { state, options, clock, token } = run;
-  if (!run.replayed || !reopenable.has(status)) return false;
   for (let attempt = state.reopens + 1; ; attempt += 1) {
     let isLive = false;
     const body = (): ReopenAnswer => {

@@ -1,12 +1,12 @@
 // The calls of one pass in three phases: every call is prepared, then approved, then dispatched in waves; the answers are folded in
 // call order.
 
-import type { ToolCall } from "../contract/tool-outcome.ts";
+import type { ContextRestart, ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { redactJson } from "../kit/redact-json.ts";
 import { whenAllReady, whenReady } from "../kit/when-ready.ts";
 import { detectContextRestart } from "../stages/context-restart.ts";
 import { prepareCall, type Prepared } from "../stages/prepare-call.ts";
-import { applyStep } from "../state/apply-step.ts";
+import { applyStep, wasDispatched } from "../state/apply-step.ts";
 import type { SettledCall } from "../state/loop-state.ts";
 import { approveCalls } from "./approve-calls.ts";
 import { type Dispatched, dispatchWaves } from "./dispatch-waves.ts";
@@ -39,16 +39,27 @@ function withinLimit({ state, bounds }: Run, prepared: readonly Prepared[]): rea
 
 /** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */
 function settleCall(run: Run, { outcome, live, suspended }: Dispatched): SettledCall {
-  if (outcome.kind !== "completed") return suspended === undefined ? { outcome } : { outcome, suspended };
   const { policies } = run.options;
-  const { callId, name } = outcome.call;
-  if (policies?.gate?.active === true) tellGate(run, outcome.call, live);
+  if (policies?.gate?.active === true) tellGate(run, outcome, live);
+  if (outcome.kind !== "completed") return suspended === undefined ? { outcome } : { outcome, suspended };
   const restart = detectContextRestart(outcome, policies?.restarts);
   if (restart === undefined) {
-    return run.ports.exposed.get(name)?.requiresFollowUp === false ? { outcome, needsNoFollowUp: true } : { outcome };
+    return run.ports.exposed.get(outcome.call.name)?.requiresFollowUp === false
+      ? { outcome, needsNoFollowUp: true }
+      : { outcome };
   }
-  const { events, state } = run;
+  sendRestart(run, outcome.call, { restart, live });
+  return { outcome, restart };
+}
+
+interface Restarted {
+  readonly restart: ContextRestart;
+  readonly live: boolean;
+}
+
+function sendRestart({ events, state }: Run, { callId, name }: ToolCall, { restart, live }: Restarted): void {
   const { suffix, disableTools, pendingContextKey, pendingContext } = restart;
+  const found = pendingContext === undefined ? "missing" : "found";
   events.send({
     type: "restart",
     runId: events.runId,
@@ -57,19 +68,19 @@ function settleCall(run: Run, { outcome, live, suspended }: Dispatched): Settled
     name,
     suffix,
     disableTools,
-    pendingContext: pendingContextKey === undefined ? undefined : pendingContext === undefined ? "missing" : "found",
+    pendingContext: pendingContextKey === undefined ? undefined : found,
     replayed: live ? undefined : true,
   });
-  return { outcome, restart };
 }
 
 /** The gate's own bookkeeping may fail without harm to the run; on replay it has been done. */
-function tellGate({ options, events, state }: Run, { callId, name, args }: ToolCall, live: boolean): void {
+function tellGate({ options, events, state }: Run, { kind, call }: ToolOutcome, live: boolean): void {
   const gate = options.policies?.gate;
+  const { callId, name, args } = call;
   const { iteration } = state;
-  if (live) events.guard({ type: "retain", iteration }, () => gate?.retain?.(name));
+  if (live && kind === "completed") events.guard({ type: "retain", iteration }, () => gate?.retain?.(name));
   const trigger = gate?.triggerMatchByToolName?.get(name);
-  if (trigger === undefined) return;
+  if (trigger === undefined || !wasDispatched(kind)) return;
   events.send({
     type: "hidden-notice",
     runId: events.runId,

@@ -11,7 +11,7 @@ import { nextStep, type NextStep } from "./next-step.ts";
 import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./read-inbox.ts";
 import { recordRun } from "./record-run.ts";
 import { runBatch } from "./run-batch.ts";
-import { reopenRun, resumeRun } from "./reopen-run.ts";
+import { goesOn } from "./reopen-run.ts";
 import { endPass, runPass } from "./run-pass.ts";
 import type { NestedRun, Nesting, Run } from "./run.ts";
 import { startRun } from "./start-run.ts";
@@ -53,7 +53,8 @@ export async function driveRun(run: Run): Promise<LoopResult> {
       const next = nextStep(state, bounds);
       if (next.kind !== "batch") endPass(run);
       if (next.kind === "end") {
-        if (resumeRun(run, next.ending) || (await reopenRun(run, next.ending.status))) continue;
+        const on = goesOn(run, next.ending);
+        if (isThenable(on) ? await on : on) continue;
         return finishRun(run, next.ending);
       }
       const pending = perform(run, next);

@@ -9,22 +9,21 @@ import { systemClock } from "../kit/clock.ts";
 import type { EventQueue } from "../kit/event-queue.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { RunScope, type Cause } from "../kit/run-scope.ts";
+import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
 import { checkMessages } from "../state/check-messages.ts";
-import { createLoopState } from "../state/loop-state.ts";
+import { createLoopState, type LoopState } from "../state/loop-state.ts";
 import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import { CallPorts } from "./call-ports.ts";
 import { checkOptions } from "./check-options.ts";
+import { claimRun } from "./claim-run.ts";
 import { LoopEventSink } from "./emit.ts";
-import { claimControl, type ClaimPorts, type ControlClaim } from "./loop-control.ts";
 import { Meter } from "./meter.ts";
 import type { Bounds } from "./next-step.ts";
 import { findTimeoutProblem, resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
 import { noExposure, type Nesting, type Run } from "./run.ts";
 
-/** Ids of the runs that are live in this process. */
-const liveRunIds = new Set<string>();
+type Limits = ReturnType<typeof resolveLimits>;
 
 /** What a run gets besides its options. */
 export interface StartPorts {
@@ -40,28 +39,19 @@ export interface StartPorts {
 export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
   const options = snapshot(given);
   checkOptions(options);
-  const limits = resolveLimits(options.limits);
-  const depth = checkDepth(nesting, options.limits?.maxDepth ?? nesting?.run.maxDepth ?? limits.maxDepth);
-  const { policies, hooks, clock = systemClock, session = {} } = options;
+  const limits: Limits = resolveLimits(options.limits);
+  const level = findLevel(options, nesting);
+  const { clock = systemClock, session = {}, journal = memoryJournal() } = options;
   const meter = new Meter(limits, nesting?.run.meter);
-  const bounds: Bounds = {
-    ...limits,
-    finalAnswer: policies?.finalAnswer === true,
-    asksIteration: hooks?.onIteration !== undefined,
-    preToolText: policies?.preToolText,
-    sharedToolCalls: meter.maxToolCalls,
-  };
   const timeouts = resolveTimeouts(options.timeouts);
   const registry = toRegistry(options.tools);
   checkDefinitions(registry);
-  const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
-  const contextItems = (options.contextItems ?? []).map(toJson);
-  const state = createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined });
-  const allowedNames = allowedBy(policies?.gate);
+  const state = createState(options);
+  const allowedNames = allowedBy(options.policies?.gate);
   const token = crypto.randomUUID();
   const runId = options.runId ?? `run_${token}`;
   const scope = new RunScope();
-  const claims = claim({ options, runId, scope, nesting, maxInterrupts: limits.maxInterrupts });
+  const claims = claimRun({ options, runId, scope, nesting, maxInterrupts: limits.maxInterrupts });
   const alarm = new Alarm(clock);
   const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId };
   const events = new LoopEventSink({ runId, emitter: options.events, queue, outer });
@@ -71,20 +61,19 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     token,
     registry,
     state,
-    bounds,
+    bounds: toBounds(options, limits, meter),
     softWarnIteration: limits.softWarnIteration,
     toolConcurrency: limits.toolConcurrency,
     timeouts,
     clock,
-    journal: options.journal ?? memoryJournal(),
+    journal,
     scope,
     events,
     alarm,
     control: claims.control,
     allowedNames,
     session,
-    depth: depth.current,
-    maxDepth: depth.limit,
+    ...level,
     meter,
     nest,
     exposure: noExposure,
@@ -104,11 +93,28 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
 }
 
 /** A run inside a call is one deeper than the run around it, and may not allow more levels than that one. */
-function checkDepth(nesting: Nesting | undefined, wanted: number): { readonly current: number; readonly limit: number } {
-  const current = nesting === undefined ? 0 : nesting.run.depth + 1;
-  const limit = Math.min(wanted, nesting?.run.maxDepth ?? wanted);
-  if (current >= limit) throw new LoopError("depth-exceeded", { current, limit });
-  return { current, limit };
+function findLevel({ limits }: LoopOptions, nesting: Nesting | undefined): Pick<Run, "depth" | "maxDepth"> {
+  const outer = nesting?.run.maxDepth ?? Number.POSITIVE_INFINITY;
+  const maxDepth = Math.min(limits?.maxDepth ?? (nesting === undefined ? resolveLimits().maxDepth : outer), outer);
+  const depth = nesting === undefined ? 0 : nesting.run.depth + 1;
+  if (depth >= maxDepth) throw new LoopError("depth-exceeded", { current: depth, limit: maxDepth });
+  return { depth, maxDepth };
+}
+
+function toBounds({ policies, hooks }: LoopOptions, limits: Limits, meter: Meter): Bounds {
+  return {
+    ...limits,
+    finalAnswer: policies?.finalAnswer === true,
+    asksIteration: hooks?.onIteration !== undefined,
+    preToolText: structuredClone(policies?.preToolText),
+    sharedToolCalls: meter.maxToolCalls,
+  };
+}
+
+function createState(options: LoopOptions): LoopState {
+  const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
+  const contextItems = (options.contextItems ?? []).map(toJson);
+  return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined });
 }
 
 /** What the caller changes later does not change the run: a policy that is taken out of its object still holds. */
@@ -163,56 +169,4 @@ function allowedBy(gate: NonNullable<LoopOptions["policies"]>["gate"]): Readonly
     const details = { option, expected: "an array or a set of tool names", received: "one that throws" };
     throw new LoopError("invalid-option", details, { cause: error });
   }
-}
-
-interface Claims {
-  readonly control: ControlClaim | undefined;
-  release(): void;
-}
-
-interface Claiming extends ClaimPorts {
-  readonly options: LoopOptions;
-  readonly runId: string;
-  readonly nesting: Nesting | undefined;
-}
-
-/** Takes the run id and the control, both at once, and listens to the caller's signal. */
-function claim({ options, runId, scope, nesting, maxInterrupts }: Claiming): Claims {
-  if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
-  const control = options.control === undefined ? undefined : claimControl(options.control, { scope, maxInterrupts });
-  liveRunIds.add(runId);
-  const letGo = scope.follow(options.signal);
-  const untie = nesting === undefined ? undefined : tie(scope, nesting);
-  return {
-    control,
-    release: () => {
-      liveRunIds.delete(runId);
-      control?.release();
-      letGo();
-      untie?.();
-    },
-  };
-}
-
-/** A nested run ends as the run around it does, and when its call is given up. */
-function tie(scope: RunScope, { run, signal }: Nesting): () => void {
-  const outer = run.scope;
-  const slot = { cancel: (cause: Cause): void => scope.cancel(cause) };
-  outer.join(slot);
-  if (outer.cause !== undefined) scope.cancel(outer.cause);
-  // The call's signal fires on the run's own end too, and then that is the cause.
-  const letGo =
-    signal === undefined
-      ? undefined
-      : follow(signal, () => scope.cancel(outer.cause ?? { kind: "abort", reason: signal.reason }));
-  return () => {
-    outer.leave(slot);
-    letGo?.();
-  };
-}
-
-function follow(signal: AbortSignal, onAbort: () => void): () => void {
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort);
-  return () => signal.removeEventListener("abort", onAbort);
 }

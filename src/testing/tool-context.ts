@@ -24,29 +24,30 @@ const mock: Pick<Provider, "id" | "model"> = { id: "mock", model: "mock-model" }
 
 /** Makes a context of the call's own fields and of defaults. The fields of `own` are read when the tool reads them. */
 export function createToolContext(own: Pick<ToolContext, CallFields>, overrides: ToolContextOverrides = {}): ToolContext {
-  const { callId = "call_1", iteration = 0, session = {} } = overrides;
+  const { iteration = 0, session = {} } = overrides;
+  const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)) as Partial<ToolContext>;
   return {
-    callId,
-    name: own.name,
+    callId: "call_1",
     iteration,
+    messages: [],
+    contextItems: [],
+    messageIdMap: undefined,
+    provider: mock,
+    showKillHint: false,
+    suppressProgressNotices: session.surfaceUserErrors === false,
+    budget: unlimited,
+    idempotencyKey: `test/p${iteration}/tool/0/${own.name}`,
+    session,
+    context: undefined,
+    depth: 0,
+    runToolLoop: (options) =>
+      runToolLoop({ signal: own.signal, ...options, provider: options.provider ?? createMockProvider([]) }),
+    ...given,
+    name: own.name,
     get signal() {
       return own.signal;
     },
     heartbeat: () => own.heartbeat(),
     progress: (data) => own.progress(data),
-    messages: overrides.messages ?? [],
-    contextItems: overrides.contextItems ?? [],
-    messageIdMap: overrides.messageIdMap,
-    provider: overrides.provider ?? mock,
-    showKillHint: overrides.showKillHint ?? false,
-    suppressProgressNotices: overrides.suppressProgressNotices ?? session.surfaceUserErrors === false,
-    budget: overrides.budget ?? unlimited,
-    idempotencyKey: overrides.idempotencyKey ?? `test/p${iteration}/tool/0/${own.name}`,
-    session,
-    context: overrides.context,
-    depth: overrides.depth ?? 0,
-    runToolLoop:
-      overrides.runToolLoop ??
-      ((options) => runToolLoop({ signal: own.signal, ...options, provider: options.provider ?? createMockProvider([]) })),
   };
 }

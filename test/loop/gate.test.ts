@@ -72,11 +72,15 @@ describe("a deliberate gate", () => {
     const { journal } = await first.result;
     expect(first.recording.of("hidden-notice")).toMatchObject([
       { callId: "call_p0_0", name: "search", trigger, replayed: undefined },
+      { callId: "call_p0_1", name: "broken", trigger, replayed: undefined },
     ]);
 
     const saved = memoryJournal(JSON.parse(JSON.stringify(journal)));
     const again = play([], { tools, policies: { gate }, journal: saved });
     await again.result;
-    expect(again.recording.of("hidden-notice")).toMatchObject([{ callId: "call_p0_0", name: "search", trigger, replayed: true }]);
+    expect(again.recording.of("hidden-notice")).toMatchObject([
+      { name: "search", trigger, replayed: true },
+      { name: "broken", trigger, replayed: true },
+    ]);
   });
 });

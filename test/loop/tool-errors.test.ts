@@ -114,7 +114,7 @@ describe("a tool that ends the turn", () => {
 
   it.for([
     ["fails", (): unknown => toolResult({ success: false, endTurn: true })],
-    ["restarts", (): unknown => ({ type: "context_restart_x", endTurn: true })],
+    ["restarts", (): unknown => toolResult({ success: true, data: { type: "context_restart_x" }, endTurn: true })],
     ["says so in plain data", (): unknown => ({ success: true, endTurn: true })],
   ] as const)("does not end it where it %s", async ([, execute]) => {
     const { result } = play([toolCall("over"), text("On.")], { tools: [tool("over", execute)] });

@@ -1,0 +1,93 @@
+// What a tool is made of and what it gets, in short, as llms.txt shows it. What differs from the real ones does not compile.
+
+import assert from "node:assert/strict";
+import {
+  toolResult,
+  type Agent,
+  type ContentPart,
+  type Json,
+  type JsonSchema,
+  type LoopResult,
+  type Message,
+  type NestedLoopOptions,
+  type Session,
+  type StandardSchema,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from "turnwright";
+import { type Differing, expectNone } from "./same-names.ts";
+
+// #region tools
+interface ToolFields {
+  name: string; // 1 to 64 letters, digits, "_" or "-"
+  description: string;
+  inputSchema: StandardSchema | JsonSchema; // zod, valibot, arktype ...; JSON Schema is shown to the model, not enforced
+  jsonSchema?: JsonSchema; // shown in place of what is made of inputSchema
+  execute(args: unknown, context: ToolContext): unknown; // a plain value or a promise means success, a throw failure
+  sequential?: boolean; // never beside another call
+  timeoutMs?: number; // default timeouts.toolMs
+  idleTimeoutMs?: number; // context.progress(data) and context.heartbeat() extend it
+  idempotent?: boolean;
+  retry?: { readonly maxAttempts: number }; // idempotent tools only
+  requiresFollowUp?: boolean; // false: text before the call is the answer, where the call succeeds
+  replay?: "safe" | "never"; // whether it runs again after a crash, under a durable journal
+  agent?: Agent; // set by defineAgentTool
+}
+
+// An agent tool has all fields of a tool but these:
+interface AgentFields {
+  name: string;
+  description: string;
+  inputSchema: StandardSchema | JsonSchema;
+  prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>; // in place of execute
+  toResult?(result: LoopResult): unknown; // default: the text of a completed run, else a failure
+}
+
+interface ResultFields {
+  success?: boolean; // default: true unless there is an error
+  data?: unknown; // what the model reads
+  message?: string; // the reason of a failure; read before error
+  error?: string;
+  endTurn?: boolean; // ends the run as completed after this batch
+  content?: readonly ContentPart[]; // text, images and files beside data
+  metadata?: unknown; // for listeners of "tool-end" only
+}
+
+interface Context {
+  callId: string;
+  name: string;
+  iteration: number;
+  signal: AbortSignal; // fires on stop, kill, abort and this call's timeout
+  heartbeat(): void;
+  progress(data: unknown): void;
+  idempotencyKey: string;
+  messages: readonly Message[];
+  contextItems: readonly Json[];
+  messageIdMap: unknown;
+  provider: { readonly id: string; readonly model: string };
+  budget: { readonly iterations: number; readonly toolCalls: number; readonly tokens: number; readonly wallClockMs: number };
+  showKillHint: boolean;
+  suppressProgressNotices: boolean;
+  session: Session;
+  context: unknown; // options.context
+  depth: number; // how many runs there are around this one
+  runToolLoop(options: NestedLoopOptions): Promise<LoopResult>; // a run inside this call
+}
+// #endregion tools
+
+export type { AgentFields, ResultFields, ToolFields };
+
+expectNone<Differing<ToolFields, Tool>>();
+expectNone<Differing<ResultFields, ToolResult>>();
+expectNone<Differing<Context, ToolContext>>();
+
+/** What the sheet says of a value has to hold of the value itself. */
+const holds: {
+  readonly fields: (fields: ResultFields) => ToolResult;
+  readonly context: (context: ToolContext) => Context;
+} = {
+  fields: (fields) => toolResult(fields),
+  context: (context) => context,
+};
+assert.equal(holds.fields({ data: 1 }).success, true);

@@ -1,0 +1,63 @@
+// What only one live run may hold: its id and its control. And what it listens to from outside.
+
+import type { LoopOptions } from "../contract/loop-options.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import type { Cause, RunScope } from "../kit/run-scope.ts";
+import { type ClaimPorts, claimControl, type ControlClaim } from "./loop-control.ts";
+import type { Nesting } from "./run.ts";
+
+/** Ids of the runs that are live in this process. */
+const liveRunIds = new Set<string>();
+
+/** What a run holds until it is released. */
+export interface Claims {
+  readonly control: ControlClaim | undefined;
+  release(): void;
+}
+
+interface Claiming extends ClaimPorts {
+  readonly options: LoopOptions;
+  readonly runId: string;
+  readonly nesting: Nesting | undefined;
+}
+
+/** Takes the run id and the control, both at once, and listens to the caller's signal and to the run around this one. */
+export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Claiming): Claims {
+  if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
+  const control = options.control === undefined ? undefined : claimControl(options.control, { scope, maxInterrupts });
+  liveRunIds.add(runId);
+  const letGo = scope.follow(options.signal);
+  const untie = nesting === undefined ? undefined : tie(scope, nesting);
+  return {
+    control,
+    release: () => {
+      liveRunIds.delete(runId);
+      control?.release();
+      letGo();
+      untie?.();
+    },
+  };
+}
+
+/** A nested run ends as the run around it does, and when its call is given up. */
+function tie(scope: RunScope, { run, signal }: Nesting): () => void {
+  const outer = run.scope;
+  const slot = { cancel: (cause: Cause): void => scope.cancel(cause) };
+  outer.join(slot);
+  if (outer.cause !== undefined) scope.cancel(outer.cause);
+  // The call's signal fires on the run's own end too, and then that is the cause.
+  const letGo =
+    signal === undefined
+      ? undefined
+      : follow(signal, () => scope.cancel(outer.cause ?? { kind: "abort", reason: signal.reason }));
+  return () => {
+    outer.leave(slot);
+    letGo?.();
+  };
+}
+
+function follow(signal: AbortSignal, onAbort: () => void): () => void {
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort);
+  return () => signal.removeEventListener("abort", onAbort);
+}

@@ -1,0 +1,98 @@
+// The page that maps the pipeline is complete and true to the code: each name has its row, each row names things that are there and a
+// test that is there.
+
+import { existsSync } from "node:fs";
+import { expect, it } from "vitest";
+import { readNames, readPage, readRows, readSection } from "./read-page.ts";
+
+const page = readPage("docs/pipeline.md");
+
+/** What the pipeline consists of, by section: the first name of each row, in order. */
+const parts: { readonly [section: string]: readonly string[] } = {
+  Stages: [
+    ...["runToolLoop", "runGenerationTurn", "iteration", "streamOnce", "streamToDiscord", "AbortController"],
+    ...["setChannelToolCallChainActive", "executeToolCall", "handleEnhancedContextRestart", "buildResult", "endTurn"],
+    ...["shouldEndAfterPreToolText", "shouldSurfaceUserErrors", "emitToolErrorLoop"],
+  ],
+  Statuses: [...["function_call", "completed", "error", "timeout", "empty_response", "stopped_by_user", "follow_up_interrupt"]],
+  "Loop state": [
+    ...["streamResults", "functionHistory", "accumulatedModelParts", "finalText", "detailsText"],
+    ...["consecutiveToolErrors", "thoughtLog"],
+  ],
+  "Text before a call": [
+    ...["novelai", "TOOLS_SUPPRESS_FOLLOWUP_AFTER_PRETOOL_TEXT", "accumulatedText", 'buildResult("completed")'],
+  ],
+  Constants: [
+    ...["MAX_FUNCTION_CALL_ITERATIONS", "SOFT_WARN_ITERATION_THRESHOLD", "MAX_CONSECUTIVE_TOOL_ERRORS"],
+    ...["STREAM_SDK_CALL_TIMEOUT_MS", "TOOL_EXECUTION_TIMEOUT_MS"],
+  ],
+  Configuration: [
+    ...["BOT_MAX_FUNCTION_CALL_ITERATIONS", "BOT_MAX_CONSECUTIVE_TOOL_ERRORS"],
+    ...["STREAM_SDK_CALL_TIMEOUT_MS", "TOOL_EXECUTION_TIMEOUT_MS"],
+  ],
+  "What stage 02 is given": ["params", "streamResult", "iteration"],
+  "What stage 02 answers": ["restart", "abort", "history", "functionName", "success", "endTurn", "historyEntry"],
+  "Steps of a call, in their order": ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"],
+  "What a tool gets": [
+    ...["channel", "client", "activePersonaId", "provider", "streamContext", "suppressProgressNotices"],
+    ...["contextItems", "messageIdMap", "showKillHint", "abortSignal"],
+  ],
+  "What a tool gives": ["success", "error", "endTurn", "imageMetadata"],
+  "Context restarts": [
+    ...["context_restart_*", "enhanced_context_item", "disable_tools", "pending_context_key", "consecutiveToolErrors"],
+  ],
+  Invariants: ["executeTool", "functionHistory", "consecutiveToolErrors", "abort", "history", "INFO"],
+  "Extension points": [
+    ...["ToolRegistry.executeTool", "deliberateToolAllowedNames", "ToolContext.abortSignal", "ToolContext"],
+    ...["retainSuccessfulToolAffordance", "handleEnhancedContextRestart"],
+  ],
+};
+
+const rowsOf = (section: string): readonly (readonly string[])[] => readRows(readSection(page, section));
+const differences = "What is different, and why";
+const rows = [...Object.keys(parts), differences].flatMap((section) =>
+  rowsOf(section).map((cells) => [`${section}: ${cells[0]}`, cells] as const),
+);
+
+it.for(Object.entries(parts))("maps all there is of: %s", ([section, names]) => {
+  expect(rowsOf(section).map(([theirs = ""]) => readNames(theirs)[0])).toEqual(names);
+});
+
+it("has no row outside its sections, and none that is not read", () => {
+  const lines = page.split("\n").filter((line) => line.startsWith("|") && !/^\|(---| Theirs \| | What \| )/.test(line));
+  expect(lines.length).toBe(rows.length);
+});
+
+it.for(rows)("%s: names a test and code that are there", ([, cells]) => {
+  const [, ours = "", test = ""] = cells;
+  expect([cells.length, cells.includes("")]).toEqual([3, false]);
+
+  const [, testPath = "", title = ""] = /^`((?:src|test)\/[\w/-]+\.test\.ts)` "(.+)"$/.exec(test) ?? [];
+  expect(existsAt(testPath), `the test ${testPath}`).toBe(true);
+  expect(readPage(testPath).includes(`"${title}"`), `${testPath}: "${title}"`).toBe(true);
+
+  for (const { path, names } of placesIn(ours)) {
+    expect(existsAt(path), `the file ${path}`).toBe(true);
+    const words = new Set(readPage(path).split(/[^\w-]+/));
+    const missing = names.filter((name) => !words.has(name));
+    expect(missing, `in ${path}`).toEqual([]);
+  }
+});
+
+function existsAt(path: string): boolean {
+  return path !== "" && existsSync(new URL(`../../${path}`, import.meta.url));
+}
+
+/** "`a` of `B` in `src/c.ts`": each path with the names that lead to it. */
+function placesIn(cell: string): readonly { readonly path: string; readonly names: readonly string[] }[] {
+  const places: { readonly path: string; readonly names: readonly string[] }[] = [];
+  let names: string[] = [];
+  for (const name of readNames(cell)) {
+    if (!name.startsWith("src/")) names.push(name);
+    else {
+      places.push({ path: name, names });
+      names = [];
+    }
+  }
+  return places;
+}

@@ -1,0 +1,172 @@
+// What happens around one call, in its order, and how often.
+
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createToolRegistry, defineTool, type LoopOptions, type TriggerMatch } from "turnwright";
+import { type MockTurn, text, toolCall } from "turnwright/testing";
+import { answersOf, never, outcomesOf, play, tool, type Playing } from "../play.ts";
+
+const trigger: TriggerMatch = { trigger: "who*", match: "who", source: "stem" };
+const restart = { type: "context_restart_profile", pending_context_key: "k" };
+
+/** Notes every step of a run whose calls pass all that there is. */
+function startNoting(
+  turns: readonly MockTurn[],
+  allowedNames: readonly string[],
+): { readonly log: string[]; readonly playing: Playing } {
+  const log: string[] = [];
+  const note = <Value>(step: string, value: Value): Value => (log.push(step), value);
+  const inputSchema = z.object({}).refine(() => note("validate", true));
+  const noting = (name: string, value: unknown): ReturnType<typeof tool> =>
+    defineTool({ name, description: name, inputSchema, execute: () => note(`execute ${name}`, value) });
+  const playing = play(turns, {
+    tools: [noting("enrich", restart), noting("plain", 1), noting("other", 1)],
+    policies: {
+      gate: {
+        active: true,
+        allowedNames,
+        triggerMatchByToolName: new Map([
+          ["enrich", trigger],
+          ["plain", trigger],
+        ]),
+        retain: (name) => note(`retain ${name}`, undefined),
+      },
+      approve: ({ name }) => note(`approve ${name}`, { kind: "approve" }),
+      restarts: { stash: { take: (key) => note(`take ${key}`, 7) } },
+    },
+    hooks: {
+      preparePass: ({ iteration }) => note(`pass ${iteration}`, undefined),
+      onIteration: () => note("iteration", undefined),
+    },
+  });
+  playing.options.events
+    ?.on("hidden-notice", ({ name }) => note(`hidden-notice ${name}`, undefined))
+    .on("restart", () => note("restart", undefined))
+    .on("tool-start", ({ name }) => note(`start ${name}`, undefined))
+    .on("tool-end", ({ name }) => note(`end ${name}`, undefined));
+  return { log, playing };
+}
+
+describe("the steps around a call", () => {
+  it("come in this order", async () => {
+    const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], ["enrich"]);
+    await playing.result;
+    expect(log).toEqual([
+      ...["pass 0", "validate", "approve enrich", "start enrich", "execute enrich", "take k", "end enrich"],
+      ...["retain enrich", "hidden-notice enrich", "restart", "iteration", "pass 1"],
+    ]);
+  });
+
+  it("are taken for the whole batch, phase by phase", async () => {
+    const { log, playing } = startNoting([[toolCall("plain"), toolCall("enrich")], text("Done.")], ["plain", "enrich"]);
+    await playing.result;
+    expect(log.filter((step) => step !== "take k" && !/^(start|end) /.test(step))).toEqual([
+      ...["pass 0", "validate", "validate", "approve plain", "approve enrich", "execute plain", "execute enrich"],
+      ...["retain plain", "hidden-notice plain", "retain enrich", "hidden-notice enrich", "restart", "iteration", "pass 1"],
+    ]);
+  });
+
+  it("are none for a call that the gate does not let through: it is told, and nothing else", async () => {
+    const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], []);
+    await playing.result;
+    expect(log).toEqual(["pass 0", "start enrich", "end enrich", "iteration", "pass 1"]);
+    expect(answersOf(await playing.result)[0]?.result).toEqual({
+      status: "blocked_by_deliberate_tool_mode",
+      functionName: "enrich",
+      allowedToolNames: [],
+    });
+  });
+});
+
+describe("a call", () => {
+  it.for<[outcome: string, execute: () => unknown, more?: Partial<LoopOptions>]>([
+    ["completed", () => 1],
+    ["restarted", () => ({ type: "context_restart_x" })],
+    ["failed", () => Promise.reject(new Error("no"))],
+    ["timed-out", () => never],
+  ])("is dispatched once where it is %s", async ([outcome, execute]) => {
+    let dispatched = 0;
+    const inner = createToolRegistry([tool("work", execute)]);
+    const registry = {
+      definitions: () => inner.definitions(),
+      executeTool: (...given: Parameters<typeof inner.executeTool>): unknown => {
+        dispatched += 1;
+        return inner.executeTool(...given);
+      },
+    };
+    const playing = play([toolCall("work"), text("Done.")], { tools: registry });
+    await playing.clock.runAll();
+    expect([outcomesOf(await playing.result), dispatched]).toEqual([[`call_p0_0: ${outcome}`], 1]);
+  });
+
+  it("tells how long it took", async () => {
+    const playing = play([toolCall("work"), text("Done.")], ({ clock }) => ({
+      tools: [tool("work", () => new Promise((resolve) => void clock.setTimeout(() => resolve(1), 70)))],
+    }));
+    await playing.clock.advance(70);
+    await playing.result;
+    expect(playing.recording.of("tool-end")).toMatchObject([{ name: "work", outcome: "completed", durationMs: 70 }]);
+  });
+
+  it("that a kill overtakes is over at once, with no entry in the history and nothing sent", async () => {
+    const playing = play([toolCall("work")], { tools: [tool("work", () => never)] });
+    await playing.clock.advance(100);
+    playing.control.kill();
+    const result = await playing.result;
+    expect([result.status, playing.endedAt(), result.functionHistory, playing.provider.calls]).toEqual([
+      ...["stopped_by_user", 100, [], 1],
+    ]);
+    expect(outcomesOf(result)).toEqual(["call_p0_0: interrupted"]);
+  });
+
+  it("may hand its signal on: what it waits for is cut off by a kill", async () => {
+    let cut: unknown;
+    const fetchLike = (signal: AbortSignal): Promise<never> =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject((cut = signal.reason))));
+    const playing = play([toolCall("work")], { tools: [tool("work", (_, { signal }) => fetchLike(signal))] });
+    await playing.clock.flush();
+    playing.control.kill();
+    await playing.result;
+    expect(cut).toMatchObject({ name: "AbortError" });
+  });
+});
+
+describe("the notice of a deliberate tool", () => {
+  const argsTold = async (args: object): Promise<{ readonly told: unknown; readonly given: unknown }> => {
+    let given: unknown;
+    const search = tool("search", (got) => void (given = got));
+    const gate = { active: true, triggerMatchByToolName: new Map([["search", trigger]]) };
+    const playing = play([toolCall("search", JSON.parse(JSON.stringify(args))), text("Done.")], {
+      tools: [search],
+      policies: { gate },
+    });
+    await playing.result;
+    return { told: playing.recording.of("hidden-notice")[0]?.args, given };
+  };
+
+  it("has the arguments of the call", async () => {
+    const args = { query: "tides", options: [{ limit: 3, exact: true, near: null }] };
+    expect((await argsTold(args)).told).toEqual(args);
+  });
+
+  it("has no secrets, which the tool itself gets", async () => {
+    const args = {
+      query: "tides",
+      note: "Bearer abc123def456ghi",
+      nested: [{ url: "https://ada:pass1234@example.org/x" }, "sk-abc123def456ghi"],
+      password: "correct horse",
+      deep: { apiKey: "0123456789" },
+    };
+    const { told, given } = await argsTold(args);
+    const said = JSON.stringify(told);
+    for (const secret of ["abc123def456ghi", "pass1234", "correct horse", "0123456789"]) expect(said).not.toContain(secret);
+    expect(told).toMatchObject({ query: "tides" });
+    expect(given).toEqual(args);
+  });
+
+  it("is short, however long the arguments are", async () => {
+    const { told, given } = await argsTold({ query: "x".repeat(1_000_000) });
+    expect(JSON.stringify(told).length).toBeLessThan(10_000);
+    expect(given).toEqual({ query: "x".repeat(1_000_000) });
+  });
+});

@@ -1,0 +1,75 @@
+// Context items as they leave: through the real adapters and the vendors' own clients.
+
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createContextStash, defineTool, runToolLoop, type LoopOptions, type Tool } from "turnwright";
+import { type Scripted, type Wire, wires } from "../../wire/both-wires.ts";
+import { startRawServer } from "../../wire/raw-sse-server.ts";
+
+const stash = createContextStash();
+const inputSchema = { type: "object" };
+const restart = (name: string, more: () => object): Tool =>
+  defineTool({ name, description: name, inputSchema, execute: () => ({ type: "context_restart_profile", ...more() }) });
+
+const tools: readonly Tool[] = [
+  restart("enrich", () => ({ enhanced_context_item: { name: "Ada" }, disable_tools: ["enrich"] })),
+  restart("recall", () => ({ pending_context_key: stash.put({ likes: "tides" }) })),
+];
+
+const calling = (id: string, name: string): Scripted => ({ text: "Wait.", calls: [[id, name, "{}"]], end: "tools" });
+
+async function send(wire: Wire, script: readonly Scripted[], more: Partial<LoopOptions> = {}): Promise<readonly unknown[]> {
+  const server = await startRawServer(script.map((scripted) => wire.toReply(scripted)));
+  onTestFinished(() => server.close());
+  const { provider, bodies } = wire.connect(server.url);
+  const messages = [{ role: "user" as const, content: "Who am I?" }];
+  const { text } = await runToolLoop({ provider, tools, messages, policies: { restarts: { stash } }, ...more });
+  expect(text).toBe("Hello.");
+  expect(bodies.map((body) => wire.check(body))).toEqual(bodies.map(() => []));
+  return bodies;
+}
+
+type Content = string | readonly { readonly text?: string }[];
+
+/** The texts of users in a body, in order, whichever way the wire writes them. */
+function userTexts(body: unknown): readonly string[] {
+  const { messages } = body as { readonly messages: readonly { readonly role: string; readonly content: Content }[] };
+  return messages
+    .filter(({ role }) => role === "user")
+    .flatMap(({ content }) => (typeof content === "string" ? [content] : content.flatMap(({ text }) => text ?? [])));
+}
+
+/** The names of the tools in a body. */
+function toolNames(body: unknown): readonly (string | undefined)[] {
+  const { tools: shown = [] } = body as {
+    readonly tools?: readonly { readonly name?: string; readonly function?: { readonly name: string } }[];
+  };
+  return shown.map((shownTool) => shownTool.function?.name ?? shownTool.name);
+}
+
+const hello: Scripted = { text: "Hello.", end: "stop" };
+
+describe.for(wires)("over the wire of $name", (wire) => {
+  it("the caller's context items close the request", async () => {
+    const bodies = await send(wire, [hello], { contextItems: ["It is night.", { at: "home" }] });
+    expect(bodies.map(userTexts)).toEqual([["Who am I?", 'Context:\nIt is night.\n{"at":"home"}']]);
+  });
+
+  it("a restart's item closes the next request, behind the results, and its tools are gone", async () => {
+    const bodies = await send(wire, [calling("call_1", "enrich"), hello]);
+    expect(bodies.map(userTexts)).toEqual([["Who am I?"], ["Who am I?", 'Context:\n{"name":"Ada"}']]);
+    const sent = JSON.stringify(bodies[1]);
+    expect(sent.indexOf("context_restarted")).toBeGreaterThan(0);
+    expect(sent.indexOf("context_restarted")).toBeLessThan(sent.indexOf("Context:"));
+    expect(bodies.map(toolNames)).toEqual([["enrich", "recall"], ["recall"]]);
+  });
+
+  it("an item from the stash does, and one message holds all", async () => {
+    const bodies = await send(wire, [calling("call_1", "enrich"), calling("call_2", "recall"), hello]);
+    expect(bodies.map((body) => userTexts(body).at(-1))).toEqual([
+      "Who am I?",
+      'Context:\n{"name":"Ada"}',
+      'Context:\n{"name":"Ada"}\n{"likes":"tides"}',
+    ]);
+    expect(userTexts(bodies[2])).toHaveLength(2);
+  });
+});

@@ -1,0 +1,199 @@
+// What a run gathers from pass to pass, as its result and its requests tell it.
+
+import { describe, expect, it } from "vitest";
+import { toolResult, type LoopOptions } from "turnwright";
+import {
+  createMockProvider,
+  details,
+  fail,
+  finish,
+  type MockPart,
+  type MockTurn,
+  native,
+  stall,
+  text,
+  thoughtLog,
+  toolCall,
+} from "turnwright/testing";
+import { play, tool, type Playing } from "../play.ts";
+
+const look = tool("look", (args) => args);
+const start = (script: readonly MockTurn[], more: Partial<LoopOptions> = {}): Playing => play(script, { tools: [look], ...more });
+
+describe("stream results", () => {
+  it.for<[status: string, turn: MockTurn, act?: (playing: Playing) => unknown]>([
+    ["completed", text("Done.")],
+    ["error", [text("Half"), fail({ status: 503 })]],
+    ["timeout", [text("Half"), stall()], ({ clock }) => clock.advance(120_000)],
+    ["empty_response", finish("stop")],
+    ["stopped_by_user", [text("Half"), stall()], ({ control }) => control.stop()],
+  ])("are there for every stream, also for one that ends as %s", async ([status, turn, act]) => {
+    const playing = start([toolCall("look"), turn]);
+    await playing.clock.flush();
+    await act?.(playing);
+    const result = await playing.result;
+    expect([result.status, result.streamResults.map((pass) => pass.status)]).toEqual([status, ["function_call", status]]);
+  });
+
+  it("are there for a stream that was interrupted", async () => {
+    const playing = start([[text("Half"), stall()]]);
+    await playing.clock.flush();
+    playing.control.interrupt("Wait.");
+    const { streamResults } = await playing.result;
+    expect(streamResults.map(({ status, text: said }) => [status, said])).toEqual([["follow_up_interrupt", "Half"]]);
+  });
+});
+
+describe("the history of functions", () => {
+  it("pairs each call with its answer, over all passes, in the order of the calls", async () => {
+    const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
+    const paint = tool("paint", () => toolResult({ data: "painted", content: [image] }));
+    const playing = start(
+      [[text("See: "), toolCall("look", { at: "sea" }, { id: "a" }), toolCall("paint")], toolCall("none"), text("Done.")],
+      { tools: [look, paint] },
+    );
+    const { functionHistory } = await playing.result;
+    expect(functionHistory).toEqual([
+      {
+        functionCall: { id: "a", name: "look", args: { at: "sea" } },
+        functionResponse: { name: "look", response: { result: { at: "sea" } } },
+        outcome: "completed",
+        iteration: 0,
+        durationMs: 0,
+        content: undefined,
+        preToolText: "See: ",
+      },
+      {
+        functionCall: { id: "call_p0_1", name: "paint", args: {} },
+        functionResponse: { name: "paint", response: { result: "painted" } },
+        outcome: "completed",
+        iteration: 0,
+        durationMs: 0,
+        content: [image],
+        preToolText: "See: ",
+      },
+      expect.objectContaining({ outcome: "unknown-tool", iteration: 1, preToolText: undefined }),
+    ]);
+  });
+
+  it("is what the model is shown in each later request, behind the turns that asked", async () => {
+    const playing = start([toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), text("Done.")]);
+    await playing.result;
+    const answers = playing.provider.requests.map(({ messages }) =>
+      messages.flatMap((message) => (message.role === "tool" ? message.results.map(({ result }) => result) : [])),
+    );
+    expect(answers).toEqual([[], [{ n: 1 }], [{ n: 1 }, { n: 2 }]]);
+  });
+});
+
+describe("native parts of the model's turns", () => {
+  it("add up over the passes, and go back with the turns that they came with", async () => {
+    const playing = start([
+      [native({ sign: 1 }), native({ sign: 2 }), toolCall("look")],
+      [native({ sign: 3 }), toolCall("look")],
+      [native({ sign: 4 }), text("Done.")],
+    ]);
+    const { accumulatedModelParts } = await playing.result;
+    const part = (sign: number): object => ({ provider: "mock", model: "mock-model", item: { sign } });
+    expect(accumulatedModelParts).toEqual([1, 2, 3, 4].map(part));
+    const sent = playing.provider.requests.map(({ messages }) =>
+      messages.flatMap((message) => (message.role === "assistant" ? (message.native ?? []) : [])),
+    );
+    expect(sent).toEqual([[], [1, 2].map(part), [1, 2, 3].map(part)]);
+  });
+});
+
+describe("the text of a run", () => {
+  it.for<[what: string, last: MockTurn, text: string]>([
+    ["says more", text(" More. "), "More."],
+    ["is blank", text(" \n"), "First."],
+    ["says nothing", finish("stop"), "First."],
+    ["breaks off", [text("Mo"), fail({ status: 503 })], "Mo"],
+    ["breaks off in silence", fail({ status: 503 }), "First."],
+    ["calls a tool again", [text("More."), toolCall("look")], "More."],
+  ])("is the last that was not blank, where the last pass %s", async ([, last, said]) => {
+    const result = await start([[text(" First. "), toolCall("look")], last], { limits: { maxIterations: 2 } }).result;
+    expect(result.text).toBe(said);
+  });
+});
+
+describe("details", () => {
+  const detailsOf = async (turns: readonly MockTurn[], more: Partial<LoopOptions> = {}): Promise<readonly string[]> => {
+    const result = await start(turns, more).result;
+    return [result.details, result.responseText];
+  };
+  const label = "[Scene Metadata]";
+
+  it.for<[what: string, turns: readonly MockTurn[], details: string, response: string]>([
+    ["none", [text("Hi.")], "", "Hi."],
+    ["one piece", [[text("Hi."), details(" Night.\n")]], "Night.", `Hi.\n\n${label}\nNight.`],
+    [
+      "several pieces, joined by a blank line; blank ones are none",
+      [[details("Night."), text("Hi."), details(" "), details("Rain."), details("")]],
+      "Night.\n\nRain.",
+      `Hi.\n\n${label}\nNight.\n\nRain.`,
+    ],
+    [
+      "those of an earlier pass, where later ones have none",
+      [
+        [details("Night."), toolCall("look")],
+        [text("Hi."), details(" ")],
+      ],
+      "Night.",
+      `Hi.\n\n${label}\nNight.`,
+    ],
+    [
+      "those of the last pass that has some",
+      [
+        [details("Night."), toolCall("look")],
+        [text("Hi."), details("Day.")],
+      ],
+      "Day.",
+      `Hi.\n\n${label}\nDay.`,
+    ],
+    ["details alone", [[details("Night."), toolCall("look")], finish("stop")], "Night.", `${label}\nNight.`],
+  ])("of a run are told below its text: %s", async ([, turns, said, response]) => {
+    expect(await detailsOf(turns)).toEqual([said, response]);
+  });
+
+  it("may have a label of the session's own", async () => {
+    const session = { detailsLabel: "Scene:" };
+    expect(await detailsOf([[text("Hi."), details("Night.")]], { session })).toEqual(["Night.", "Hi.\n\nScene:\nNight."]);
+  });
+});
+
+describe("the thought log", () => {
+  const logged = (mood: string): MockPart => thoughtLog({ mood });
+
+  it("is the last that any pass has given, whatever comes after it", async () => {
+    const result = await start([
+      [logged("calm"), toolCall("look")],
+      [logged("merry"), logged("stern"), toolCall("look")],
+      [text("Do"), fail({ status: 503 })],
+    ]).result;
+    expect([result.status, result.thoughtLog, result.thoughtLogOwner]).toEqual([
+      "error",
+      { mood: "stern" },
+      { kind: "default", name: undefined },
+    ]);
+  });
+
+  it("belongs to whom the answer is given as", async () => {
+    const session = { responseTarget: { kind: "alter-persona", name: "Mira" } } as const;
+    const owned = await start([[logged("calm"), text("Hi.")]], { session }).result;
+    const none = await start([text("Hi.")], { session }).result;
+    expect([owned.thoughtLogOwner, none.thoughtLogOwner]).toEqual([{ kind: "alter-persona", name: "Mira" }, undefined]);
+  });
+});
+
+describe("the next attempt, with another model", () => {
+  it("is a run of its own, over what the first one has done: no tool runs again", async () => {
+    let ran = 0;
+    const work = tool("work", () => (ran += 1));
+    const first = await start([toolCall("work"), fail({ status: 503 })], { tools: [work] }).result;
+    const fallback = createMockProvider([text("Done.")], { id: "other", model: "other-model" });
+    const second = await start([], { provider: fallback, tools: [work], messages: first.messages }).result;
+    expect([first.status, second.status, second.text, ran]).toEqual(["error", "completed", "Done.", 1]);
+    expect(fallback.requests[0]?.messages).toEqual(first.messages);
+  });
+});

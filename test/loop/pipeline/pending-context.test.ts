@@ -1,0 +1,230 @@
+// Context that was set aside: a restart names its key, the loop takes it out of the stash and shows it to the model.
+
+import { describe, expect, it } from "vitest";
+import { createContextStash, memoryJournal, toolResult, type ContextSource, type Json, type LoopOptions } from "turnwright";
+import { createTestClock, type MockScript, text, toolCall } from "turnwright/testing";
+import { answersOf, never, play, tool, type Playing } from "../play.ts";
+
+const item = { name: "Ada", likes: ["tides"] };
+const shown = { role: "user", content: `Context:\n${JSON.stringify(item)}` };
+const script: MockScript = [toolCall("enrich"), text("Hello Ada.")];
+
+/** A successful result that names `key`. */
+const naming = (key: unknown, more: object = {}): object => ({
+  type: "context_restart_profile",
+  pending_context_key: key,
+  ...more,
+});
+
+/** Starts a run whose tool gives `answer`. */
+function start(
+  answer: unknown,
+  stash: ContextSource | undefined,
+  { turns = script, ...more }: Partial<LoopOptions> & { readonly turns?: MockScript } = {},
+): Playing {
+  return play(turns, { tools: [tool("enrich", () => answer)], policies: { restarts: { stash } }, ...more });
+}
+
+/** What the model was shown behind the results of each pass. */
+const contextsOf = ({ provider }: Playing): readonly unknown[] =>
+  provider.requests.slice(1).map(({ messages }) => (messages.at(-1)?.role === "user" ? messages.at(-1) : undefined));
+
+const lookupsOf = ({ recording }: Playing): readonly unknown[] =>
+  recording.of("restart").map(({ pendingContext }) => pendingContext);
+
+/** A stash that holds one item for ever, and notes what it is asked. */
+function createNoting(held: Json | undefined = item): ContextSource & { readonly asked: readonly unknown[] } {
+  const asked: unknown[] = [];
+  return { asked, take: (key) => (asked.push(key), held) };
+}
+
+describe("a key that leads to something", () => {
+  it("brings the item in, behind the results, for all later requests", async () => {
+    const stash = createContextStash();
+    const tools = [tool("enrich", () => naming(stash.put(item))), tool("other", () => 1)];
+    const turns = [toolCall("enrich"), toolCall("other"), text("Hello Ada.")];
+    const playing = start(undefined, stash, { tools, turns });
+    const result = await playing.result;
+    expect(contextsOf(playing)).toEqual([shown, shown]);
+    expect(lookupsOf(playing)).toEqual(["found"]);
+    // The call reads as restarted: what was set aside is in no answer, no history and no transcript.
+    expect(answersOf(result)[0]).toMatchObject({ outcome: "restarted", result: { status: "context_restarted" } });
+    expect(result.functionHistory.map(({ functionCall }) => functionCall.name)).toEqual(["other"]);
+    expect(JSON.stringify([result.messages, result.functionHistory])).not.toContain("tides");
+    expect(playing.recording.of("tool-end")[0]?.result).toEqual({ status: "context_restarted" });
+  });
+
+  it("brings it in behind the result's own item", async () => {
+    const playing = start(naming("k", { enhanced_context_item: [1] }), createNoting({ two: 2 }));
+    await playing.result;
+    expect(contextsOf(playing)).toEqual([{ role: "user", content: 'Context:\n[1]\n{"two":2}' }]);
+  });
+
+  it.for<[what: string, held: Json, said: string]>([
+    ["a text", "It is night.", "It is night."],
+    ["a number", 7, "7"],
+    ["false", false, "false"],
+  ])("may lead to %s", async ([, held, said]) => {
+    const playing = start(naming("k"), createNoting(held));
+    await playing.result;
+    expect(contextsOf(playing)).toEqual([{ role: "user", content: `Context:\n${said}` }]);
+    expect(lookupsOf(playing)).toEqual(["found"]);
+  });
+
+  it("is seen by later tools among the context items", async () => {
+    let seen: readonly Json[] = [];
+    const look = tool("look", (_, { contextItems }) => void (seen = [...contextItems]));
+    const tools = [tool("enrich", () => naming("k")), look];
+    const turns = [toolCall("enrich"), toolCall("look"), text("Done.")];
+    await start(undefined, createNoting(), { tools, turns, contextItems: ["It is night."] }).result;
+    expect(seen).toEqual(["It is night.", item]);
+  });
+
+  it("is looked up in a stash that takes its time", async () => {
+    const clock = createTestClock();
+    const slow: ContextSource = {
+      take: () => new Promise((resolve) => void clock.setTimeout(() => resolve(item), 29_999)),
+    };
+    const playing = start(naming("k"), slow, { clock });
+    await clock.runAll();
+    expect((await playing.result).text).toBe("Hello Ada.");
+    expect(contextsOf(playing)).toEqual([shown]);
+  });
+
+  it("leads there once: of two calls that name it the first has it", async () => {
+    const stash = createContextStash();
+    const key = stash.put(item);
+    const turns = [[toolCall("enrich"), toolCall("enrich")], toolCall("enrich"), text("Done.")];
+    const playing = start(naming(key), stash, { turns });
+    await playing.result;
+    expect(lookupsOf(playing)).toEqual(["found", "missing", "missing"]);
+    expect(contextsOf(playing)).toEqual([shown, shown]);
+  });
+});
+
+describe("a key that leads nowhere", () => {
+  const clock = createTestClock();
+  const inTime = createContextStash({ clock });
+  const tooOld = createContextStash({ clock });
+  const full = createContextStash({ clock });
+  const own = createContextStash({ clock, ttlMs: 10, maxEntries: 1 });
+
+  it.for<[what: string, stash: ContextSource | undefined, key: () => Promise<string>, found: string]>([
+    ["is unknown", createContextStash(), async () => "guessed", "missing"],
+    ["is the name of a property of every object", createContextStash(), async () => "__proto__", "missing"],
+    ["is named where there is no stash", undefined, async () => "k", "missing"],
+    ["is just young enough", inTime, () => putAndWait(inTime, 299_999), "found"],
+    ["is five minutes old", tooOld, () => putAndWait(tooOld, 300_000), "missing"],
+    ["has 15 younger ones", full, () => putBefore(full, 15), "found"],
+    ["has 16 younger ones", full, () => putBefore(full, 16), "missing"],
+    ["is older than the stash's own time", own, () => putAndWait(own, 10), "missing"],
+    ["is followed by more than the stash's own number", own, () => putBefore(own, 1), "missing"],
+  ])("%s", async ([, stash, make, found]) => {
+    const playing = start(naming(await make()), stash, { clock });
+    const result = await playing.result;
+    expect(lookupsOf(playing)).toEqual([found]);
+    expect(contextsOf(playing)).toEqual([found === "found" ? shown : undefined]);
+    expect([result.text, answersOf(result)[0]?.outcome]).toEqual(["Hello Ada.", "restarted"]);
+    expect(playing.recording.of("listener-error")).toEqual([]);
+  });
+
+  async function putAndWait(stash: typeof inTime, ms: number): Promise<string> {
+    const key = stash.put(item);
+    await clock.advance(ms);
+    return key;
+  }
+
+  async function putBefore(stash: typeof inTime, others: number): Promise<string> {
+    const key = stash.put(item);
+    for (let count = 0; count < others; count += 1) stash.put(count);
+    return key;
+  }
+});
+
+describe("a stash is not looked at", () => {
+  it.for<[where: string, answer: unknown]>([
+    ["a restart names no key", { type: "context_restart_x" }],
+    ["its key is no text", naming(7)],
+    ["its key is null", naming(null)],
+    ["a plain result names a key", { pending_context_key: "k" }],
+    ["a failed one does", toolResult({ success: false, data: naming("k") })],
+  ])("where %s", async ([, answer]) => {
+    const stash = createNoting();
+    const playing = start(answer, stash);
+    await playing.result;
+    expect([stash.asked, contextsOf(playing)]).toEqual([[], [undefined]]);
+    expect(lookupsOf(playing).filter((lookup) => lookup !== undefined)).toEqual([]);
+  });
+
+  it("on replay: what was found is in the outcome of the call", async () => {
+    const first = start(naming("k"), createNoting());
+    const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("p1/")));
+    const untouched = createNoting({ another: "item" });
+    const again = start("unused", untouched, { journal: memoryJournal({ steps: kept }), turns: [text("Hello again.")] });
+    expect((await again.result).text).toBe("Hello again.");
+    expect([untouched.asked, again.provider.requests[0]?.messages]).toEqual([[], first.provider.requests[1]?.messages]);
+    expect(again.recording.of("restart")).toMatchObject([{ pendingContext: "found", replayed: true }]);
+  });
+
+  it("a second time on replay, where nothing was found", async () => {
+    const first = start(naming("k"), { take: () => undefined });
+    const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
+    const late = createNoting();
+    const again = start("unused", late, { journal });
+    await again.result;
+    expect([late.asked, lookupsOf(again)]).toEqual([[], ["missing"]]);
+  });
+});
+
+describe("a stash of the caller's own", () => {
+  it.for<[how: string, take: () => unknown, message: string]>([
+    [
+      "throws",
+      () => {
+        throw new Error("The store is closed.");
+      },
+      "The store is closed.",
+    ],
+    ["rejects", () => Promise.reject(new Error("The store is closed.")), "The store is closed."],
+    ["hangs", () => never, "The hook took longer than 30000 ms."],
+    ["gives what is no plain data", () => ({ big: 7n }), "a BigInt"],
+  ])("that %s has nothing: the run goes on, and listeners are told", async ([, take, message]) => {
+    const playing = start(naming("k"), { take } as ContextSource);
+    await playing.clock.runAll();
+    expect((await playing.result).text).toBe("Hello Ada.");
+    expect([lookupsOf(playing), contextsOf(playing)]).toEqual([["missing"], [undefined]]);
+    expect(playing.recording.of("listener-error")).toMatchObject([
+      { event: "stash", iteration: 0, error: { message: expect.stringContaining(message) } },
+    ]);
+  });
+
+  it.for<[answer: string, value: undefined | null]>([
+    ["undefined", undefined],
+    ["null", null],
+  ])("that answers %s has nothing, and nobody is troubled", async ([, value]) => {
+    const playing = start(naming("k"), { take: () => value });
+    await playing.result;
+    expect([lookupsOf(playing), playing.recording.of("listener-error")]).toEqual([["missing"], []]);
+  });
+
+  it.for<[verb: "stop" | "kill", reason: string, endedAt: number]>([
+    ["stop", "stopped", 50],
+    ["kill", "killed", 50],
+  ])("that hangs does not keep a run from ending: %s", async ([verb, reason, endedAt]) => {
+    const playing = start(naming("k"), { take: () => never }, { timeouts: { settleMs: 50 } });
+    await playing.clock.advance(50);
+    playing.control[verb]();
+    await playing.clock.advance(1_000);
+    expect([(await playing.result).reason.kind, playing.endedAt(), playing.clock.pending]).toEqual([reason, endedAt, 0]);
+  });
+
+  it("is refused at once where it cannot be asked", async () => {
+    const misused = start(naming("k"), { put: () => "k" } as never);
+    await expect(misused.result).rejects.toMatchObject({
+      code: "invalid-option",
+      details: { option: "policies.restarts.stash" },
+    });
+    expect(misused.provider.calls).toBe(0);
+  });
+});

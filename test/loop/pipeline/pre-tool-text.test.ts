@@ -1,0 +1,264 @@
+// Passes in which the model says something and then calls tools: whether what it said was its answer.
+
+import { describe, expect, it } from "vitest";
+import {
+  createLoopControl,
+  createToolRegistry,
+  memoryJournal,
+  toolResult,
+  type LoopOptions,
+  type PreToolTextPolicy,
+  type Tool,
+} from "turnwright";
+import {
+  chunk,
+  createMockProvider,
+  finish,
+  type MockPart,
+  type MockScript,
+  reasoning,
+  stall,
+  text,
+  toolCall,
+} from "turnwright/testing";
+import { never, outcomesOf, play, tool, type Playing } from "../play.ts";
+import { refusal } from "../refusal.ts";
+import { linesOf } from "../transcript-lines.ts";
+
+/** Does what its call asks for. */
+function act(args: unknown): unknown {
+  switch (Reflect.get(Object(args), "do")) {
+    case "fail":
+      throw new Error("no");
+    case "end":
+      return toolResult({ data: "bye", endTurn: true });
+    case "restart":
+      return { type: "context_restart_x" };
+    case "leave":
+      return toolResult({ data: { type: "context_restart_x" }, endTurn: true });
+    case "hang":
+      return never;
+    default:
+      return "done";
+  }
+}
+
+const tools: readonly Tool[] = [
+  tool("plain", act),
+  tool("update_short_term_memory", act),
+  tool("quiet", act, { requiresFollowUp: false }),
+  tool("loud", act, { requiresFollowUp: true }),
+];
+
+/** "memory:fail quiet" is a failing call of the memory tool, and one of the quiet tool. */
+const callsOf = (words: string): readonly MockPart[] =>
+  words.split(" ").map((word) => {
+    const [name = "", what = "work"] = word.split(":");
+    return toolCall(name === "memory" ? "update_short_term_memory" : name, { do: what });
+  });
+
+/** Starts a run with a provider of the family. */
+function start(family: string | undefined, script: MockScript, more: Partial<LoopOptions> = {}): Playing {
+  return play([], { provider: createMockProvider(script, { family }), tools, ...more });
+}
+
+/** How a run ends whose model says `said`, calls tools, and answers where it is asked again. */
+async function endOf(
+  [family, said, calls]: readonly [family: string | undefined, said: string, calls: string],
+  more: Partial<LoopOptions> = {},
+): Promise<string> {
+  const playing = start(family, [[text(said), ...callsOf(calls)], text("An answer.")], more);
+  await playing.clock.runAll();
+  const { status, reason, text: last } = await playing.result;
+  return `${status}/${reason.kind}: ${last}`;
+}
+
+const ended = "completed/pre-tool-text: Noted.";
+const wentOn = "completed/answered: An answer.";
+
+describe("text before a call", () => {
+  it.for<[family: string | undefined, said: string, calls: string, end: string]>([
+    // The family of the provider says that its text is the answer, whatever it calls.
+    ["novelai", " Noted. \n", "plain", ended],
+    ["novelai", "Noted.", "plain loud quiet memory", ended],
+    ["novelai", "", "plain", wentOn],
+    ["novelai", " \n", "plain", wentOn],
+    ["openai", "Noted.", "plain", wentOn],
+    ["NovelAI", "Noted.", "plain", wentOn],
+    [undefined, "Noted.", "plain", wentOn],
+    // The tool says that nothing is left to say.
+    [undefined, "Noted.", "memory", ended],
+    [undefined, "Noted.", "quiet", ended],
+    ["openai", "Noted.", "memory quiet memory", ended],
+    [undefined, "", "memory", wentOn],
+    [undefined, " ", "quiet", wentOn],
+    [undefined, "Noted.", "loud", wentOn],
+    // All calls of the batch have to say so.
+    [undefined, "Noted.", "memory plain", wentOn],
+    [undefined, "Noted.", "plain quiet", wentOn],
+    // All calls of the batch have to succeed.
+    ["novelai", "Noted.", "plain:fail", wentOn],
+    ["novelai", "Noted.", "plain plain:fail plain", wentOn],
+    ["novelai", "Noted.", "unknown", wentOn],
+    ["novelai", "Noted.", "plain:hang", wentOn],
+    [undefined, "Noted.", "memory:fail", wentOn],
+    [undefined, "Noted.", "quiet memory:fail", wentOn],
+    // A restart asks for an answer to its context.
+    ["novelai", "Noted.", "plain:restart", wentOn],
+    [undefined, "Noted.", "memory quiet:restart", wentOn],
+    // The end of the turn is named where both would end the run.
+    ["novelai", "Noted.", "plain plain:end", "completed/end-turn: Noted."],
+    [undefined, "Noted.", "memory:end", "completed/end-turn: Noted."],
+    ["novelai", "Noted.", "plain:fail plain:end", "completed/end-turn: Noted."],
+    ["novelai", "Noted.", "plain:leave", wentOn],
+  ])("of a provider of the family %s, %j and %j: %s", async ([family, said, calls, end]) => {
+    expect(await endOf([family, said, calls])).toBe(end);
+  });
+
+  it("is not what was only thought, nor what an earlier pass said", async () => {
+    const thought = start("novelai", [[reasoning("Noted."), ...callsOf("plain")], text("An answer.")]);
+    expect((await thought.result).reason.kind).toBe("answered");
+    const earlier = start(undefined, [[text("Noted."), ...callsOf("plain")], callsOf("memory"), text("An answer.")]);
+    expect((await earlier.result).reason.kind).toBe("answered");
+  });
+
+  it("is not what came before a call that nobody can read", async () => {
+    const playing = start("novelai", [[text("Noted."), finish("malformed-call")], text("An answer.")]);
+    expect((await playing.result).reason.kind).toBe("answered");
+  });
+
+  it("may have come before the turn was paused", async () => {
+    const playing = start(undefined, [[text("Noted."), finish("paused")], callsOf("memory"), text("An answer.")]);
+    expect(await playing.result).toMatchObject({ reason: { kind: "pre-tool-text" }, text: "Noted." });
+  });
+
+  it("is judged by the family of the attempt that stays", async () => {
+    const attempt = (family: string): MockPart =>
+      chunk({ type: "attempt-start", attempt: 1, provider: "inner", model: "m", family });
+    const script = (family: string): MockScript => [[attempt(family), text("Noted."), ...callsOf("plain")], text("An answer.")];
+    expect((await start("openai", script("novelai")).result).reason.kind).toBe("pre-tool-text");
+    expect((await start("novelai", script("openai")).result).reason.kind).toBe("answered");
+  });
+
+  it.for<[kind: string, more: Partial<LoopOptions>]>([
+    ["blocked", { policies: { gate: { active: true, allowedNames: [] } } }],
+    ["denied", { policies: { approve: () => ({ kind: "deny" }) } }],
+  ])("is no answer to a call that was %s", async ([, more]) => {
+    expect(await endOf(["novelai", "Noted.", "memory"], more)).toBe(wentOn);
+  });
+
+  it("leaves a transcript with its calls answered, and the calls in the history", async () => {
+    const result = await start(undefined, [[text("Noted."), ...callsOf("memory quiet")]]).result;
+    expect(linesOf(result.messages)).toEqual([
+      "user: Go.",
+      "assistant: Noted.[call_p0_0][call_p0_1]",
+      "tool: call_p0_0 completed, call_p0_1 completed",
+    ]);
+    expect(result.functionHistory.map(({ preToolText, outcome }) => [preToolText, outcome])).toEqual([
+      ["Noted.", "completed"],
+      ["Noted.", "completed"],
+    ]);
+  });
+
+  it("ends a run in the last pass that it had", async () => {
+    expect(await endOf([undefined, "Noted.", "memory"], { limits: { maxIterations: 1 } })).toBe(ended);
+  });
+});
+
+describe("what comes before text ends a run", () => {
+  it("is onIteration, which may end it otherwise", async () => {
+    const asked: number[] = [];
+    const hooks = (reason?: string): LoopOptions["hooks"] => ({
+      onIteration: (iteration) => {
+        asked.push(iteration);
+        return reason === undefined ? undefined : { abort: true, reason };
+      },
+    });
+    expect(await endOf([undefined, "Noted.", "memory"], { hooks: hooks() })).toBe(ended);
+    expect(await endOf([undefined, "Noted.", "memory"], { hooks: hooks("enough") })).toBe(
+      "stopped_by_user/iteration-abort: Noted.",
+    );
+    expect(asked).toEqual([1, 1]);
+  });
+
+  it("is a stop, and a message that is steered in", async () => {
+    const endAfter = async (ask: (control: ReturnType<typeof createLoopControl>) => unknown): Promise<string> => {
+      const control = createLoopControl();
+      return endOf([undefined, "Noted.", "memory"], { control, hooks: { onIteration: () => void ask(control) } });
+    };
+    expect(await endAfter((control) => control.stop())).toBe("stopped_by_user/stopped: Noted.");
+    expect(await endAfter((control) => control.steer("And then?"))).toBe(wentOn);
+  });
+});
+
+describe("the policy", () => {
+  it.for<[policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
+    [{}, "novelai", "plain", ended],
+    [{ endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", ended],
+    // A list stands in place of the default, not beside it.
+    [{ endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
+    [{ endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
+    [{ suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
+    [{ suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
+    [{ suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
+    // An empty list switches its rule off, and no other.
+    [{ endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
+    [{ endAfterTextFamilies: [] }, "novelai", "memory", ended],
+    [{ suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
+    [{ suppressFollowUpAfterText: [] }, "novelai", "memory", ended],
+    [{ endAfterTextFamilies: [], suppressFollowUpAfterText: [] }, "novelai", "quiet", ended],
+    // What a tool says of itself does not take back what the policy says of it.
+    [{ suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
+  ])("%j, a provider of the family %s and %j: %s", async ([preToolText, family, calls, end]) => {
+    expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
+  });
+
+  it("holds as it was when the run began", async () => {
+    const policies = { preToolText: { endAfterTextFamilies: ["openai"] } };
+    const playing = start("openai", [[text("Noted."), ...callsOf("plain")], text("An answer.")], { policies });
+    policies.preToolText = { endAfterTextFamilies: [] };
+    expect((await playing.result).reason.kind).toBe("pre-tool-text");
+  });
+
+  it.for<[preToolText: unknown, code: string, option: string]>([
+    [7, "invalid-option", "policies.preToolText"],
+    [null, "invalid-option", "policies.preToolText"],
+    [{ endAfterTextFamilies: "novelai" }, "invalid-option", "policies.preToolText.endAfterTextFamilies"],
+    [{ endAfterTextFamilies: [7] }, "invalid-option", "policies.preToolText.endAfterTextFamilies"],
+    [{ suppressFollowUpAfterText: new Set(["plain"]) }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
+    [{ suppressFollowUpAfterText: [null] }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
+    [{ families: [] }, "unknown-option", "policies.preToolText.families"],
+  ])("%j is refused as %s", async ([preToolText, code, option]) => {
+    expect(await refusal({ policies: { preToolText } })).toMatchObject({ code, details: { option } });
+  });
+});
+
+describe("requiresFollowUp", () => {
+  it.for<[value: unknown, received: string]>([
+    ["no", '"no"'],
+    [0, "0"],
+    [null, "null"],
+  ])("%j is refused", ([value, received]) => {
+    const make = (): Tool => tool("plain", act, { requiresFollowUp: value as boolean });
+    expect(make).toThrow(`Tool "plain" must have as "requiresFollowUp" true or false, but has ${received}.`);
+  });
+
+  it("is heeded where a registry of the caller's own says it", async () => {
+    const inner = createToolRegistry(tools);
+    const definitions = inner
+      .definitions()
+      .map((definition) => ({ ...definition, requiresFollowUp: definition.name !== "plain" }));
+    const registry = { definitions: () => definitions, executeTool: inner.executeTool.bind(inner) };
+    expect(await endOf([undefined, "Noted.", "plain"], { tools: registry })).toBe(ended);
+    expect(await endOf([undefined, "Noted.", "quiet"], { tools: registry })).toBe(wentOn);
+  });
+
+  it("is heeded again on replay, where nothing is asked and nothing runs", async () => {
+    const first = await start(undefined, [[text("Noted."), ...callsOf("quiet")]]).result;
+    const saved: unknown = JSON.parse(JSON.stringify(first.journal));
+    const mute = [tool("quiet", () => never, { requiresFollowUp: false })];
+    const again = start(undefined, [stall()], { tools: mute, journal: memoryJournal(saved as never) });
+    const result = await again.result;
+    expect([result.reason.kind, result.text, outcomesOf(result)]).toEqual(["pre-tool-text", "Noted.", ["call_p0_0: completed"]]);
+  });
+});
