@@ -41,7 +41,7 @@ export interface ControlClaim {
   readonly drains: boolean;
   /** The first call of the run is about to start: from now on nothing interrupts it. */
   startToolChain(): void;
-  /** Lets go of the control, once. From then on the verbs answer "finished". */
+  /** Lets go of the control, once. From then on the verbs answer "finished", and messages that nobody took wait for the next run. */
   release(ending?: Termination["kind"]): void;
 }
 
@@ -166,6 +166,8 @@ export function claimControl(control: LoopControl, { scope, maxInterrupts }: Cla
       if (state.holder !== holder) return;
       state.holder = undefined;
       state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
+      // A run that broke has no result to give them back in: whoever makes the call again has them.
+      for (const { verb, message } of take(holder)) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
   };
 }

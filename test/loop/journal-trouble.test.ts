@@ -214,3 +214,22 @@ describe("one run over two journals", () => {
     expect([first.text, second.text, first.runId === second.runId]).toEqual(["One.", "Two.", false]);
   });
 });
+
+describe("a journal that breaks", () => {
+  it("takes no message with it: what nobody had read waits for the next run of the control", async () => {
+    const control = createLoopControl();
+    const journal: Journal = {
+      durable: false,
+      step: ({ key, run }) => {
+        if (key !== "p0/model") return run({});
+        control.steer("In Celsius.");
+        control.interrupt("And in Bergen?");
+        throw new Error("The disk is full.");
+      },
+      all: () => [],
+    };
+    await expect(play([text("7.")], { control, journal }).result).rejects.toThrow("full");
+    const { reason, undelivered } = await play([text("7.")], { control }).result;
+    expect([reason, undelivered]).toEqual([{ kind: "interrupted", message: user("And in Bergen?") }, [user("In Celsius.")]]);
+  });
+});
