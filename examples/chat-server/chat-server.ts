@@ -1,94 +1,113 @@
-// A chat over Server-Sent Events with node:http alone. A run lives as long as the tab that asked for it, and is no faster than the
-// tab reads.
+// A chat over Server-Sent Events with node:http alone. A run lives as long as the tab that asked for it, is no faster than the tab
+// reads, and can be followed up, steered and stopped while it answers.
 
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { z } from "zod";
-import { type LoopEvent, type LoopResult, type Message, type Provider, streamToolLoop, type Tool } from "turnwright";
+import { type Conversation, type ConversationPorts, createConversation } from "./conversation.ts";
 
-/** What the server chats with. */
-export interface ChatOptions {
-  readonly provider: Provider;
-  readonly tools: readonly Tool[];
-  /** Told of every run that has ended. */
-  onEnd?(result: LoopResult): void;
-}
+type FindConversation = (id: string) => Conversation;
 
-type Chat = (conversation: string, question: string, response: ServerResponse) => Promise<void>;
-
-/** Makes the server: `GET /` is the page, `POST /chat/{conversation}` with `{ "question": "…" }` streams the answer. */
-export function createChatServer({ provider, tools, onEnd }: ChatOptions): Server {
-  const conversations = new Map<string, readonly Message[]>();
-
-  // #region chat
-  const chat: Chat = async (conversation, question, response) => {
-    const tab = new AbortController();
-    response.on("close", () => tab.abort(new Error("The tab was closed.")));
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-
-    const messages: readonly Message[] = [...(conversations.get(conversation) ?? []), { role: "user", content: question }];
-    const stream = streamToolLoop({ provider, tools, messages, signal: tab.signal });
-    for await (const event of stream) {
-      const shown = toShown(event);
-      if (shown === undefined || tab.signal.aborted) continue;
-      const hasRoom = response.write(`data: ${JSON.stringify(shown)}\n\n`);
-      // Until the tab has caught up no event is taken, and so no more is read from the model.
-      if (!hasRoom) await once(response, "drain", { signal: tab.signal }).catch(() => {});
-    }
-    response.end();
-
-    // However the run ended, its transcript can be sent as it is: the next question goes on from there.
-    const result = await stream.result;
-    conversations.set(conversation, result.messages);
-    onEnd?.(result);
+/**
+ * Makes the server. `GET /` is the page. All else is `POST`, with `{ "text": "…" }`:
+ * `/chat/{conversation}` streams the answer (200), or follows up where one is being made already (202);
+ * `/chat/{conversation}/steer` and `/chat/{conversation}/stop` act on the one that is being made (202, or 409 where none is).
+ */
+export function createChatServer(ports: ConversationPorts): Server {
+  const conversations = new Map<string, Conversation>();
+  const find: FindConversation = (id) => {
+    const conversation = conversations.get(id) ?? createConversation(ports);
+    conversations.delete(id);
+    conversations.set(id, conversation);
+    forgetOldest(conversations);
+    return conversation;
   };
-  // #endregion chat
-
   return createServer((request, response) => {
-    route(request, response, chat).catch(() => endEmpty(response, 500));
+    route(request, response, find).catch(() => endEmpty(response, 500));
   });
 }
 
-/** What the page is told; arguments, results and errors stay on the server. */
-function toShown(event: LoopEvent): object | undefined {
-  const { type } = event;
-  if (type === "text-delta") return { type, text: event.text };
-  if (type === "tool-start") return { type, name: event.name };
-  if (type === "tool-end") return { type, name: event.name, outcome: event.outcome };
-  if (type === "run-end") return { type, status: event.status, reason: event.reason.kind };
-  return undefined;
-}
+const mostConversations = 1_000;
 
-async function route(request: IncomingMessage, response: ServerResponse, chat: Chat): Promise<void> {
-  const { method, url = "" } = request;
-  if (method === "GET" && url === "/") {
-    response.setHeader("content-type", "text/html; charset=utf-8");
-    response.end(await readFile(new URL("index.html", import.meta.url)));
-    return;
+/** The one that was not used for longest comes first. */
+function forgetOldest(conversations: Map<string, Conversation>): void {
+  for (const [id, { isLive }] of conversations) {
+    if (conversations.size <= mostConversations) return;
+    if (!isLive) conversations.delete(id);
   }
-  if (method === "GET" && url === "/favicon.ico") return endEmpty(response, 204);
-  const conversation = /^\/chat\/([\w-]{1,64})$/.exec(url)?.[1];
-  if (method !== "POST" || conversation === undefined) return endEmpty(response, 404);
-  const question = await readQuestion(request);
-  if (question === undefined) return endEmpty(response, 400);
-  await chat(conversation, question, response);
 }
 
-const maxBodyBytes = 16_384;
-const questionSchema = z.object({ question: z.string().trim().min(1) });
+/** Other names may lead here, too: a page of another site could read what it is not meant to. */
+const ownHost = /^(localhost|127\.0\.0\.1)(:\d+)?$/;
+/** Which conversation, and what to do in it. */
+const chatPath = /^\/chat\/([\w-]{1,64})(?:\/(steer|stop))?$/;
 
-/** The question in the body; undefined where there is none. Other sites' forms cannot send JSON, and so cannot ask. */
-async function readQuestion(request: IncomingMessage): Promise<string | undefined> {
+async function route(request: IncomingMessage, response: ServerResponse, find: FindConversation): Promise<void> {
+  const { method, url = "", headers } = request;
+  if (!ownHost.test(headers.host ?? "")) return endEmpty(response, 403);
+  const [, id, verb] = chatPath.exec(url) ?? [];
+  if (method === "POST" && id !== undefined) return converse(find(id), { request, response, verb });
+  if (method === "GET" && url === "/") return sendPage(response);
+  endEmpty(response, method === "GET" && url === "/favicon.ico" ? 204 : 404);
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly verb: string | undefined;
+}
+
+async function converse(conversation: Conversation, { request, response, verb }: Exchange): Promise<void> {
+  const text = await readText(request);
+  if (text === undefined) return endEmpty(response, 400);
+  if (verb === "stop") return endEmpty(response, conversation.stop() ? 202 : 409);
+  if (text === "") return endEmpty(response, 400);
+  if (verb === "steer") return endEmpty(response, conversation.steer(text) ? 202 : 409);
+  if (conversation.followUp(text)) return endEmpty(response, 202);
+  await streamAnswer(response, (send, signal) => conversation.answer(text, { send, signal }));
+}
+
+type Answering = (send: (event: object) => Promise<void>, signal: AbortSignal) => Promise<void>;
+
+/** Sends what `answer` says to a tab, as events, and ends with it. */
+async function streamAnswer(response: ServerResponse, answer: Answering): Promise<void> {
+  const tab = new AbortController();
+  response.on("close", () => tab.abort(new Error("The tab was closed.")));
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+  const send = async (event: object): Promise<void> => {
+    if (tab.signal.aborted || response.write(`data: ${JSON.stringify(event)}\n\n`)) return;
+    // Until the tab has caught up no event is taken, and so no more is read from the model.
+    await once(response, "drain", { signal: tab.signal }).catch(() => {});
+  };
+  await answer(send, tab.signal);
+  response.end();
+}
+
+async function sendPage(response: ServerResponse): Promise<void> {
+  response.setHeader("content-type", "text/html; charset=utf-8");
+  // Its own script and style, and nothing from elsewhere; in no frame of another site.
+  response.setHeader(
+    "content-security-policy",
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'",
+  );
+  response.end(await readFile(new URL("index.html", import.meta.url)));
+}
+
+const longestBody = 16_384;
+const bodySchema = z.object({ text: z.string().trim().max(2_000) });
+
+/** The text in the body; undefined where the body is none. Other sites' forms cannot send JSON, and so cannot ask. */
+async function readText(request: IncomingMessage): Promise<string | undefined> {
   const [mediaType = ""] = (request.headers["content-type"] ?? "").split(";");
   if (mediaType.trim().toLowerCase() !== "application/json") return undefined;
   let body = "";
   for await (const piece of request.setEncoding("utf8")) {
     body += String(piece);
-    if (body.length > maxBodyBytes) return undefined;
+    if (body.length > longestBody) return undefined;
   }
   try {
-    return questionSchema.parse(JSON.parse(body)).question;
+    return bodySchema.parse(JSON.parse(body)).text;
   } catch {
     return undefined;
   }

@@ -2,10 +2,10 @@
 
 import { z } from "zod";
 import { defineTool } from "turnwright";
-import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 import { openaiFromEnvironment } from "../support/openai-from-environment.ts";
 import { createChatServer } from "./chat-server.ts";
 import { checkChatServer } from "./check-chat-server.ts";
+import { createScriptedHost } from "./scripted-host.ts";
 
 const getTime = defineTool({
   name: "get_time",
@@ -14,24 +14,15 @@ const getTime = defineTool({
   execute: ({ timeZone }) => new Date().toLocaleTimeString("en-GB", { timeZone }),
 });
 
-/** Without a key a script answers: it asks for the time, and then says what it is. */
-const script = createMockProvider(({ messages }) => {
-  const last = messages.at(-1);
-  if (last?.role !== "tool") return toolCall("get_time");
-  const time = JSON.stringify(last.results[0]?.result);
-  const answer = `It is ${time} here. More I cannot tell, for I am a script: start me with OPENAI_API_KEY set, and a model answers.`;
-  return answer.split(/(?= )/).flatMap((word) => [wait(80), text(word)]);
-});
-
 if (process.argv.includes("--serve")) {
-  const provider = openaiFromEnvironment() ?? script;
+  const model = openaiFromEnvironment();
   const server = createChatServer({
-    provider,
+    provider: model ?? createScriptedHost(),
     tools: [getTime],
     onEnd: ({ status, reason, usage }) => console.log(status, reason.kind, `${usage.totalTokens} tokens`),
   });
   const port = Number(process.env["PORT"] ?? 8080);
-  const answering = provider === script ? "a script answers, for OPENAI_API_KEY is not set" : `${provider.model} answers`;
+  const answering = model === undefined ? "a script answers, for OPENAI_API_KEY is not set" : `${model.model} answers`;
   server.on("error", ({ message }) => {
     console.error(`Port ${port} cannot be used (${message}). PORT=8081 names another.`);
     process.exitCode = 1;

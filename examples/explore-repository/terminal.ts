@@ -1,5 +1,7 @@
 // What a terminal can and cannot show: colours, widths, and characters that would command it.
 
+import { toPrintable } from "../support/to-printable.ts";
+
 /** Where lines go, and how they may look. */
 export interface Terminal {
   /** Whether lines can be drawn over: a person watches. */
@@ -37,11 +39,6 @@ export function createTerminal(out: NodeJS.WriteStream, env: NodeJS.ProcessEnv =
 /** Whether an environment variable such as CI says yes. */
 export function isOn(variable: string | undefined): boolean {
   return variable !== undefined && variable !== "" && variable !== "0" && variable !== "false";
-}
-
-/** A text without control characters but for line ends: models, files and their names may hold commands to the terminal. */
-function toPrintable(text: string): string {
-  return text.replace(/[^\P{Cc}\n]/gu, "");
 }
 
 /** A text on one line and no longer than `width`. */

@@ -1,0 +1,150 @@
+// One turn of a room: the run that answers it, with its gate, its notices and its logs.
+
+import {
+  type Clock,
+  type ContextStash,
+  createLoopEvents,
+  type DeliberateMode,
+  type LoopControl,
+  type LoopEmitter,
+  type LoopEvents,
+  type LoopOptions,
+  type LoopResult,
+  type Message,
+  type Provider,
+  runToolLoop,
+  type Tool,
+  type UserMessage,
+} from "turnwright";
+import type { ChatService, Post } from "./chat-service.ts";
+
+/** A room, and how far the bot is in it. */
+export interface Room {
+  readonly id: string;
+  readonly control: LoopControl;
+  messages: readonly Message[];
+  /** What was said in earlier turns, oldest first. */
+  said: readonly Post[];
+  /** Posts that no run has begun to answer. */
+  waiting: readonly Post[];
+  /** For whom a run is live. */
+  servedUser: string | undefined;
+}
+
+/** What turns are answered with. */
+export interface TurnPorts {
+  readonly provider: Provider;
+  readonly tools: readonly Tool[];
+  readonly stash: ContextStash;
+  readonly service: ChatService;
+  readonly persona: string;
+  readonly quietRooms: ReadonlySet<string>;
+  readonly mode: DeliberateMode;
+  readonly limits: NonNullable<LoopOptions["limits"]>;
+  readonly timeouts: NonNullable<LoopOptions["timeouts"]>;
+  log(line: string): void;
+  readonly clock?: Clock | undefined;
+}
+
+/** Answers posts of one user. Those that come back from the run wait again. */
+export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnPorts): Promise<void> {
+  // #region turn
+  const userId = turn[0]?.userId ?? "";
+  const gate = ports.mode.forTurn({
+    // What one user has asked for lets no tool through for another.
+    conversationId: JSON.stringify([room.id, userId]),
+    text: textsOf(turn).join("\n"),
+    recent: textsOf(room.said.filter((post) => post.userId === userId)),
+  });
+  const result = await runToolLoop({
+    provider: ports.provider,
+    tools: ports.tools,
+    messages: [...room.messages, ...turn.map(toMessage)],
+    control: room.control,
+    events: listen(room, ports),
+    limits: { ...ports.limits, softWarnIteration: 3 },
+    timeouts: ports.timeouts,
+    policies: { gate, restarts: { stash: ports.stash } },
+    session: {
+      conversationId: room.id,
+      userId,
+      responseTarget: { kind: "alter-persona", name: ports.persona },
+      surfaceUserErrors: !ports.quietRooms.has(room.id),
+    },
+    clock: ports.clock,
+  });
+
+  // What a user had added to a run is stopped with it.
+  const added = result.status === "stopped_by_user" ? [] : result.undelivered;
+  const back = added.map((message) => toPost(message, turn));
+  if (result.reason.kind === "interrupted") {
+    // Nothing was done for this turn yet: it is asked again, together with what interrupted it.
+    room.waiting = [...turn, toPost(result.reason.message, turn), ...back, ...room.waiting];
+    return;
+  }
+  room.waiting = [...back, ...room.waiting];
+  room.messages = keepNewest(result.messages);
+  room.said = [...room.said, ...turn].slice(-mostPosts);
+  // #endregion turn
+  await tell(room, result, ports);
+}
+
+const embeds: { readonly [Kind in LoopEvents["notice"]["kind"]]: string } = {
+  "still-working": "This takes a while. !stop ends it.",
+  "max-iterations": "That was too much for one answer.",
+  "tool-error-cap": "My tools fail. Try again later.",
+  "stream-timeout": "No answer came in time. Try again later.",
+};
+
+/** Notices go to the room. Why a tool was let through goes to the log, for users are not to learn the triggers. */
+function listen(room: Room, ports: TurnPorts): LoopEmitter {
+  const { log } = ports;
+  const events = createLoopEvents();
+  events.on("notice", ({ kind }) => void showEmbed(room, embeds[kind], ports));
+  events.on("hidden-notice", ({ name, trigger }) =>
+    log(`${room.id}: ${name} was let through by ${JSON.stringify(trigger.match)} (${trigger.source})`),
+  );
+  events.on("restart", ({ suffix, pendingContext }) => log(`${room.id}: restarted with the ${suffix}, ${pendingContext}`));
+  return events;
+}
+
+/** A service that fails to show a notice does not fail the turn. */
+function showEmbed(room: Room, title: string, { service, log }: TurnPorts): Promise<void> {
+  return service
+    .showEmbed(room.id, title)
+    .catch((error: unknown) => log(`${room.id}: "${title}" was not shown: ${String(error)}`));
+}
+
+async function tell(room: Room, result: LoopResult, ports: TurnPorts): Promise<void> {
+  const { service, quietRooms, log } = ports;
+  const { status, reason, responseText, error, thoughtLog, thoughtLogOwner } = result;
+  if (thoughtLog !== undefined) log(`${room.id}: ${thoughtLogOwner?.name} thought ${JSON.stringify(thoughtLog)}`);
+  if (status !== "completed") log(`${room.id}: ${status} (${reason.kind}) ${error?.message ?? ""}`.trimEnd());
+  if (responseText !== "") await service.say(room.id, responseText);
+  // What went wrong is for the operator: users read that something did, where no notice has told them.
+  const wentWrong = (status === "error" && reason.kind !== "tool-error-cap") || status === "empty_response";
+  if (wentWrong && !quietRooms.has(room.id)) await showEmbed(room, "Something went wrong.", ports);
+}
+
+/** Names in texts help the model, and prove nothing: tools go by `session.userId`. */
+export function toMessage({ userId, text }: Post): UserMessage {
+  return { role: "user", content: `${userId}: ${text}` };
+}
+
+function textsOf(posts: readonly Post[]): readonly string[] {
+  return posts.map(({ text }) => text);
+}
+
+function toPost({ content }: UserMessage, [first]: readonly Post[]): Post {
+  const { roomId, userId } = first ?? { roomId: "", userId: "" };
+  return { roomId, userId, text: typeof content === "string" ? content.slice(userId.length + 2) : "" };
+}
+
+const mostPosts = 100;
+const mostMessages = 200;
+
+/** Cut before a user's message, so that no call loses its result. */
+function keepNewest(messages: readonly Message[]): readonly Message[] {
+  const from = messages.findIndex(({ role }, index) => role === "user" && messages.length - index <= mostMessages);
+  return messages.slice(Math.max(0, from));
+}

@@ -1,0 +1,94 @@
+// A bot in many rooms. In each at most one run is live, for one user; what is said meanwhile interrupts it, steers it, or waits.
+
+import { type ContextStash, createDeliberateMode, createLoopControl, type Clock, type Provider, type Tool } from "turnwright";
+import { type Environment, readEnvironment } from "turnwright/config";
+import { answerTurn, type Room, toMessage, type TurnPorts } from "./answer-turn.ts";
+import type { ChatService, Post } from "./chat-service.ts";
+
+/** What a bot is made of. */
+export interface BotOptions {
+  readonly provider: Provider;
+  readonly tools: readonly Tool[];
+  /** What a user has to say for a tool to be let through. */
+  readonly triggers: { readonly [toolName: string]: string | readonly string[] };
+  readonly stash: ContextStash;
+  readonly service: ChatService;
+  /** The bot's name. */
+  readonly persona: string;
+  /** Rooms that are shown no notices. */
+  readonly quietRooms: ReadonlySet<string>;
+  readonly env: Environment;
+  /** For the operator's eyes only. */
+  log(line: string): void;
+  readonly clock?: Clock | undefined;
+}
+
+/** A bot that listens. */
+export interface Bot {
+  hear(post: Post): void;
+  /** Resolves when everything that was heard is answered. */
+  settled(): Promise<void>;
+}
+
+/** Makes the bot. */
+export function createBot({ triggers, env, ...options }: BotOptions): Bot {
+  const { log } = options;
+  const { limits, timeouts } = readEnvironment(env, {
+    onProblem: ({ name, problem, used }) => log(`${name}: ${problem}, ${used} is used`),
+  });
+  const mode = createDeliberateMode({ triggers, retainTurns: 2 });
+  for (const { toolName, trigger, problem } of mode.problems) log(`the trigger "${trigger}" of ${toolName} ${problem}`);
+  const ports: TurnPorts = { ...options, mode, limits, timeouts };
+
+  const rooms = new Map<string, Room>();
+  const open = (roomId: string): Room => {
+    const known = rooms.get(roomId);
+    if (known !== undefined) return known;
+    const room: Room = { id: roomId, control: createLoopControl(), messages: [], said: [], waiting: [], servedUser: undefined };
+    rooms.set(roomId, room);
+    return room;
+  };
+  const serving = new Set<Promise<void>>();
+  return {
+    hear(post) {
+      const room = open(post.roomId);
+      if (post.text === "!stop") return stop(room, post);
+      if (room.servedUser !== undefined) return followUp(room, post);
+      room.waiting = [post];
+      const served = serve(room, ports).finally(() => serving.delete(served));
+      serving.add(served);
+    },
+    async settled() {
+      while (serving.size > 0) await Promise.all(serving);
+    },
+  };
+}
+
+// #region follow-ups
+/** A run acts for one user, so that only this user may change its course; for the others there will be runs of their own. */
+function followUp(room: Room, post: Post): void {
+  const { control } = room;
+  const message = toMessage(post);
+  const isOwn = post.userId === room.servedUser;
+  // Before the first call the answer is begun anew with both; later the run goes on, and reads it on its way.
+  const verb = control.isToolChainActive() ? "steer" : "interrupt";
+  if (!isOwn || control[verb](message) === "finished") room.waiting = [...room.waiting, post];
+}
+
+function stop({ control, servedUser }: Room, { userId }: Post): void {
+  if (userId === servedUser) control.stop({ requester: userId });
+}
+
+/** Answers what waits, turn by turn, until nothing waits. */
+async function serve(room: Room, ports: TurnPorts): Promise<void> {
+  for (let [first] = room.waiting; first !== undefined; [first] = room.waiting) {
+    const { userId } = first;
+    room.servedUser = userId;
+    const end = room.waiting.findIndex((post) => post.userId !== userId);
+    const turn = room.waiting.slice(0, end < 0 ? undefined : end);
+    room.waiting = room.waiting.slice(turn.length);
+    await answerTurn(room, turn, ports).catch((error: unknown) => ports.log(`${room.id}: ${String(error)}`));
+  }
+  room.servedUser = undefined;
+}
+// #endregion follow-ups

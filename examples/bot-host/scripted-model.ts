@@ -1,0 +1,94 @@
+// A model made of rules, in the place of yours. It calls tools also where nobody asked for them, as models do.
+
+import { z } from "zod";
+import type { Message } from "turnwright";
+import {
+  createMockProvider,
+  details,
+  fail,
+  type MockPart,
+  type MockProvider,
+  text,
+  thoughtLog,
+  toolCall,
+  wait,
+} from "turnwright/testing";
+
+/** Before it speaks. */
+const thinkMs = 1_000;
+
+/** Makes the model. It is silent for a second before it speaks. */
+export function createScriptedModel(): MockProvider {
+  return createMockProvider(({ messages }) => [wait(thinkMs), ...respond(readTurn(messages))]);
+}
+
+/** What was said and done since the last answer. */
+interface Turn {
+  readonly user: string;
+  readonly said: string;
+  /** The profile, where a restart has brought it in. */
+  readonly profile: string | undefined;
+  /** What became of the last reminder. */
+  readonly reminder: Attempt | undefined;
+  /** The last reminder of earlier turns. */
+  readonly before: z.infer<typeof reminderSchema> | undefined;
+}
+
+interface Attempt {
+  readonly args: z.infer<typeof reminderSchema>;
+  readonly outcome: string | undefined;
+}
+
+const reminderSchema = z.object({ what: z.string(), at: z.string() });
+
+function respond(turn: Turn): readonly MockPart[] {
+  const { user, said, profile } = turn;
+  if (/break/i.test(said)) return [fail({ status: 401, message: "The key is wrong." })];
+  if (profile !== undefined) {
+    return [thoughtLog({ mood: "curious" }), text(`You are ${user}, and you like ${profile}.`), details("Fog over the galley.")];
+  }
+  if (/who am i/i.test(said)) return [text("Let me look. "), toolCall("read_profile")];
+  if (/how deep/i.test(said)) return [text("I cast the lead. "), toolCall("sound_depth")];
+  return remind(turn);
+}
+
+/** Whatever is said, a reminder may be of use: it is the gate that knows better. */
+function remind({ user, said, reminder, before = { what: "rise", at: "dawn" } }: Turn): readonly MockPart[] {
+  if (reminder?.outcome === "blocked") return [text(`Aye, ${user}. I set reminders for those who ask for them.`)];
+  const what = /remind me to (\w+)/i.exec(said)?.[1] ?? before.what;
+  const at = [...said.matchAll(/\b(?:at|it) (six|five|noon)/gi)].at(-1)?.[1] ?? before.at;
+  if (reminder?.args.at !== at) return [toolCall("set_reminder", { what, at })];
+  return [text(`I will remind ${user} to ${what} at ${at}.`)];
+}
+
+function readTurn(messages: readonly Message[]): Turn {
+  const isAnswer = (message: Message): boolean =>
+    message.role === "assistant" && message.content.every(({ type }) => type !== "tool-call");
+  const start = messages.map(isAnswer).lastIndexOf(true) + 1;
+  const turn = messages.slice(start);
+  const texts = turn.flatMap((message) =>
+    message.role === "user" && typeof message.content === "string" ? [message.content] : [],
+  );
+  const said = texts.filter((content) => !content.startsWith("Context:\n"));
+  const outcomes = new Map(
+    turn.flatMap((message) => (message.role === "tool" ? message.results : [])).map(({ callId, outcome }) => [callId, outcome]),
+  );
+  const call = findReminder(turn);
+  return {
+    user: /^(\w+): /.exec(said.at(-1) ?? "")?.[1] ?? "",
+    said: said.join("\n"),
+    profile: /"likes":"(\w+)"/.exec(texts.at(-1) ?? "")?.[1],
+    reminder: call === undefined ? undefined : { args: call.args, outcome: outcomes.get(call.callId) },
+    before: findReminder(messages.slice(0, start))?.args,
+  };
+}
+
+function findReminder(messages: readonly Message[]): { readonly callId: string; readonly args: Attempt["args"] } | undefined {
+  const parts = messages.flatMap((message) => (message.role === "assistant" ? message.content : []));
+  return parts
+    .flatMap((part) => {
+      const { data: args } = reminderSchema.safeParse(part.type === "tool-call" ? part.args : undefined);
+      return part.type === "tool-call" && args !== undefined ? [{ callId: part.callId, args }] : [];
+    })
+    .at(-1);
+}

@@ -1,0 +1,66 @@
+// What the bot can do: set reminders, bring in a user's profile by a restart of the context, and something that always fails.
+
+import { z } from "zod";
+import { type ContextStash, defineTool, type Json, type Tool } from "turnwright";
+
+/** Something to be reminded of. */
+export interface Reminder {
+  readonly userId: string;
+  readonly what: string;
+  readonly at: string;
+}
+
+/** What the tools reach. */
+export interface ToolPorts {
+  readonly reminders: Reminder[];
+  readonly profiles: ReadonlyMap<string, Json>;
+  readonly stash: ContextStash;
+  /** How long a reminder takes to be set. */
+  pause(): Promise<void>;
+}
+
+/** What a user has to say for each tool to be let through. */
+export const triggers: { readonly [toolName: string]: readonly string[] } = {
+  set_reminder: ["remind me", "reminder*"],
+  read_profile: ["/who am i\\b/i"],
+  sound_depth: ["how deep"],
+};
+
+/** Makes the tools. */
+export function createTools({ reminders, profiles, stash, pause }: ToolPorts): readonly Tool[] {
+  const setReminder = defineTool({
+    name: "set_reminder",
+    description: "Reminds the user of something at a time",
+    inputSchema: z.object({ what: z.string(), at: z.string() }),
+    async execute({ what, at }, { session, signal }) {
+      await pause();
+      // Stopped meanwhile.
+      signal.throwIfAborted();
+      // Whose it is says the session: the model would believe anybody.
+      reminders.push({ userId: session.userId ?? "", what, at });
+      return { set: true, what, at };
+    },
+  });
+  // #region restart
+  const readProfile = defineTool({
+    name: "read_profile",
+    description: "Brings in what is known of the user",
+    inputSchema: z.object({}),
+    execute(_args, { session }) {
+      const profile = profiles.get(session.userId ?? "");
+      if (profile === undefined) return { known: false };
+      // Only the key is in the result, and so in the transcript. The profile is shown to the model for the rest of this run.
+      return { type: "context_restart_profile", pending_context_key: stash.put(profile), disable_tools: ["read_profile"] };
+    },
+  });
+  // #endregion restart
+  const soundDepth = defineTool({
+    name: "sound_depth",
+    description: "Tells how deep the water is",
+    inputSchema: z.object({}),
+    execute() {
+      throw new Error("The line is stuck.");
+    },
+  });
+  return [setReminder, readProfile, soundDepth];
+}

@@ -1,0 +1,101 @@
+// The chat as a tab uses it, over a real socket.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { z } from "zod";
+import type { LoopResult, Tool } from "turnwright";
+import { createMockProvider, type MockProvider, type MockScript } from "turnwright/testing";
+import { createChatServer } from "./chat-server.ts";
+
+/** An event, as the page gets it. */
+export interface ShownEvent {
+  readonly type: string;
+  readonly text?: string | undefined;
+}
+
+/** The other fields of an event are let through. */
+const shownEvent: z.ZodType<ShownEvent> = z.looseObject({ type: z.string(), text: z.string().optional() });
+
+/** A served chat. */
+export interface Chat {
+  readonly url: string;
+  readonly provider: MockProvider;
+  /** How the first run ended. */
+  readonly ended: Promise<LoopResult>;
+  /** Asks, and opens the stream of the answer. */
+  ask(text: string, conversation?: string): Promise<OpenAnswer>;
+  /** Sends something that has no answer of its own, and gives the status; `verb` is nothing for a follow-up. */
+  post(text: string, verb?: "" | "/steer" | "/stop"): Promise<number>;
+  close(): void;
+}
+
+/** The stream of an answer. */
+interface OpenAnswer {
+  /** The events up to one of a type; up to the end where none is named. */
+  until(type?: string): Promise<readonly ShownEvent[]>;
+  /** Closes the tab. */
+  leave(): Promise<unknown>;
+}
+
+/** Serves a chat with a scripted model. */
+export async function openChat(script: MockScript, tools: readonly Tool[]): Promise<Chat> {
+  const provider = createMockProvider(script);
+  let onEnd: (result: LoopResult) => void = () => {};
+  const ended = new Promise<LoopResult>((resolve) => {
+    onEnd = resolve;
+  });
+  const server = createChatServer({ provider, tools, onEnd }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  assert(address !== null && typeof address === "object");
+  const url = `http://127.0.0.1:${address.port}`;
+  const send = (path: string, text: string): Promise<Response> =>
+    fetch(`${url}/chat/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ text }),
+    });
+  return {
+    url,
+    provider,
+    ended,
+    async ask(text, conversation = "c1") {
+      const response = await send(conversation, text);
+      assert.equal(response.status, 200);
+      return readAnswer(response);
+    },
+    post: async (text, verb = "") => (await send(`c1${verb}`, text)).status,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function readAnswer(response: Response): OpenAnswer {
+  const events = readEvents(response);
+  return {
+    async until(type) {
+      const seen: ShownEvent[] = [];
+      for (let next = await events.next(); next.done !== true; next = await events.next()) {
+        seen.push(next.value);
+        if (next.value.type === type) return seen;
+      }
+      assert.equal(type, undefined, `there is no ${type} in ${JSON.stringify(seen)}`);
+      return seen;
+    },
+    // Ends the reading, which closes the connection.
+    leave: () => events.return(undefined),
+  };
+}
+
+async function* readEvents(response: Response): AsyncGenerator<ShownEvent, undefined> {
+  assert(response.body !== null);
+  let rest = "";
+  for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+    const frames = `${rest}${piece}`.split("\n\n");
+    rest = frames.pop() ?? "";
+    for (const frame of frames) yield shownEvent.parse(JSON.parse(frame.replace(/^data: /, "")));
+  }
+  return undefined;
+}

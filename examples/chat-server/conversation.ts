@@ -1,0 +1,118 @@
+// One conversation of the chat: at most one run is live in it, and what is said meanwhile follows up, steers or stops that run.
+
+import {
+  createLoopControl,
+  type LoopEvent,
+  type LoopResult,
+  type Message,
+  type Provider,
+  streamToolLoop,
+  type Tool,
+  type UserMessage,
+} from "turnwright";
+
+/** What answers. */
+export interface ConversationPorts {
+  readonly provider: Provider;
+  readonly tools: readonly Tool[];
+  /** Told of every run that has ended. */
+  onEnd?(result: LoopResult): void;
+}
+
+/** Who reads the answers: an open tab. */
+interface Reader {
+  /** Fires when the tab is closed. */
+  readonly signal: AbortSignal;
+  /** Sends an event; resolves once the reader can take another one. */
+  send(event: object): void | Promise<void>;
+}
+
+/** A conversation; each verb answers false where there is nothing that it could act on. */
+export interface Conversation {
+  readonly isLive: boolean;
+  /** Answers a question, and then whatever follows up. Resolves when nothing is left to be answered. */
+  answer(question: string, reader: Reader): Promise<void>;
+  /** Interrupts the run, so that the next one answers both questions. Once tools have run, it waits for the end of the run. */
+  followUp(question: string): boolean;
+  /** Sends a message into the running run. */
+  steer(message: string): boolean;
+  stop(): boolean;
+}
+
+/** Begins a conversation. */
+export function createConversation({ provider, tools, onEnd }: ConversationPorts): Conversation {
+  const control = createLoopControl();
+  let messages: readonly Message[] = [];
+  /** To be answered by the next run. */
+  let waiting: readonly UserMessage[] = [];
+  let isLive = false;
+  let isStopped = false;
+
+  // #region follow-ups
+  async function answer(question: string, reader: Reader): Promise<void> {
+    isLive = true;
+    isStopped = false;
+    waiting = [{ role: "user", content: question }];
+    try {
+      while (waiting.length > 0 && !isStopped) await runOnce(reader);
+    } finally {
+      isLive = false;
+    }
+    if (waiting.length > 0) await reader.send({ type: "undelivered", texts: waiting.map(toText) });
+  }
+
+  /** Answers what waits. What was said meanwhile and was not answered waits afterwards. */
+  async function runOnce(reader: Reader): Promise<void> {
+    const asked = [...messages, ...waiting];
+    waiting = [];
+    const stream = streamToolLoop({ provider, tools, messages: asked, control, signal: reader.signal, limits });
+    for await (const event of stream) await show(event, reader);
+
+    const result = await stream.result;
+    const { status, reason, undelivered } = result;
+    // However the run ended, its transcript can be sent as it is: the next question goes on from there.
+    messages = result.messages;
+    waiting = [...(reason.kind === "interrupted" ? [reason.message] : []), ...undelivered, ...waiting];
+    isStopped ||= status === "stopped_by_user";
+    onEnd?.(result);
+    await reader.send({ type: "run-end", status, reason: reason.kind });
+  }
+
+  /** In the moment between two runs nothing takes a message: it waits for the next one. */
+  function tell(verb: "interrupt" | "steer", message: string): boolean {
+    if (isLive && control[verb](message) === "finished") waiting = [...waiting, { role: "user", content: message }];
+    return isLive;
+  }
+
+  function stop(): boolean {
+    if (isLive && control.stop() === "finished") isStopped = true;
+    return isLive;
+  }
+  // #endregion follow-ups
+
+  return {
+    get isLive() {
+      return isLive;
+    },
+    answer,
+    followUp: (question) => tell("interrupt", question),
+    steer: (message) => tell("steer", message),
+    stop,
+  };
+}
+
+const limits = { maxIterations: 20, wallClockMs: 300_000 };
+
+/** What the page is told; arguments, results and errors stay on the server. */
+function show(event: LoopEvent, reader: Reader): void | Promise<void> {
+  const { type } = event;
+  if (type === "text-delta") return reader.send({ type, text: event.text });
+  if (type === "tool-start") return reader.send({ type, name: event.name });
+  if (type === "tool-end") return reader.send({ type, name: event.name, outcome: event.outcome });
+  if (type === "steered") return reader.send({ type, text: toText(event.message) });
+}
+
+/** Here all that users say is text. */
+function toText({ content }: UserMessage): string {
+  return typeof content === "string" ? content : "";
+}

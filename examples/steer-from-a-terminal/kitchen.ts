@@ -1,0 +1,70 @@
+// A slow tool, and a script that uses it: a kitchen timer, and a cook who understands two sentences.
+
+import { z } from "zod";
+import { defineTool, type Message, type Tool } from "turnwright";
+import { createMockProvider, type MockProvider, text, toolCall, wait } from "turnwright/testing";
+
+/** Waits; rejects when the signal fires first. */
+export type Pause = (ms: number, signal: AbortSignal) => Promise<unknown>;
+
+/** Makes a timer that says each second how far it is. */
+export function createTimer(pause: Pause): Tool {
+  return defineTool({
+    name: "run_timer",
+    description: "Runs a kitchen timer to its end",
+    inputSchema: z.object({ dish: z.string(), seconds: z.int().min(1).max(600) }),
+    async execute({ dish, seconds }, { signal, progress }) {
+      for (let left = seconds; left > 0; left -= 1) {
+        progress(`${left} s left`);
+        await pause(1_000, signal);
+      }
+      return { dish, status: "done" };
+    },
+  });
+}
+
+const menu: readonly (readonly [dish: string, seconds: number])[] = [
+  ["tea", 4],
+  ["eggs", 6],
+  ["toast", 3],
+];
+
+/** Makes breakfast, dish by dish, of whatever it is asked; a later "No eggs, please." leaves out the eggs. */
+export function createScriptedCook(): MockProvider {
+  return createMockProvider(
+    ({ messages }) => {
+      const { said, done } = readTurn(messages);
+      const left = menu.filter(([dish]) => !said.some((line) => new RegExp(`\\bno ${dish}\\b`, "i").test(line)));
+      const next = left.find(([dish]) => !done.includes(dish));
+      const words = next === undefined ? `Breakfast is ready: ${joinWords(done)}. I am a script.` : `Now the ${next[0]}.`;
+      const spoken = words.split(/(?= )/).flatMap((word) => [wait(80), text(word)]);
+      return next === undefined ? spoken : [...spoken, toolCall("run_timer", { dish: next[0], seconds: next[1] })];
+    },
+    { id: "script", model: "scripted-cook" },
+  );
+}
+
+/** What was said and done since the last answer. */
+function readTurn(messages: readonly Message[]): { readonly said: readonly string[]; readonly done: readonly string[] } {
+  const isAnswer = (message: Message): boolean =>
+    message.role === "assistant" && message.content.every(({ type }) => type !== "tool-call");
+  const turn = messages.slice(messages.map(isAnswer).lastIndexOf(true) + 1);
+  const said = turn.flatMap((message) =>
+    message.role === "user" && typeof message.content === "string" ? [message.content] : [],
+  );
+  const done = turn
+    .flatMap((message) => (message.role === "tool" ? message.results : []))
+    .flatMap(({ result }) => readDish(result));
+  return { said, done };
+}
+
+const finished = z.object({ dish: z.string(), status: z.literal("done") });
+
+function readDish(result: unknown): readonly string[] {
+  const { data } = finished.safeParse(result);
+  return data === undefined ? [] : [data.dish];
+}
+
+function joinWords(words: readonly string[]): string {
+  return words.length < 2 ? (words[0] ?? "nothing") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}

@@ -1,0 +1,26 @@
+// Talk to a run while it works: a typed line steers it, commands stop, kill and suspend it, and a suspended one goes on later, also in
+// another process. `npx tsx examples/steer-from-a-terminal/main.ts --start` opens the session; without it, checks it and ends.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { openaiFromEnvironment } from "../support/openai-from-environment.ts";
+import { checkSession } from "./check-session.ts";
+import { createScriptedCook, createTimer } from "./kitchen.ts";
+import { openRunFile } from "./run-file.ts";
+import { openScreen } from "./screen.ts";
+import { runSession } from "./session.ts";
+
+if (process.argv.includes("--start")) {
+  const { stdin, stdout } = process;
+  const timer = createTimer((ms, signal) => sleep(ms, undefined, { signal }));
+  const provider = openaiFromEnvironment() ?? createScriptedCook();
+  const file = openRunFile(".cache/suspended-run.json");
+  const saved = await file.load().catch((error: unknown) => {
+    console.error(`${file.path} is no suspended run (${String(error)}). Take it away, and start again.`);
+    process.exit(1);
+  });
+  const screen = openScreen({ input: stdin, output: stdout, isTerminal: stdin.isTTY && stdout.isTTY });
+  screen.print(`${provider.model} cooks. Say for instance: Make breakfast, please. And while it works: No toast.`);
+  await runSession({ provider, tools: [timer], screen, file }, saved);
+} else {
+  await checkSession();
+}

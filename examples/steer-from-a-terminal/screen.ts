@@ -1,0 +1,111 @@
+// A terminal with running text above and a prompt at its foot, where one can type while the text runs on. In a pipe, plain lines.
+
+import { clearScreenDown, createInterface, cursorTo, moveCursor } from "node:readline";
+import { toPrintable } from "../support/to-printable.ts";
+
+/** Where a session is read and shown. */
+export interface Screen {
+  /** Shows running text, as it comes. */
+  write(text: string): void;
+  /** Shows a line of its own. */
+  print(line: string): void;
+  onLine(listener: (line: string) => void): void;
+  /** Hears Ctrl-C. */
+  onInterrupt(listener: () => void): void;
+  /** Resolves when nothing more will be typed. */
+  readonly closed: Promise<void>;
+  close(): void;
+}
+
+/** What a screen is made of; `process.stdout` knows its `columns`. */
+export interface ScreenStreams {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream & { readonly columns?: number | undefined };
+  /** Whether a person types: else no line is drawn over. */
+  readonly isTerminal: boolean;
+}
+
+/** Opens the screen. */
+export function openScreen({ input, output, isTerminal }: ScreenStreams): Screen {
+  const readline = createInterface({ input, output, terminal: isTerminal, prompt: isTerminal ? "> " : "" });
+  let isClosed = false;
+  /** The last line of the running text, as long as it has no end. It stands above the prompt and is shorter than a row. */
+  let open = "";
+
+  const draw = (text: string): void => {
+    if (!isTerminal || isClosed) return void output.write(text);
+    const { rows } = readline.getCursorPos();
+    moveCursor(output, 0, -rows - (open === "" ? 0 : 1));
+    cursorTo(output, 0);
+    clearScreenDown(output);
+    const lines = wrapLines(open + text, output.columns ?? 80);
+    open = lines.pop() ?? "";
+    output.write(lines.map((line) => `${line}\n`).join(""));
+    // A prompt goes up first, by as many rows as it had when it was last drawn whole. Only this property knows how many.
+    const above: unknown = Reflect.get(readline, "prevRows");
+    output.write((open === "" ? "" : `${open}\n`) + "\n".repeat(typeof above === "number" ? above : rows));
+    readline.prompt(true);
+  };
+  let isBegun = false;
+  const write = (text: string): void => {
+    const printable = toPrintable(text);
+    if (printable === "") return;
+    isBegun = !printable.endsWith("\n");
+    draw(printable);
+  };
+
+  const closed = new Promise<void>((resolve) => {
+    readline.once("close", () => {
+      isClosed = true;
+      resolve();
+    });
+  });
+  readline.prompt();
+  return {
+    write,
+    print: (line) => write(`${isBegun ? "\n" : ""}${toPrintable(line).replace(/\n/g, " ")}\n`),
+    onLine: (listener) =>
+      void readline.on("line", (line) => {
+        // What was typed stands below the open line now, so that this one stays as it is.
+        if (isTerminal) {
+          open = "";
+          isBegun = false;
+        }
+        listener(line);
+      }),
+    onInterrupt(listener) {
+      // A terminal that is read key by key sends a key; any other, the process gets a signal.
+      readline.on("SIGINT", listener);
+      process.on("SIGINT", listener);
+      readline.once("close", () => process.off("SIGINT", listener));
+    },
+    closed,
+    close: () => readline.close(),
+  };
+}
+
+/** The lines of a text, each broken before it would fill its row, at a space where there is one. */
+function wrapLines(text: string, columns: number): string[] {
+  return text.split("\n").flatMap((line) => {
+    const rows: string[] = [];
+    let rest = line;
+    for (let fits = countFitting(rest, columns); fits < rest.length; fits = countFitting(rest, columns)) {
+      const space = rest.lastIndexOf(" ", fits - 1) + 1;
+      rows.push(rest.slice(0, space > 0 ? space : fits));
+      rest = rest.slice(space > 0 ? space : fits);
+    }
+    return [...rows, rest];
+  });
+}
+
+/** How many code units fit into less than a row, at least one character. Those that may be two columns wide count as two. */
+function countFitting(text: string, columns: number): number {
+  let width = 0;
+  let fits = 0;
+  for (const character of text) {
+    width += (character.codePointAt(0) ?? 0) < 0x1100 ? 1 : 2;
+    if (fits > 0 && width >= columns) return fits;
+    fits += character.length;
+  }
+  return fits;
+}
