@@ -25,7 +25,7 @@ const rank: { readonly [Kind in Cause["kind"]]: number } = { "wall-clock": 1, in
 export class RunScope {
   readonly #slots = new Set<Slot>();
   #cause: Cause | undefined;
-  /** The wall clock, where it struck during an interrupt. */
+  /** The wall clock, where it struck before or during an interrupt. */
   #outranked: Cause | undefined;
   #wallClockMs = Number.POSITIVE_INFINITY;
   #deadlineAt = Number.POSITIVE_INFINITY;
@@ -55,6 +55,7 @@ export class RunScope {
       if (cause.kind === "wall-clock") this.#outranked = cause;
       return;
     }
+    if (this.#cause?.kind === "wall-clock") this.#outranked = this.#cause;
     this.#cause = cause;
     for (const slot of [...this.#slots]) slot.cancel(cause);
   }

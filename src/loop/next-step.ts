@@ -50,7 +50,8 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   const ending = endings[phase](state, bounds);
   if (ending === undefined) return following[phase](state, bounds);
   if (ending.status === "suspended") return { kind: "end", ending };
-  if (bounds.finalAnswer && state.phase === "inbox" && grantsFinalAnswer(ending.reason)) {
+  if (bounds.finalAnswer && (phase === "inbox" || phase === "steer") && grantsFinalAnswer(ending.reason)) {
+    if (phase === "inbox" && hasSteered(state)) return { kind: "steer" };
     return { kind: "model", withoutTools: true, finalAnswerTo: ending };
   }
   return { kind: "close", ending };
@@ -81,7 +82,7 @@ const noEnding: Judge<undefined> = () => undefined;
 const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   start: noEnding,
   inbox: findInboxEnding,
-  steer: noEnding,
+  steer: findInboxEnding,
   reopen: findInboxEnding,
   model: findPassEnding,
   batch: (state, bounds) => findBatchEnding(state, bounds) ?? (bounds.asksIteration ? undefined : findEndOfTurn(state, bounds)),
@@ -141,7 +142,8 @@ function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const result = state.streamResults.at(-1);
   if (result === undefined) return undefined;
   const { status, reason } = result;
-  if (state.finalAnswerTo !== undefined && status !== "stopped_by_user") return state.finalAnswerTo;
+  const isCutOff = status === "stopped_by_user" || status === "follow_up_interrupt";
+  if (state.finalAnswerTo !== undefined && !isCutOff) return state.finalAnswerTo;
   if (isPaused(state)) {
     const { maxPauses } = bounds;
     return state.pauses >= maxPauses ? { status: "error", reason: { kind: "max-pauses", limit: maxPauses } } : undefined;

@@ -40,6 +40,7 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
       sendStart(run);
       sendRecalled(run, result);
     }
+    run.meter.add(result.usage?.totalTokens ?? 0, 0);
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
     run.openPass = { result, hop };
   });

@@ -43,7 +43,7 @@ export function buildResult(state: LoopState, { ending, undelivered = [], runId,
     toolCallsExecuted: state.toolCallsExecuted,
     durationMs: state.activeMs,
     error: errorOf(ending.reason),
-    finalAnswer: state.finalAnswerTo !== undefined,
+    finalAnswer: state.finalAnswerTo !== undefined && ending.status !== "follow_up_interrupt",
     undelivered,
     runId,
   };

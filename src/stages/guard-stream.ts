@@ -104,7 +104,9 @@ class StreamGuard implements ModelCall, Slot {
       } catch (error) {
         return this.#close({ kind: "failed", error });
       }
-      this.#pull();
+      // What a provider does while it opens may have ended the run.
+      if (this.#isClosed()) this.#leave();
+      else this.#pull();
     });
   }
 
@@ -217,6 +219,10 @@ class StreamGuard implements ModelCall, Slot {
   /** Tells the provider to stop, and does not wait for it. */
   #abandon(reason: () => unknown): void {
     this.#lazySignal().abort(reason);
+    this.#leave();
+  }
+
+  #leave(): void {
     try {
       this.#iterator?.return?.()?.then(undefined, () => {});
     } catch {

@@ -1,7 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, createLoopEvents, createToolRegistry, isLoopError, type Message, runToolLoop } from "turnwright";
-import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
-import { play, tool } from "./play.ts";
+import {
+  createLoopControl,
+  createLoopEvents,
+  createToolRegistry,
+  isLoopError,
+  type LoopControl,
+  type LoopOptions,
+  type LoopResult,
+  type Message,
+  runToolLoop,
+} from "turnwright";
+import { createMockProvider, createTestClock, stall, text, toolCall, wait } from "turnwright/testing";
+import { createDurableStore } from "./durable-store.ts";
+import { never, play, type Playing, tool } from "./play.ts";
+import { linesOf, textsOf } from "./transcript-lines.ts";
 
 const user = (content: string): Message => ({ role: "user", content });
 
@@ -47,6 +59,14 @@ describe("two live runs", () => {
   });
 });
 
+const verbs: readonly (readonly [verb: string, ask: (control: LoopControl) => string, kind: string])[] = [
+  ["steer", (control) => control.steer("Hey."), "answered"],
+  ["interrupt", (control) => control.interrupt("Hey."), "interrupted"],
+  ["drain", (control) => control.drain(), "drained"],
+  ["stop", (control) => control.stop(), "stopped"],
+  ["kill", (control) => control.kill(), "killed"],
+];
+
 describe("a control", () => {
   it("queues before its first run, and is finished after each", async () => {
     const control = createLoopControl();
@@ -67,6 +87,23 @@ describe("a control", () => {
     expect((await play([], { control }).result).reason.kind).toBe("killed");
   });
 
+  it("obeys a kill also behind a stop that has cut the model off", async () => {
+    const playing = play([[text("Let me "), stall()]]);
+    await playing.clock.flush();
+    playing.control.stop();
+    playing.control.kill();
+    const result = await playing.result;
+    expect([result.reason.kind, result.text]).toEqual(["killed", "Let me"]);
+  });
+
+  it("does not take the wall clock for a request to stop", async () => {
+    const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)], limits: { wallClockMs: 50 } });
+    await playing.clock.advance(60);
+    expect([playing.control.hasStopRequest(), playing.endedAt()]).toEqual([false, undefined]);
+    await playing.clock.runAll();
+    expect((await playing.result).reason.kind).toBe("wall-clock");
+  });
+
   it("says whether tools are being run: from the first call to the end of the run", async () => {
     const seen: boolean[] = [];
     const playing = play([toolCall("look"), [text("Hm."), toolCall("look")], text("Done.")], ({ control }) => ({
@@ -75,5 +112,163 @@ describe("a control", () => {
     }));
     await playing.result;
     expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);
+  });
+
+  it.for(verbs)(
+    "queues what it is asked before its first run, and nothing of it is left for the next: %s",
+    async ([, ask, kind]) => {
+      const control = createLoopControl();
+      expect([ask(control), control.hasStopRequest()]).toEqual(["accepted", kind === "stopped" || kind === "killed"]);
+      const first = await play([text("Hi.")], { control }).result;
+      expect(first.reason.kind).toBe(kind);
+      expect(ask(control)).toBe("finished");
+      const second = await play([text("Hi.")], { control }).result;
+      expect([second.reason.kind, linesOf(second.messages), second.undelivered]).toEqual([
+        "answered",
+        ["user: Go.", "assistant: Hi."],
+        [],
+      ]);
+    },
+  );
+
+  it.for(verbs)("forgets what came too late for its run: %s", async ([, ask]) => {
+    const control = createLoopControl();
+    const first = play([stall()], { control });
+    await first.clock.flush();
+    first.abort.abort();
+    expect(ask(control)).toBe("accepted");
+    expect((await first.result).reason.kind).toBe("aborted");
+    const second = await play([text("Hi."), text("Hi.")], { control }).result;
+    expect([second.reason.kind, second.iterations, second.undelivered]).toEqual(["answered", 1, []]);
+  });
+
+  it.for(verbs)("is free when a run says that it has ended: %s", async ([, ask, kind]) => {
+    const control = createLoopControl();
+    const first = play([text("Hi.")], { control });
+    const heard: unknown[] = [];
+    let second: Playing | undefined;
+    first.recording.emitter.on("run-end", () => {
+      heard.push(ask(control), control.isToolChainActive(), control.hasStopRequest());
+      second = play([text("Hi."), text("Yes?")], { control });
+      heard.push(ask(control));
+    });
+    expect([(await first.result).undelivered, heard]).toEqual([[], ["finished", false, false, "accepted"]]);
+    expect((await second?.result)?.reason.kind).toBe(kind);
+  });
+
+  it.for<[why: string, start: (control: LoopControl) => Promise<unknown>, refusal: string]>([
+    ["a bad option", (control) => play([], { control, limits: { maxIterations: 0 } }).result, "limits.maxIterations"],
+    [
+      "a run id that is taken",
+      async (control) => {
+        const live = play([stall()]);
+        try {
+          await play([], { control, runId: live.options.runId }).result;
+        } finally {
+          live.abort.abort();
+          await live.result;
+        }
+      },
+      "already running",
+    ],
+    [
+      "the journal of another run",
+      async (control) => {
+        const store = createDurableStore();
+        await play([text("Hi.")], { runId: "a", journal: store.open() }).result;
+        await play([], { control, runId: "b", journal: store.open() }).result;
+      },
+      "another run",
+    ],
+  ])("keeps what was asked of it when its run is refused for %s", async ([, start, refusal]) => {
+    const control = createLoopControl();
+    control.steer("Hey.");
+    await expect(start(control)).rejects.toThrow(refusal);
+    const result = await play([text("Hi.")], { control }).result;
+    expect(linesOf(result.messages)).toEqual(["user: Go.", "user: Hey.", "assistant: Hi."]);
+  });
+
+  it("is not lost to a run that it is not handed to", async () => {
+    const first = play([[wait(10), text("Hi.")], text("Yes?")]);
+    const { control } = first;
+    await first.clock.flush();
+    control.steer("a");
+    await expect(play([], { control }).result).rejects.toThrow("control");
+    expect(control.steer("b")).toBe("accepted");
+    await first.clock.runAll();
+    expect(linesOf((await first.result).messages).slice(2)).toEqual(["user: a", "user: b", "assistant: Yes?"]);
+  });
+});
+
+describe("runs that are interrupted one after the other", () => {
+  const interrupt = async (control: LoopControl, limits?: LoopOptions["limits"]): Promise<LoopResult> => {
+    const playing = play([[wait(10), text("Hi.")]], { control, limits });
+    await playing.clock.flush();
+    expect(control.interrupt("Wait.")).toBe("accepted");
+    await playing.clock.runAll();
+    return playing.result;
+  };
+
+  it.for<[limits: LoopOptions["limits"], count: number]>([
+    [undefined, 3],
+    [{ maxInterrupts: 1 }, 1],
+    [{ maxInterrupts: 0 }, 0],
+  ])("are at most %j: past it the message comes back", async ([limits, count]) => {
+    const control = createLoopControl();
+    for (let round = 0; round < 2; round += 1) {
+      for (let index = 0; index < count; index += 1) {
+        expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");
+      }
+      const past = await interrupt(control, limits);
+      // Another ending: the count begins anew.
+      expect([past.reason.kind, past.text, textsOf(past.undelivered)]).toEqual(["answered", "Hi.", ["Wait."]]);
+    }
+  });
+
+  it("are none where none is allowed, also when the message was queued", async () => {
+    const control = createLoopControl();
+    control.interrupt("Wait.");
+    const result = await play([text("Hi.")], { control, limits: { maxInterrupts: 0 } }).result;
+    expect([result.reason.kind, textsOf(result.undelivered)]).toEqual(["answered", ["Wait."]]);
+  });
+
+  it("are counted on the control, not on the process", async () => {
+    const [one, other] = [createLoopControl(), createLoopControl()];
+    const limits = { maxInterrupts: 1 };
+    for (const control of [one, other]) expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");
+    expect((await interrupt(one, limits)).reason.kind).toBe("answered");
+  });
+
+  it("are as many as anybody asks for, where nothing limits them", async () => {
+    const control = createLoopControl();
+    const limits = { maxInterrupts: Number.POSITIVE_INFINITY };
+    for (let index = 0; index < 10; index += 1) expect((await interrupt(control, limits)).reason.kind).toBe("interrupted");
+  });
+});
+
+describe("what was said and not sent", () => {
+  const nothing = (): void => {};
+  it.for<[kind: string, act: (playing: Playing) => unknown, options?: Partial<LoopOptions>]>([
+    ["stopped", ({ control }) => control.stop()],
+    ["killed", ({ control }) => control.kill()],
+    ["aborted", ({ abort }) => abort.abort()],
+    ["drained", ({ control }) => control.drain()],
+    ["wall-clock", nothing, { limits: { wallClockMs: 50 } }],
+    ["tool-error-cap", nothing, { limits: { maxConsecutiveToolErrors: 1 } }],
+    ["max-iterations", nothing, { limits: { maxIterations: 1 } }],
+    ["iteration-abort", nothing, { hooks: { onIteration: () => ({ abort: true }) } }],
+  ])("comes back in its order, once: %s", async ([kind, act, options]) => {
+    const playing = play([toolCall("work")], { tools: [tool("work", () => never, { timeoutMs: 100 })], ...options });
+    await playing.clock.flush();
+    const { control, clock } = playing;
+    control.steer("a");
+    control.interrupt("b");
+    control.steer("a");
+    act(playing);
+    control.interrupt("c");
+    await clock.runAll();
+    const result = await playing.result;
+    expect([result.reason.kind, textsOf(result.undelivered)]).toEqual([kind, ["a", "b", "a", "c"]]);
+    expect(linesOf(result.messages).filter((line) => line.startsWith("user"))).toEqual(["user: Go."]);
   });
 });

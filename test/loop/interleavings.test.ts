@@ -1,117 +1,28 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import {
-  createLoopControl,
-  type Journal,
-  type LoopOptions,
-  type LoopResult,
-  memoryJournal,
-  type Provider,
-  runToolLoop,
-  type SavedJournal,
-} from "turnwright";
-import { createMockProvider, createTestClock, type MockProvider, type MockScript, recordEvents, text } from "turnwright/testing";
-import { countListeners } from "./count-listeners.ts";
+import { type Journal, type LoopResult, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
+import { createMockProvider, text } from "turnwright/testing";
 import { Crash, createDurableStore } from "./durable-store.ts";
 import { answersOf } from "./play.ts";
-import { approvalOf, openWorkshop, type Plan, plans, type Workshop } from "./random-run.ts";
-
-const listeners = countListeners();
-
-interface Ended {
-  readonly result: LoopResult;
-  readonly endedAt: number;
-  readonly provider: MockProvider;
-  readonly workshop: Workshop;
-  readonly options: LoopOptions;
-}
-
-/** Runs a plan to its end, on a clock of its own, and checks that it leaves nothing behind. */
-async function run(plan: Plan, more: Partial<LoopOptions> = {}, ran: string[] = []): Promise<Ended> {
-  const clock = createTestClock();
-  const control = createLoopControl();
-  const abort = new AbortController();
-  const workshop = openWorkshop(clock, ran);
-  const provider = createMockProvider(turnsOf(plan));
-  const recording = recordEvents();
-  const { limits, settleMs, hooks } = plan;
-  const options: LoopOptions = {
-    provider,
-    messages: [{ role: "user", content: "Go." }],
-    tools: workshop.tools,
-    runId: "random",
-    clock,
-    control,
-    signal: abort.signal,
-    events: recording.emitter,
-    limits,
-    timeouts: { settleMs, streamIdleMs: 400, firstChunkMs: 600, toolMs: 350, hookMs: 100, approvalMs: 250 },
-    policies: { approve: approvalOf(plan, workshop), finalAnswer: plan.finalAnswer },
-    ...(hooks && { hooks: { preparePass: async () => ({ toolChoice: "auto" }), onIteration: async () => undefined } }),
-    ...more,
-  };
-  let atEnd: { readonly now: number; readonly timers: number; readonly listeners: number } | undefined;
-  const running = runToolLoop(options).finally(() => {
-    atEnd = { now: clock.now(), timers: clock.pending - workshop.timers(), listeners: listeners.on(abort.signal) };
-  });
-  // It is awaited below, when time has gone on.
-  running.catch(() => undefined);
-  for (const { atMs, verb } of [...plan.verbs].sort((a, b) => a.atMs - b.atMs)) {
-    await clock.advance(atMs - clock.now());
-    if (verb === "abort") abort.abort("gone");
-    else control[verb]();
-  }
-  await clock.runAll();
-  if (atEnd === undefined) throw new Error("The run hangs.");
-  const result = await running;
-  expect(atEnd).toMatchObject({ timers: 0, listeners: 0 });
-  expect(recording.types().filter((type) => type === "run-end")).toHaveLength(1);
-  expect(recording.types().at(-1)).toBe("run-end");
-  const seen = recording.of("text-delta").map((event) => event.text);
-  expect(result.streamResults.map((pass) => pass.text).join("")).toBe(seen.join(""));
-  return { result, endedAt: atEnd.now, provider, workshop, options };
-}
-
-/** A turn for each request, and an answer where there are no more turns. */
-function turnsOf({ turns }: Plan): MockScript {
-  return (_, index) => turns[index] ?? text("The end.");
-}
+import { type Plan, plans, type Verb } from "./random-run.ts";
+import { calmly, checkMessages, checkTranscript, comparable, type Ended, runPlan, savedOf, untouchable } from "./run-plan.ts";
+import { textsOf } from "./transcript-lines.ts";
 
 /** The moment by which a plan has to have ended, as far as anybody ends it. */
 function latestEnd({ verbs, limits, settleMs }: Plan): number {
-  const ends = verbs.map(({ atMs, verb }) => atMs + (verb === "stop" ? settleMs : 0));
+  const ends = verbs.flatMap(({ atMs, verb }) => {
+    if (verb === "stop") return [Math.max(0, atMs) + settleMs];
+    return verb === "kill" || verb === "abort" ? [Math.max(0, atMs)] : [];
+  });
   return Math.min(...ends, (limits.wallClockMs ?? Number.POSITIVE_INFINITY) + settleMs);
 }
 
-function checkTranscript({ messages }: LoopResult): void {
-  messages.forEach((message, index) => {
-    if (message.role !== "assistant") return;
-    const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
-    const next = messages[index + 1];
-    expect(next?.role === "tool" ? next.results.map((part) => part.callId) : []).toEqual(calls);
-  });
-  const ids = answersOf({ messages }).map((part) => part.callId);
-  expect(new Set(ids).size).toBe(ids.length);
-}
-
-/** What must not be reached on replay. */
-const untouchable: Provider = {
-  id: "mock",
-  model: "mock-model",
-  stream: () => {
-    throw new Error("asked again");
-  },
-};
-
-const comparable = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
-const savedOf = ({ journal }: LoopResult): SavedJournal => JSON.parse(JSON.stringify(journal));
-const calmly = (plan: Plan): Plan => ({ ...plan, verbs: [], limits: { ...plan.limits, wallClockMs: undefined } });
-
 async function checkPlan(plan: Plan): Promise<void> {
-  const ended = await run(plan);
+  const ended = await runPlan(plan);
   const { result, workshop, endedAt } = ended;
   expect(endedAt, "the end").toBeLessThanOrEqual(latestEnd(plan));
   checkTranscript(result);
+  checkMessages(ended);
 
   const { limits } = plan;
   expect(result.iterations).toBeLessThanOrEqual(limits.maxIterations ?? 0);
@@ -137,10 +48,16 @@ async function checkPlan(plan: Plan): Promise<void> {
   });
   expect(next.text).toBe("Next.");
 
-  // Over its own records it ends the same, and touches nothing.
-  const again = await run(calmly(plan), { provider: untouchable, limits: plan.limits, journal: memoryJournal(savedOf(result)) });
-  expect(comparable(again.result)).toEqual(comparable(result));
-  expect(again.workshop.ran).toEqual([]);
+  // Over its own records it ends the same, and touches nothing; behind a suspension it goes on, see below.
+  if (result.status !== "suspended") {
+    const again = await runPlan(calmly(plan), {
+      provider: untouchable,
+      limits: plan.limits,
+      journal: memoryJournal(savedOf(result)),
+    });
+    expect(comparable(again.result)).toEqual(comparable(result));
+    expect(again.workshop.ran).toEqual([]);
+  }
 
   // Over a part of them it goes on, and over all of them it can be tried again; nothing runs that is recorded.
   const entries = Object.entries(savedOf(result).steps);
@@ -149,11 +66,11 @@ async function checkPlan(plan: Plan): Promise<void> {
 }
 
 async function checkResumed(plan: Plan, steps: SavedJournal["steps"], resume?: "retry-last"): Promise<void> {
-  const { result, workshop } = await run(calmly(plan), { journal: memoryJournal({ steps }), resume });
+  const { result, workshop } = await runPlan(calmly(plan), { journal: memoryJournal({ steps }), resume });
   checkTranscript(result);
   const recorded = Object.entries(steps).flatMap(([key, answer]) => (key.includes("/tool/") ? [JSON.stringify(answer)] : []));
   for (const callId of workshop.ran) expect(recorded.filter((answer) => answer.includes(`"callId":"${callId}"`))).toEqual([]);
-  const again = await run(calmly(plan), { provider: untouchable, journal: memoryJournal(savedOf(result)) });
+  const again = await runPlan(calmly(plan), { provider: untouchable, journal: memoryJournal(savedOf(result)) });
   expect(comparable(again.result)).toEqual(comparable(result));
 }
 
@@ -163,7 +80,7 @@ async function checkCrashes(plan: Plan, lives: readonly number[]): Promise<void>
   const ran: string[] = [];
   const survive = async (journal: Journal): Promise<LoopResult | undefined> => {
     try {
-      return (await run(calmly(plan), { journal }, ran)).result;
+      return (await runPlan(calmly(plan), { journal }, ran)).result;
     } catch (error) {
       if (error instanceof Crash) return undefined;
       throw error;
@@ -181,9 +98,41 @@ async function checkCrashes(plan: Plan, lives: readonly number[]): Promise<void>
     // What was interrupted by a crash may have run, or not.
     if (outcome !== "interrupted") expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
   }
-  expect(comparable((await run(calmly(plan), { provider: untouchable, journal: store.open() })).result)).toEqual(
+  expect(comparable((await runPlan(calmly(plan), { provider: untouchable, journal: store.open() })).result)).toEqual(
     comparable(result),
   );
+}
+
+/** Runs a plan over records that outlive it, and puts it aside after so many milliseconds of each life. */
+async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> {
+  const store = createDurableStore();
+  const ran: string[] = [];
+  const given: string[] = [];
+  const back: string[] = [];
+  let ended: Ended | undefined;
+  for (const [id, atMs] of [...lives, undefined].entries()) {
+    const said: Verb = { verb: "steer", atMs: (atMs ?? 0) - 10, id };
+    const verbs: readonly Verb[] = [...(atMs === undefined ? [] : [{ verb: "drain" as const, atMs, id }]), said];
+    ended = await runPlan({ ...calmly(plan), verbs }, { journal: store.open() }, ran);
+    given.push(...ended.accepted);
+    back.push(...textsOf(ended.result.undelivered));
+    if (ended.result.status !== "suspended") break;
+  }
+  if (ended === undefined) return;
+  const { result } = ended;
+  checkTranscript(result);
+  // What came back with a suspension came back once, and is not sent; all else is sent.
+  expect(back.filter((said, index) => back.indexOf(said) < index)).toEqual([]);
+  checkMessages({ ...ended, result: { ...result, undelivered: [] }, accepted: given.filter((said) => !back.includes(said)) });
+  const answers = answersOf(result);
+  for (const { callId, name, outcome } of answers) {
+    const isRun = ["completed", "restarted", "failed", "timed-out", "interrupted"].includes(outcome);
+    const times = ran.filter((id) => id === callId).length;
+    if (isRun && name === "flaky") expect(times).toBeGreaterThan(0);
+    else expect([callId, outcome, times]).toEqual([callId, outcome, isRun ? 1 : 0]);
+  }
+  const again = await runPlan(calmly(plan), { provider: untouchable, journal: store.open() }, ran.slice());
+  expect(comparable(again.result)).toEqual(comparable(result));
 }
 
 // To look further: INTERLEAVINGS=10000 SEED=7 npx vitest run test/loop/interleavings.test.ts
@@ -197,4 +146,9 @@ it("every run ends in time, loses nothing, leaves nothing, and can be replayed",
 it("every run gets over crashes, and runs no tool twice", { timeout: 600_000 }, async () => {
   const lives = fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 4 });
   await fc.assert(fc.asyncProperty(plans, lives, checkCrashes), { numRuns: runs / 2, seed });
+});
+
+it("every run can be put aside at any time, and goes on where it was", { timeout: 600_000 }, async () => {
+  const lives = fc.array(fc.integer({ min: -5, max: 400 }), { minLength: 1, maxLength: 5 });
+  await fc.assert(fc.asyncProperty(plans, lives, checkDrains), { numRuns: runs / 2, seed });
 });

@@ -1,4 +1,4 @@
-// Runs that nobody thought of: random turns, tools, limits, and people who end the run at random moments.
+// Runs that nobody thought of: random turns, tools, limits, and people who end the run, or talk to it, at random moments.
 
 import fc from "fast-check";
 import {
@@ -25,10 +25,13 @@ import {
 } from "turnwright/testing";
 import { never, tool } from "./play.ts";
 
-/** Somebody who ends the run. */
-interface Verb {
+/** Somebody who ends the run, or talks to it. */
+export interface Verb {
+  /** Below 0: before the run. */
   readonly atMs: number;
-  readonly verb: "stop" | "kill" | "abort";
+  readonly verb: "stop" | "kill" | "abort" | "steer" | "interrupt" | "drain";
+  /** Tells messages apart. */
+  readonly id: number;
 }
 
 /** All that is random about a run. */
@@ -96,6 +99,11 @@ const turn: fc.Arbitrary<MockTurn> = fc
 
 const unlessUndefined = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
 
+const arrayOfVerbs = (...verbs: readonly Verb["verb"][]): fc.Arbitrary<readonly Verb[]> =>
+  fc
+    .array(fc.tuple(fc.integer({ min: -90, max: 900 }), fc.constantFrom(...verbs)), { maxLength: 4 })
+    .map((pairs) => pairs.map(([atMs, verb], id) => ({ atMs, verb, id })));
+
 /** Any plan. */
 export const plans: fc.Arbitrary<Plan> = fc.record({
   turns: fc.array(turn, { minLength: 1, maxLength: 5 }),
@@ -109,9 +117,7 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
     wallClockMs: unlessUndefined(fc.integer({ min: 1, max: 1_500 })),
   }),
   settleMs: fc.constantFrom(0, 40, 500),
-  verbs: fc.array(fc.record({ atMs: fc.integer({ min: 0, max: 900 }), verb: fc.constantFrom("stop", "kill", "abort") }), {
-    maxLength: 2,
-  }),
+  verbs: fc.oneof(arrayOfVerbs("stop", "kill", "abort"), arrayOfVerbs("steer", "interrupt", "drain", "stop", "steer", "steer")),
   approve: fc.constantFrom("none", "none", "yes", "no", "late", "never", "edit"),
   hooks: fc.boolean(),
   finalAnswer: fc.boolean(),

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { isLoopError, memoryJournal, runToolLoop, type LoopOptions, type LoopResult, type Provider, type Tool } from "turnwright";
+import {
+  isLoopError,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  type MemoryJournal,
+  type Provider,
+  runToolLoop,
+  type Tool,
+} from "turnwright";
 import { createMockProvider, createTestClock, recordEvents, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 import { scenarios } from "./scenarios/all.ts";
@@ -7,6 +16,7 @@ import { setUp, type Scenario, type Staged } from "./scenarios/scenario.ts";
 import { createTools } from "./scenarios/stage.ts";
 
 const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const);
+const isSuspended = ([, { status }]: (typeof byTitle)[number]): boolean => status === "suspended";
 
 async function play(scenario: Scenario, more: Partial<LoopOptions> = {}): Promise<{ staged: Staged; result: LoopResult }> {
   const staged = setUp(scenario);
@@ -32,6 +42,22 @@ function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<Loop
   };
 }
 
+interface Recalled {
+  readonly again: LoopResult;
+  readonly journal: MemoryJournal;
+  /** What was recorded before. */
+  readonly keys: readonly string[];
+}
+
+/** Runs a scenario over what another run of it has recorded. */
+async function recall(scenario: Scenario, result: LoopResult, provider?: Provider): Promise<Recalled> {
+  const staged = setUp({ ...scenario, script: [] });
+  const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
+  const keys = journal.keys();
+  const options = { ...staged.options, ...untouchable(staged.options, createTools(staged.stage)), ...(provider && { provider }) };
+  return { again: await runToolLoop({ ...options, journal }), journal, keys };
+}
+
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
 
 describe("every ending", () => {
@@ -41,15 +67,27 @@ describe("every ending", () => {
     expect(() => JSON.stringify(result)).not.toThrow();
   });
 
-  it.for(byTitle)("%s: the run ends the same from its journal, and nothing is touched", async ([, scenario]) => {
-    const first = await play(scenario);
-    const staged = setUp({ ...scenario, script: [] });
-    const journal = memoryJournal(JSON.parse(JSON.stringify(first.result.journal)));
-    const keys = journal.keys();
-    const again = await runToolLoop({ ...staged.options, ...untouchable(staged.options, createTools(staged.stage)), journal });
-    expect(withoutJournal(again)).toEqual(withoutJournal(first.result));
-    // A replayed ending of some kinds notes that nobody asked to go on behind it.
-    expect(journal.keys().filter((key) => !key.includes("/reopen/"))).toEqual(keys);
+  it.for(byTitle.filter((row) => !isSuspended(row)))(
+    "%s: the run ends the same from its journal, and nothing is touched",
+    async ([, scenario]) => {
+      const first = await play(scenario);
+      const { again, keys, journal } = await recall(scenario, first.result);
+      expect(withoutJournal(again)).toEqual(withoutJournal(first.result));
+      // A replayed ending of some kinds notes that nobody asked to go on behind it.
+      expect(journal.keys().filter((key) => !key.includes("/reopen/"))).toEqual(keys);
+    },
+  );
+
+  it.for(byTitle.filter(isSuspended))("%s: the run goes on over its journal, and nothing is done twice", async ([, scenario]) => {
+    const { result } = await play(scenario);
+    const provider = createMockProvider([text("Going on.")]);
+    const { again, keys, journal } = await recall(scenario, result, provider);
+    expect([again.status, again.text]).toEqual(["completed", scenario.goesOnTo ?? "Going on."]);
+    expect(again.messages.slice(0, result.messages.length)).toEqual(result.messages);
+    expect([again.functionHistory, again.undelivered]).toEqual([result.functionHistory, []]);
+    expect(journal.keys().slice(0, keys.length)).toEqual(keys);
+    // Behind the suspension there is an end, and that one is replayed as it was.
+    expect(withoutJournal((await recall(scenario, again)).again)).toEqual(withoutJournal(again));
   });
 
   it.for(byTitle)("%s: the transcript can be sent as it is", async ([, scenario]) => {

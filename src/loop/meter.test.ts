@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { Meter } from "./meter.ts";
+
+const none = Number.POSITIVE_INFINITY;
+const meter = (maxTokens: number, maxToolCalls: number, outer?: Meter): Meter => new Meter({ maxTokens, maxToolCalls }, outer);
+
+describe("Meter", () => {
+  it("counts for its run and for all that are around it, and for none inside", () => {
+    const outer = meter(100, 10);
+    const inner = meter(50, 8, outer);
+    const beside = meter(60, 9, outer);
+    inner.add(20, 3);
+    expect([inner.tokensLeft, inner.toolCallsLeft]).toEqual([30, 5]);
+    expect([outer.tokensLeft, outer.toolCallsLeft]).toEqual([80, 7]);
+    // Beside it only the common limit has shrunk.
+    expect([beside.tokensLeft, beside.toolCallsLeft]).toEqual([60, 7]);
+    outer.add(45, 2);
+    expect([inner.tokensLeft, inner.toolCallsLeft, beside.tokensLeft]).toEqual([30, 5, 35]);
+  });
+
+  it.for<[limits: readonly [number, number][], left: readonly [number, number]]>([
+    [[[none, none]], [none, none]],
+    [[[7, none]], [7, none]],
+    [
+      [
+        [none, 5],
+        [9, none],
+      ],
+      [9, 5],
+    ],
+    [
+      [
+        [1, 9],
+        [2, 8],
+        [3, 7],
+      ],
+      [1, 7],
+    ],
+  ])("has left what the least of %j leaves", ([limits, left]) => {
+    const innermost = limits.reduce<Meter | undefined>((outer, [tokens, calls]) => meter(tokens, calls, outer), undefined);
+    expect([innermost?.tokensLeft, innermost?.toolCallsLeft]).toEqual(left);
+  });
+
+  it("has nothing left, and never less, where more was used than there was", () => {
+    const outer = meter(10, 2);
+    const inner = meter(none, none, outer);
+    inner.add(25, 3);
+    expect([outer.tokensLeft, outer.toolCallsLeft, inner.tokensLeft, inner.toolCallsLeft]).toEqual([0, 0, 0, 0]);
+  });
+
+  it("knows the least number of calls that may be made on any level, whatever was made", () => {
+    const inner = meter(none, 9, meter(none, 4, meter(none, 6, undefined)));
+    inner.add(0, 3);
+    expect(inner.maxToolCalls).toBe(4);
+    expect(meter(1, none).maxToolCalls).toBe(none);
+  });
+
+  it.for<[used: number, found: unknown]>([
+    [99, undefined],
+    [100, { limit: 100, spent: 100 }],
+    [250, { limit: 100, spent: 250 }],
+  ])("after %d tokens finds spent outside: %j, its own limit left out", ([used, found]) => {
+    const inner = meter(1, none, meter(100, none, meter(1_000, none)));
+    inner.add(used, 0);
+    expect(inner.findSpentOutside()).toEqual(found);
+  });
+
+  it("finds the nearest limit that is used up", () => {
+    const inner = meter(none, none, meter(none, none, meter(20, none, meter(10, none))));
+    inner.add(15, 0);
+    expect(inner.findSpentOutside()).toEqual({ limit: 10, spent: 15 });
+    inner.add(5, 0);
+    expect(inner.findSpentOutside()).toEqual({ limit: 20, spent: 20 });
+    expect(meter(1, 1).findSpentOutside()).toBeUndefined();
+  });
+});

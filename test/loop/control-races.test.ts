@@ -1,0 +1,249 @@
+import fc, { type Scheduler } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Clock, isLoopError, type Journal, type LoopOptions, type LoopResult, type Provider, runToolLoop } from "turnwright";
+import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createDurableStore, type DurableStore } from "./durable-store.ts";
+import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
+import { linesOf, textsOf } from "./transcript-lines.ts";
+
+/** Where a message has gone: every one of them to one place. */
+function placesOf(said: string, { messages, undelivered, reason }: LoopResult): string {
+  const places = [
+    ...messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : [])).map((sent) => [sent, "sent"]),
+    ...textsOf(undelivered).map((back) => [back, "back"]),
+    ...(reason.kind === "interrupted" ? textsOf([reason.message]) : []).map((taken) => [taken, "taken"]),
+  ];
+  return places.flatMap(([content, place]) => (content === said ? [place] : [])).join(" and ");
+}
+
+/** Where nobody knows when anything comes: chunks, tools, the journal's answers. */
+interface Odds {
+  readonly s: Scheduler;
+  /** Resolves at its turn. */
+  turn(what: string): Promise<void>;
+  /** Timers of up to 100 ms fire at their turn, others never. */
+  clock(): Clock;
+  journal(store?: DurableStore): Journal;
+}
+
+function createOdds(s: Scheduler): Odds {
+  const turn = (what: string): Promise<void> => s.schedule(Promise.resolve(), what);
+  const journal = (store = createDurableStore()): Journal => {
+    const inner = store.open();
+    return {
+      ...inner,
+      step: async (step) => {
+        const answer = await inner.step(step);
+        await turn(`journal ${step.key}`);
+        return answer;
+      },
+    };
+  };
+  const clock = (): Clock => {
+    let now = 0;
+    const timers = new Set<unknown>();
+    const setTimeout = (fire: () => void, ms: number): unknown => {
+      const timer = { dueAt: now + ms };
+      timers.add(timer);
+      if (ms > 100) return timer;
+      void turn(`timer of ${ms} ms`).then(() => {
+        now = Math.max(now, timer.dueAt);
+        if (timers.delete(timer)) fire();
+      });
+      return timer;
+    };
+    return { now: () => now, setTimeout, clearTimeout: (timer) => void timers.delete(timer) };
+  };
+  return { s, turn, clock, journal };
+}
+
+/** A provider whose chunks come at their turn. */
+function atOdds(odds: Odds, script: readonly MockTurn[]): Provider {
+  const mock = createMockProvider(script);
+  return {
+    id: mock.id,
+    model: mock.model,
+    async *stream(request, call) {
+      for await (const chunk of mock.stream(request, call)) {
+        await odds.turn(chunk.type);
+        yield chunk;
+      }
+    },
+  };
+}
+
+type Answer = string | undefined | void;
+
+interface Race {
+  readonly script: readonly MockTurn[];
+  readonly options?: (odds: Odds) => Partial<LoopOptions>;
+  /** What comes at its turn; what it answers is part of the leg. */
+  readonly acts: readonly ((playing: Playing) => Answer | Promise<Answer>)[];
+  readonly leg: (result: LoopResult) => string;
+}
+
+/** Runs a race in every order that the scheduler thinks of; gives the legs that were run. */
+async function legsOf({ script, options, acts, leg }: Race): Promise<readonly string[]> {
+  const legs = new Set<string>();
+  const once = async (s: Scheduler, patience: readonly number[]): Promise<void> => {
+    const odds = createOdds(s);
+    const playing = play([], {
+      provider: atOdds(odds, script),
+      tools: [
+        tool("work", () => odds.turn("work")),
+        tool("alone", () => odds.turn("alone"), { sequential: true }),
+        tool("deaf", () => never, { timeoutMs: 100 }),
+      ],
+      timeouts: { settleMs: Number.POSITIVE_INFINITY },
+      ...options?.(odds),
+    });
+    const answers = acts.map(async (act, index) => {
+      // As many turns as it lets go by, so that it does not come first nearly always.
+      for (let passed = 0; passed <= (patience[index] ?? 0); passed += 1) await odds.turn(`act ${index}`);
+      return act(playing);
+    });
+    const result = await s.waitFor(playing.result);
+    const answered = await s.waitFor(Promise.all(answers));
+    expect(playing.clock.pending, "timers").toBe(0);
+    legs.add([...answered.filter((answer) => answer !== undefined), leg(result)].join(": "));
+  };
+  const patience = fc.array(fc.integer({ min: 0, max: 25 }), { minLength: acts.length, maxLength: acts.length });
+  await fc.assert(fc.asyncProperty(fc.scheduler(), patience, once), { numRuns: 200 * (acts.length + 1) ** 2, seed: 20_260_101 });
+  return [...legs].sort();
+}
+
+const endOf = (result: LoopResult): string => `${result.reason.kind} ${outcomesOf(result).join(", ")}`;
+
+describe("whoever comes first", () => {
+  it("a stop, or the end of a tool", async () => {
+    const legs = await legsOf({ script: [toolCall("work"), text("Done.")], acts: [({ control }) => control.stop()], leg: endOf });
+    expect(legs).toMatchInlineSnapshot(`
+      [
+        "accepted: stopped ",
+        "accepted: stopped call_p0_0: completed",
+        "accepted: stopped call_p0_0: interrupted",
+        "accepted: stopped call_p0_0: not-run",
+        "finished: answered call_p0_0: completed",
+      ]
+    `);
+  });
+
+  it("a kill, or a tool's time limit", async () => {
+    const legs = await legsOf({
+      script: [toolCall("deaf"), text("Done.")],
+      options: (odds) => ({ clock: odds.clock() }),
+      acts: [({ control }) => control.kill()],
+      leg: endOf,
+    });
+    expect(legs).toMatchInlineSnapshot(`
+      [
+        "accepted: killed ",
+        "accepted: killed call_p0_0: interrupted",
+        "accepted: killed call_p0_0: not-run",
+        "accepted: killed call_p0_0: timed-out",
+        "finished: answered call_p0_0: timed-out",
+      ]
+    `);
+  });
+
+  it("a steered message, or the end of the last pass", async () => {
+    const legs = await legsOf({
+      script: [[text("Do"), text("ne.")], text("More.")],
+      acts: [({ control }) => control.steer("Hey.")],
+      leg: (result) => `${result.text} ${placesOf("Hey.", result)}`,
+    });
+    expect(legs).toMatchInlineSnapshot(`
+      [
+        "accepted: More. sent",
+        "finished: Done. ",
+      ]
+    `);
+  });
+
+  it.for(["memory", "durable"] as const)("an interrupt, or the first call, over a journal that is %s", async (kind) => {
+    const legs = await legsOf({
+      script: [[text("Hm. "), toolCall("work"), toolCall("alone")], text("Done.")],
+      options: (odds) => (kind === "durable" ? { journal: odds.journal() } : {}),
+      acts: [({ control }) => control.interrupt("Hey.")],
+      leg: (result) => `${endOf(result)} ${placesOf("Hey.", result)}`,
+    });
+    expect(legs).toEqual([
+      "accepted: answered call_p0_0: completed, call_p0_1: completed back",
+      "accepted: interrupted  taken",
+      "finished: answered call_p0_0: completed, call_p0_1: completed ",
+    ]);
+  });
+
+  it("a stop and an interrupt, and the end of the first stream", async () => {
+    const legs = await legsOf({
+      script: [[text("Hm. "), toolCall("work")], text("Done.")],
+      acts: [({ control }) => control.interrupt("Hey."), ({ control }) => void control.stop()],
+      leg: (result) => `${endOf(result)} ${placesOf("Hey.", result)}`,
+    });
+    expect(legs).toMatchInlineSnapshot(`
+      [
+        "accepted: answered call_p0_0: completed back",
+        "accepted: interrupted  taken",
+        "accepted: stopped call_p0_0: completed back",
+        "accepted: stopped call_p0_0: interrupted back",
+        "finished: answered call_p0_0: completed ",
+        "finished: stopped  ",
+        "finished: stopped call_p0_0: completed ",
+        "finished: stopped call_p0_0: interrupted ",
+        "finished: stopped call_p0_0: not-run ",
+      ]
+    `);
+  });
+
+  it("a drain, or the end of a batch: the run goes on behind it, and nothing runs twice", async () => {
+    const resumed: Promise<LoopResult>[] = [];
+    const legs = await legsOf({
+      script: [[toolCall("work"), toolCall("work"), toolCall("alone")], text("Done.")],
+      acts: [({ control }) => control.drain()],
+      leg: (result) => {
+        const fails = tool("fails", () => Promise.reject(new Error("ran again")));
+        const tools = ["work", "alone", "deaf"].map((name) => ({ ...fails, name }));
+        const { journal, runId } = result;
+        if (result.status === "suspended") resumed.push(play([text("Done.")], { tools, journal, runId }).result);
+        return endOf(result);
+      },
+    });
+    expect(legs).toMatchInlineSnapshot(`
+      [
+        "accepted: answered call_p0_0: completed, call_p0_1: completed, call_p0_2: completed",
+        "accepted: drained call_p0_0: completed, call_p0_1: completed, call_p0_2: completed",
+        "finished: answered call_p0_0: completed, call_p0_1: completed, call_p0_2: completed",
+      ]
+    `);
+    for (const result of await Promise.all(resumed)) expect([result.text, result.reason.kind]).toEqual(["Done.", "answered"]);
+  });
+
+  it("a second run on the same control, or the end of the first: nothing of the first is lost", async () => {
+    const legs = await legsOf({
+      script: [[text("Hm. "), toolCall("work")], text("Done."), text("More."), text("More.")],
+      acts: [
+        ({ control }) => control.steer("Hey."),
+        async ({ control }) => {
+          const second = runToolLoop({
+            provider: createMockProvider([text("Hi.")]),
+            messages: [{ role: "user", content: "Go." }],
+            control,
+          });
+          return second.then(
+            ({ reason, messages }) => `second ${reason.kind} ${linesOf(messages).length} messages`,
+            (error: unknown) => `second ${isLoopError(error, "already-running") ? "refused" : "failed"}`,
+          );
+        },
+      ],
+      leg: (result) => `${result.reason.kind} ${placesOf("Hey.", result)}`,
+    });
+    expect(legs).toMatchInlineSnapshot(`
+      [
+        "accepted: second answered 2 messages: answered sent",
+        "accepted: second refused: answered sent",
+        "finished: second answered 2 messages: answered ",
+        "finished: second refused: answered ",
+      ]
+    `);
+  });
+});

@@ -1,0 +1,90 @@
+import { expect, it } from "vitest";
+import { type LoopControl, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
+import { finish, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "./durable-store.ts";
+import { play, tool } from "./play.ts";
+import { textsOf } from "./transcript-lines.ts";
+
+const scripts: { readonly [name: string]: readonly MockTurn[] } = {
+  "an answer": [[text("Hello", { chunks: 3 })]],
+  "calls that answer at once": [[text("Hm. "), toolCall("quick"), toolCall("quick")], text("Done.")],
+  "calls that take their time": [[toolCall("later"), toolCall("alone")], text("Done.")],
+  "nothing at all": [finish("stop")],
+  "a turn that is cut": [[text("Hm. "), toolCall("quick"), finish("length")], text("Done.")],
+};
+
+const verbs: { readonly [name: string]: (control: LoopControl) => readonly string[] } = {
+  steer: (control) => [control.steer("Hey.")],
+  interrupt: (control) => [control.interrupt("Hey.")],
+  drain: (control) => [control.drain()],
+  "steer and drain": (control) => [control.drain(), control.steer("Hey.")],
+  "interrupt and stop": (control) => [control.stop(), control.interrupt("Hey.")],
+  "steer and kill": (control) => [control.kill(), control.steer("Hey.")],
+};
+
+const endings: { readonly [verb: string]: string } = { "interrupt and stop": "stopped", "steer and kill": "killed" };
+
+/** A turn for each request that is left, and an answer where there are no more. */
+const playOn = (script: readonly MockTurn[], more: Partial<LoopOptions>, ran: string[]): ReturnType<typeof play> => {
+  const note = (_: unknown, { callId }: { readonly callId: string }): number => ran.push(callId);
+  const tools = [
+    tool("quick", note),
+    tool("later", async (args, context) => (await Promise.resolve(), note(args, context))),
+    tool("alone", note, { sequential: true }),
+  ];
+  return play((request) => script[request.iteration] ?? text("More."), { tools, runId: "ticks", ...more });
+};
+
+const plain = ({ journal: _, ...rest }: LoopResult): object => JSON.parse(JSON.stringify(rest));
+
+const rows = Object.entries(scripts).flatMap(([name, script]) =>
+  Object.entries(verbs).flatMap(([verb, act]) =>
+    (["memory", "a store"] as const).map((kind) => [verb, name, kind, act, script] as const),
+  ),
+);
+
+/** A journal, and another one over its records. */
+function openJournals(
+  kind: "memory" | "a store",
+): readonly [LoopOptions["journal"], (result: LoopResult) => LoopOptions["journal"]] {
+  const store = createDurableStore();
+  if (kind === "a store") return [store.open(), () => store.open()];
+  return [undefined, ({ journal }) => memoryJournal(JSON.parse(JSON.stringify(journal)))];
+}
+
+/** Runs the script, lets the verb come after so many ticks, and checks what became of both. True once the run is over by then. */
+async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tick: number): Promise<boolean> {
+  const ran: string[] = [];
+  const [journal, reopen] = openJournals(kind);
+  const playing = playOn(script, { journal }, ran);
+  for (let passed = 0; passed < tick; passed += 1) await Promise.resolve();
+  const isOver = act(playing.control).includes("finished");
+  const result = await playing.result;
+
+  expect([tick, ...saidIn(result)]).toEqual([tick, "Go.", ...(verb === "drain" || isOver ? [] : ["Hey."])]);
+  expect([tick, playing.clock.pending]).toEqual([tick, 0]);
+  // Nothing outranks an ending but a completed one; a store takes its time to write the last look.
+  const isObeyed = kind === "memory" && !isOver && result.status !== "empty_response";
+  if (isObeyed && verb in endings) expect([tick, result.reason.kind]).toEqual([tick, endings[verb]]);
+
+  const again = await playOn(script, { journal: reopen(result) }, ran).result;
+  expect([tick, ...ran]).toEqual([tick, ...new Set(ran)]);
+  // What came back with a suspension is not sent, so that the run ends as if nobody had said anything.
+  const first = result.status === "suspended" ? await playOn(script, {}, []).result : result;
+  // What came while a store wrote the last look is not in it.
+  const differs = kind === "memory" ? {} : { undelivered: [] };
+  expect([tick, { ...plain(again), ...differs }]).toEqual([tick, { ...plain(first), ...differs }]);
+  return isOver;
+}
+
+/** What users said, wherever that is now. */
+function saidIn({ messages, undelivered, reason }: LoopResult): readonly string[] {
+  const sent = messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : []));
+  return [...sent, ...textsOf(undelivered), ...(reason.kind === "interrupted" ? textsOf([reason.message]) : [])];
+}
+
+it.for(rows)("%s at any tick of a run loses nothing and does nothing twice: %s, over a journal in %s", async (row) => {
+  let tick = 0;
+  while (!(await checkTick(row, tick))) tick += 1;
+  expect(tick).toBeGreaterThan(10);
+});

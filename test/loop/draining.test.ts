@@ -1,0 +1,264 @@
+import { describe, expect, it } from "vitest";
+import { type Journal, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
+import { type MockTurn, stall, text, toolCall, wait } from "turnwright/testing";
+import { createDurableStore, type DurableStore } from "./durable-store.ts";
+import { never, play, type Playing, tool } from "./play.ts";
+import { linesOf, textsOf } from "./transcript-lines.ts";
+
+const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> => memoryJournal(JSON.parse(JSON.stringify(journal)));
+const plain = ({ journal: _, ...rest }: LoopResult): object => JSON.parse(JSON.stringify(rest));
+
+/** Where a run is kept while nobody runs it. */
+interface Keeping {
+  open(): Journal;
+  keep(result: LoopResult): void;
+  keys(): readonly string[];
+}
+
+function keepInMemory(hand: (result: LoopResult) => Journal): Keeping {
+  let journal: Journal = memoryJournal();
+  return {
+    open: () => journal,
+    keep: (result) => void (journal = hand(result)),
+    keys: () => ("keys" in journal ? memoryJournal(JSON.parse(JSON.stringify(journal))).keys() : []),
+  };
+}
+
+function keepInStore(store: DurableStore = createDurableStore()): Keeping {
+  return { open: () => store.open(), keep: () => {}, keys: () => [...store.records.keys()] };
+}
+
+const keepings: readonly (readonly [where: string, make: () => Keeping])[] = [
+  ["a saved journal", () => keepInMemory(saved)],
+  ["the journal itself", () => keepInMemory(({ journal }) => journal)],
+  ["a durable journal", () => keepInStore()],
+];
+
+const script: readonly MockTurn[] = [
+  [text("On it. "), toolCall("work"), toolCall("alone")],
+  [toolCall("work"), text("Hm. ")],
+  text("Done."),
+];
+
+interface Life {
+  readonly playing: Playing;
+  readonly result: LoopResult;
+}
+
+/** Runs on over what is kept, and drains each of the lives but the last where `drainIn` says. */
+function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions> = {}) {
+  return async (drains: (playing: Playing) => void): Promise<Life> => {
+    const work =
+      (name: string): Parameters<typeof tool>[1] =>
+      (_, { callId }) =>
+        void ran.push(`${name} ${callId}`);
+    const playing: Playing = play(
+      ({ iteration }) => (ran.push(`pass ${iteration}`), script[iteration]),
+      () => ({
+        tools: [tool("work", work("work")), tool("alone", work("alone"), { sequential: true })],
+        runId: "drained",
+        journal: keeping.open(),
+        ...more,
+      }),
+    );
+    drains(playing);
+    const result = await playing.result;
+    keeping.keep(result);
+    return { playing, result };
+  };
+}
+
+const drainAtOnce = ({ control }: Playing): unknown => control.drain();
+const drainIn =
+  (pass: number) =>
+  ({ control, recording }: Playing): void =>
+    void recording.emitter.on("pass-start", ({ iteration }) => void (iteration === pass && control.drain()));
+
+const everything = ["pass 0", "work call_p0_0", "alone call_p0_1", "pass 1", "work call_p1_0", "pass 2"];
+
+describe("a drained run", () => {
+  it("finishes its pass: siblings, later waves and the hook still run, and nothing more is asked", async () => {
+    const asked: number[] = [];
+    const turn = [toolCall("drains"), toolCall("slow"), toolCall("alone"), toolCall("alone")];
+    const playing = play([[text("On it. "), ...turn]], ({ clock, control }) => ({
+      tools: [
+        tool("drains", () => control.drain()),
+        tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve(1), 100))),
+        tool("alone", () => 2, { sequential: true }),
+      ],
+      hooks: { onIteration: (count) => void asked.push(count) },
+    }));
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect([result.status, result.reason, playing.endedAt(), asked]).toEqual(["suspended", { kind: "drained" }, 100, [1]]);
+    expect(linesOf(result.messages).at(-1)).toBe(
+      "tool: call_p0_0 completed, call_p0_1 completed, call_p0_2 completed, call_p0_3 completed",
+    );
+    expect([result.functionHistory.length, result.text, result.undelivered]).toEqual([4, "On it.", []]);
+    expect([playing.clock.pending, playing.control.stop(), playing.recording.types().at(-1)]).toEqual([0, "finished", "run-end"]);
+  });
+
+  it.for(keepings)("goes on over %s, and nothing is asked or run twice", async ([, make]) => {
+    const ran: string[] = [];
+    const live = createLives(make(), ran);
+    const first = await live(drainIn(0));
+    expect([first.result.reason.kind, ran]).toEqual(["drained", everything.slice(0, 3)]);
+    const second = await live(drainIn(1));
+    expect([second.result.reason.kind, ran]).toEqual(["drained", everything.slice(0, 5)]);
+    const third = await live(() => {});
+    expect([third.result.reason.kind, third.result.text, ran]).toEqual(["answered", "Done.", everything]);
+
+    const undisturbed = await createLives(keepInMemory(saved), [])(() => {});
+    expect(plain(third.result)).toEqual(plain(undisturbed.result));
+    const again = await live(() => {});
+    expect([plain(again.result), ran]).toEqual([plain(third.result), everything]);
+  });
+
+  it.for(keepings)("can be drained again and again in the same place, over %s", async ([, make]) => {
+    const ran: string[] = [];
+    const keeping = make();
+    const live = createLives(keeping, ran);
+    for (let count = 0; count < 3; count += 1) {
+      const { result, playing } = await live(drainAtOnce);
+      expect([result.reason.kind, result.iterations, linesOf(result.messages), playing.provider.calls]).toEqual([
+        "drained",
+        0,
+        ["user: Go."],
+        0,
+      ]);
+    }
+    await live(drainIn(0));
+    await live(drainAtOnce);
+    await live(drainAtOnce);
+    expect((await live(() => {})).result.text).toBe("Done.");
+    expect(ran).toEqual(everything);
+    const inboxes = keeping.keys().filter((key) => key.includes("inbox"));
+    expect(inboxes).toEqual([
+      "p0/inbox",
+      "p0/inbox/1",
+      "p0/inbox/2",
+      "p0/inbox/3",
+      "p1/inbox",
+      "p1/inbox/1",
+      "p1/inbox/2",
+      "p1/inbox/3",
+      "p2/inbox",
+      "p2/inbox-end",
+    ]);
+  });
+
+  it("pins the keys of what is read again", async () => {
+    const keeping = keepInStore();
+    const live = createLives(keeping, []);
+    await live(drainIn(0));
+    await live(() => {});
+    expect(keeping.keys().join("\n")).toMatchInlineSnapshot(`
+      "run
+      p0/inbox
+      p0/model
+      p0/intent/0/work
+      p0/tool/0/work
+      p0/intent/1/alone
+      p0/tool/1/alone
+      p1/inbox
+      p1/inbox/1
+      p1/model
+      p1/intent/0/work
+      p1/tool/0/work
+      p2/inbox
+      p2/model
+      p2/inbox-end"
+    `);
+  });
+
+  it("does not count the time in which nobody ran it", async () => {
+    const limits = { wallClockMs: 1_000 };
+    const turns = [
+      [toolCall("none"), wait(400)],
+      [wait(400), text("Done.")],
+    ];
+    const first = play(turns, { limits, runId: "slow" });
+    await first.clock.advance(300);
+    first.control.drain();
+    await first.clock.runAll();
+    const suspended = await first.result;
+    expect([suspended.reason.kind, suspended.durationMs]).toEqual(["drained", 400]);
+    const second = play((_, index) => turns[index + 1], { limits, runId: "slow", journal: saved(suspended) });
+    await second.clock.advance(86_400_000);
+    const result = await second.result;
+    expect([result.reason.kind, result.durationMs, second.endedAt()]).toEqual(["answered", 800, 400]);
+  });
+});
+
+describe("a drain", () => {
+  it.for<[what: string, turn: MockTurn, status: string]>([
+    ["an answer", [text("Hi."), wait(10)], "completed"],
+    ["nothing at all", wait(10), "empty_response"],
+    ["a model that falls silent", stall(), "timeout"],
+  ])("changes nothing where the run ends of itself: %s", async ([, turn, status]) => {
+    const playing = play([turn]);
+    await playing.clock.flush();
+    expect(playing.control.drain()).toBe("accepted");
+    await playing.clock.runAll();
+    expect([(await playing.result).status, playing.control.drain()]).toEqual([status, "finished"]);
+  });
+
+  it("suspends where a message was steered into the last pass; the message comes back, and is not sent on", async () => {
+    for (const [, make] of keepings) {
+      const keeping = make();
+      const live = createLives(keeping, []);
+      const first = await live(({ control, recording }) => {
+        recording.emitter.on("pass-start", ({ iteration }) => void (iteration === 2 && (control.steer("Hey."), control.drain())));
+      });
+      expect([first.result.status, first.result.text, textsOf(first.result.undelivered)]).toEqual([
+        "suspended",
+        "Done.",
+        ["Hey."],
+      ]);
+      const second = await live(() => {});
+      expect([second.result.reason.kind, second.result.text, second.result.undelivered]).toEqual(["answered", "Done.", []]);
+      expect([linesOf(second.result.messages).at(-1), second.playing.provider.calls]).toEqual(["assistant: Done.", 0]);
+      expect(keeping.keys().slice(-2)).toEqual(["p2/inbox-end", "p2/inbox-end/1"]);
+    }
+  });
+
+  it("gives back what was steered before it, in order, and what is steered on resuming is sent", async () => {
+    const live = createLives(keepInMemory(saved), []);
+    const first = await live(({ control }) => {
+      control.steer("a");
+      control.drain();
+      control.steer("b");
+    });
+    expect([first.result.reason.kind, textsOf(first.result.undelivered)]).toEqual(["drained", ["a", "b"]]);
+    const second = await live(({ control }) => void control.steer("c"));
+    expect(linesOf(second.result.messages).slice(0, 2)).toEqual(["user: Go.", "user: c"]);
+    expect([second.result.text, second.result.undelivered]).toEqual(["Done.", []]);
+  });
+
+  it("is outranked by whatever ends the run, and outranks what limits it", async () => {
+    const end = async (act: (playing: Playing) => unknown): Promise<string> => {
+      const playing = play([]);
+      playing.control.drain();
+      act(playing);
+      return (await playing.result).reason.kind;
+    };
+    expect(await end(({ control }) => control.stop())).toBe("stopped");
+    expect(await end(({ control }) => control.kill())).toBe("killed");
+    expect(await end(({ abort }) => abort.abort())).toBe("aborted");
+    expect(await end(({ control }) => control.interrupt("Wait."))).toBe("interrupted");
+    const limits = { maxIterations: 1 };
+    const inTool = play([toolCall("work")], ({ control }) => ({ limits, tools: [tool("work", () => control.drain())] }));
+    expect((await inTool.result).reason.kind).toBe("drained");
+    const behind = play([], { ...inTool.options, control: undefined, journal: saved(await inTool.result) });
+    expect((await behind.result).reason.kind).toBe("max-iterations");
+  });
+
+  it("leaves a stop its say while the pass finishes", async () => {
+    const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)] });
+    await playing.clock.flush();
+    playing.control.drain();
+    playing.control.stop();
+    await playing.clock.runAll();
+    expect((await playing.result).reason.kind).toBe("stopped");
+  });
+});

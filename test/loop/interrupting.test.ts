@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import { createLoopControl, type LoopControl, type LoopOptions, type LoopResult, type Provider, memoryJournal } from "turnwright";
+import { createMockProvider, finish, type MockTurn, stall, text, toolCall, usage, wait } from "turnwright/testing";
+import { never, play, type Playing, tool } from "./play.ts";
+import { linesOf, textsOf } from "./transcript-lines.ts";
+
+const quick = tool("quick", () => "done");
+const interrupted = (content: string): LoopResult["reason"] => ({ kind: "interrupted", message: { role: "user", content } });
+
+async function recall({ options }: Playing, { journal }: LoopResult): Promise<unknown> {
+  const saved = memoryJournal(JSON.parse(JSON.stringify(journal)));
+  const { journal: _, ...again } = await play([], { ...options, control: undefined, events: undefined, journal: saved }).result;
+  return JSON.parse(JSON.stringify(again));
+}
+
+const plain = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
+
+describe("an interrupt before the first call of the run", () => {
+  it("that was queued asks the model nothing", async () => {
+    const control = createLoopControl();
+    control.interrupt("Wait.");
+    const playing = play([], { control });
+    const result = await playing.result;
+    expect([result.status, result.reason, playing.provider.calls]).toEqual(["follow_up_interrupt", interrupted("Wait."), 0]);
+    expect([linesOf(result.messages), result.undelivered]).toEqual([["user: Go."], []]);
+  });
+
+  it.for<[where: string, turn: MockTurn, options?: Partial<LoopOptions>]>([
+    ["before the first chunk", stall()],
+    ["in the middle of a text", [text("Let me "), stall()]],
+    ["in a model that is deaf", [text("Let me "), stall({ ignoreSignal: true })]],
+    ["in the arguments of a call", [text("Let me "), toolCall("quick", { a: 1 }, { fragments: 3 }), stall()]],
+    ["in preparePass", text("No."), { hooks: { preparePass: () => never } }],
+    [
+      "in a stream that settles at the wall clock",
+      [text("Let me "), stall({ ignoreSignal: true })],
+      { limits: { wallClockMs: 20 } },
+    ],
+  ])("cuts the model off at once: %s", async ([where, turn, options]) => {
+    const playing = play([turn], { tools: [quick], ...options });
+    await playing.clock.advance(50);
+    expect(playing.control.interrupt("Wait.")).toBe("accepted");
+    const result = await playing.result;
+    expect([result.status, result.reason, playing.endedAt()]).toEqual(["follow_up_interrupt", interrupted("Wait."), 50]);
+    // What it had said is in its stream's result only: the next run answers anew.
+    expect([result.text, linesOf(result.messages), result.undelivered, result.functionHistory]).toEqual([
+      "",
+      ["user: Go."],
+      [],
+      [],
+    ]);
+    const streamed = result.streamResults.map((pass) => [pass.status, pass.text]);
+    expect(streamed).toEqual([["follow_up_interrupt", where.includes("first") || where.includes("prepare") ? "" : "Let me "]]);
+    expect([playing.clock.pending, playing.control.isToolChainActive(), playing.control.hasStopRequest()]).toEqual([
+      0,
+      false,
+      false,
+    ]);
+    expect(await recall(playing, result)).toEqual(plain(result));
+  });
+
+  it("counts what the model had spent, and tells the provider why", async () => {
+    let reason: unknown;
+    const provider: Provider = {
+      id: "p",
+      model: "m",
+      async *stream(_, { signal }) {
+        yield { type: "usage", usage: { inputTokens: 5, outputTokens: 1, totalTokens: 6 }, mode: "snapshot" };
+        signal.addEventListener("abort", () => (reason = signal.reason));
+        yield await never;
+      },
+    };
+    const playing = play([], { provider });
+    await playing.clock.flush();
+    playing.control.interrupt("Wait.");
+    expect((await playing.result).usage.totalTokens).toBe(6);
+    expect(reason).toMatchObject({ name: "AbortError", message: "The run was interrupted by a message." });
+  });
+
+  it("leaves no stream open, also where it comes while the provider opens it", async () => {
+    const control = createLoopControl();
+    const mock = createMockProvider([[text("Let me "), stall()]]);
+    const { id, model } = mock;
+    const stream: Provider["stream"] = (request, call) => (control.interrupt("Wait."), mock.stream(request, call));
+    const playing = play([], { control, provider: { id, model, stream } });
+    expect((await playing.result).reason).toEqual(interrupted("Wait."));
+    await playing.clock.flush();
+    expect(mock.active).toBe(0);
+  });
+
+  it("ends a run whose answer was steered on: what was answered stays", async () => {
+    const playing = play([
+      [text("Hi."), usage({ inputTokens: 1, outputTokens: 1 })],
+      [text("And "), stall()],
+    ]);
+    const { control, recording } = playing;
+    recording.emitter.once("pass-start", () => void control.steer("More."));
+    await playing.clock.flush();
+    control.interrupt("Wait.");
+    const result = await playing.result;
+    expect([result.reason, result.text]).toEqual([interrupted("Wait."), "Hi."]);
+    expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Hi.", "user: More."]);
+  });
+
+  it("ends a run that is asked for its final answer", async () => {
+    const script = [finish("malformed-call"), [text("In sh"), stall()]];
+    const playing = play(script, { limits: { maxIterations: 1 }, policies: { finalAnswer: true } });
+    await playing.clock.flush();
+    playing.control.interrupt("Wait.");
+    const result = await playing.result;
+    expect([result.status, result.reason, result.undelivered]).toEqual(["follow_up_interrupt", interrupted("Wait."), []]);
+  });
+
+  it("is one: those after it, and what was steered, come back in order", async () => {
+    const playing = play([[text("Let me "), stall()]]);
+    await playing.clock.flush();
+    const { control } = playing;
+    control.steer("a");
+    control.interrupt("b");
+    control.interrupt("c");
+    control.steer("d");
+    const result = await playing.result;
+    expect([result.reason, textsOf(result.undelivered)]).toEqual([interrupted("b"), ["a", "c", "d"]]);
+    expect(await recall(playing, result)).toEqual(plain(result));
+  });
+
+  it.for<[higher: string, act: (playing: Playing) => unknown, reason: string]>([
+    ["stop", ({ control }) => control.stop(), "stopped"],
+    ["kill", ({ control }) => control.kill(), "killed"],
+    ["abort", ({ abort }) => abort.abort(), "aborted"],
+  ])("is outranked by %s, whichever comes first, and comes back", async ([, act, reason]) => {
+    const interrupt = ({ control }: Playing): unknown => control.interrupt("Wait.");
+    for (const acts of [
+      [act, interrupt],
+      [interrupt, act],
+    ]) {
+      const playing = play([[text("Let me "), stall()]]);
+      await playing.clock.flush();
+      for (const each of acts) each(playing);
+      const result = await playing.result;
+      expect([result.reason.kind, textsOf(result.undelivered)]).toEqual([reason, ["Wait."]]);
+      expect(await recall(playing, result)).toEqual(plain(result));
+    }
+  });
+});
+
+describe("an interrupt from the first call on", () => {
+  it.for<[where: string, script: readonly MockTurn[], options?: Partial<LoopOptions>]>([
+    ["in a later pass", [toolCall("quick"), [wait(100), text("Done.")]]],
+    ["in a running tool", [[toolCall("slow"), toolCall("alone")], text("Done.")]],
+    ["in a call that nothing answers but its limit", [toolCall("deaf"), text("Done.")]],
+    ["in an approval", [toolCall("quick"), text("Done.")], { policies: { approve: () => never }, timeouts: { approvalMs: 60 } }],
+    ["in onIteration", [toolCall("quick"), text("Done.")], { hooks: { onIteration: () => never }, timeouts: { hookMs: 60 } }],
+    ["behind a call that could not run", [toolCall("nothing"), [wait(100), text("Done.")]]],
+    [
+      "behind calls that were cut",
+      [
+        [toolCall("quick"), finish("length")],
+        [wait(100), text("Done.")],
+      ],
+    ],
+  ])("lets the run go on, and comes back: %s", async ([, script, options]) => {
+    const run = (says: (control: LoopControl) => unknown): Promise<Playing> => {
+      const playing = play(script, ({ clock }) => ({
+        tools: [
+          quick,
+          tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve(1), 100))),
+          tool("alone", () => 2, { sequential: true }),
+          tool("deaf", () => never, { timeoutMs: 100 }),
+        ],
+        runId: "on",
+        ...options,
+      }));
+      return playing.clock
+        .advance(50)
+        .then(() => says(playing.control))
+        .then(() => playing.clock.runAll())
+        .then(() => playing);
+    };
+    const playing = await run((control) =>
+      expect([control.interrupt("Wait."), control.isToolChainActive()]).toEqual(["accepted", true]),
+    );
+    const result = await playing.result;
+    expect(textsOf(result.undelivered)).toEqual(["Wait."]);
+    const undisturbed = await (await run(() => {})).result;
+    expect({ ...Object(plain(result)), undelivered: [] }).toEqual(plain(undisturbed));
+    expect(await recall(playing, result)).toEqual(plain(result));
+  });
+
+  it("comes too late for a finished answer: the answer stands", async () => {
+    const playing = play([text("Hi.")]);
+    playing.recording.emitter.on("pass-end", () => void playing.control.interrupt("Wait."));
+    const result = await playing.result;
+    expect([result.reason.kind, result.text, textsOf(result.undelivered)]).toEqual(["answered", "Hi.", ["Wait."]]);
+    expect(await recall(playing, result)).toEqual(plain(result));
+  });
+});

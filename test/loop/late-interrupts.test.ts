@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import type { Journal, Step } from "turnwright";
+import { createTestClock, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "./durable-store.ts";
+import { never, outcomesOf, play, tool } from "./play.ts";
+import { textsOf } from "./transcript-lines.ts";
+
+const quick = tool("quick", () => "done");
+
+/** A durable journal that takes 1,000 ms to write what the model said. */
+function slowJournal(clock: ReturnType<typeof createTestClock>): Journal {
+  const journal = createDurableStore().open();
+  const step = async <T>(asked: Step<T>): Promise<T> => {
+    const answer = await journal.step(asked);
+    if (asked.key === "p0/model") await new Promise<void>((resolve) => clock.setTimeout(resolve, 1_000));
+    return answer;
+  };
+  return { ...journal, step };
+}
+
+describe("an interrupt between the end of a stream and its first call", () => {
+  it("comes too late: the calls run", async () => {
+    const clock = createTestClock();
+    const playing = play([toolCall("quick"), text("Done.")], { clock, journal: slowJournal(clock), tools: [quick] });
+    await clock.advance(500);
+    const { control } = playing;
+    expect([control.interrupt("Wait."), control.isToolChainActive(), control.hasStopRequest()]).toEqual([
+      "accepted",
+      false,
+      false,
+    ]);
+    await clock.runAll();
+    const result = await playing.result;
+    expect([result.reason.kind, outcomesOf(result), textsOf(result.undelivered)]).toEqual([
+      "answered",
+      ["call_p0_0: completed"],
+      ["Wait."],
+    ]);
+  });
+
+  it.for<[order: string, interruptAt: number]>([
+    ["before it", 300],
+    ["after it", 550],
+  ])("does not keep the wall clock from striking: %s", async ([, interruptAt]) => {
+    const clock = createTestClock();
+    const playing = play([toolCall("quick")], {
+      clock,
+      journal: slowJournal(clock),
+      tools: [quick],
+      limits: { wallClockMs: 500 },
+      policies: { approve: () => never },
+    });
+    await clock.advance(interruptAt);
+    playing.control.interrupt("Wait.");
+    await clock.advance(600 - interruptAt);
+    expect(playing.control.hasStopRequest()).toBe(false);
+    await clock.runAll();
+    expect(playing.endedAt()).toBe(1_000);
+    const result = await playing.result;
+    expect([result.reason.kind, outcomesOf(result), textsOf(result.undelivered)]).toEqual([
+      "wall-clock",
+      ["call_p0_0: not-run"],
+      ["Wait."],
+    ]);
+  });
+});

@@ -1,0 +1,135 @@
+// Runs a random plan to its end, and checks what holds for every run.
+
+import { expect } from "vitest";
+import {
+  createLoopControl,
+  type LoopControl,
+  type LoopOptions,
+  type LoopResult,
+  type Provider,
+  runToolLoop,
+  type SavedJournal,
+} from "turnwright";
+import { createMockProvider, createTestClock, type MockProvider, type MockScript, recordEvents, text } from "turnwright/testing";
+import { countListeners } from "./count-listeners.ts";
+import { answersOf } from "./play.ts";
+import { approvalOf, openWorkshop, type Plan, type Verb, type Workshop } from "./random-run.ts";
+import { textsOf } from "./transcript-lines.ts";
+
+const listeners = countListeners();
+
+/** A run that has ended. */
+export interface Ended {
+  readonly result: LoopResult;
+  readonly endedAt: number;
+  readonly provider: MockProvider;
+  readonly workshop: Workshop;
+  readonly options: LoopOptions;
+  /** The messages that the control had accepted, in order. */
+  readonly accepted: readonly string[];
+}
+
+/** Runs a plan to its end, on a clock of its own, and checks that it loses nothing and leaves nothing behind. */
+export async function runPlan(plan: Plan, more: Partial<LoopOptions> = {}, ran: string[] = []): Promise<Ended> {
+  const clock = createTestClock();
+  const control = createLoopControl();
+  const abort = new AbortController();
+  const workshop = openWorkshop(clock, ran);
+  const provider = createMockProvider(turnsOf(plan));
+  const recording = recordEvents();
+  const { limits, settleMs, hooks } = plan;
+  const options: LoopOptions = {
+    provider,
+    messages: [{ role: "user", content: "Go." }],
+    tools: workshop.tools,
+    runId: "random",
+    clock,
+    control,
+    signal: abort.signal,
+    events: recording.emitter,
+    limits,
+    timeouts: { settleMs, streamIdleMs: 400, firstChunkMs: 600, toolMs: 350, hookMs: 100, approvalMs: 250 },
+    policies: { approve: approvalOf(plan, workshop), finalAnswer: plan.finalAnswer },
+    ...(hooks && { hooks: { preparePass: async () => ({ toolChoice: "auto" }), onIteration: async () => undefined } }),
+    ...more,
+  };
+  const accepted: string[] = [];
+  const act = createActor(control, abort, accepted);
+  const verbs = [...plan.verbs].sort((a, b) => a.atMs - b.atMs);
+  const early = verbs.filter(({ atMs }) => atMs < 0);
+  early.forEach(act);
+  let atEnd: { readonly now: number; readonly timers: number; readonly listeners: number } | undefined;
+  const running = runToolLoop(options).finally(() => {
+    atEnd = { now: clock.now(), timers: clock.pending - workshop.timers(), listeners: listeners.on(abort.signal) };
+  });
+  // It is awaited below, when time has gone on.
+  running.catch(() => undefined);
+  for (const verb of verbs.slice(early.length)) {
+    await clock.advance(verb.atMs - clock.now());
+    act(verb);
+  }
+  await clock.runAll();
+  if (atEnd === undefined) throw new Error("The run hangs.");
+  const result = await running;
+  expect(atEnd).toMatchObject({ timers: 0, listeners: 0 });
+  expect(recording.types().filter((type) => type === "run-end")).toHaveLength(1);
+  expect(recording.types().at(-1)).toBe("run-end");
+  const seen = recording.of("text-delta").map((event) => event.text);
+  expect(result.streamResults.map((pass) => pass.text).join("")).toBe(seen.join(""));
+  return { result, endedAt: atEnd.now, provider, workshop, options, accepted };
+}
+
+/** Does what a verb says, and notes which messages were accepted. */
+function createActor(control: LoopControl, abort: AbortController, accepted: string[]): (verb: Verb) => void {
+  return ({ atMs, verb, id }) => {
+    const said = `${verb} ${id} at ${atMs}`;
+    if (verb === "abort") abort.abort("gone");
+    else if (verb !== "steer" && verb !== "interrupt") control[verb]();
+    else if (control[verb](said) === "accepted") accepted.push(said);
+  };
+}
+
+/** Every message that was accepted is in one place: the transcript, `undelivered`, or the reason; and in order. */
+export function checkMessages({ result, accepted }: Ended): void {
+  const { messages, undelivered, reason } = result;
+  const isSaid = (said: string): boolean => /^(steer|interrupt) /.test(said);
+  const sent = messages.flatMap((message) => (message.role === "user" ? textsOf([message]) : [])).filter(isSaid);
+  const back = textsOf(undelivered);
+  const consumed = reason.kind === "interrupted" ? textsOf([reason.message]) : [];
+  expect([...sent, ...back, ...consumed].sort()).toEqual([...accepted].sort());
+  for (const list of [sent, back]) expect(list).toEqual(accepted.filter((said) => list.includes(said)));
+  expect(sent.filter((said) => said.startsWith("interrupt"))).toEqual([]);
+}
+
+/** A turn for each request, and an answer where there are no more turns. */
+function turnsOf({ turns }: Plan): MockScript {
+  return (_, index) => turns[index] ?? text("The end.");
+}
+
+/** Each turn is followed by the answers to its calls, and no id comes twice. */
+export function checkTranscript({ messages }: LoopResult): void {
+  messages.forEach((message, index) => {
+    if (message.role !== "assistant") return;
+    const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
+    const next = messages[index + 1];
+    expect(next?.role === "tool" ? next.results.map((part) => part.callId) : []).toEqual(calls);
+  });
+  const ids = answersOf({ messages }).map((part) => part.callId);
+  expect(new Set(ids).size).toBe(ids.length);
+}
+
+/** What must not be reached on replay. */
+export const untouchable: Provider = {
+  id: "mock",
+  model: "mock-model",
+  stream: () => {
+    throw new Error("asked again");
+  },
+};
+
+/** A result without its journal, as JSON. */
+export const comparable = ({ journal: _, ...rest }: LoopResult): object => JSON.parse(JSON.stringify(rest)) as object;
+/** What the journal of a run becomes when it is saved. */
+export const savedOf = ({ journal }: LoopResult): SavedJournal => JSON.parse(JSON.stringify(journal)) as SavedJournal;
+/** The plan without anybody who meddles, and without the wall clock. */
+export const calmly = (plan: Plan): Plan => ({ ...plan, verbs: [], limits: { ...plan.limits, wallClockMs: undefined } });

@@ -1,0 +1,259 @@
+import { describe, expect, it } from "vitest";
+import {
+  createLoopControl,
+  FatalToolError,
+  isLoopError,
+  type LoopEvent,
+  type LoopOptions,
+  memoryJournal,
+  toolResult,
+  type UserMessage,
+} from "turnwright";
+import { fail, finish, type MockTurn, recordEvents, stall, text, toolCall, wait } from "turnwright/testing";
+import { play, tool } from "./play.ts";
+import type { Stage } from "./scenarios/stage.ts";
+import { linesOf, textsOf } from "./transcript-lines.ts";
+
+const quick = tool("quick", () => "done");
+
+/** Steers once, in the pass of this number. */
+function steerIn(pass: number): (stage: Stage) => NonNullable<LoopOptions["hooks"]> {
+  let isDone = false;
+  return ({ control }) => ({
+    preparePass: ({ iteration }) => {
+      if (iteration !== pass || isDone) return;
+      isDone = true;
+      control.steer("Hey.");
+    },
+  });
+}
+
+describe("a steered message", () => {
+  it("is sent after all results and before the next request, several in the order in which they came", async () => {
+    const script = [[toolCall("slow"), toolCall("alone"), toolCall("quick")], text("Done.")];
+    const playing = play(script, ({ clock, control }) => {
+      const slow = tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve(1), 10)));
+      const alone = tool("alone", () => control.steer("third"), { sequential: true });
+      return { tools: [slow, alone, tool("quick", () => control.steer("fourth"))] };
+    });
+    playing.control.steer("first");
+    await playing.clock.advance(5);
+    playing.control.steer("second");
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect(playing.provider.requests.map((request) => linesOf(request.messages))).toEqual([
+      ["user: Go.", "user: first"],
+      [
+        "user: Go.",
+        "user: first",
+        "assistant: [call_p0_0][call_p0_1][call_p0_2]",
+        "tool: call_p0_0 completed, call_p0_1 completed, call_p0_2 completed",
+        "user: second",
+        "user: third",
+        "user: fourth",
+      ],
+    ]);
+    expect([result.reason.kind, result.text, result.undelivered]).toEqual(["answered", "Done.", []]);
+  });
+
+  it("may be a message of parts, and is sent as it is", async () => {
+    const message: UserMessage = {
+      role: "user",
+      content: [
+        { type: "text", text: "Like this:" },
+        { type: "image", mediaType: "image/png", data: "aGk=" },
+      ],
+    };
+    const playing = play([text("Hi."), text("Nice.")], ({ control }) => ({
+      hooks: { preparePass: ({ iteration }) => void (iteration === 0 && control.steer(message)) },
+    }));
+    expect((await playing.result).messages[2]).toEqual(message);
+  });
+
+  it("is told to listeners before the pass that it is sent in, also on replay", async () => {
+    const playing = play([toolCall("quick"), text("Hi."), text("Again.")], (stage) => ({
+      tools: [quick],
+      hooks: steerIn(1)(stage),
+    }));
+    const heard = recordEvents(playing.recording.emitter, ["pass-start", "steered", "pass-end"]);
+    playing.control.steer("First.");
+    playing.recording.emitter.on("tool-start", () => void playing.control.interrupt("Never sent."));
+    const result = await playing.result;
+    expect(textsOf(result.undelivered)).toEqual(["Never sent."]);
+    expect(linesOf(result.messages).filter((line) => line.startsWith("user"))).toEqual([
+      "user: Go.",
+      "user: First.",
+      "user: Hey.",
+    ]);
+    const told = (event: LoopEvent): string =>
+      `${event.type} ${event.iteration}${event.type === "steered" ? ` ${textsOf([event.message]).join()}` : ""}`;
+    expect(heard.events.map(told)).toEqual([
+      "steered 0 First.",
+      "pass-start 0",
+      "pass-end 0",
+      "pass-start 1",
+      "pass-end 1",
+      "steered 2 Hey.",
+      "pass-start 2",
+      "pass-end 2",
+    ]);
+    expect(heard.events.filter((event) => event.replayed)).toEqual([]);
+
+    const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
+    const again = play([], { tools: [quick], runId: result.runId, journal });
+    const heardAgain = recordEvents(again.recording.emitter, ["pass-start", "steered", "pass-end"]);
+    expect((await again.result).messages).toEqual(result.messages);
+    expect(heardAgain.events.map(told)).toEqual(heard.events.map(told));
+    expect(heardAgain.events.filter((event) => !event.replayed)).toEqual([]);
+  });
+
+  it("stays where its pass is tried again", async () => {
+    const first = play([[text("Let me "), fail({ status: 503 })]], { runId: "again" });
+    first.control.steer("Hey.");
+    const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
+    const again = play([text("Done.")], { runId: "again", journal, resume: "retry-last" });
+    expect(linesOf((await again.result).messages)).toEqual(["user: Go.", "user: Hey.", "assistant: Done."]);
+  });
+
+  it("waits while a paused turn is sent again", async () => {
+    const script = [
+      [text("One, "), finish("paused")],
+      [text("two, "), finish("continue", { token: "t" })],
+      text("three."),
+      text("Four."),
+    ];
+    const playing = play(script, (stage) => ({ hooks: steerIn(0)(stage) }));
+    const result = await playing.result;
+    expect(playing.provider.requests.map(({ messages }) => linesOf(messages).slice(1))).toEqual([
+      [],
+      ["assistant: One, "],
+      ["assistant: One, "],
+      ["assistant: One, two, three.", "user: Hey."],
+    ]);
+    expect(linesOf(result.messages).at(-1)).toBe("assistant: Four.");
+  });
+
+  it("comes back where the last allowed pass has answered: the answer stands", async () => {
+    const playing = play([toolCall("quick"), text("Done.")], (stage) => ({
+      tools: [quick],
+      limits: { maxIterations: 2 },
+      hooks: steerIn(1)(stage),
+    }));
+    const result = await playing.result;
+    expect([result.status, result.reason, result.text, textsOf(result.undelivered), playing.provider.calls]).toEqual([
+      "completed",
+      { kind: "answered" },
+      "Done.",
+      ["Hey."],
+      2,
+    ]);
+  });
+
+  it("has one more pass made each time, until none is allowed", async () => {
+    const playing = play(
+      () => text("Yes?"),
+      ({ control }) => ({
+        limits: { maxIterations: 4 },
+        hooks: { preparePass: ({ iteration }) => void control.steer(`${iteration}`) },
+      }),
+    );
+    const result = await playing.result;
+    expect([result.status, result.iterations, textsOf(result.undelivered)]).toEqual(["completed", 4, ["3"]]);
+    expect(linesOf(result.messages).filter((line) => line.startsWith("user"))).toEqual([
+      "user: Go.",
+      "user: 0",
+      "user: 1",
+      "user: 2",
+    ]);
+  });
+});
+
+const calls = [toolCall("quick")];
+const fatal = tool("fatal", () => Promise.reject(new FatalToolError("gone")));
+const over = tool("over", () => toolResult({ data: 1, endTurn: true }));
+
+it("is sent with the final answer that a limit grants", async () => {
+  const { result, provider } = play([toolCall("look"), text("In short.")], ({ control }) => ({
+    tools: [tool("look", () => void control.steer("Hey."))],
+    limits: { maxIterations: 1 },
+    policies: { finalAnswer: true },
+  }));
+  const { reason, text: said, undelivered, finalAnswer } = await result;
+  expect([reason.kind, said, undelivered, finalAnswer]).toEqual(["max-iterations", "In short.", [], true]);
+  expect(provider.requests.at(-1)).toMatchObject({ toolChoice: "none" });
+  expect(linesOf(provider.requests.at(-1)?.messages ?? []).at(-1)).toBe("user: Hey.");
+});
+
+describe("a message steered into the last pass", () => {
+  it.for<[ending: string, turn: MockTurn]>([
+    ["an answer", text("Hi.")],
+    ["an answer that was cut", [text("Hi"), finish("length")]],
+    ["a refusal", [text("No."), finish("refusal")]],
+    ["a filtered answer", finish("content-filter")],
+    ["a tool that ends the turn", toolCall("over")],
+    ["nothing at all", finish("stop")],
+  ])("reopens %s", async ([, turn]) => {
+    const playing = play([turn, text("Once more.")], (stage) => ({ tools: [over], hooks: steerIn(0)(stage) }));
+    const result = await playing.result;
+    expect([result.status, result.text, result.undelivered, playing.provider.calls]).toEqual(["completed", "Once more.", [], 2]);
+    expect(linesOf(result.messages).slice(-2)).toEqual(["user: Hey.", "assistant: Once more."]);
+  });
+
+  it.for<[reason: string, turn: MockTurn, options?: Partial<LoopOptions>]>([
+    ["provider-error", fail({ status: 500 })],
+    ["malformed-call", toolCall(" ")],
+    ["fatal-tool-error", toolCall("fatal")],
+    ["tool-error-cap", toolCall("none"), { limits: { maxConsecutiveToolErrors: 1 } }],
+    ["max-pauses", finish("paused"), { limits: { maxPauses: 0 } }],
+    ["max-iterations", calls, { limits: { maxIterations: 1 } }],
+    ["max-tokens", calls, { limits: { maxTokens: 1 } }],
+    ["stream-idle", [text("And"), stall()]],
+    ["wall-clock", [text("And"), stall()], { limits: { wallClockMs: 10 } }],
+    ["wall-clock", [wait(20), text("Done.")], { limits: { wallClockMs: 10 }, timeouts: { settleMs: 50 } }],
+  ])("comes back behind %s", async ([reason, turn, options]) => {
+    const playing = play([turn], (stage) => ({ tools: [quick, fatal], ...options, hooks: steerIn(0)(stage) }));
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect([result.reason.kind, textsOf(result.undelivered), playing.provider.calls]).toEqual([reason, ["Hey."], 1]);
+  });
+
+  it("comes back behind an onIteration that ends the run", async () => {
+    const playing = play([toolCall("quick")], (stage) => ({
+      tools: [quick],
+      hooks: { ...steerIn(0)(stage), onIteration: () => ({ abort: true }) },
+    }));
+    const result = await playing.result;
+    expect([result.reason.kind, textsOf(result.undelivered)]).toEqual(["iteration-abort", ["Hey."]]);
+  });
+});
+
+const hostile = {
+  role: "user",
+  content: "x",
+  get extra() {
+    throw new Error("boo");
+  },
+};
+
+it.for<[what: string, message: unknown]>([
+  ["nothing", undefined],
+  ["a number", 7],
+  ["an assistant's message", { role: "assistant", content: [] }],
+  ["a message without content", { role: "user" }],
+  ["a message of unknown parts", { role: "user", content: [{ type: "smell" }] }],
+  ["a message that cannot be saved", { role: "user", content: "x", big: 7n }],
+  ["a message that throws", hostile],
+])("is refused at once: %s", async ([, message]) => {
+  const control = createLoopControl();
+  for (const verb of ["steer", "interrupt"] as const) {
+    const call = (): unknown => control[verb](message as string);
+    expect(call).toThrow(`Option "control.${verb}" must be given a text, or a message of the role "user", but`);
+    try {
+      call();
+    } catch (error) {
+      expect(isLoopError(error, "invalid-option")).toBe(true);
+    }
+  }
+  const playing = play([text("Hi.")], { control });
+  expect(linesOf((await playing.result).messages)).toEqual(["user: Go.", "assistant: Hi."]);
+});
