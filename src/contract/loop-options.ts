@@ -140,7 +140,7 @@ export interface ToolContext {
 
 /** Where the loop finds and runs its tools. `createToolRegistry` makes one from tools; anything of this shape will do. */
 export interface ToolRegistry {
-  /** The tools as they are now. Asked once per pass; the same array means nothing has changed. */
+  /** The tools as they are now. Asked at the start and before each stream; the same array means nothing has changed. */
   definitions(): readonly ToolDefinition[];
   /** Runs one tool; a value or a promise of one. */
   executeTool(name: string, args: unknown, context: ToolContext): unknown;

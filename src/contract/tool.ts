@@ -5,7 +5,7 @@ import type { JsonSchema } from "./schema.ts";
 export interface ToolTraits {
   /** Runs alone: never beside another call of the same batch. Default false. */
   readonly sequential?: boolean | undefined;
-  /** Longest run of one call in milliseconds. Default `timeouts.toolMs`. */
+  /** Longest run of one call in milliseconds; `Infinity` means none. Default `timeouts.toolMs`. */
   readonly timeoutMs?: number | undefined;
   /** Longest silence of one call in milliseconds; progress and heartbeats extend it, and a nested run suspends it. Default none. */
   readonly idleTimeoutMs?: number | undefined;
@@ -27,8 +27,9 @@ export interface ToolDefinition extends ToolTraits {
   readonly inputSchema: JsonSchema;
 }
 
-/** What is left of a run's limits, and of those of the runs around it, the running calls counted; `Infinity` where there is none. */
+/** What is left of a run's limits and of those of the runs around it, running calls counted; `Infinity` where there is none. */
 export interface ToolBudget {
+  /** Of the run itself. */
   readonly iterations: number;
   readonly toolCalls: number;
   readonly tokens: number;

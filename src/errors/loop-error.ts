@@ -18,7 +18,7 @@ export interface LoopErrorDetails {
   readonly "invalid-messages": { readonly index: number; readonly problem: string };
   /** A control or a run id that a running loop holds. */
   readonly "already-running": { readonly what: "control" | "runId"; readonly runId?: string | undefined };
-  /** A nested run below the deepest level that is allowed. */
+  /** A nested run below the deepest level that is allowed: `current` runs are around it, and `limit` levels are allowed. */
   readonly "depth-exceeded": { readonly current: number; readonly limit: number };
   /** A journal of another run; `field` is what differs. */
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
@@ -47,7 +47,7 @@ const messages: Messages = {
       ? "This control already belongs to a running loop."
       : `Run ${quote(runId ?? "")} is already running in this process.`,
   "depth-exceeded": ({ current, limit }) =>
-    `This run would be at depth ${current}, but "limits.maxDepth" allows ${limit} levels: answer without a nested run.`,
+    `A run ${current === 1 ? "inside another one" : `inside ${current} others`} is one level more than "limits.maxDepth" (${limit}) allows: answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) =>
     `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`,
   "tools-changed": ({ changed }) => `These tools changed since the run was recorded: ${changed.map(quote).join(", ")}.`,

@@ -30,6 +30,12 @@ export class RunScope {
   #wallClockMs = Number.POSITIVE_INFINITY;
   #deadlineAt = Number.POSITIVE_INFINITY;
   #stopTimer: (() => void) | undefined;
+  readonly #outer: RunScope | undefined;
+
+  /** @param outer of the run around this one, whose wall clock holds for this one too */
+  constructor(outer?: RunScope) {
+    this.#outer = outer;
+  }
 
   /** The highest cause so far. */
   get cause(): Cause | undefined {
@@ -84,7 +90,13 @@ export class RunScope {
 
   /** Cancels with "wall-clock" once `now` has reached the deadline: also looked at by streams that never let a timer fire. */
   checkDeadline(now: number): void {
+    this.#outer?.checkDeadline(now);
     if (now >= this.#deadlineAt) this.cancel({ kind: "wall-clock", limitMs: this.#wallClockMs });
+  }
+
+  /** How long this run, and each around it, may still be active; undefined before its wall clock has started. */
+  leftMs(now: number): number {
+    return Math.max(0, Math.min(this.#deadlineAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));
   }
 
   /** Releases the wall clock's timer. */

@@ -17,7 +17,7 @@ import { stepKey } from "./step-key.ts";
 /** What became of a hook. */
 export type HookEnd<T> =
   | { readonly kind: "value"; readonly value: T }
-  | { readonly kind: "failed"; readonly error: PlainError }
+  | { readonly kind: "failed"; readonly error: PlainError; readonly thrown?: unknown }
   | { readonly kind: "cancelled"; readonly cause: Cause };
 
 /**
@@ -41,15 +41,19 @@ export async function askHook<T>(
       case "cancelled":
         return raced;
       case "thrown":
-        return { kind: "failed", error: toPlainError(raced.error) };
+        return toFailed(raced.error);
       case "expired":
-        return { kind: "failed", error: { name: "TimeoutError", message: `The hook took longer than ${raced.limitMs} ms.` } };
+        return toFailed(new DOMException(`The hook took longer than ${raced.limitMs} ms.`, "TimeoutError"));
       default:
         return assertNever(raced);
     }
   } catch (error) {
-    return { kind: "failed", error: toPlainError(error) };
+    return toFailed(error);
   }
+}
+
+function toFailed(thrown: unknown): HookEnd<never> {
+  return { kind: "failed", error: toPlainError(thrown), thrown };
 }
 
 /** Tells `onIteration` where the run stands after a batch, as a step. */
@@ -66,7 +70,7 @@ export function askIteration(run: Run): void | PromiseLike<void> {
     run.replayed = false;
     const end = await askHook(() => options.hooks?.onIteration?.(iteration + 1, facts), toIterationAnswer, run);
     if (end.kind === "cancelled") return { kind: "continue" };
-    return end.kind === "failed" ? end : end.value;
+    return end.kind === "failed" ? { kind: "failed", error: end.error } : end.value;
   };
   const step = { key: stepKey(state, "iteration"), kind: "hook" as const, input: null, run: body };
   return whenReady(runStep(step, run), (answer) => applyStep(state, { kind: "hook", answer }));

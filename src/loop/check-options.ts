@@ -2,17 +2,20 @@
 
 import type { LoopOptions } from "../contract/loop-options.ts";
 import type { PassPlan } from "../contract/hooks.ts";
-import type { DeliberateGate, PreToolTextPolicy, RestartPolicy } from "../contract/policies.ts";
+import type { DeliberateGate, LoopPolicies, PreToolTextPolicy, RestartPolicy } from "../contract/policies.ts";
 import type { ModelSettings } from "../contract/provider.ts";
+import type { ResponseTarget, Session } from "../contract/session.ts";
 import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../kit/is-record.ts";
+import { isWithin } from "../kit/number-rule.ts";
 import { toJson } from "../kit/to-json.ts";
-import { isWithin, limitRules, timeoutRules } from "./resolve-limits.ts";
+import { limitRules, timeoutRules } from "./resolve-limits.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 const isText = (value: unknown): boolean => typeof value === "string";
 const isFlag = (value: unknown): boolean => typeof value === "boolean";
+const isListOfTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isAnything = (): boolean => true;
 const has =
   (...methods: readonly string[]) =>
@@ -45,7 +48,7 @@ const optionChecks: Checks<LoopOptions> = {
   context: ["anything", isAnything],
 };
 
-const policyChecks: Checks<NonNullable<LoopOptions["policies"]>> = {
+const policyChecks: Checks<LoopPolicies> = {
   gate: ["an object", isRecord],
   approve: ["a function", isFunction],
   restarts: ["an object", isRecord],
@@ -53,7 +56,7 @@ const policyChecks: Checks<NonNullable<LoopOptions["policies"]>> = {
   finalAnswer: ["true or false", isFlag],
 };
 
-const gateChecks: Checks<NonNullable<NonNullable<LoopOptions["policies"]>["gate"]>> = {
+const gateChecks: Checks<DeliberateGate> = {
   active: ["true or false", isFlag],
   allowedNames: ["an array or a set of tool names", isNames],
   triggerMatchByToolName: ["a Map", has("get")],
@@ -61,10 +64,10 @@ const gateChecks: Checks<NonNullable<NonNullable<LoopOptions["policies"]>["gate"
 };
 
 const settingsChecks: Checks<ModelSettings> = {
-  maxOutputTokens: ["a whole number of at least 1", (value) => isWithin(value, { fallback: 1, min: 1 })],
+  maxOutputTokens: ["a whole number of at least 1", (value) => isWithin(value, { min: 1 })],
   temperature: ["a number", Number.isFinite],
   topP: ["a number", Number.isFinite],
-  stopSequences: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
+  stopSequences: ["an array of strings", isListOfTexts],
   seed: ["a number", Number.isFinite],
   extra: ["an object; fields of the wire's own go here", isRecord],
 };
@@ -77,12 +80,10 @@ const hookChecks: Checks<NonNullable<LoopOptions["hooks"]>> = {
 const planChecks: Checks<PassPlan> = {
   provider: optionChecks.provider,
   modelSettings: optionChecks.modelSettings,
-  tools: ["an array of tool names", (value) => Array.isArray(value) && value.every(isText)],
+  tools: ["an array of tool names", isListOfTexts],
   toolChoice: optionChecks.toolChoice,
   system: optionChecks.system,
 };
-
-const isListOfTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
 const preToolTextChecks: Checks<PreToolTextPolicy> = {
   endAfterTextFamilies: ["an array of provider families", isListOfTexts],
@@ -90,23 +91,23 @@ const preToolTextChecks: Checks<PreToolTextPolicy> = {
 };
 
 const restartChecks: Checks<RestartPolicy> = {
-  effects: ["an object of arrays of tool names", (value) => isRecord(value) && Object.values(value).every(Array.isArray)],
+  effects: ["an object of arrays of tool names", isRecord],
   stash: ["a stash, such as createContextStash makes", has("take")],
 };
+
+const targetKinds: readonly ResponseTarget["kind"][] = ["impersonated-user", "alter-persona", "default"];
 
 /** Throws LoopError "unknown-option" or "invalid-option" where the caller's options cannot be run with. */
 export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkPlacement(options);
   checkFields("options", options, optionChecks);
-  const { provider, messages, modelSettings, policies, hooks } = options as LoopOptions;
+  const { provider, messages, modelSettings, policies, hooks, session } = options as LoopOptions;
   if (provider === undefined) throw invalidOption("provider", optionChecks.provider[0], provider);
   if (messages === undefined) throw invalidOption("messages", optionChecks.messages[0], messages);
   if (modelSettings !== undefined) checkFields("modelSettings", modelSettings, settingsChecks);
-  if (policies !== undefined) checkFields("policies", policies, policyChecks);
-  if (policies?.gate !== undefined) checkGate(policies.gate);
-  if (policies?.restarts !== undefined) checkFields("policies.restarts", policies.restarts, restartChecks);
-  if (policies?.preToolText !== undefined) checkFields("policies.preToolText", policies.preToolText, preToolTextChecks);
+  if (policies !== undefined) checkPolicies(policies);
   if (hooks !== undefined) checkFields("hooks", hooks, hookChecks);
+  if (session !== undefined) checkSession(session);
 }
 
 /** The commonest mistake is an option at the top that belongs into a group. */
@@ -127,10 +128,35 @@ export function checkPlan(plan: unknown): asserts plan is PassPlan {
   if (modelSettings !== undefined) checkFields("preparePass.modelSettings", modelSettings, settingsChecks);
 }
 
+function checkPolicies(policies: LoopPolicies): void {
+  checkFields("policies", policies, policyChecks);
+  const { gate, restarts, preToolText } = policies;
+  if (gate !== undefined) checkGate(gate);
+  if (restarts !== undefined) checkRestarts(restarts);
+  if (preToolText !== undefined) checkFields("policies.preToolText", preToolText, preToolTextChecks);
+}
+
 /** A misspelt allowlist would let everything through. */
 function checkGate(gate: DeliberateGate): void {
   checkFields("policies.gate", gate, gateChecks);
   if (gate.active === undefined) throw invalidOption("policies.gate.active", gateChecks.active[0], gate.active);
+}
+
+function checkRestarts(restarts: RestartPolicy): void {
+  checkFields("policies.restarts", restarts, restartChecks);
+  for (const [suffix, names] of Object.entries(restarts.effects ?? {})) {
+    if (!isListOfTexts(names)) throw invalidOption(`policies.restarts.effects.${suffix}`, "an array of tool names", names);
+  }
+}
+
+/** Its other fields are only handed on. A kind that nobody knows would be noticed when the answer is there, and lose it. */
+function checkSession({ responseTarget }: Session): void {
+  if (responseTarget === undefined || isResponseTarget(responseTarget)) return;
+  throw invalidOption("session.responseTarget", `an object whose "kind" is one of ${targetKinds.join(", ")}`, responseTarget);
+}
+
+function isResponseTarget(value: unknown): boolean {
+  return isRecord(value) && targetKinds.some((kind) => kind === value["kind"]);
 }
 
 function isProvider(value: unknown): boolean {

@@ -27,7 +27,7 @@ export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Clai
   const control = options.control === undefined ? undefined : claimControl(options.control, { scope, maxInterrupts });
   liveRunIds.add(runId);
   const letGo = scope.follow(options.signal);
-  const untie = nesting === undefined ? undefined : tie(scope, nesting);
+  const untie = nesting === undefined ? undefined : tie(scope, nesting.run.scope);
   return {
     control,
     release: () => {
@@ -39,25 +39,10 @@ export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Clai
   };
 }
 
-/** A nested run ends as the run around it does, and when its call is given up. */
-function tie(scope: RunScope, { run, signal }: Nesting): () => void {
-  const outer = run.scope;
+/** A nested run ends as the run around it does. */
+function tie(scope: RunScope, outer: RunScope): () => void {
   const slot = { cancel: (cause: Cause): void => scope.cancel(cause) };
   outer.join(slot);
   if (outer.cause !== undefined) scope.cancel(outer.cause);
-  // The call's signal fires on the run's own end too, and then that is the cause.
-  const letGo =
-    signal === undefined
-      ? undefined
-      : follow(signal, () => scope.cancel(outer.cause ?? { kind: "abort", reason: signal.reason }));
-  return () => {
-    outer.leave(slot);
-    letGo?.();
-  };
-}
-
-function follow(signal: AbortSignal, onAbort: () => void): () => void {
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort);
-  return () => signal.removeEventListener("abort", onAbort);
+  return () => outer.leave(slot);
 }

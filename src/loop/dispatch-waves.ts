@@ -7,7 +7,7 @@ import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { Prepared, ReadyCall } from "../stages/prepare-call.ts";
-import { wasDispatched } from "../state/apply-step.ts";
+import { wasDispatched } from "../tools/render-outcome.ts";
 import { finishCall } from "./finish-call.ts";
 import type { Run } from "./run.ts";
 import { runAgent } from "./run-agent.ts";
@@ -46,12 +46,26 @@ export function dispatchWaves(
   const entries: Entry[] = [];
   prepared.forEach((entry, index) => {
     if (entry.kind !== "ready") dispatched[index] = refuse(run, entry);
-    else entries.push({ ready: entry, index, agent: run.registry.agentOf?.(entry.call.name), live: false });
+    else entries.push({ ready: entry, index, agent: findAgent(run, entry), live: false });
   });
   const waves = toWaves(entries, run);
   const [first = [], ...others] = waves;
   if (others.length > 0) return runWaves(run, waves, dispatched);
-  return whenReady(runWave(run, first), (ends) => place(first, ends, dispatched));
+  return whenReady(runWave(run, first, dispatched), () => dispatched);
+}
+
+/** After a fatal failure nothing more begins, and behind a call that is suspended nothing does until it goes on. */
+function endsBatch(call: Dispatched | undefined): boolean {
+  return call?.suspended !== undefined || (call?.outcome.kind === "failed" && call.outcome.fatal === true);
+}
+
+/** A registry of the caller's own that fails here has no agent of that name: the call is an ordinary one. */
+function findAgent({ registry }: Run, { call }: ReadyCall): Agent | undefined {
+  try {
+    return registry.agentOf?.(call.name);
+  } catch {
+    return undefined;
+  }
 }
 
 async function runWaves(
@@ -60,10 +74,9 @@ async function runWaves(
   dispatched: Dispatched[],
 ): Promise<readonly Dispatched[]> {
   for (const wave of waves) {
-    const isFatal = dispatched.some((call) => call?.outcome.kind === "failed" && call.outcome.fatal === true);
-    if (isFatal)
+    if (dispatched.some(endsBatch))
       for (const { ready, index } of wave) dispatched[index] = refuse(run, { call: ready.call, durationMs: 0, kind: "not-run" });
-    else place(wave, await runWave(run, wave), dispatched);
+    else await runWave(run, wave, dispatched);
   }
   return dispatched;
 }
@@ -84,23 +97,18 @@ function toWaves(entries: readonly Entry[], { toolConcurrency, journal }: Run): 
   return waves;
 }
 
-type Dispatching = readonly Dispatched[] | PromiseLike<readonly Dispatched[]>;
-
 /** The tools of a wave are steps that are created together; nested runs go on beside them. */
-function runWave(run: Run, wave: readonly Entry[]): Dispatching {
+function runWave(run: Run, wave: readonly Entry[], dispatched: Dispatched[]): void | PromiseLike<void> {
   const tools = wave.filter(({ agent }) => agent === undefined);
-  if (tools.length === wave.length) return runTools(run, wave);
-  return Promise.all([runTools(run, tools), ...wave.map((entry) => runNested(run, entry))]).then(([settled, ...agents]) => {
-    const rest = [...settled];
-    return agents.flatMap((end) => end ?? rest.shift() ?? []);
+  const placed = whenReady(runTools(run, tools), (ends) => place(tools, ends, dispatched));
+  if (tools.length === wave.length) return placed;
+  const agents = wave.map(async ({ ready, index, agent }) => {
+    if (agent !== undefined) dispatched[index] = await runAgent(run, { ready, index, agent });
   });
+  return Promise.all([placed, ...agents]).then(() => {});
 }
 
-function runNested(run: Run, { ready, index, agent }: Entry): Promise<Dispatched> | undefined {
-  return agent === undefined ? undefined : runAgent(run, { ready, index, agent });
-}
-
-function runTools(run: Run, wave: readonly Entry[]): Dispatching {
+function runTools(run: Run, wave: readonly Entry[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   if (wave.length === 0) return [];
   const outcomes = run.journal.durable
     ? runIntended(run, wave)
@@ -143,8 +151,14 @@ function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolOutcome> {
 }
 
 /** What runs around this one and beside it have left of a common limit is known only now. */
-function dispatch({ meter, ports }: Run, ready: ReadyCall, mayHaveRun: boolean): ToolOutcome | Promise<ToolOutcome> {
+function dispatch(
+  { meter, ports, scope, clock }: Run,
+  ready: ReadyCall,
+  mayHaveRun: boolean,
+): ToolOutcome | Promise<ToolOutcome> {
   const { call, definition } = ready;
+  scope.checkDeadline(clock.now());
+  if (scope.cause !== undefined) return { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
   if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
   meter.add(0, 1);
   if (mayHaveRun && definition.replay !== "safe") return { call, durationMs: 0, kind: "interrupted" };
@@ -161,12 +175,11 @@ function settle(run: Run, outcome: ToolOutcome, live: boolean): Dispatched {
   return { outcome, live };
 }
 
-function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: Dispatched[]): readonly Dispatched[] {
+function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: Dispatched[]): void {
   wave.forEach(({ index }, position) => {
     const end = ends[position];
     if (end !== undefined) dispatched[index] = end;
   });
-  return dispatched;
 }
 
 function refuse(run: Run, outcome: ToolOutcome): Dispatched {

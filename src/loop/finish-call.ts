@@ -1,6 +1,7 @@
 // What belongs to a call's outcome besides what its tool gave. Found inside the call's step, so that a replay finds the same.
 
 import type { Json } from "../contract/json.ts";
+import type { ContextSource } from "../contract/policies.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { toJson } from "../kit/to-json.ts";
@@ -29,8 +30,7 @@ async function complete(run: Run, outcome: ToolOutcome, { nested, key }: Missing
 
 /** A stash that fails has nothing: the run goes on, and listeners are told. */
 async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise<ToolOutcome> {
-  const stash = run.options.policies?.restarts?.stash;
-  const end = await askHook(() => stash?.take(key), toItem, run);
+  const end = await askHook(() => stashOf(run).take(key), toItem, run);
   switch (end.kind) {
     case "value":
       return end.value === undefined || outcome.kind !== "completed" ? outcome : { ...outcome, pendingContext: end.value };
@@ -47,6 +47,12 @@ async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise
     default:
       return assertNever(end);
   }
+}
+
+function stashOf({ options }: Run): ContextSource {
+  const stash = options.policies?.restarts?.stash;
+  if (stash === undefined) throw new Error('A result names context in a stash, but "policies.restarts.stash" is not set.');
+  return stash;
 }
 
 function toItem(value: unknown): Json | undefined {

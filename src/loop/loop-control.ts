@@ -4,6 +4,7 @@ import type { LoopControl, StopRequest } from "../contract/loop-control.ts";
 import type { UserMessage } from "../contract/message.ts";
 import type { Termination } from "../contract/termination.ts";
 import { LoopError } from "../errors/loop-error.ts";
+import { assertNever } from "../kit/assert-never.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import type { Cause, RunScope } from "../kit/run-scope.ts";
 import { isUserMessage } from "../state/check-messages.ts";
@@ -97,14 +98,19 @@ export function createLoopControl(): LoopControl {
 function deliver(holder: Holder, request: Request): void {
   switch (request.verb) {
     case "cancel":
-      return holder.scope.cancel(request.cause);
+      holder.scope.cancel(request.cause);
+      break;
     case "drain":
       holder.drains = true;
-      return;
+      break;
     case "steer":
-      return void holder.messages.push(request);
+      holder.messages.push(request);
+      break;
     case "interrupt":
-      return interrupt(holder, request.message);
+      interrupt(holder, request.message);
+      break;
+    default:
+      assertNever(request);
   }
 }
 
@@ -116,11 +122,11 @@ function interrupt(holder: Holder, message: UserMessage): void {
 }
 
 function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessage {
-  if (typeof message === "string") return { role: "user", content: message };
-  if (isUserMessage(message)) return message;
+  if (typeof message === "string" && message.trim() !== "") return { role: "user", content: message };
+  if (isUserMessage(message) && message.content !== "") return message;
   throw new LoopError("invalid-option", {
     option: `control.${verb}`,
-    expected: 'given a text, or a message of the role "user"',
+    expected: 'given a text that is not blank, or a message of the role "user"',
     received: describeValue(message),
   });
 }

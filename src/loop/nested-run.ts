@@ -2,15 +2,32 @@
 
 import type { LoopOptions, NestedLoopOptions } from "../contract/loop-options.ts";
 import type { NestedSpending } from "../contract/tool-outcome.ts";
-import { addUsage, noUsage } from "../state/add-usage.ts";
+import type { LoopResult } from "../contract/loop-result.ts";
+import { Deadline, type Raced } from "../kit/deadline.ts";
+import { RunScope } from "../kit/run-scope.ts";
+import { addCost, addUsage, noUsage } from "../state/add-usage.ts";
 import type { NestedRun, Nesting } from "./run.ts";
 
 /** Starts a run inside a call. Throws LoopError for misuse, "depth-exceeded" among others. */
 export function startNested(nesting: Nesting, options: NestedLoopOptions): NestedRun {
   const { run: outer } = nesting;
-  const { provider, pricing, timeouts, session, context } = outer.options;
-  const inherited = { provider, pricing, timeouts, clock: outer.clock, session, context };
-  return outer.nest({ ...inherited, ...definedIn(options) }, nesting);
+  const { provider, pricing, session, context } = outer.options;
+  const given = definedIn(options);
+  const { timeouts = {} } = given;
+  // A stopped run does not wait longer for what is inside it than for its own tools.
+  const settleMs = Math.min(timeouts.settleMs ?? outer.timeouts.settleMs, outer.timeouts.settleMs);
+  return outer.nest(
+    {
+      provider,
+      pricing,
+      clock: outer.clock,
+      session,
+      context,
+      ...given,
+      timeouts: { ...outer.options.timeouts, ...timeouts, settleMs },
+    },
+    nesting,
+  );
 }
 
 /** An option that is there and undefined is one that was not given. */
@@ -21,17 +38,25 @@ function definedIn(options: NestedLoopOptions): Partial<LoopOptions> & Pick<Loop
 
 const nothingSpent: NestedSpending = { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 };
 
-/** Ends what is still running of a call that is over, and adds what its runs have used to what is known already. */
+/**
+ * Ends what is still running of a call that is over, and adds what its runs have used to what is known already. Runs end at once when
+ * they are told to; one over a journal of the tool's own that never answers is left behind.
+ */
 export async function endNested(runs: readonly NestedRun[], known: NestedSpending = nothingSpent): Promise<NestedSpending> {
-  for (const { run } of runs) run.scope.cancel({ kind: "abort", reason: new DOMException("The call is over.", "AbortError") });
-  const ends = await Promise.allSettled(runs.map(({ result }) => result));
-  return ends.reduce<NestedSpending>((sum, end) => (end.status === "fulfilled" ? addSpending(sum, end.value) : sum), known);
+  const ends = await Promise.all(runs.map(endRun));
+  return ends.reduce<NestedSpending>((sum, end) => (end.kind === "value" ? addSpending(sum, end.value) : sum), known);
+}
+
+function endRun({ run, result }: NestedRun): Promise<Raced<LoopResult>> {
+  run.scope.cancel({ kind: "abort", reason: new DOMException("The call is over.", "AbortError") });
+  const limitMs = Math.max(1, run.timeouts.settleMs);
+  return new Deadline({ limitMs }, { clock: run.clock, scope: new RunScope() }).race(result);
 }
 
 function addSpending(sum: NestedSpending, spent: NestedSpending): NestedSpending {
   return {
     usage: addUsage(sum.usage, spent.usage),
-    costUSD: sum.costUSD === undefined || spent.costUSD === undefined ? undefined : sum.costUSD + spent.costUSD,
+    costUSD: addCost(sum.costUSD, spent.costUSD),
     toolCallsExecuted: sum.toolCallsExecuted + spent.toolCallsExecuted,
   };
 }

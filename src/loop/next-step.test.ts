@@ -86,10 +86,10 @@ describe("the next step", () => {
     ["at the start", [], "inbox"],
     // After the inbox: kill or abort, then stop, then the limits in their order.
     ["after an inbox", [inbox()], "model"],
-    ["after a kill", [inbox({ kill: true, stop: {}, expired: true })], "close stopped_by_user killed"],
+    ["after a kill", [inbox({ kill: true, stop: {}, expired: { limitMs: 1_000 } })], "close stopped_by_user killed"],
     ["after an abort", [inbox({ aborted: { reason: null }, stop: {} })], "close stopped_by_user aborted"],
-    ["after a stop", [inbox({ stop: {}, expired: true })], "close stopped_by_user stopped"],
-    ["after the wall clock's timer", [inbox({ expired: true })], "close timeout wall-clock"],
+    ["after a stop", [inbox({ stop: {}, expired: { limitMs: 1_000 } })], "close stopped_by_user stopped"],
+    ["after the wall clock's timer", [inbox({ expired: { limitMs: 1_000 } })], "close timeout wall-clock"],
     [
       "after active time",
       [inbox(), calls, batch("completed"), inbox({ now: 50 })],
@@ -189,7 +189,7 @@ describe("the next step", () => {
     ],
     [
       "at the close, out of time",
-      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { expired: true })],
+      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { expired: { limitMs: 1_000 } })],
       "end completed answered",
     ],
     [
@@ -229,7 +229,7 @@ describe("the next step", () => {
       [...atLimit, model({ status: "stopped_by_user", reason: { kind: "killed" } }, limit)],
       "close stopped_by_user killed",
     ],
-    ["out of time", [inbox({ expired: true })], "close timeout wall-clock"],
+    ["out of time", [inbox({ expired: { limitMs: 1_000 } })], "close timeout wall-clock"],
     ["stopped", [inbox({ stop: {} })], "close stopped_by_user stopped"],
   ])("with a final answer granted: %s", ([, steps, next]) => {
     expect(wordOf(after(...steps), { finalAnswer: true })).toBe(next);

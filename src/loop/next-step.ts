@@ -1,11 +1,11 @@
 // Decides what happens next. Pure, and the only place that decides: stages do, `applyStep` remembers, this judges.
 
 import type { PreToolTextPolicy } from "../contract/policies.ts";
-import type { Ending, Termination } from "../contract/termination.ts";
+import type { Ending, StreamStatus, Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isResent } from "../state/judge-finish.ts";
-import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
+import { type InboxAnswer, type LoopState, suspensionOf } from "../state/loop-state.ts";
 import { isNamed } from "../state/transcript.ts";
 
 /** The bounds that decisions look at; `Infinity` means none. */
@@ -23,8 +23,6 @@ export interface Bounds {
   readonly asksIteration: boolean;
   /** When text before a call is the answer. Default as documented there. */
   readonly preToolText?: PreToolTextPolicy | undefined;
-  /** The least `maxToolCalls` of this run and of those around it. Default its own. */
-  readonly sharedToolCalls?: number | undefined;
 }
 
 /** What the loop does next. */
@@ -45,7 +43,7 @@ export type NextStep =
 /** Says what happens next. */
 export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   const { phase } = state;
-  if (phase === "close" && state.ending !== undefined) return judgeClose(state, state.ending, bounds);
+  if (phase === "close") return judgeClose(state, bounds);
   if (phase === "resume") return state.ending === undefined ? { kind: "inbox" } : { kind: "close", ending: state.ending };
   const ending = endings[phase](state, bounds);
   if (ending === undefined) return following[phase](state, bounds);
@@ -57,7 +55,8 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   return { kind: "close", ending };
 }
 
-type Phase = LoopState["phase"];
+/** What leads on by itself; the last look before an ending, and what follows a suspension, are judged apart. */
+type Phase = Exclude<LoopState["phase"], "close" | "resume">;
 type Judge<Answer> = (state: LoopState, bounds: Bounds) => Answer;
 
 const readInbox: Judge<NextStep> = () => ({ kind: "inbox" });
@@ -72,8 +71,6 @@ const following: { readonly [Done in Phase]: Judge<NextStep> } = {
   model: (state, bounds) => (isPaused(state) ? askModel(state, bounds) : { kind: "batch" }),
   batch: (_, { asksIteration }) => ({ kind: asksIteration ? "hook" : "inbox" }),
   hook: readInbox,
-  close: readInbox,
-  resume: readInbox,
 };
 
 const noEnding: Judge<undefined> = () => undefined;
@@ -87,8 +84,6 @@ const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   model: findPassEnding,
   batch: (state, bounds) => findBatchEnding(state, bounds) ?? (bounds.asksIteration ? undefined : findEndOfTurn(state, bounds)),
   hook: (state, bounds) => findHookEnding(state) ?? findEndOfTurn(state, bounds),
-  close: noEnding,
-  resume: noEnding,
 };
 
 /** Checked before each pass, in this order. */
@@ -125,12 +120,11 @@ function hasSteered({ unsent }: LoopState): boolean {
 function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxIterations, maxTokens, wallClockMs } = bounds;
   const spent = state.usage.totalTokens;
-  if (state.lastInbox?.expired === true || state.activeMs >= wallClockMs) {
-    return { status: "timeout", reason: { kind: "wall-clock", limitMs: wallClockMs } };
-  }
+  const struck = state.lastInbox?.expired?.limitMs ?? (state.activeMs >= wallClockMs ? wallClockMs : undefined);
+  if (struck !== undefined) return { status: "timeout", reason: { kind: "wall-clock", limitMs: struck } };
   if (state.iterations >= maxIterations) return { status: "timeout", reason: { kind: "max-iterations", limit: maxIterations } };
   if (state.toolLimitBroken) {
-    return { status: "error", reason: { kind: "max-tool-calls", limit: bounds.sharedToolCalls ?? bounds.maxToolCalls } };
+    return { status: "error", reason: { kind: "max-tool-calls", limit: bounds.maxToolCalls } };
   }
   if (spent >= maxTokens) return { status: "error", reason: { kind: "max-tokens", limit: maxTokens, spent } };
   const outside = state.lastInbox?.spentOutside;
@@ -138,12 +132,14 @@ function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return undefined;
 }
 
+/** How a stream ends that somebody did not want to hear out. */
+const cutOff: ReadonlySet<StreamStatus> = new Set(["stopped_by_user", "follow_up_interrupt"]);
+
 function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const result = state.streamResults.at(-1);
   if (result === undefined) return undefined;
   const { status, reason } = result;
-  const isCutOff = status === "stopped_by_user" || status === "follow_up_interrupt";
-  if (state.finalAnswerTo !== undefined && !isCutOff) return state.finalAnswerTo;
+  if (state.finalAnswerTo !== undefined && !cutOff.has(status)) return state.finalAnswerTo;
   if (isPaused(state)) {
     const { maxPauses } = bounds;
     return state.pauses >= maxPauses ? { status: "error", reason: { kind: "max-pauses", limit: maxPauses } } : undefined;
@@ -158,7 +154,8 @@ function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 }
 
 function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
-  if (state.suspension !== undefined) return state.suspension;
+  const suspension = suspensionOf(state);
+  if (suspension !== undefined) return suspension;
   for (const { outcome } of state.lastBatch) {
     if (outcome.kind !== "failed" || outcome.fatal !== true) continue;
     return { status: "error", reason: { kind: "fatal-tool-error", toolName: outcome.call.name, error: outcome.error } };
@@ -203,8 +200,9 @@ function isPaused(state: LoopState): boolean {
 }
 
 /** After the last look at the inbox: the ending stands, something outranks it, or there is one more thing to say to the model. */
-function judgeClose(state: LoopState, ending: Ending, bounds: Bounds): NextStep {
-  const { lastInbox } = state;
+function judgeClose(state: LoopState, bounds: Bounds): NextStep {
+  const { lastInbox, ending } = state;
+  if (ending === undefined) return { kind: "inbox" };
   const outside = isOutranked(ending) ? findOutsideEnding(lastInbox) : undefined;
   if (outside !== undefined) return { kind: "end", ending: outside };
   const isOver = ending.status !== "completed" && ending.status !== "empty_response";

@@ -16,9 +16,8 @@ import { numberedKey } from "./step-key.ts";
 export function readInbox(run: Run): void | PromiseLike<void> {
   const { state } = run;
   const { phase } = state;
-  const isNew = phase !== "resume";
-  const iteration = phase === "start" ? 0 : isNew ? state.iteration + 1 : state.iteration;
-  const key = numberedKey(`p${iteration}/inbox`, isNew ? 0 : state.resumes);
+  const stays = phase === "start" || phase === "resume";
+  const key = numberedKey(`p${stays ? state.iteration : state.iteration + 1}/inbox`, stays ? state.resumes : 0);
   run.replayed = true;
   const body = (): InboxAnswer => {
     run.replayed = false;
@@ -32,15 +31,14 @@ export function readInbox(run: Run): void | PromiseLike<void> {
  * Reads the inbox a last time before an ending. An answer that was recorded before another ending is out of date: a limit ended the run
  * here, and it went on with a higher one.
  */
-export function readLastInbox(run: Run, ending: Ending): void | PromiseLike<void> {
+export function readLastInbox(run: Run, ending: Ending, attempt: number = run.state.closes): void | PromiseLike<void> {
   const { state } = run;
-  const key = numberedKey(`p${state.iteration}/inbox-end`, state.closes);
+  const key = numberedKey(`p${state.iteration}/inbox-end`, attempt);
   const before = ending.reason.kind;
   const answer = runStep({ key, kind: "inbox", input: null, run: (): InboxAnswer => ({ ...lookAround(run), before }) }, run);
   return whenReady(answer, (found) => {
-    if (found.before === before) return applyStep(state, { kind: "close", answer: found, ending });
-    state.closes += 1;
-    return readLastInbox(run, ending);
+    if (found.before !== before) return readLastInbox(run, ending, attempt + 1);
+    return applyStep(state, { kind: "close", answer: found, ending, attempt });
   });
 }
 
@@ -86,7 +84,7 @@ function answerTo(cause: Cause): Omit<InboxAnswer, "now" | "token"> {
     case "stop":
       return { stop: { requester: cause.requester, note: cause.note } };
     case "wall-clock":
-      return { expired: true };
+      return { expired: { limitMs: cause.limitMs } };
     // Its message is in the inbox.
     case "interrupt":
       return {};

@@ -2,7 +2,7 @@
 
 import type { Ending, LoopStatus } from "../contract/termination.ts";
 import { applyStep } from "../state/apply-step.ts";
-import type { ReopenAnswer } from "../state/loop-state.ts";
+import { type ReopenAnswer, suspensionOf } from "../state/loop-state.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 
@@ -14,13 +14,14 @@ const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stoppe
  */
 export function goesOn(run: Run, { status }: Ending): boolean | Promise<boolean> {
   if (status === "suspended") return resumeRun(run);
-  return run.replayed && reopenable.has(status) ? reopenRun(run) : false;
+  const isRecalled = run.replayed && !run.isPart && run.scope.cause === undefined;
+  return isRecalled && reopenable.has(status) ? reopenRun(run) : false;
 }
 
 /** A suspension is obeyed by the execution that was asked for it; another one over the same journal goes on behind it. */
 function resumeRun({ state, token }: Run): boolean {
   // A run inside a call was suspended in this execution, or it would have gone on by itself.
-  if (state.suspension !== undefined || state.lastInbox?.token === token) return false;
+  if (suspensionOf(state) !== undefined || state.lastInbox?.token === token) return false;
   applyStep(state, { kind: "resume" });
   return true;
 }

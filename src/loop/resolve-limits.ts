@@ -4,14 +4,11 @@ import type { Timeouts } from "../contract/clock.ts";
 import type { LoopLimits } from "../contract/limits.ts";
 import type { LoopOptions } from "../contract/loop-options.ts";
 import { invalidOption, unknownOption } from "../errors/check-fields.ts";
+import { longestTimerMs } from "../kit/clock.ts";
+import { describeRule, isWithin, type NumberRule, timeLimit } from "../kit/number-rule.ts";
 
-/** The longest time that a timer can be set to. */
-const maxTimerMs = 2 ** 31 - 1;
-
-interface Rule {
+interface Rule extends NumberRule {
   readonly fallback: number;
-  readonly min: number;
-  readonly max?: number;
 }
 
 const none = Number.POSITIVE_INFINITY;
@@ -28,17 +25,17 @@ export const limitRules: { readonly [Name in keyof Required<LoopLimits>]: Rule }
   toolConcurrency: { fallback: 10, min: 1 },
   maxToolCalls: { fallback: none, min: 1 },
   maxTokens: { fallback: none, min: 1 },
-  wallClockMs: { fallback: none, min: 1, max: maxTimerMs },
+  wallClockMs: { fallback: none, ...timeLimit },
 };
 
 /** Defaults and least values of the timeouts, in milliseconds. */
 export const timeoutRules: { readonly [Name in keyof Timeouts]: Rule } = {
-  streamIdleMs: { fallback: 120_000, min: 1, max: maxTimerMs },
-  firstChunkMs: { fallback: 300_000, min: 1, max: maxTimerMs },
-  toolMs: { fallback: 300_000, min: 1, max: maxTimerMs },
-  settleMs: { fallback: 5_000, min: 0, max: maxTimerMs },
-  approvalMs: { fallback: none, min: 1, max: maxTimerMs },
-  hookMs: { fallback: 30_000, min: 1, max: maxTimerMs },
+  streamIdleMs: { fallback: 120_000, ...timeLimit },
+  firstChunkMs: { fallback: 300_000, ...timeLimit },
+  toolMs: { fallback: 300_000, ...timeLimit },
+  settleMs: { fallback: 5_000, min: 0, max: longestTimerMs },
+  approvalMs: { fallback: none, ...timeLimit },
+  hookMs: { fallback: 30_000, ...timeLimit },
 };
 
 /** All limits, with defaults for those that are absent. Throws LoopError where one is out of range. */
@@ -50,11 +47,6 @@ export function resolveLimits(limits: LoopLimits = {}): { readonly [Name in keyo
 export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): Timeouts {
   const resolved = resolveNumbers("timeouts", timeouts, timeoutRules);
   return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
-}
-
-/** What a time limit must be, where this value is none. */
-export function findTimeoutProblem(value: unknown): string | undefined {
-  return isWithin(value, timeoutRules.toolMs) ? undefined : describeRule(timeoutRules.toolMs);
 }
 
 type Numbers<Name extends string> = { readonly [Key in Name]: number };
@@ -72,16 +64,4 @@ function resolveNumbers<Name extends string>(
     resolved[name] = typeof value === "number" ? value : rule.fallback;
   }
   return resolved as Numbers<Name>;
-}
-
-/** Whether a value is a whole number within a rule, or none. */
-export function isWithin(value: unknown, { min, max = Number.MAX_SAFE_INTEGER }: Rule): boolean {
-  if (value === none) return true;
-  return Number.isInteger(value) && typeof value === "number" && value >= min && value <= max;
-}
-
-function describeRule({ min, max }: Rule): string {
-  return max === undefined
-    ? `a whole number of at least ${min}, or Infinity`
-    : `a whole number from ${min} to ${max}, or Infinity`;
 }

@@ -5,9 +5,9 @@ import type { Agent, NestedLoopOptions } from "../contract/loop-options.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
 import type { Ending } from "../contract/termination.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
+import { LoopError } from "../errors/loop-error.ts";
 import { Deadline } from "../kit/deadline.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { toPlainError } from "../kit/plain-error.ts";
 import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { ReadyCall } from "../stages/prepare-call.ts";
 import { askHook } from "./ask-hook.ts";
@@ -81,33 +81,44 @@ async function begin(run: Run, { ready, index }: AgentCall): Promise<Begun & { r
     run.replayed = false;
     scope.checkDeadline(clock.now());
     if (scope.cause !== undefined) return { kind: "not-run" };
-    return { kind: meter.toolCallsLeft < 1 ? "limit" : "begun" };
+    if (meter.toolCallsLeft < 1) return { kind: "limit" };
+    meter.add(0, 1);
+    return { kind: "begun" };
   };
   const key = stepKey(run.state, `agent/${index}/${ready.call.name}`);
   const { kind } = await runStep({ key, kind: "intent", input: null, run: body }, run);
-  if (kind === "begun") meter.add(0, 1);
+  if (kind === "begun" && !live) meter.add(0, 1);
   return { kind, live };
 }
 
 /** What is misuse in the options of a nested run is for the model to read; what its journal throws ends the outer run as well. */
 async function runNested(run: Run, { ready, agent }: AgentCall, key: string): Promise<NestedEnd> {
   const { callId } = ready.call;
+  if (run.depth + 1 >= run.maxDepth) {
+    return { kind: "not-started", error: new LoopError("depth-exceeded", { current: run.depth + 1, limit: run.maxDepth }) };
+  }
   const deadline = new Deadline({ limitMs: Number.POSITIVE_INFINITY }, run);
   run.scope.join(deadline);
   let nested: NestedRun;
   try {
     const context = run.ports.contextFor(ready.call, deadline);
     const asked = await askHook(() => agent.prepare(ready.args, context), toOptions, run);
-    if (asked.kind !== "value") return { kind: "not-started", error: asked.kind === "failed" ? asked.error : undefined };
-    const own = { journal: prefixJournal(run.journal, `${key}/`), runId: `${run.runId}/${key}` };
-    nested = startNested({ run, callId }, { ...asked.value, ...own });
+    if (asked.kind !== "value") return { kind: "not-started", error: asked.kind === "failed" ? asked.thrown : undefined };
+    const journal = prefixJournal(run.journal, { prefix: `${key}/`, failureOf: () => failureOf(run) });
+    const own = { journal, runId: `${run.runId}/${key}`, resume: undefined };
+    nested = startNested({ run, callId, isPart: true }, { ...asked.value, ...own });
   } catch (error) {
-    return { kind: "not-started", error: toPlainError(error) };
+    return { kind: "not-started", error };
   } finally {
     deadline.end();
     run.scope.leave(deadline);
   }
   return { kind: "ended", result: await nested.result };
+}
+
+/** What broke this run or one around it. */
+function failureOf(run: Run): Run["failure"] {
+  return run.failure ?? (run.outer === undefined ? undefined : failureOf(run.outer));
 }
 
 function toOptions(value: unknown): NestedLoopOptions {
@@ -129,6 +140,7 @@ async function conclude(run: Run, { ready, agent }: AgentCall, end: NestedEnd): 
     scope,
     contextFor: (call, deadline) => ports.contextFor(call, deadline),
     onMetadata: (call, metadata) => ports.onMetadata?.(call, metadata),
+    onLate: (call, success) => ports.onLate?.(call, success),
   });
   const settled: ToolOutcome = outcome.kind === "not-run" ? { ...outcome, kind: "interrupted" } : outcome;
   return finishCall(run, end.kind === "ended" ? { ...settled, ...spendingOf(end.result) } : settled);

@@ -6,7 +6,8 @@ import { redactJson } from "../kit/redact-json.ts";
 import { whenAllReady, whenReady } from "../kit/when-ready.ts";
 import { detectContextRestart } from "../stages/context-restart.ts";
 import { prepareCall, type Prepared } from "../stages/prepare-call.ts";
-import { applyStep, wasDispatched } from "../state/apply-step.ts";
+import { applyStep } from "../state/apply-step.ts";
+import { wasDispatched } from "../tools/render-outcome.ts";
 import type { SettledCall } from "../state/loop-state.ts";
 import { approveCalls } from "./approve-calls.ts";
 import { type Dispatched, dispatchWaves } from "./dispatch-waves.ts";
@@ -26,7 +27,10 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   });
 }
 
-/** Of a batch that crosses `maxToolCalls` the prefix that fits runs; past it nothing does. */
+/**
+ * Of a batch that crosses `maxToolCalls` the prefix that fits runs; past it nothing does. What does not fit the run's own limit is known
+ * from the state and is no step; what runs beside each other share is looked at when a call is dispatched.
+ */
 function withinLimit({ state, bounds }: Run, prepared: readonly Prepared[]): readonly Prepared[] {
   let left = state.toolLimitReached ? 0 : bounds.maxToolCalls - state.toolCallsExecuted;
   if (left >= prepared.length) return prepared;

@@ -61,6 +61,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
       if (isThenable(pending)) await pending;
     }
   } catch (error) {
+    run.failure = { error };
     events.fail(error);
     // A journal that failed may have left streams and tools running.
     run.scope.cancel({ kind: "abort", reason: error });

@@ -39,8 +39,8 @@ export interface NestedRun {
 export interface Nesting {
   readonly run: Run;
   readonly callId: string;
-  /** Fires when the call is given up. Not needed where the end of the nested run is the call's. */
-  readonly signal?: AbortSignal | undefined;
+  /** Whether the nested run's steps are in the outer one's journal. Default false. */
+  readonly isPart?: boolean | undefined;
 }
 
 /** One live run. */
@@ -71,6 +71,12 @@ export interface Run {
   readonly depth: number;
   readonly maxDepth: number;
   readonly meter: Meter;
+  /** The run that this one is inside a call of. */
+  readonly outer: Run | undefined;
+  /** Whether its steps are in the journal of the run around it: then that one says whether something is tried again. */
+  readonly isPart: boolean;
+  /** What broke the run, such as a journal that threw. */
+  failure: { readonly error: unknown } | undefined;
   /** Runs the loop again, inside a call of this run. */
   nest(options: LoopOptions, nesting: Nesting): NestedRun;
   /** The tools that the model was shown last. */

@@ -2,6 +2,7 @@
 
 import type { LoopEvent } from "../contract/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../contract/loop-options.ts";
+import type { PreToolTextPolicy } from "../contract/policies.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { memoryJournal } from "../journal/memory-journal.ts";
 import { Alarm } from "../kit/alarm.ts";
@@ -9,6 +10,7 @@ import { systemClock } from "../kit/clock.ts";
 import type { EventQueue } from "../kit/event-queue.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
+import { findTimeoutProblem } from "../kit/number-rule.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
 import { checkMessages } from "../state/check-messages.ts";
@@ -20,7 +22,7 @@ import { claimRun } from "./claim-run.ts";
 import { LoopEventSink } from "./emit.ts";
 import { Meter } from "./meter.ts";
 import type { Bounds } from "./next-step.ts";
-import { findTimeoutProblem, resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
+import { resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
 import { noExposure, type Nesting, type Run } from "./run.ts";
 
 type Limits = ReturnType<typeof resolveLimits>;
@@ -40,17 +42,18 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const options = snapshot(given);
   checkOptions(options);
   const limits: Limits = resolveLimits(options.limits);
-  const level = findLevel(options, nesting);
+  const level = findLevel(limits.maxDepth, options, nesting?.run);
   const { clock = systemClock, session = {}, journal = memoryJournal() } = options;
   const meter = new Meter(limits, nesting?.run.meter);
   const timeouts = resolveTimeouts(options.timeouts);
   const registry = toRegistry(options.tools);
   checkDefinitions(registry);
   const state = createState(options);
+  const bounds = toBounds(options, limits, meter);
   const allowedNames = allowedBy(options.policies?.gate);
   const token = crypto.randomUUID();
   const runId = options.runId ?? `run_${token}`;
-  const scope = new RunScope();
+  const scope = new RunScope(nesting?.run.scope);
   const claims = claimRun({ options, runId, scope, nesting, maxInterrupts: limits.maxInterrupts });
   const alarm = new Alarm(clock);
   const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId };
@@ -61,7 +64,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     token,
     registry,
     state,
-    bounds: toBounds(options, limits, meter),
+    bounds,
     softWarnIteration: limits.softWarnIteration,
     toolConcurrency: limits.toolConcurrency,
     timeouts,
@@ -76,6 +79,9 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     ...level,
     meter,
     nest,
+    outer: nesting?.run,
+    isPart: nesting?.isPart === true,
+    failure: undefined,
     exposure: noExposure,
     replayed: false,
     openPass: undefined,
@@ -93,10 +99,10 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
 }
 
 /** A run inside a call is one deeper than the run around it, and may not allow more levels than that one. */
-function findLevel({ limits }: LoopOptions, nesting: Nesting | undefined): Pick<Run, "depth" | "maxDepth"> {
-  const outer = nesting?.run.maxDepth ?? Number.POSITIVE_INFINITY;
-  const maxDepth = Math.min(limits?.maxDepth ?? (nesting === undefined ? resolveLimits().maxDepth : outer), outer);
-  const depth = nesting === undefined ? 0 : nesting.run.depth + 1;
+function findLevel(own: number, { limits }: LoopOptions, outer: Run | undefined): Pick<Run, "depth" | "maxDepth"> {
+  if (outer === undefined) return { depth: 0, maxDepth: own };
+  const maxDepth = Math.min(limits?.maxDepth ?? outer.maxDepth, outer.maxDepth);
+  const depth = outer.depth + 1;
   if (depth >= maxDepth) throw new LoopError("depth-exceeded", { current: depth, limit: maxDepth });
   return { depth, maxDepth };
 }
@@ -106,8 +112,16 @@ function toBounds({ policies, hooks }: LoopOptions, limits: Limits, meter: Meter
     ...limits,
     finalAnswer: policies?.finalAnswer === true,
     asksIteration: hooks?.onIteration !== undefined,
-    preToolText: structuredClone(policies?.preToolText),
-    sharedToolCalls: meter.maxToolCalls,
+    preToolText: copyPolicy(policies?.preToolText),
+    maxToolCalls: meter.maxToolCalls,
+  };
+}
+
+/** What is changed later, in a list that was handed in, does not change the run. */
+function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreToolTextPolicy = {}): PreToolTextPolicy {
+  return {
+    endAfterTextFamilies: endAfterTextFamilies?.slice(),
+    suppressFollowUpAfterText: suppressFollowUpAfterText?.slice(),
   };
 }
 

@@ -60,12 +60,12 @@ export class CallContext implements ToolContext {
   }
 
   get budget(): ToolBudget {
-    const { state, bounds, meter } = this.#run;
+    const { state, bounds, meter, scope, clock } = this.#run;
     return {
       iterations: Math.max(0, bounds.maxIterations - state.iterations),
       toolCalls: meter.toolCallsLeft,
       tokens: meter.tokensLeft,
-      wallClockMs: Math.max(0, bounds.wallClockMs - state.activeMs),
+      wallClockMs: scope.leftMs(clock.now()),
     };
   }
 
@@ -97,15 +97,20 @@ export class CallContext implements ToolContext {
   }
 
   get runToolLoop(): (options: NestedLoopOptions) => Promise<LoopResult> {
-    return (options) => this.#nest(options);
+    return (options) => {
+      const result = this.#nest(options);
+      // A tool that does not wait for it is no reason for the process to end.
+      result.catch(() => {});
+      return result;
+    };
   }
 
   async #nest(options: NestedLoopOptions): Promise<LoopResult> {
     const { callId } = this;
     if (this.#deadline.isOver) throw new Error("The call is over: it can start no more runs.");
     const { ports } = this.#run;
-    const runId = `${this.idempotencyKey}/run${ports.countNested(callId)}`;
-    const nested = startNested({ run: this.#run, callId, signal: this.signal }, { runId, ...options });
+    const made = `${this.idempotencyKey}/run${ports.countNested(callId)}`;
+    const nested = startNested({ run: this.#run, callId }, { ...options, runId: runIdOf(options) ?? made });
     ports.addNested(callId, nested);
     this.#deadline.holdWhile(nested.result);
     return nested.result;
@@ -126,4 +131,9 @@ export class CallContext implements ToolContext {
       data,
     });
   }
+}
+
+/** A tool written without types may hand in nothing at all. */
+function runIdOf(options: NestedLoopOptions | undefined): string | undefined {
+  return options?.runId;
 }

@@ -17,6 +17,11 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
+/** The sum of two costs in USD; unknown where one of them is. */
+export function addCost(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a + b;
+}
+
 function addKnown(a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined) return b;
   return b === undefined ? a : a + b;

@@ -5,8 +5,8 @@ import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending } from "../contract/termination.ts";
 import type { ContextRestart, NestedSpending, ToolCall, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { countsAsError } from "../tools/render-outcome.ts";
-import { addUsage } from "./add-usage.ts";
+import { countsAsError, wasDispatched } from "../tools/render-outcome.ts";
+import { addCost, addUsage } from "./add-usage.ts";
 import { isResent, problemOf } from "./judge-finish.ts";
 import {
   emptyTurn,
@@ -41,6 +41,7 @@ export function applyStep(state: LoopState, step: StepResult): void {
     case "close":
       applyMessages(state, step.answer);
       applyEnding(state, step.ending);
+      state.closes = (step.attempt ?? 0) + 1;
       break;
     case "reopen":
       applyReopening(state, step);
@@ -90,6 +91,7 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   // What is asked for again gets its caps anew.
   state.consecutiveToolErrors = 0;
   state.restarts = 0;
+  state.pauses = 0;
   state.toolLimitBroken = false;
   beginPass(state);
 }
@@ -143,8 +145,7 @@ function applySaid(state: LoopState, result: StreamResult): void {
 
 function applySpending(state: LoopState, result: StreamResult): void {
   if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
-  const { costUSD } = result;
-  state.costUSD = state.costUSD === undefined || costUSD === undefined ? undefined : state.costUSD + costUSD;
+  state.costUSD = addCost(state.costUSD, result.costUSD);
 }
 
 function applyTurn(state: LoopState, result: StreamResult): void {
@@ -178,7 +179,6 @@ function applyBatch(state: LoopState, settled: readonly SettledCall[]): void {
   state.chainStarted ||= settled.length > 0;
   state.toolLimitBroken = state.toolLimitReached && settled.length > 0;
   state.lastBatch = settled;
-  state.suspension = settled.find(({ suspended }) => suspended !== undefined)?.suspended;
   state.errorPeak = 0;
   settled.forEach((call, index) => applyCall(state, call, results[index]));
   if (state.streamResults.at(-1)?.finish !== "malformed-call") return;
@@ -212,13 +212,8 @@ function applyRestart(state: LoopState, restart: ContextRestart): void {
 /** What runs inside a call have used counts once, here. */
 function applyNested(state: LoopState, { usage, costUSD, toolCallsExecuted }: NestedSpending): void {
   state.usage = addUsage(state.usage, usage);
-  state.costUSD = state.costUSD === undefined || costUSD === undefined ? undefined : state.costUSD + costUSD;
+  state.costUSD = addCost(state.costUSD, costUSD);
   state.toolCallsExecuted += toolCallsExecuted;
-}
-
-/** Whether a call with this outcome has, or may have, run. */
-export function wasDispatched(kind: ToolOutcome["kind"]): boolean {
-  return kind === "completed" || kind === "failed" || kind === "timed-out" || kind === "interrupted";
 }
 
 function countError(state: LoopState): void {
@@ -246,7 +241,6 @@ function toHistoryEntry(
 /** Whatever a turn still asks for is answered, so that the transcript can be sent as it is. */
 function applyEnding(state: LoopState, ending: Ending): void {
   state.ending = ending;
-  state.closes += 1;
   if (state.phase !== "resume") state.closedAfter = state.phase;
   if (state.phase !== "model") return;
   // Also where an earlier hop of it is placed: a "continue" hop behind that one is not there yet.

@@ -25,8 +25,8 @@ export interface InboxAnswer {
   readonly stop?: { readonly requester?: string | undefined; readonly note?: string | undefined } | undefined;
   readonly kill?: true | undefined;
   readonly aborted?: { readonly reason: PlainError | Json } | undefined;
-  /** The wall clock's timer has fired. */
-  readonly expired?: true | undefined;
+  /** The wall clock has struck: of this run, or of one around it. */
+  readonly expired?: { readonly limitMs: number } | undefined;
   /** A token limit of a run around this one that is used up. */
   readonly spentOutside?: { readonly limit: number; readonly spent: number } | undefined;
   /** What was said to the control since the last look, in order. */
@@ -68,7 +68,7 @@ export type StepResult =
   | { readonly kind: "batch"; readonly settled: readonly SettledCall[] }
   | { readonly kind: "hook"; readonly answer: HookAnswer }
   /** The last look at the inbox before an ending. */
-  | { readonly kind: "close"; readonly answer: InboxAnswer; readonly ending: Ending }
+  | { readonly kind: "close"; readonly answer: InboxAnswer; readonly ending: Ending; readonly attempt?: number | undefined }
   | { readonly kind: "reopen"; readonly answer: ReopenAnswer; readonly attempt: number }
   /** A recorded suspension is gone behind. */
   | { readonly kind: "resume" };
@@ -133,8 +133,6 @@ export interface LoopState {
   activeMs: number;
   lastHook: HookAnswer | undefined;
   lastBatch: readonly SettledCall[];
-  /** How a run inside the last batch was suspended, and with it this one. */
-  suspension: Ending | undefined;
   /** A batch has crossed `maxToolCalls`. */
   toolLimitReached: boolean;
   /** The model has asked for tools even after that. */
@@ -201,7 +199,6 @@ export function createLoopState(initial: InitialState): LoopState {
     activeMs: 0,
     lastHook: undefined,
     lastBatch: [],
-    suspension: undefined,
     toolLimitReached: false,
     toolLimitBroken: false,
     finalAnswerTo: undefined,
@@ -219,4 +216,9 @@ export function toContextMessage(items: readonly Json[]): UserMessage | undefine
   if (items.length === 0) return undefined;
   const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
   return { role: "user", content: ["Context:", ...lines].join("\n") };
+}
+
+/** How a run inside the last batch was suspended, and with it this one. */
+export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
+  return lastBatch.find(({ suspended }) => suspended !== undefined)?.suspended;
 }

@@ -15,7 +15,7 @@ import { toolResult } from "./tool-result.ts";
 const longestLastWords = 2_000;
 
 /** An agent tool as its author writes it. */
-export interface AgentToolFields<Args, Schema extends ToolSchema> extends ToolTraits {
+export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<ToolTraits, "sequential" | "requiresFollowUp"> {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Schema;
@@ -36,7 +36,8 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends ToolTr
  * the outer run, whose listeners hear its events with a `path`; it is resumed with it. Below `limits.maxDepth` levels the model reads a
  * failure in place of an answer.
  *
- * Throws LoopError "invalid-tool" or "invalid-option" at once where the tool's shape is wrong.
+ * Throws LoopError "invalid-tool" at once where the tool's shape is wrong. Of the traits of a tool it may have `sequential` and
+ * `requiresFollowUp`.
  *
  * @example
  * const researcher = defineAgentTool({
@@ -54,11 +55,11 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends ToolTr
 export function defineAgentTool<Args = FromSchema, Schema extends ToolSchema = JsonSchema>(
   fields: AgentToolFields<ArgsOf<Args, Schema>, Schema>,
 ): Tool<ArgsOf<Args, Schema>, Schema> {
-  const { prepare, toResult, ...tool } = checkAgent(fields);
+  const { prepare: _prepare, toResult: _toResult, ...tool } = checkAgent(fields);
   const agent: Agent = {
     // The arguments are what the tool's own schema gave.
-    prepare: (args, context) => prepare(args as ArgsOf<Args, Schema>, context),
-    toResult: (result) => (toResult === undefined ? describeResult(tool.name, result) : toResult(result)),
+    prepare: (args, context) => fields.prepare(args as ArgsOf<Args, Schema>, context),
+    toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
   };
   // Where no loop looks for the agent, as in a registry that wraps another, the call still is a nested run.
   const execute = async (args: ArgsOf<Args, Schema>, context: ToolContext): Promise<unknown> =>
@@ -66,20 +67,30 @@ export function defineAgentTool<Args = FromSchema, Schema extends ToolSchema = J
   return defineTool<Args, Schema>({ ...tool, execute, agent });
 }
 
-function checkAgent<Fields>(fields: Fields): Fields {
-  if (!isRecord(fields)) return fields;
-  const { prepare, toResult } = fields;
-  if (typeof prepare !== "function") throw invalid("prepare", prepare);
-  if (toResult !== undefined && typeof toResult !== "function") throw invalid("toResult", toResult);
+/** What does not hold for a run that is a call: it has limits of its own, and its steps are recorded. */
+const refused: readonly (keyof ToolTraits)[] = ["timeoutMs", "idleTimeoutMs", "idempotent", "retry", "replay"];
+
+function checkAgent<Fields extends { readonly name: string }>(fields: Fields): Fields {
+  const given: unknown = fields;
+  if (!isRecord(given)) throw invalid("", `must be an object, but is ${describeValue(given)}`);
+  const name = typeof given["name"] === "string" ? given["name"] : "";
+  for (const field of ["prepare", "toResult"]) {
+    const value = given[field];
+    if (typeof value === "function" || (value === undefined && field === "toResult")) continue;
+    throw invalid(name, `must have as "${field}" a function, but has ${describeValue(value)}`);
+  }
+  const trait = refused.find((refusedName) => given[refusedName] !== undefined);
+  if (trait !== undefined) throw invalid(name, `has "${trait}", which an agent tool may not have: its run has limits of its own`);
   return fields;
 }
 
-function invalid(option: string, received: unknown): LoopError<"invalid-option"> {
-  return new LoopError("invalid-option", { option, expected: "a function", received: describeValue(received) });
+function invalid(toolName: string, problem: string): LoopError<"invalid-tool"> {
+  return new LoopError("invalid-tool", { toolName, problem });
 }
 
-function describeResult(name: string, { status, reason, responseText, text }: LoopResult): unknown {
+function describeResult(name: string, { status, reason, error, responseText, text }: LoopResult): unknown {
   if (status === "completed") return responseText;
+  const why = error === undefined ? reason.kind : `${reason.kind}: ${error.message}`;
   const lastWords = text === "" ? "" : ` It had said: ${cutText(text, longestLastWords)}`;
-  return toolResult({ success: false, error: `The agent ${name} ended as ${status} (${reason.kind}).${lastWords}` });
+  return toolResult({ success: false, error: `The agent ${name} ended as ${status} (${why}).${lastWords}` });
 }

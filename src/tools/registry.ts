@@ -89,8 +89,13 @@ export function isToolRegistry(value: unknown): value is ToolRegistry {
     isRecord(value) &&
     typeof value["definitions"] === "function" &&
     typeof value["executeTool"] === "function" &&
-    (value["validate"] === undefined || typeof value["validate"] === "function")
+    isMethodOrNone(value["validate"]) &&
+    isMethodOrNone(value["agentOf"])
   );
+}
+
+function isMethodOrNone(value: unknown): boolean {
+  return value === undefined || typeof value === "function";
 }
 
 /** What a definition takes over from its tool; a new trait without a line here does not compile. */

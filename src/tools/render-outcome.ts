@@ -49,25 +49,30 @@ function render<Each extends Kind>(kind: Each, outcome: OutcomeOf<Each>): Json {
   return renderers[kind](outcome);
 }
 
-/** Whether each kind adds to the tool errors in a row. `completed` sets them back to 0; the others leave them alone. */
-const errors: { readonly [Each in Kind]: boolean } = {
-  completed: false,
-  failed: true,
-  "timed-out": true,
-  blocked: true,
-  denied: false,
-  "unknown-tool": true,
-  "invalid-input": true,
-  malformed: true,
-  truncated: true,
-  interrupted: false,
-  "not-run": false,
-  limit: false,
+/** What each kind says of its call. `completed` sets the tool errors in a row back to 0; those that are no errors leave them alone. */
+const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wasDispatched: boolean } } = {
+  completed: { isError: false, wasDispatched: true },
+  failed: { isError: true, wasDispatched: true },
+  "timed-out": { isError: true, wasDispatched: true },
+  blocked: { isError: true, wasDispatched: false },
+  denied: { isError: false, wasDispatched: false },
+  "unknown-tool": { isError: true, wasDispatched: false },
+  "invalid-input": { isError: true, wasDispatched: false },
+  malformed: { isError: true, wasDispatched: false },
+  truncated: { isError: true, wasDispatched: false },
+  interrupted: { isError: false, wasDispatched: true },
+  "not-run": { isError: false, wasDispatched: false },
+  limit: { isError: false, wasDispatched: false },
 };
 
 /** True for the outcomes that count towards `limits.maxConsecutiveToolErrors`. Of the others only "completed" resets the count. */
 export function countsAsError(kind: Kind): boolean {
-  return errors[kind];
+  return facts[kind].isError;
+}
+
+/** Whether a call with this outcome has, or may have, run. */
+export function wasDispatched(kind: Kind): boolean {
+  return facts[kind].wasDispatched;
 }
 
 function report(outcome: ToolOutcome, status: string, reason: string | undefined): Json {

@@ -62,7 +62,8 @@ describe("an option", () => {
     ["policies.gate.retain", [true]],
     ["policies.approve", [true, {}]],
     ["policies.restarts", [7, null, []]],
-    ["policies.restarts.effects", [7, { x: "search" }]],
+    ["policies.restarts.effects", [7, null, ["search"]]],
+    ["policies.restarts.effects.profile", ["search", [7], ["search", null], null, undefined, {}]],
     ["policies.finalAnswer", ["yes", 1]],
     ["hooks", [7, [], null, () => 1]],
     ["hooks.preparePass", [true, {}]],
@@ -75,6 +76,7 @@ describe("an option", () => {
     ["resume", ["yes", true]],
     ["clock", [{}, Date]],
     ["session", [7, [], "me"]],
+    ["session.responseTarget", [null, "default", {}, { kind: "persona" }, { kind: "toString" }]],
   ])("%s is refused where it is of another kind", async ([option, values]) => {
     const path = option.split(".");
     for (const value of values) {

@@ -50,6 +50,15 @@ describe("a registry of somebody else's", () => {
   );
 });
 
+it("a tool whose time limit is Infinity may take its time, whoever made the registry", async () => {
+  const traits = { timeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY };
+  const registry: ToolRegistry = { definitions: () => [{ ...definition, ...traits }], executeTool: async () => "done" };
+  for (const tools of [registry, [tool("t", async () => "done", traits)]]) {
+    const result = await play([toolCall("t"), text("Done.")], { tools }).result;
+    expect(result.functionHistory).toMatchObject([{ outcome: "completed" }]);
+  }
+});
+
 describe("a result", () => {
   it("can be written as JSON, whatever its journal holds", async () => {
     const journal: Journal & { self?: unknown } = { durable: false, step: memoryJournal().step, all: memoryJournal().all };

@@ -238,6 +238,8 @@ const hostile = {
 it.for<[what: string, message: unknown]>([
   ["nothing", undefined],
   ["a number", 7],
+  ["a blank text", " \n"],
+  ["a message without words", { role: "user", content: "" }],
   ["an assistant's message", { role: "assistant", content: [] }],
   ["a message without content", { role: "user" }],
   ["a message of unknown parts", { role: "user", content: [{ type: "smell" }] }],
@@ -247,7 +249,7 @@ it.for<[what: string, message: unknown]>([
   const control = createLoopControl();
   for (const verb of ["steer", "interrupt"] as const) {
     const call = (): unknown => control[verb](message as string);
-    expect(call).toThrow(`Option "control.${verb}" must be given a text, or a message of the role "user", but`);
+    expect(call).toThrow(`Option "control.${verb}" must be given a text that is not blank, or a message of the role "user", but`);
     try {
       call();
     } catch (error) {

@@ -102,6 +102,15 @@ describe("a key that leads to something", () => {
   });
 });
 
+it("a key without a stash leads nowhere, and listeners are told", async () => {
+  const playing = start(naming("k"), undefined);
+  expect((await playing.result).text).toBe("Hello Ada.");
+  expect(lookupsOf(playing)).toEqual(["missing"]);
+  expect(playing.recording.of("listener-error")).toMatchObject([
+    { event: "stash", error: { message: 'A result names context in a stash, but "policies.restarts.stash" is not set.' } },
+  ]);
+});
+
 describe("a key that leads nowhere", () => {
   const clock = createTestClock();
   const inTime = createContextStash({ clock });
@@ -112,7 +121,6 @@ describe("a key that leads nowhere", () => {
   it.for<[what: string, stash: ContextSource | undefined, key: () => Promise<string>, found: string]>([
     ["is unknown", createContextStash(), async () => "guessed", "missing"],
     ["is the name of a property of every object", createContextStash(), async () => "__proto__", "missing"],
-    ["is named where there is no stash", undefined, async () => "k", "missing"],
     ["is just young enough", inTime, () => putAndWait(inTime, 299_999), "found"],
     ["is five minutes old", tooOld, () => putAndWait(tooOld, 300_000), "missing"],
     ["has 15 younger ones", full, () => putBefore(full, 15), "found"],

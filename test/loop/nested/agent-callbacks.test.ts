@@ -1,0 +1,237 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  createContextStash,
+  defineAgentTool,
+  FatalToolError,
+  type LoopOptions,
+  type LoopResult,
+  type NestedLoopOptions,
+  type Tool,
+  toolResult,
+} from "turnwright";
+import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
+import { answersOf, never, outcomesOf, play, type Playing } from "../play.ts";
+import { thenable } from "../thenable.ts";
+import { question, tokens } from "./nesting.ts";
+
+type Prepare = () => unknown;
+
+/** An agent tool whose `prepare` and `toResult` may be anything. */
+function agent(prepare: Prepare, toResult?: (result: LoopResult) => unknown, traits: Partial<Tool> = {}): Tool {
+  const { execute: _, ...rest } = { ...traits };
+  const fields = { name: "agent", description: "", inputSchema: { type: "object" }, prepare: prepare as () => NestedLoopOptions };
+  return defineAgentTool({ ...fields, ...rest, toResult });
+}
+
+const answers = (said = "c") => ({ messages: question, provider: createMockProvider(() => text(said)) });
+const playAgent = (one: Tool, more: Partial<LoopOptions> = {}): Playing =>
+  play([toolCall("agent"), text("Done.")], { tools: [one], ...more });
+const broken = (message: string) => (): never => {
+  throw new Error(message);
+};
+
+describe("prepare", () => {
+  it.for<[what: string, prepare: Prepare, reason: string]>([
+    ["throws", broken("no"), "no"],
+    ["rejects", () => Promise.reject(new Error("no")), "no"],
+    ["throws no error", () => Promise.reject("no"), "no"],
+    ["answers nothing", () => undefined, "The agent's prepare() gave no options for its run."],
+    ["answers null", () => Promise.resolve(null), "The agent's prepare() gave no options for its run."],
+    ["answers a text", () => "options", "The agent's prepare() gave no options for its run."],
+    ["answers a list", () => [], "The agent's prepare() gave no options for its run."],
+    ["answers an empty object", () => ({}), 'Option "messages" must be an array of at least one message, but is undefined.'],
+    [
+      "answers no messages",
+      () => ({ messages: [] }),
+      'Option "messages" must be an array of at least one message, but is an array of 0 items.',
+    ],
+    ["answers an unknown option", () => ({ ...answers(), maxIteration: 3 }), 'There is no option "maxIteration".'],
+    ["answers a limit that is none", () => ({ ...answers(), limits: { maxTokens: -1 } }), 'Option "limits.maxTokens" must be'],
+    [
+      "answers a getter that throws",
+      () => ({
+        ...answers(),
+        get: 1,
+        get tools() {
+          return broken("got")();
+        },
+      }),
+      "got",
+    ],
+    ["answers a broken promise", () => thenable({ value: broken("then") }), "then"],
+    ["takes too long", () => never, "The hook took longer than 30000 ms."],
+  ])("that %s is a failed call", async ([, prepare, reason]) => {
+    const playing = playAgent(agent(prepare));
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect(answersOf(result)).toMatchObject([{ outcome: "failed", result: { reason: expect.stringContaining(reason) } }]);
+    expect([result.text, playing.provider.calls, playing.clock.pending]).toEqual(["Done.", 2, 0]);
+    expect(playing.recording.of("run-start")).toHaveLength(1);
+  });
+
+  it.for(["stop", "kill"] as const)("that hangs is left at once at a %s, and told by its signal", async (verb) => {
+    const signals: AbortSignal[] = [];
+    const hangs = defineAgentTool({
+      name: "agent",
+      description: "",
+      inputSchema: {},
+      prepare: (_, { signal }) => {
+        signals.push(signal);
+        return never;
+      },
+    });
+    const playing = playAgent(hangs);
+    await playing.clock.flush();
+    playing.control[verb]();
+    const result = await playing.result;
+    expect([outcomesOf(result), playing.clock.now(), playing.clock.pending]).toEqual([["call_p0_0: interrupted"], 0, 0]);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  it("may ask a model itself; what that used counts with the rest, once", async () => {
+    const used = (total: number) => ({ messages: question, provider: createMockProvider([[text("x"), tokens(total)]]) });
+    const asks = defineAgentTool({
+      name: "agent",
+      description: "",
+      inputSchema: {},
+      prepare: async (_, { runToolLoop }) => {
+        await runToolLoop(used(10));
+        return used(100);
+      },
+    });
+    const playing = play(
+      [
+        [toolCall("agent"), tokens(1)],
+        [text("Done."), tokens(2)],
+      ],
+      { tools: [asks] },
+    );
+    expect((await playing.result).usage.totalTokens).toBe(113);
+  });
+
+  it("gets what the tool's schema made of the arguments, and the context of the call", async () => {
+    const seen: unknown[] = [];
+    const asks = defineAgentTool({
+      name: "agent",
+      description: "",
+      inputSchema: z.object({ city: z.string().toUpperCase(), days: z.number().default(3) }),
+      prepare: ({ city, days }, { callId, name, iteration, depth, idempotencyKey, context, session, messages, signal }) => {
+        seen.push([
+          city,
+          days,
+          callId,
+          name,
+          iteration,
+          depth,
+          idempotencyKey,
+          context,
+          session,
+          messages.length,
+          signal.aborted,
+        ]);
+        return answers(city);
+      },
+    });
+    const script = [[toolCall("agent", { city: "Oslo" }), toolCall("agent", { city: 7 })], text("Done.")];
+    const playing = play(script, { tools: [asks], context: "mine", session: { userName: "Ada" } as never });
+    const result = await playing.result;
+    expect(answersOf(result).map(({ outcome, result: said }) => [outcome, said])).toMatchObject([
+      ["completed", "OSLO"],
+      ["invalid-input", {}],
+    ]);
+    const key = `${playing.options.runId}/p0/tool/0/agent`;
+    expect(seen).toEqual([["OSLO", 3, "call_p0_0", "agent", 0, 0, key, "mine", { userName: "Ada" }, 2, false]]);
+  });
+
+  it("may not name the journal nor the run", async () => {
+    const journal = { durable: false, step: broken("journal"), all: broken("journal") };
+    const playing = playAgent(agent(() => ({ ...answers(), journal, runId: "mine" })));
+    expect(answersOf(await playing.result)[0]?.result).toBe("c");
+    expect(playing.recording.of("run-end")[0]?.runId).toBe(`${playing.options.runId}/p0/tool/0/agent`);
+  });
+});
+
+describe("toResult", () => {
+  it.for<[what: string, toResult: ((result: LoopResult) => unknown) | undefined, outcome: string, data: unknown]>([
+    ["is the answer where there is none", undefined, "completed", "c"],
+    ["may give anything", ({ text: said, iterations }) => ({ said, iterations }), "completed", { said: "c", iterations: 1 }],
+    ["may give nothing", () => undefined, "completed", null],
+    ["may take its time", async ({ text: said }) => said, "completed", "c"],
+    ["may give a failure", () => toolResult({ success: false, error: "not good" }), "failed", { reason: "not good" }],
+    ["may throw", broken("no"), "failed", { reason: "no" }],
+    ["may give what is no data", () => 1n, "failed", { reason: expect.stringContaining("BigInt") }],
+    ["takes as long as a tool may", () => never, "timed-out", { reason: "timed out after 50 ms" }],
+  ])("%s", async ([, toResult, outcome, data]) => {
+    const playing = playAgent(
+      agent(() => answers(), toResult),
+      { timeouts: { toolMs: 50 } },
+    );
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect(answersOf(result)).toMatchObject([
+      typeof data === "object" && data !== null ? { outcome, result: data } : { outcome },
+    ]);
+    if (typeof data !== "object") expect(answersOf(result)[0]?.result).toBe(data);
+    expect([result.text, result.toolCallsExecuted, playing.clock.pending]).toEqual(["Done.", 1, 0]);
+  });
+
+  it("by default says how a run that did not complete has ended, and what it had said", async () => {
+    const said = createMockProvider([[text("Half an answer"), fail({ status: 503 })]]);
+    const result = await playAgent(agent(() => ({ messages: question, provider: said }))).result;
+    expect(answersOf(result)[0]).toMatchObject({
+      outcome: "failed",
+      result: { reason: "The agent agent ended as error (provider-error: The request failed.). It had said: Half an answer" },
+    });
+  });
+
+  it("ends the run where its result says so, with its content delivered", async () => {
+    const content = [{ type: "text" as const, text: "For you." }];
+    const one = agent(
+      () => answers(),
+      ({ text: said }) => toolResult({ success: true, data: said, content, endTurn: true, metadata: { secret: 1 } }),
+    );
+    const playing = playAgent(one);
+    const result = await playing.result;
+    expect([result.reason.kind, playing.provider.calls]).toEqual(["end-turn", 1]);
+    expect(result.functionHistory[0]?.content).toEqual(content);
+    expect(playing.recording.of("tool-end")[0]?.metadata).toEqual({ secret: 1 });
+  });
+
+  it("ends the run where it throws a FatalToolError", async () => {
+    const one = agent(
+      () => answers(),
+      () => {
+        throw new FatalToolError("over");
+      },
+    );
+    const playing = playAgent(one);
+    const result = await playing.result;
+    expect([result.reason, playing.provider.calls]).toMatchObject([{ kind: "fatal-tool-error", toolName: "agent" }, 1]);
+  });
+
+  it("restarts the context where its result says so, once, also with an item that was set aside", async () => {
+    const stash = createContextStash();
+    const pending_context_key = stash.put({ more: "facts" });
+    const data = {
+      type: "context_restart_deep",
+      enhanced_context_item: { fact: 7 },
+      pending_context_key,
+      disable_tools: ["agent"],
+    };
+    const playing = playAgent(
+      agent(
+        () => answers(),
+        () => data,
+      ),
+      { policies: { restarts: { stash } } },
+    );
+    const result = await playing.result;
+    expect(playing.recording.of("restart")).toMatchObject([{ suffix: "deep", pendingContext: "found", disableTools: ["agent"] }]);
+    expect(playing.provider.requests[1]?.messages.at(-1)).toEqual({
+      role: "user",
+      content: 'Context:\n{"fact":7}\n{"more":"facts"}',
+    });
+    expect([answersOf(result)[0]?.result, playing.provider.requests[1]?.tools]).toEqual([{ status: "context_restarted" }, []]);
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import {
+  createToolRegistry,
+  defineAgentTool,
+  FatalToolError,
+  type LoopOptions,
+  type LoopResult,
+  type NestedLoopOptions,
+  type Tool,
+  type ToolRegistry,
+} from "turnwright";
+import { createMockProvider, createTestClock, runTool, text, toolCall, wait } from "turnwright/testing";
+import { answersOf, outcomesOf, play, tool } from "../play.ts";
+import { nesting, question, scripted } from "./nesting.ts";
+
+type Prepare = () => unknown;
+
+/** An agent tool whose `prepare` and `toResult` may be anything. */
+function agent(prepare: Prepare, toResult?: (result: LoopResult) => unknown, traits: Partial<Tool> = {}): Tool {
+  const { execute: _, ...rest } = { ...traits };
+  const fields = { name: "agent", description: "", inputSchema: { type: "object" }, prepare: prepare as () => NestedLoopOptions };
+  return defineAgentTool({ ...fields, ...rest, toResult });
+}
+
+const answers = (said = "c") => ({ messages: question, provider: createMockProvider(() => text(said)) });
+const broken = (message: string) => (): never => {
+  throw new Error(message);
+};
+
+describe("an agent tool", () => {
+  it("has its run under a registry that wraps another and knows nothing of agents", async () => {
+    const child = scripted(["agent tool", "agent"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
+    const inner = createToolRegistry([child.tool]);
+    const wrapper: ToolRegistry = {
+      definitions: () => inner.definitions(),
+      executeTool: (name, args, context) => inner.executeTool(name, args, context),
+    };
+    const playing = play([toolCall("agent"), text("Done.")], { tools: wrapper });
+    const result = await playing.result;
+    expect([answersOf(result)[0]?.result, result.toolCallsExecuted]).toEqual(["c", 2]);
+    expect(playing.recording.of("run-end").map(({ path }) => path)).toEqual([["call_p0_0"], undefined]);
+  });
+
+  it.for<[what: string, agentOf: unknown]>([
+    ["throws", broken("no")],
+    ["answers nonsense", () => ({})],
+  ])("of a registry whose agentOf %s is a failed call at the worst", async ([, agentOf]) => {
+    const definition = { name: "agent", description: "", inputSchema: { type: "object" } };
+    const tools = { definitions: () => [definition], executeTool: () => "ran", agentOf } as unknown as ToolRegistry;
+    const result = await play([toolCall("agent"), text("Done.")], { tools }).result;
+    expect([result.text, outcomesOf(result)[0]]).toEqual(["Done.", expect.stringMatching(/failed|completed/)]);
+  });
+
+  it("of a registry whose agentOf is no function is refused before any request", async () => {
+    const tools = { definitions: () => [], executeTool: () => "ran", agentOf: 7 } as unknown as ToolRegistry;
+    const playing = play([text("Done.")], { tools });
+    await expect(playing.result).rejects.toMatchObject({ code: "invalid-option" });
+    expect(playing.provider.calls).toBe(0);
+  });
+
+  it("runs in the testing kit, whose runToolLoop a test may replace", async () => {
+    const one = agent(() => answers("kit"));
+    expect(await runTool(one)).toMatchObject({ kind: "completed", data: "kit" });
+    const told: unknown[] = [];
+    const runToolLoop = (options: unknown): Promise<LoopResult> => {
+      told.push(options);
+      return Promise.resolve({ status: "completed", responseText: "faked" } as LoopResult);
+    };
+    expect(
+      await runTool(
+        agent(() => ({ messages: question })),
+        {},
+        { runToolLoop },
+      ),
+    ).toMatchObject({ data: "faked" });
+    expect(told).toEqual([{ messages: question }]);
+    // Without a provider there is nobody to ask.
+    expect(await runTool(agent(() => ({ messages: question })))).toMatchObject({ kind: "failed" });
+  });
+
+  it("is one call for approvals and for the gate of the outer run", async () => {
+    const asked: string[] = [];
+    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ name, args }) => {
+      asked.push(`${name} ${JSON.stringify(args)}`);
+      return JSON.stringify(args) === '"no"' ? { kind: "deny", reason: "not now" } : { kind: "modify", args: "edited" };
+    };
+    const provider = createMockProvider(() => text("c"));
+    const prepared: unknown[] = [];
+    const child = nesting("agent tool", "agent", (args) => {
+      prepared.push(args);
+      return { messages: question, provider };
+    });
+    const script = [[toolCall("agent", "yes"), toolCall("agent", "no")], text("Done.")];
+    const result = await play(script, { tools: [child], policies: { approve } }).result;
+    expect([outcomesOf(result), asked, prepared]).toEqual([
+      ["call_p0_0: completed", "call_p0_1: denied"],
+      ['agent "yes"', 'agent "no"'],
+      ["edited"],
+    ]);
+    const gated = await play(script, { tools: [child], policies: { gate: { active: true, allowedNames: [] } } }).result;
+    expect([outcomesOf(gated), provider.calls]).toEqual([["call_p0_0: blocked", "call_p0_1: blocked"], 1]);
+  });
+
+  it("is answered in its place among ordinary calls of the same batch", async () => {
+    const clock = createTestClock();
+    const child = nesting("agent tool", "agent", (args) => ({
+      messages: question,
+      provider: createMockProvider([[wait(Number(args)), text(`agent ${String(args)}`)]]),
+    }));
+    const echo = tool("echo", (args) => args);
+    const calls = [toolCall("echo", 1), toolCall("agent", 30), toolCall("echo", 2), toolCall("agent", 10), toolCall("echo", 3)];
+    const playing = play([calls, text("Done.")], { tools: [child, echo], clock });
+    await clock.runAll();
+    const result = await playing.result;
+    expect(answersOf(result).map(({ callId, result: said }) => `${callId} ${JSON.stringify(said)}`)).toEqual([
+      "call_p0_0 1",
+      'call_p0_1 "agent 30"',
+      "call_p0_2 2",
+      'call_p0_3 "agent 10"',
+      "call_p0_4 3",
+    ]);
+    expect(playing.endedAt()).toBe(30);
+  });
+
+  it.for<[sequential: boolean | undefined, endsAt: number]>([
+    [undefined, 100],
+    [true, 300],
+  ])("with sequential: %s has its calls done after %d ms", async ([sequential, endsAt]) => {
+    const one = agent(() => ({ messages: question, provider: createMockProvider([[wait(100), text("c")]]) }), undefined, {
+      sequential,
+    });
+    const playing = play([[toolCall("agent"), toolCall("agent"), toolCall("agent")], text("Done.")], { tools: [one] });
+    await playing.clock.runAll();
+    expect([(await playing.result).text, playing.endedAt()]).toEqual(["Done.", endsAt]);
+  });
+
+  it("of which one fails for good ends the run, when those beside it are done", async () => {
+    const clock = createTestClock();
+    const slow = scripted(["agent tool", "slow"], [[wait(100), text("c")]]);
+    const fatal = tool("fatal", () => {
+      throw new FatalToolError("over");
+    });
+    const alone = scripted(["agent tool", "alone"], [text("never")]);
+    const tools = [slow.tool, fatal, { ...alone.tool, sequential: true }];
+    const playing = play([[toolCall("slow"), toolCall("fatal"), toolCall("alone")]], { tools, clock });
+    await clock.runAll();
+    const result = await playing.result;
+    expect([result.reason.kind, outcomesOf(result), alone.provider.calls]).toEqual([
+      "fatal-tool-error",
+      ["call_p0_0: completed", "call_p0_1: failed", "call_p0_2: not-run"],
+      0,
+    ]);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { isLoopError, type LoopErrorOf, type LoopLimits, type NestedLoopOptions, type Tool, toolResult } from "turnwright";
+import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
+import { answersOf, play, type Playing, tool } from "../play.ts";
+import { kinds, type Kind, nesting, question } from "./nesting.ts";
+
+interface Levels {
+  readonly playing: Playing;
+  /** The depth that each call saw, outermost first. */
+  readonly depths: readonly number[];
+  /** The models inside, outermost first. */
+  readonly providers: readonly MockProvider[];
+}
+
+/** Runs that each call the next one, so many levels below the outermost run. `limits` are those of each run, outermost first. */
+function nest(kind: Kind, levels: number, limits: readonly (LoopLimits | undefined)[] = []): Levels {
+  const depths: number[] = [];
+  const providers: MockProvider[] = [];
+  const below = (level: number): Tool[] => {
+    if (level > levels) return [];
+    const provider = createMockProvider(level === levels ? [text("Deepest.")] : [toolCall("down"), text(`Level ${level}.`)]);
+    providers.push(provider);
+    const options: NestedLoopOptions = { messages: question, provider, tools: below(level + 1), limits: limits[level] };
+    return [
+      nesting(kind, "down", (_, { depth }) => {
+        depths.push(depth);
+        return options;
+      }),
+    ];
+  };
+  const playing = play([toolCall("down"), text("Top.")], { tools: below(1), limits: limits[0] });
+  return { playing, depths, providers };
+}
+
+const refusal = (current: number, limit: number) => ({
+  status: "tool_execution_failed",
+  reason: `A run inside ${current === 1 ? "another one" : `${current} others`} is one level more than "limits.maxDepth" (${limit}) allows: answer without a nested run.`,
+  tool_name: "down",
+});
+
+describe.for(kinds)("levels of runs, each in an %s", (kind) => {
+  it("are three unless said otherwise: the run, one in its tool, and one in that one's", async () => {
+    const { playing, depths, providers } = nest(kind, 2);
+    expect((await playing.result).status).toBe("completed");
+    expect([depths, providers.map(({ calls }) => calls)]).toEqual([
+      [0, 1],
+      [2, 1],
+    ]);
+  });
+
+  it("are refused at the fourth: its model is never asked, and the third one's reads why", async () => {
+    const { playing, depths, providers } = nest(kind, 3);
+    const result = await playing.result;
+    expect([result.status, result.text, answersOf(result)[0]?.result]).toEqual(["completed", "Top.", "Level 1."]);
+    expect([depths, providers.map(({ calls }) => calls)]).toEqual([
+      // Whether there is a level left is known before an agent is asked what to run.
+      kind === "agent tool" ? [0, 1] : [0, 1, 2],
+      [2, 2, 0],
+    ]);
+    expect(providers[1]?.requests[1]?.messages.at(-1)).toMatchObject({
+      role: "tool",
+      results: [{ outcome: "failed", result: refusal(3, 3) }],
+    });
+    expect(playing.recording.of("run-start")).toHaveLength(3);
+  });
+
+  it.for<[maxDepth: number, inner: number | undefined, asked: readonly number[]]>([
+    [1, undefined, [0, 0, 0]],
+    [2, undefined, [2, 0, 0]],
+    // An inner run may allow fewer levels, not more.
+    [2, 100, [2, 0, 0]],
+    [2, Number.POSITIVE_INFINITY, [2, 0, 0]],
+    [4, 2, [2, 0, 0]],
+    [4, 1, [0, 0, 0]],
+    [4, undefined, [2, 2, 1]],
+    [Number.POSITIVE_INFINITY, undefined, [2, 2, 1]],
+  ])("with maxDepth %s, and %s on the next one, are asked %j times", async ([maxDepth, inner, asked]) => {
+    const { playing, providers } = nest(kind, 3, [{ maxDepth }, { maxDepth: inner }]);
+    expect((await playing.result).text).toBe("Top.");
+    expect(providers.map(({ calls }) => calls)).toEqual(asked);
+  });
+});
+
+it("ctx.runToolLoop rejects with the depth and the limit, and misuse with its own code", async () => {
+  const seen: unknown[] = [];
+  const look = async (
+    _: unknown,
+    { runToolLoop, depth }: { runToolLoop: (options: never) => Promise<unknown>; depth: number },
+  ) => {
+    const attempts: readonly unknown[] = [
+      { messages: question },
+      { messages: question, maxDepth: 9 },
+      { messages: [] },
+      {},
+      undefined,
+    ];
+    for (const options of attempts) {
+      const error: unknown = await runToolLoop(options as never).catch((reason: unknown) => reason);
+      const { code, details }: Partial<LoopErrorOf<"depth-exceeded">> = isLoopError(error) ? (error as never) : {};
+      seen.push([code, details]);
+    }
+    return toolResult({ success: true, data: depth });
+  };
+  const playing = play([toolCall("look"), text("Done.")], { tools: [tool("look", look)], limits: { maxDepth: 1 } });
+  expect(answersOf(await playing.result)[0]?.result).toBe(0);
+  expect(seen).toMatchObject([
+    ["depth-exceeded", { current: 1, limit: 1 }],
+    ["unknown-option", { option: "maxDepth", nearest: "limits.maxDepth" }],
+    ["invalid-option", { option: "messages" }],
+    ["invalid-option", { option: "messages" }],
+    ["invalid-option", { option: "messages" }],
+  ]);
+  expect(playing.provider.calls).toBe(2);
+});

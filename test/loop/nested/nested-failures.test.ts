@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import { createLoopControl, FatalToolError, type NestedLoopOptions, runToolLoop, type Tool } from "turnwright";
+import {
+  createMockProvider,
+  createTestClock,
+  endEarly,
+  fail,
+  finish,
+  type MockTurn,
+  stall,
+  text,
+  toolCall,
+} from "turnwright/testing";
+import { answersOf, never, outcomesOf, play, tool } from "../play.ts";
+import { kinds, nesting, question, scripted } from "./nesting.ts";
+
+const ok = tool("ok", () => "fine");
+const broken = tool("broken", () => {
+  throw new Error("no");
+});
+const fatal = tool("fatal", () => {
+  throw new FatalToolError("never again");
+});
+const deaf = tool("deaf", () => never);
+const tools: readonly Tool[] = [ok, broken, fatal, deaf];
+const many = (turn: MockTurn): readonly MockTurn[] => Array.from({ length: 200 }, () => turn);
+
+/** How a nested run may end by itself, its own limits and what its model does. */
+const failures: readonly (readonly [ending: string, script: readonly MockTurn[], options?: Partial<NestedLoopOptions>])[] = [
+  ["error: provider-error", [[text("Half"), fail({ status: 500 })]]],
+  ["error: provider-error", [[text("Half"), endEarly()]]],
+  ["error: malformed-call", [toolCall("  ")]],
+  ["error: tool-error-cap", many(toolCall("broken"))],
+  ["error: fatal-tool-error", [toolCall("fatal")]],
+  ["error: max-tool-calls", many(toolCall("ok")), { limits: { maxToolCalls: 1 } }],
+  ["error: max-tokens", many(toolCall("ok")), { limits: { maxTokens: 1 } }],
+  ["error: max-pauses", many([text("x"), finish("paused")]), { limits: { maxPauses: 1 } }],
+  [
+    "error: hook-failed",
+    [],
+    {
+      hooks: {
+        preparePass: () => {
+          throw new Error("no");
+        },
+      },
+    },
+  ],
+  ["timeout: max-iterations", many(toolCall("ok")), { limits: { maxIterations: 3 } }],
+  ["timeout: first-chunk", [stall()]],
+  ["timeout: stream-idle", [[text("Half"), stall({ ignoreSignal: true })]]],
+  ["timeout: wall-clock", [toolCall("deaf")], { limits: { wallClockMs: 90 } }],
+  ["empty_response: empty", [[]]],
+  ["stopped_by_user: iteration-abort", [toolCall("ok")], { hooks: { onIteration: () => ({ abort: true }) } }],
+];
+
+describe("a nested run that ends badly by itself is a failed call, and the run around it goes on", () => {
+  it.for(kinds.flatMap((kind) => failures.map(([ending, script, more]) => [ending, kind, script, more] as const)))(
+    "%s, in an %s",
+    async ([ending, kind, script, more]) => {
+      const child = scripted([kind, "child"], script, { tools, ...more });
+      const timeouts = { streamIdleMs: 500, firstChunkMs: 800, settleMs: 10, toolMs: 1_000_000 };
+      const playing = play([toolCall("child"), toolCall("child"), text("Moving on.")], {
+        tools: [{ ...child.tool, sequential: true }],
+        timeouts,
+        limits: { maxConsecutiveToolErrors: 2, maxIterations: 1 },
+      });
+      await playing.clock.runAll();
+      const result = await playing.result;
+      expect(answersOf(result)).toMatchObject([
+        { outcome: "failed", result: { status: "tool_execution_failed", reason: ending, tool_name: "child" } },
+      ]);
+      // One error of two, and one pass of its own.
+      expect([result.reason.kind, result.iterations, playing.clock.pending]).toEqual(["max-iterations", 1, 0]);
+      expect(playing.recording.of("run-end").map(({ status, reason }) => `${status}: ${reason.kind}`)).toEqual([
+        ending,
+        "timeout: max-iterations",
+      ]);
+    },
+  );
+
+  it.for(kinds)("and counts as one tool error of the run around it, in an %s", async (kind) => {
+    const child = nesting(kind, "child", () => ({ messages: question, provider: createMockProvider([fail({ status: 500 })]) }));
+    const playing = play(() => toolCall("child"), { tools: [child], limits: { maxConsecutiveToolErrors: 2 } });
+    const result = await playing.result;
+    expect([result.reason, result.iterations]).toEqual([{ kind: "tool-error-cap", count: 2 }, 2]);
+  });
+});
+
+describe.for(kinds)("a nested run with handles of its own, in an %s", (kind) => {
+  it.for<[how: string, act: (control: ReturnType<typeof createLoopControl>, abort: AbortController) => void, ending: string]>([
+    ["its own stop", (control) => control.stop(), "stopped_by_user: stopped"],
+    ["its own kill", (control) => control.kill(), "stopped_by_user: killed"],
+    ["its own signal", (_, abort) => abort.abort(), "stopped_by_user: aborted"],
+    ["its own interrupt", (control) => control.interrupt("Wait."), "follow_up_interrupt: interrupted"],
+  ])("ends by %s, alone", async ([, act, ending]) => {
+    const control = createLoopControl();
+    const abort = new AbortController();
+    const child = scripted([kind, "child"], [stall()], { control, signal: abort.signal });
+    const playing = play([toolCall("child"), text("Moving on.")], { tools: [child.tool] });
+    await playing.clock.flush();
+    act(control, abort);
+    const result = await playing.result;
+    expect([result.text, outcomesOf(result)]).toEqual(["Moving on.", ["call_p0_0: failed"]]);
+    expect(answersOf(result)[0]?.result).toMatchObject({ reason: ending });
+    expect([child.provider.active, playing.clock.pending]).toEqual([0, 0]);
+  });
+
+  it("is steered by its own control", async () => {
+    const control = createLoopControl();
+    const steer = tool("steer", () => void control.steer("In Celsius."));
+    const child = scripted([kind, "child"], [toolCall("steer"), text("7 degrees.")], { control, tools: [steer] });
+    const result = await play([toolCall("child"), text("Done.")], { tools: [child.tool] }).result;
+    expect(result.messages).toHaveLength(4);
+    expect(child.provider.requests[1]?.messages.at(-1)).toEqual({ role: "user", content: "In Celsius." });
+  });
+
+  it.for(["control", "runId"] as const)("that another live run holds (%s) fails the call, and nothing else", async (what) => {
+    const control = createLoopControl();
+    const clock = createTestClock();
+    const holding = runToolLoop({ provider: createMockProvider([stall()]), messages: question, control, runId: "held", clock });
+    const child = nesting(kind, "child", () => ({
+      messages: question,
+      provider: createMockProvider([text("c")]),
+      ...(what === "control" ? { control } : { runId: "held" }),
+    }));
+    const result = await play([toolCall("child"), text("Moving on.")], { tools: [child] }).result;
+    // A run of an agent tool is named by the loop.
+    const runs = kind === "agent tool" && what === "runId";
+    expect([result.text, outcomesOf(result)]).toEqual(["Moving on.", [`call_p0_0: ${runs ? "completed" : "failed"}`]]);
+    control.kill();
+    await holding;
+  });
+
+  it("has passes and restarts of its own", async () => {
+    const restart = tool("restart", () => ({ type: "context_restart_more", enhanced_context_item: { fact: 7 } }));
+    const child = scripted([kind, "child"], [toolCall("restart"), toolCall("ok"), toolCall("ok"), text("c")], {
+      tools: [ok, restart],
+      limits: { maxIterations: 4, maxRestarts: 1 },
+    });
+    const playing = play([toolCall("child"), text("Done.")], {
+      tools: [child.tool],
+      limits: { maxIterations: 2, maxRestarts: 0 },
+    });
+    const result = await playing.result;
+    expect([result.text, result.iterations, answersOf(result)[0]?.result]).toEqual(["Done.", 2, "c"]);
+    expect(playing.recording.of("restart").map(({ path }) => path)).toEqual([["call_p0_0"]]);
+    const context = { role: "user", content: 'Context:\n{"fact":7}' };
+    expect(child.provider.requests[1]?.messages.at(-1)).toEqual(context);
+    expect(playing.provider.requests[1]?.messages).not.toContainEqual(context);
+  });
+});
+
+describe("the time of an agent tool's call", () => {
+  it("is not toolMs, nor the time of the steps inside, but its run's own wall clock", async () => {
+    const child = scripted(["agent tool", "child"], [toolCall("slow"), toolCall("slow"), text("c")], {
+      tools: [tool("slow", () => new Promise((resolve) => void playing.clock.setTimeout(() => resolve(1), 900)))],
+      timeouts: { toolMs: 1_000 },
+    });
+    const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool], timeouts: { toolMs: 50 } });
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect([outcomesOf(result), playing.endedAt()]).toEqual([["call_p0_0: completed"], 1_800]);
+  });
+
+  it("ends a model that nobody hears from after the silence that its run allows", async () => {
+    const child = scripted(["agent tool", "child"], [[text("x"), stall({ ignoreSignal: true })]]);
+    const playing = play([toolCall("child"), text("Done.")], {
+      tools: [child.tool],
+      timeouts: { toolMs: 50, streamIdleMs: 400, settleMs: 20 },
+    });
+    await playing.clock.runAll();
+    expect([answersOf(await playing.result)[0]?.result, playing.endedAt()]).toMatchObject([
+      { reason: "timeout: stream-idle" },
+      420,
+    ]);
+  });
+});

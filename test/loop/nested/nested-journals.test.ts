@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import { type Journal, type LoopOptions, runToolLoop, type Step, type Tool } from "turnwright";
+import { createMockProvider, createTestClock, fail, type MockTurn, text, toolCall, wait } from "turnwright/testing";
+import { createDurableStore } from "../durable-store.ts";
+import { answersOf, outcomesOf, tool } from "../play.ts";
+import { nesting, plain, question } from "./nesting.ts";
+import { createOrderedStore } from "./ordered-store.ts";
+
+const ok = tool("ok", () => "fine");
+
+/** A model that says what comes next in its conversation, in whatever process it is asked. */
+const model = (turns: readonly MockTurn[]) =>
+  createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
+
+const agent = (name: string, turns: readonly MockTurn[], tools: readonly Tool[] = [ok]): Tool =>
+  nesting("agent tool", name, () => ({ messages: question, provider: model(turns), tools }));
+
+const optionsOf = (turns: readonly MockTurn[], tools: readonly Tool[]): Omit<LoopOptions, "journal"> => ({
+  messages: question,
+  provider: model(turns),
+  tools,
+  runId: "r",
+  clock: createTestClock(),
+});
+
+describe("where steps have to come in one order", () => {
+  const grandchild = agent("grandchild", [[toolCall("ok"), toolCall("ok")], text("g")]);
+  const child = agent("child", [[toolCall("grandchild"), toolCall("ok"), toolCall("grandchild")], text("c")], [ok, grandchild]);
+
+  it("a nested run has its wave to itself, so that its steps come together", async () => {
+    const store = createOrderedStore();
+    const turns: readonly MockTurn[] = [
+      [toolCall("ok"), toolCall("child"), toolCall("ok"), toolCall("ok"), toolCall("child")],
+      text("Done."),
+    ];
+    const result = await runToolLoop({ ...optionsOf(turns, [ok, child]), journal: store.open() });
+    expect(outcomesOf(result).every((line) => line.endsWith("completed"))).toBe(true);
+    for (const call of ["p0/tool/1/child/", "p0/tool/4/child/", "p0/tool/1/child/p0/tool/2/grandchild/"]) {
+      const places = store.keys.flatMap((key, place) => (key.startsWith(call) ? [place] : []));
+      expect([call, places.length > 5, (places.at(-1) ?? 0) - (places[0] ?? 0)]).toEqual([call, true, places.length - 1]);
+    }
+  });
+
+  it.for<[what: string, turns: readonly MockTurn[], inner: readonly MockTurn[]]>([
+    ["answered", [[toolCall("child"), toolCall("child")], text("Done.")], [toolCall("ok"), text("c")]],
+    ["failed", [[toolCall("child"), toolCall("child")], text("Done.")], [toolCall("ok"), fail({ status: 500 })]],
+    ["said nothing", [toolCall("child"), text("Done.")], [[]]],
+  ])("a run over its own records asks for the same steps, where the nested one %s", async ([, turns, inner]) => {
+    const store = createOrderedStore();
+    const options = optionsOf(turns, [agent("child", inner)]);
+    const first = await runToolLoop({ ...options, journal: store.open() });
+    const keys = [...store.keys];
+    const again = await runToolLoop({ ...options, journal: store.open() });
+    expect([plain(again), store.keys]).toEqual([plain(first), keys]);
+  });
+
+  it("nested runs are beside each other on other journals", async () => {
+    const clock = createTestClock();
+    const slow = agent("slow", [[wait(100), text("s")]]);
+    const options = { ...optionsOf([[toolCall("slow"), toolCall("slow")], text("Done.")], [slow]), clock };
+    for (const [journal, ms] of [
+      [createDurableStore().open(), 100],
+      [createOrderedStore().open(), 200],
+    ] as const) {
+      const before = clock.now();
+      const running = runToolLoop({ ...options, journal });
+      await clock.runAll();
+      expect([(await running).text, clock.now() - before]).toEqual(["Done.", ms]);
+    }
+  });
+});
+
+/** A durable store whose disk is full at one step, once. */
+function failingOnce(at: string): { open(): Journal } {
+  const store = createDurableStore();
+  let failed = false;
+  const open = (): Journal => {
+    const journal = store.open();
+    const step = <T>(one: Step<T>): PromiseLike<T> | T => {
+      if (one.key !== at || failed) return journal.step(one);
+      failed = true;
+      return Promise.reject(new Error("The disk is full."));
+    };
+    return { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
+  };
+  return { open };
+}
+
+describe("a journal that fails", () => {
+  it.for([
+    "p0/agent/1/child",
+    "p0/tool/1/child/run",
+    "p0/tool/1/child/p0/model",
+    "p0/tool/1/child/p1/inbox-end",
+    "p0/tool/1/child",
+  ])("at %s, in a nested run, ends the outer run with its error; resumed, both go on", async (at) => {
+    const { open } = failingOnce(at);
+    const options = optionsOf(
+      [[toolCall("ok"), toolCall("child")], text("Done.")],
+      [{ ...ok, replay: "safe" }, agent("child", [toolCall("ok"), text("c")])],
+    );
+    await expect(runToolLoop({ ...options, journal: open() })).rejects.toThrow("The disk is full.");
+    const result = await runToolLoop({ ...options, journal: open() });
+    expect([result.text, answersOf(result)[1]?.result]).toEqual(["Done.", "c"]);
+  });
+
+  it("beside a nested run does not end that one for good: resumed, it goes on", async () => {
+    const { open } = failingOnce("p0/tool/0/ok");
+    const clock = createTestClock();
+    const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);
+    const options = {
+      ...optionsOf([[toolCall("ok"), toolCall("child")], text("Done.")], [{ ...ok, replay: "safe" }, child]),
+      clock,
+    };
+    await expect(runToolLoop({ ...options, journal: open() })).rejects.toThrow("The disk is full.");
+    await clock.runAll();
+    const running = runToolLoop({ ...options, journal: open() });
+    await clock.runAll();
+    expect(answersOf(await running)[1]?.result).toBe("c");
+  });
+});

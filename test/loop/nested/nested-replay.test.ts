@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { type Journal, type LoopOptions, runToolLoop } from "turnwright";
+import { createMockProvider, createTestClock, fail, type MockTurn, text, toolCall } from "turnwright/testing";
+import { play, tool } from "../play.ts";
+import { kinds, nesting, plain, question, scripted, tokens } from "./nesting.ts";
+import { keyOf, over, scriptOf, stepsOf } from "./records.ts";
+
+describe("a finished run over its own records", () => {
+  it.for(kinds)("is the same, with models and tools that must not be touched, for an %s", async (kind) => {
+    const script = [
+      [toolCall("ok"), tokens(3)],
+      [text("c"), tokens(4)],
+    ];
+    const playing = play([[toolCall("child"), toolCall("child")], text("Done.")], {
+      tools: [
+        nesting(kind, "child", () => ({
+          messages: question,
+          provider: createMockProvider(script),
+          tools: [tool("ok", () => 1)],
+        })),
+      ],
+    });
+    const result = await playing.result;
+    const untouchable = createMockProvider([]);
+    const tools = [
+      nesting(kind, "child", () => ({
+        messages: question,
+        provider: untouchable,
+        tools: [
+          tool("ok", () => {
+            throw new Error("touched");
+          }),
+        ],
+      })),
+    ];
+    const journal = over(Object.entries(stepsOf(result)));
+    const again = await runToolLoop({ ...playing.options, control: undefined, provider: untouchable, tools, journal });
+    expect([plain(again), untouchable.calls]).toEqual([plain(result), 0]);
+  });
+
+  it("reads what was recorded, also where prepare now fails or asks for something else", async () => {
+    const child = scripted(["agent tool", "child"], [text("c")]);
+    const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool] });
+    const result = await playing.result;
+    const journal = (): Journal => over(Object.entries(stepsOf(result)));
+    const broken = nesting("agent tool", "child", () => {
+      throw new Error("gone");
+    });
+    const other = scripted(["agent tool", "child"], [text("other")], { resume: "retry-last" });
+    for (const changed of [broken, other.tool]) {
+      const again = await runToolLoop({ ...playing.options, control: undefined, tools: [changed], journal: journal() });
+      expect(plain(again)).toEqual(plain(result));
+    }
+    expect([other.provider.calls, playing.provider.calls]).toEqual([0, 2]);
+  });
+
+  it("asks nobody again, where the nested run had failed and says that it is to be tried again", async () => {
+    const turns = (): MockTurn => fail({ status: 500 });
+    const provider = createMockProvider(turns);
+    const child = nesting("agent tool", "child", () => ({ messages: question, provider, resume: "retry-last" as const }));
+    const playing = play([toolCall("child"), text("Done.")], { tools: [child] });
+    const result = await playing.result;
+    const journal = over(Object.entries(stepsOf(result)));
+    const again = await runToolLoop({ ...playing.options, control: undefined, journal });
+    expect([plain(again), provider.calls]).toEqual([plain(result), 1]);
+  });
+});
+
+it.for(["p0/agent/0/child", "p0/tool/0/child/p0/model"])(
+  "a call that is recorded up to %s has its place among those that may be made",
+  async (last) => {
+    const child = nesting("agent tool", "child", (_, context) => ({
+      messages: question,
+      provider: scriptOf(`${keyOf(context)}/`, [[toolCall("ok"), toolCall("ok")], text("c")], []),
+      tools: [tool("ok", () => 1)],
+    }));
+    const options: Omit<LoopOptions, "journal"> = {
+      messages: question,
+      provider: scriptOf("", [toolCall("child"), text("Done.")], []),
+      tools: [child],
+      limits: { maxToolCalls: 2 },
+      clock: createTestClock(),
+    };
+    const first = await runToolLoop(options);
+    const entries = Object.entries(stepsOf(first));
+    const end = entries.findIndex(([key]) => key === last) + 1;
+    const again = await runToolLoop({ ...options, runId: first.runId, journal: over(entries.slice(0, end)) });
+    expect([first.toolCallsExecuted, end > 0, plain(again)]).toEqual([2, true, plain(first)]);
+  },
+);
+
+it("what runs inside a recorded ordinary call have used is counted when the run goes on", async () => {
+  const ok = tool("ok", () => 1);
+  const inside = nesting("ordinary tool", "inside", () => ({
+    messages: question,
+    provider: createMockProvider([
+      [toolCall("ok"), toolCall("ok"), tokens(5)],
+      [text("i"), tokens(5)],
+    ]),
+    tools: [ok],
+  }));
+  const left: unknown[] = [];
+  const look = tool("look", (_, { budget: { toolCalls, tokens: unused } }) => void left.push([toolCalls, unused]));
+  const child = nesting("agent tool", "child", (_, context) => ({
+    messages: question,
+    provider: scriptOf(`${keyOf(context)}/`, [[toolCall("inside"), tokens(5)], [toolCall("look"), tokens(5)], text("c")], []),
+    tools: [inside, look],
+  }));
+  const options: Omit<LoopOptions, "journal"> = {
+    messages: question,
+    provider: scriptOf("", [[toolCall("child"), tokens(5)], text("Done.")], []),
+    tools: [child],
+    limits: { maxToolCalls: 10, maxTokens: 1_000 },
+    clock: createTestClock(),
+  };
+  const first = await runToolLoop(options);
+  const entries = Object.entries(stepsOf(first));
+  const end = entries.findIndex(([key]) => key.endsWith("p1/tool/0/look"));
+  await runToolLoop({ ...options, runId: first.runId, journal: over(entries.slice(0, end)) });
+  // The calls of child, inside, ok, ok and look itself, and the tokens of five streams.
+  expect(left).toEqual([
+    [5, 975],
+    [5, 975],
+  ]);
+});

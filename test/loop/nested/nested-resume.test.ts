@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, type LoopResult, runToolLoop, type Tool, type ToolContext } from "turnwright";
+import { createMockProvider, createTestClock, fail, type MockTurn, text, toolCall } from "turnwright/testing";
+import { Crash, createDurableStore } from "../durable-store.ts";
+import { answersOf, play, tool } from "../play.ts";
+import { nesting, plain, question, scripted, tokens } from "./nesting.ts";
+import { keyOf, type Log, over, scriptOf, stepsOf } from "./records.ts";
+
+/** Three levels: two calls of `child` beside each other and an ordinary one, each child with a grandchild and tools of its own. */
+function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "journal"> {
+  const work = tool(
+    "work",
+    (_, context) => {
+      log.push(keyOf(context));
+      return "did it";
+    },
+    traits,
+  );
+  const run = (turns: readonly MockTurn[], tools: readonly Tool[]) => (args: unknown, context: ToolContext) => ({
+    messages: [{ role: "user" as const, content: JSON.stringify(args) }],
+    provider: scriptOf(`${keyOf(context)}/`, turns, log),
+    tools,
+  });
+  const leaf: readonly MockTurn[] = [
+    [toolCall("work"), tokens(3)],
+    [text("grandchild."), tokens(4)],
+  ];
+  const inner: readonly MockTurn[] = [
+    [toolCall("work"), toolCall("grandchild"), tokens(20)],
+    [text("child."), tokens(30)],
+  ];
+  const outer: readonly MockTurn[] = [
+    [toolCall("child", 1), toolCall("work"), toolCall("child", 2), tokens(100)],
+    [text("Done."), tokens(200)],
+  ];
+  const grandchild = nesting("agent tool", "grandchild", run(leaf, [work]));
+  const child = nesting("agent tool", "child", run(inner, [work, grandchild]));
+  return {
+    provider: scriptOf("", outer, log),
+    tools: [child, work],
+    messages: question,
+    runId: "tree",
+    clock: createTestClock(),
+  };
+}
+
+/** Whether a step asks a model, or runs an ordinary tool. */
+const acts = (key: string): boolean => /(model|work)$/.test(key) && !key.includes("intent");
+
+it("pins the keys of nested runs", async () => {
+  const child = scripted(["agent tool", "child"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
+  const inside = scripted(["ordinary tool", "inside"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
+  const script = [[toolCall("child"), toolCall("inside"), toolCall("child")], fail({ status: 500 })];
+  const { result, options } = play(script, { tools: [{ ...child.tool, sequential: true }, inside.tool] });
+  const provider = createMockProvider([toolCall("child"), text("Done.")]);
+  const journal = over(Object.entries(stepsOf(await result)));
+  const more = { tools: [scripted(["agent tool", "child"], [text("c")]).tool, inside.tool], control: undefined };
+  const again = await runToolLoop({ ...options, ...more, provider, journal, resume: "retry-last" });
+  expect(again.text).toBe("Done.");
+  expect(Object.keys(stepsOf(again)).join("\n")).toMatchInlineSnapshot(`
+    "p0/inbox
+    p0/model
+    p0/agent/0/child
+    p0/tool/0/child/p0/inbox
+    p0/tool/0/child/p0/model
+    p0/tool/0/child/p0/tool/0/ok
+    p0/tool/0/child/p1/inbox
+    p0/tool/0/child/p1/model
+    p0/tool/0/child/p1/inbox-end
+    p0/tool/0/child
+    p0/tool/1/inside
+    p0/agent/2/child
+    p0/tool/2/child/p0/inbox
+    p0/tool/2/child/p0/model
+    p0/tool/2/child/p0/inbox-end
+    p0/tool/2/child
+    p1/inbox
+    p1/model
+    p1/inbox-end
+    p1/reopen/1
+    p1/model/1
+    p1/agent/0/child/1
+    p1/tool/0/child/1/p0/inbox
+    p1/tool/0/child/1/p0/model
+    p1/tool/0/child/1/p0/inbox-end
+    p1/tool/0/child/1
+    p2/inbox
+    p2/model
+    p2/inbox-end"
+  `);
+});
+
+describe("a run that lost what came after a step of a nested run", () => {
+  it("goes on from there over its memory journal: no model is asked and no tool runs for what is recorded", async () => {
+    const all: Log = [];
+    const first = await runToolLoop(threeLevels(all));
+    const entries = Object.entries(stepsOf(first));
+    expect([entries.length, all.length]).toEqual([38, 15]);
+    for (let kept = 0; kept <= entries.length; kept += 1) {
+      const log: Log = [];
+      const result = await runToolLoop({ ...threeLevels(log), journal: over(entries.slice(0, kept)) });
+      expect([kept, plain(result)]).toEqual([kept, plain(first)]);
+      const rest = entries.slice(kept).flatMap(([key]) => (acts(key) ? [key] : []));
+      expect([kept, [...log].sort()]).toEqual([kept, [...rest].sort()]);
+    }
+  });
+
+  it("goes on over a durable store after a crash at each step: what is recorded is not done again", async () => {
+    const calm = createDurableStore();
+    const first = await runToolLoop({ ...threeLevels([]), journal: calm.open() });
+    expect(calm.records.size).toBe(48);
+    for (let afterRecords = 1; afterRecords <= calm.records.size; afterRecords += 1) {
+      const store = createDurableStore();
+      const log: Log = [];
+      const safe = (): Omit<LoopOptions, "journal"> => threeLevels(log, { replay: "safe" });
+      await expect(runToolLoop({ ...safe(), journal: store.open({ afterRecords }) })).rejects.toThrow(Crash);
+      const recorded = [...store.records.keys()].filter(acts);
+      const before = log.splice(0);
+      expect(before).toEqual(expect.arrayContaining(recorded));
+      const result = await runToolLoop({ ...safe(), journal: store.open() });
+      expect([afterRecords, plain(result)]).toEqual([afterRecords, plain(first)]);
+      expect(log.filter((key) => recorded.includes(key))).toEqual([]);
+      const untouched: Log = [];
+      const again = await runToolLoop({ ...threeLevels(untouched), journal: store.open() });
+      expect([plain(again), untouched]).toEqual([plain(result), []]);
+    }
+  });
+
+  it("gets over a crash at each step, one after the other, and runs no tool twice", async () => {
+    const store = createDurableStore();
+    const log: Log = [];
+    let lives = 0;
+    let result: LoopResult | undefined;
+    for (; result === undefined && lives < 100; lives += 1) {
+      result = await runToolLoop({ ...threeLevels(log), journal: store.open({ afterRecords: 1 }) }).catch((error: unknown) => {
+        if (error instanceof Crash) return undefined;
+        throw error;
+      });
+    }
+    expect(result?.text).toBe("Done.");
+    const tools = log.filter((key) => key.endsWith("work"));
+    expect(tools).toEqual([...new Set(tools)]);
+  });
+
+  it.for(["p0/tool/0/child/p0/tool/0/work", "p0/tool/0/child/p0/tool/1/grandchild/p0/tool/0/work"])(
+    "reads that a tool inside it may have run, where it crashed within %s",
+    async (within) => {
+      const store = createDurableStore();
+      const log: Log = [];
+      await expect(runToolLoop({ ...threeLevels(log), journal: store.open({ within }) })).rejects.toThrow(Crash);
+      const result = await runToolLoop({ ...threeLevels(log), journal: store.open() });
+      expect(result.text).toBe("Done.");
+      expect(log.filter((line) => line === within)).toHaveLength(1);
+      expect(JSON.parse(store.records.get(within) ?? "{}")).toMatchObject({ kind: "interrupted" });
+      // The calls around it are over as if nothing had been.
+      expect(answersOf(result)[0]).toMatchObject({ outcome: "completed", result: "child." });
+    },
+  );
+
+  it("asks a model again whose answer was not recorded, and counts it once", async () => {
+    const within = "p0/tool/0/child/p1/model";
+    const store = createDurableStore();
+    const log: Log = [];
+    await expect(runToolLoop({ ...threeLevels(log, { replay: "safe" }), journal: store.open({ within }) })).rejects.toThrow(
+      Crash,
+    );
+    const result = await runToolLoop({ ...threeLevels(log, { replay: "safe" }), journal: store.open() });
+    expect([result.text, result.usage.totalTokens, log.filter((line) => line === within)]).toEqual([
+      "Done.",
+      414,
+      [within, within],
+    ]);
+  });
+});

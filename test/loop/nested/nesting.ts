@@ -1,0 +1,76 @@
+// Calls that are runs of their own, of both kinds, and what their tests look at.
+
+import {
+  defineAgentTool,
+  type LoopEvent,
+  type LoopResult,
+  type NestedLoopOptions,
+  type Tool,
+  type ToolContext,
+  toolResult,
+  type UserMessage,
+} from "turnwright";
+import { createMockProvider, type MockPart, type MockProvider, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { tool } from "../play.ts";
+
+/** How a call becomes a run: by its own tool, or by `ctx.runToolLoop` inside an ordinary one. */
+export type Kind = "agent tool" | "ordinary tool";
+
+/** Both of them, for tables. */
+export const kinds: readonly Kind[] = ["agent tool", "ordinary tool"];
+
+/** What the run inside a call is told. */
+export type Prepare = (args: unknown, context: ToolContext) => NestedLoopOptions;
+
+/** What a nested run is asked. */
+export const question: readonly UserMessage[] = [{ role: "user", content: "Well?" }];
+
+/** A tool of either kind; both make the same of the result. */
+export function nesting(kind: Kind, name: string, prepare: Prepare): Tool {
+  if (kind === "ordinary tool") {
+    const execute = async (args: unknown, context: ToolContext): Promise<unknown> =>
+      summarise(await context.runToolLoop(prepare(args, context)));
+    return tool(name, execute);
+  }
+  return defineAgentTool({ name, description: name, inputSchema: { type: "object" }, prepare, toResult: summarise });
+}
+
+function summarise({ status, reason, text: said }: LoopResult): unknown {
+  return status === "completed" ? said : toolResult({ success: false, error: `${status}: ${reason.kind}` });
+}
+
+/** A nesting tool over a script of its own. */
+export function scripted(
+  [kind, name]: readonly [kind: Kind, name: string],
+  script: readonly MockTurn[],
+  more: Partial<NestedLoopOptions> = {},
+): { readonly tool: Tool; readonly provider: MockProvider } {
+  const provider = createMockProvider(script);
+  return { tool: nesting(kind, name, () => ({ messages: question, provider, ...more })), provider };
+}
+
+/** The tokens of one turn. */
+export const tokens = (inputTokens: number, outputTokens = 0): MockPart => usage({ inputTokens, outputTokens });
+
+/** A turn that calls and a turn that answers, with the tokens of each. */
+export function callAndAnswer(name: string, [first, second]: readonly [number, number] = [1, 1]): readonly MockTurn[] {
+  return [
+    [toolCall(name), tokens(first)],
+    [text(`${name} is done.`), tokens(second)],
+  ];
+}
+
+/** Where each event of a type came from: the path, or "-" for the outermost run. */
+export function pathsOf(events: readonly LoopEvent[], type: LoopEvent["type"]): readonly string[] {
+  return events.filter((event) => event.type === type).map(({ path }) => path?.join(" > ") ?? "-");
+}
+
+/** A result as data, without its journal. */
+export function plain({ journal: _, ...rest }: LoopResult): unknown {
+  return JSON.parse(JSON.stringify(rest));
+}
+
+/** What a run used, in one line. */
+export function spendingOf({ usage: { totalTokens }, costUSD, toolCallsExecuted }: LoopResult): readonly unknown[] {
+  return [totalTokens, costUSD, toolCallsExecuted];
+}

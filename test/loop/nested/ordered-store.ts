@@ -1,0 +1,35 @@
+// What an engine keeps that knows steps by their order: a process that asks for another step than the one before it did is refused.
+
+import type { Journal, Step } from "turnwright";
+
+/** Records that outlive the processes that write them, in the order in which they were asked for. */
+interface OrderedStore {
+  /** Every key, in the order in which it was first asked for. */
+  readonly keys: readonly string[];
+  /** The journal of a new process. */
+  open(): Journal;
+}
+
+/** Makes an empty store. */
+export function createOrderedStore(): OrderedStore {
+  const keys: string[] = [];
+  const records = new Map<string, string>();
+  const open = (): Journal => {
+    let asked = 0;
+    const step = async <T>({ key, run }: Step<T>): Promise<T> => {
+      const place = asked;
+      asked += 1;
+      const expected = keys[place];
+      if (expected !== undefined && expected !== key) throw new Error(`Step ${place} is ${key}, and was ${expected}.`);
+      keys[place] = key;
+      await Promise.resolve();
+      const recorded = records.get(key);
+      if (recorded !== undefined) return JSON.parse(recorded) as T;
+      const text = JSON.stringify(await run({}));
+      records.set(key, text);
+      return JSON.parse(text) as T;
+    };
+    return { durable: true, ordered: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
+  };
+  return { keys, open };
+}

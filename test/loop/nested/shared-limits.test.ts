@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import { createLoopControl, type ToolBudget } from "turnwright";
+import { createMockProvider, createTestClock, finish, type MockTurn, text, toolCall, wait } from "turnwright/testing";
+import { answersOf, outcomesOf, play, tool } from "../play.ts";
+import { callAndAnswer, kinds, nesting, question, scripted, tokens } from "./nesting.ts";
+
+const ok = tool("ok", () => "fine");
+const busyTurn = (total: number): MockTurn => [toolCall("ok"), tokens(total)];
+
+describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
+  it("ends the inner run at its next pass, and then the outer one", async () => {
+    const provider = createMockProvider(() => busyTurn(100));
+    const child = nesting(kind, "child", () => ({ messages: question, provider, tools: [ok], limits: { maxIterations: 50 } }));
+    const playing = play([[toolCall("child"), tokens(10)]], { tools: [child], limits: { maxTokens: 250 } });
+    const result = await playing.result;
+    expect([provider.calls, playing.provider.calls]).toEqual([3, 1]);
+    const reason = { kind: "max-tokens", limit: 250, spent: 310 };
+    expect(playing.recording.of("run-end").map(({ reason: ended }) => ended)).toEqual([reason, reason]);
+    expect(answersOf(result)[0]).toMatchObject({ outcome: "failed", result: { reason: "error: max-tokens" } });
+  });
+
+  it("is used up already: the inner model is never asked", async () => {
+    const child = scripted([kind, "child"], []);
+    const playing = play([[toolCall("child"), tokens(10)]], { tools: [child.tool], limits: { maxTokens: 10 } });
+    expect([(await playing.result).reason, child.provider.calls]).toEqual([{ kind: "max-tokens", limit: 10, spent: 10 }, 0]);
+  });
+
+  it("counts what runs beside each other use, and the resends of a turn", async () => {
+    const providers = [0, 1].map(() =>
+      createMockProvider((_, index) => [wait(10), tokens(100), index === 0 ? finish("paused") : toolCall("ok")]),
+    );
+    const child = nesting(kind, "child", (args) => {
+      const { which } = args as { which: number };
+      const provider = providers[which] ?? createMockProvider([]);
+      return { messages: question, provider, tools: [ok], limits: { maxIterations: 50 } };
+    });
+    const script = [[toolCall("child", { which: 0 }), toolCall("child", { which: 1 }), tokens(1)]];
+    const playing = play(script, { tools: [child], limits: { maxTokens: 300 } });
+    await playing.clock.runAll();
+    expect([(await playing.result).usage.totalTokens, providers.map(({ calls }) => calls)]).toEqual([401, [2, 2]]);
+  });
+
+  it("is the nearest one that is used up, over three levels", async () => {
+    const provider = createMockProvider(() => busyTurn(100));
+    const grandchild = nesting(kind, "grandchild", () => ({
+      messages: question,
+      provider,
+      tools: [ok],
+      limits: { maxTokens: 10_000 },
+    }));
+    const child = scripted([kind, "child"], [[toolCall("grandchild"), tokens(10)]], {
+      tools: [grandchild],
+      limits: { maxTokens: 200 },
+    });
+    const playing = play([[toolCall("child"), tokens(5)], text("Done.")], { tools: [child.tool], limits: { maxTokens: 300 } });
+    const result = await playing.result;
+    expect([provider.calls, child.provider.calls, result.text]).toEqual([2, 1, "Done."]);
+    expect(playing.recording.of("run-end").map(({ reason }) => reason)).toEqual([
+      { kind: "max-tokens", limit: 200, spent: 210 },
+      { kind: "max-tokens", limit: 200, spent: 210 },
+      { kind: "answered" },
+    ]);
+  });
+
+  it("of an inner run alone is its own affair", async () => {
+    const provider = createMockProvider(() => busyTurn(100));
+    const child = nesting(kind, "child", () => ({ messages: question, provider, tools: [ok], limits: { maxTokens: 100 } }));
+    const result = await play([[toolCall("child"), tokens(5_000)], text("Done.")], { tools: [child] }).result;
+    expect([provider.calls, result.text]).toEqual([1, "Done."]);
+  });
+});
+
+describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
+  it("counts the call itself and all inside it; the others read that it is reached", async () => {
+    const child = scripted([kind, "child"], [[toolCall("ok"), toolCall("ok"), toolCall("ok")], text("c")], { tools: [ok] });
+    const playing = play([toolCall("child"), toolCall("ok"), text("Done.")], {
+      tools: [child.tool, ok],
+      limits: { maxToolCalls: 3 },
+    });
+    const result = await playing.result;
+    expect(outcomesOf(result)).toEqual(["call_p0_0: completed", "call_p1_0: limit"]);
+    expect(result.toolCallsExecuted).toBe(3);
+    const [, , answers] = child.provider.requests[1]?.messages ?? [];
+    expect(outcomesOf({ messages: answers === undefined ? [] : [answers] }).map((line) => line.split(" ")[1])).toEqual([
+      "completed",
+      "completed",
+      "limit",
+    ]);
+    // The inner run's next pass is told to answer, and so is the outer one's.
+    expect(child.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, "none"]);
+    expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
+  });
+
+  it("ends an inner run that asks even then, and says whose limit it is", async () => {
+    const child = scripted([kind, "child"], [toolCall("ok"), toolCall("ok")], { tools: [ok], limits: { maxToolCalls: 40 } });
+    const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool], limits: { maxToolCalls: 1 } });
+    expect((await playing.result).toolCallsExecuted).toBe(1);
+    expect(playing.recording.of("run-end")[0]?.reason).toEqual({ kind: "max-tool-calls", limit: 1 });
+  });
+
+  it("is never exceeded by calls beside each other, on any level", async () => {
+    const grandchild = nesting(kind, "grandchild", () => ({
+      messages: question,
+      provider: createMockProvider([[toolCall("ok"), toolCall("ok")], text("g")]),
+      tools: [ok],
+    }));
+    const calls = [toolCall("grandchild"), toolCall("ok"), toolCall("grandchild"), toolCall("grandchild")];
+    const child = nesting(kind, "child", () => ({
+      messages: question,
+      provider: createMockProvider([calls, text("c")]),
+      tools: [grandchild, ok],
+    }));
+    for (let maxToolCalls = 1; maxToolCalls <= 20; maxToolCalls += 1) {
+      const playing = play([[toolCall("child"), toolCall("child")], text("Done.")], { tools: [child], limits: { maxToolCalls } });
+      const result = await playing.result;
+      const begun = playing.recording.of("tool-end").filter(({ outcome }) => outcome !== "limit").length;
+      expect([maxToolCalls, result.toolCallsExecuted, begun]).toEqual([maxToolCalls, maxToolCalls, maxToolCalls]);
+    }
+  });
+
+  it("does not count calls that an inner run did not begin", async () => {
+    const control = createLoopControl();
+    const stop = tool("stop", () => void control.stop(), { sequential: true });
+    const child = scripted([kind, "child"], [[toolCall("stop"), toolCall("stop"), toolCall("stop")]], { tools: [stop], control });
+    const script = [toolCall("child"), [toolCall("ok"), toolCall("ok"), toolCall("ok")], text("Done.")];
+    const result = await play(script, { tools: [child.tool, ok], limits: { maxToolCalls: 4 } }).result;
+    expect(outcomesOf(result).map((line) => line.split(" ")[1])).toEqual(["failed", "completed", "completed", "limit"]);
+    expect(result.toolCallsExecuted).toBe(4);
+  });
+});
+
+describe.for(kinds)("what is left, as a tool inside an %s sees it,", (kind) => {
+  it("is the least of all runs around it; passes are its own run's", async () => {
+    const seen: (readonly [where: string, ToolBudget])[] = [];
+    const look = tool("look", (_, { budget, depth }) => void seen.push([`tool at ${depth}`, budget]));
+    const clock = createTestClock();
+    const child = scripted(
+      [kind, "child"],
+      [[wait(100), toolCall("look"), tokens(30)], [wait(100), toolCall("look"), tokens(40)], text("c")],
+      {
+        tools: [look],
+        limits: { maxIterations: 5, maxToolCalls: 3, wallClockMs: 5_000 },
+      },
+    );
+    const playing = play([[wait(100), toolCall("child"), tokens(10)], text("Done.")], {
+      clock,
+      tools: [child.tool],
+      limits: { maxTokens: 1_000, maxToolCalls: 50, wallClockMs: 1_000 },
+    });
+    await clock.runAll();
+    await playing.result;
+    expect(seen).toMatchObject([
+      ["tool at 1", { iterations: 4, toolCalls: 2, tokens: 960 }],
+      ["tool at 1", { iterations: 3, toolCalls: 1, tokens: 920 }],
+    ]);
+    // The outer run has a second in all, of which some is gone.
+    for (const [, { wallClockMs }] of seen) expect(wallClockMs).toBeLessThanOrEqual(1_000);
+  });
+
+  it("is without end where no run has a limit", async () => {
+    let budget: ToolBudget | undefined;
+    const look = tool("look", (_, context) => void (budget = context.budget));
+    const child = scripted([kind, "child"], callAndAnswer("look"), { tools: [look] });
+    await play(callAndAnswer("child"), { tools: [child.tool] }).result;
+    const none = Number.POSITIVE_INFINITY;
+    expect(budget).toEqual({ iterations: 99, toolCalls: none, tokens: none, wallClockMs: none });
+  });
+});
+
+it("the concurrency of a run counts its agent calls, and not what they do", async () => {
+  const clock = createTestClock();
+  let [running, most] = [0, 0];
+  const slow = tool("slow", async () => {
+    most = Math.max(most, (running += 1));
+    await new Promise((resolve) => void clock.setTimeout(() => resolve(1), 100));
+    running -= 1;
+  });
+  const child = nesting("agent tool", "child", () => ({
+    messages: question,
+    provider: createMockProvider([[toolCall("slow"), toolCall("slow"), toolCall("slow")], text("c")]),
+    tools: [slow],
+  }));
+  const four = [toolCall("child"), toolCall("child"), toolCall("child"), toolCall("child")];
+  const playing = play([four, text("Done.")], { clock, tools: [child], limits: { toolConcurrency: 2 } });
+  await clock.runAll();
+  expect([(await playing.result).toolCallsExecuted, most, playing.endedAt()]).toEqual([16, 6, 200]);
+});
