@@ -2,25 +2,17 @@
 
 import type { Step } from "../contract/journal.ts";
 import type { Agent } from "../contract/loop-options.ts";
-import type { Ending } from "../contract/termination.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { Prepared, ReadyCall } from "../stages/prepare-call.ts";
 import { wasDispatched } from "../tools/render-outcome.ts";
 import { finishCall } from "./finish-call.ts";
-import type { Run } from "./run.ts";
+import type { Dispatched, Run } from "./run.ts";
 import { runAgent } from "./run-agent.ts";
 import { runSteps } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
 import { sendToolEnd, sendToolStart } from "./tool-events.ts";
-
-/** A call's outcome, whether it came about in this execution, and how the run inside the call was suspended, where it was. */
-export interface Dispatched {
-  readonly outcome: ToolOutcome;
-  readonly live: boolean;
-  readonly suspended?: Ending | undefined;
-}
 
 /** A ready call at its position in the batch. */
 interface Entry {

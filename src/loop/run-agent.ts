@@ -3,7 +3,6 @@
 
 import type { Agent, NestedLoopOptions } from "../contract/loop-options.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
-import type { Ending } from "../contract/termination.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { Deadline } from "../kit/deadline.ts";
@@ -14,7 +13,7 @@ import { askHook } from "./ask-hook.ts";
 import { finishCall } from "./finish-call.ts";
 import { startNested } from "./nested-run.ts";
 import { prefixJournal } from "./prefix-journal.ts";
-import type { NestedRun, Run } from "./run.ts";
+import type { Dispatched, NestedRun, Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
 import { sendToolEnd, sendToolStart } from "./tool-events.ts";
@@ -26,20 +25,13 @@ export interface AgentCall {
   readonly agent: Agent;
 }
 
-/** Its outcome, whether it came about in this execution, and how its run was suspended, where it was. */
-export interface AgentEnd {
-  readonly outcome: ToolOutcome;
-  readonly live: boolean;
-  readonly suspended?: Ending | undefined;
-}
-
 /** How the run inside a call ended, or why there is none. */
 type NestedEnd =
   | { readonly kind: "ended"; readonly result: LoopResult }
   | { readonly kind: "not-started"; readonly error: unknown };
 
 /** Runs one call as a nested run, or goes on with one. */
-export async function runAgent(run: Run, agentCall: AgentCall): Promise<AgentEnd> {
+export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatched> {
   const { ready, index } = agentCall;
   const { call } = ready;
   const key = stepKey(run.state, `tool/${index}/${call.name}`);
@@ -63,7 +55,7 @@ export async function runAgent(run: Run, agentCall: AgentCall): Promise<AgentEnd
   return tell(run, { outcome, live });
 }
 
-function tell(run: Run, end: AgentEnd): AgentEnd {
+function tell(run: Run, end: Dispatched): Dispatched {
   sendToolEnd(run, end.outcome, !end.live);
   return end;
 }

@@ -10,8 +10,8 @@ import { applyStep } from "../state/apply-step.ts";
 import { wasDispatched } from "../tools/render-outcome.ts";
 import type { SettledCall } from "../state/loop-state.ts";
 import { approveCalls } from "./approve-calls.ts";
-import { type Dispatched, dispatchWaves } from "./dispatch-waves.ts";
-import type { Run } from "./run.ts";
+import { dispatchWaves } from "./dispatch-waves.ts";
+import type { Dispatched, Run } from "./run.ts";
 
 /** Runs the calls of the current turn and folds their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {

@@ -6,8 +6,9 @@ import type { LoopResult } from "../contract/loop-result.ts";
 import type { LoopOptions, ToolRegistry } from "../contract/loop-options.ts";
 import type { Session } from "../contract/session.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
+import type { Ending } from "../contract/termination.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
-import type { ToolCall } from "../contract/tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Alarm } from "../kit/alarm.ts";
 import type { RunScope } from "../kit/run-scope.ts";
 import type { ToolCallPorts } from "../stages/execute-tool-call.ts";
@@ -27,6 +28,13 @@ export interface RunCallPorts extends ToolCallPorts {
   countNested(callId: string): number;
   /** The runs that a call has started, once; undefined for none. */
   takeNested(callId: string): readonly NestedRun[] | undefined;
+}
+
+/** A call's outcome, whether it came about in this execution, and how the run inside the call was suspended, where it was. */
+export interface Dispatched {
+  readonly outcome: ToolOutcome;
+  readonly live: boolean;
+  readonly suspended?: Ending | undefined;
 }
 
 /** A run inside another one's call. */
