@@ -55,7 +55,12 @@ function runGate(gate: Gate): Promise<Ended> {
   const [program = "", ...parameters] = gate.command.split(" ");
   const child = spawn(program, parameters, {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, PATH: `${resolve("node_modules/.bin")}${delimiter}${process.env["PATH"] ?? ""}` },
+    env: {
+      ...process.env,
+      PATH: `${resolve("node_modules/.bin")}${delimiter}${process.env["PATH"] ?? ""}`,
+      // A gate that packs would build once more, while others read the build.
+      npm_config_ignore_scripts: "true",
+    },
     // There the programs of npm are scripts, which only a shell starts.
     shell: process.platform === "win32",
   });

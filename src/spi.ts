@@ -31,6 +31,8 @@ export type { ToolDefinition } from "./contract/tool.ts";
 export type { Usage } from "./contract/usage.ts";
 
 // errors, as data and for misuse
+export { checkFields, invalidOption } from "./errors/check-fields.ts";
+export type { Check, Checks } from "./errors/check-fields.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export type { LoopErrorCode, LoopErrorDetails } from "./errors/loop-error.ts";
 export { defaultRetryable, isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";
@@ -46,5 +48,6 @@ export { assertNever } from "./kit/assert-never.ts";
 export { describeValue } from "./kit/describe-value.ts";
 export { isRecord } from "./kit/is-record.ts";
 export type { UnknownRecord } from "./kit/is-record.ts";
+export { copyFields, countOf, textOf } from "./kit/read-foreign.ts";
 export { parseToolArguments } from "./kit/parse-arguments.ts";
 export type { ParsedArguments } from "./kit/parse-arguments.ts";

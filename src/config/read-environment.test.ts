@@ -137,6 +137,7 @@ describe("an environment", () => {
     ["is a text", () => readEnvironment("A=1" as never), "env"],
     ["is null", () => readEnvironment(null as never), "env"],
     ["comes with something to call that is none", () => readEnvironment({}, { onProblem: true as never }), "onProblem"],
+    ["comes with options that are none", () => readEnvironment({}, null as never), "options"],
   ])("that %s is refused", ([, read, option]) => {
     let thrown: unknown;
     try {
@@ -146,6 +147,11 @@ describe("an environment", () => {
     }
     expect(isLoopError(thrown, "invalid-option") && thrown.details.option).toBe(option);
   });
+});
+
+it("an option that does not exist is refused, with a hint", () => {
+  const read = (): unknown => Reflect.apply(readEnvironment, undefined, [{}, { onProblems: () => {} }]);
+  expect(read).toThrow('There is no option "onProblems". Did you mean "onProblem"?');
 });
 
 describe("where no environment is handed in", () => {

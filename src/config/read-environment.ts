@@ -1,7 +1,8 @@
 // Reads limits and timeouts out of environment variables. Each variable is one row of one table.
 
 import { z } from "zod";
-import { LoopError } from "../errors/loop-error.ts";
+import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { longestTimerMs } from "../kit/clock.ts";
 import { cutText } from "../kit/cut-text.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
@@ -52,18 +53,19 @@ type Variables = {
 /** More than any sane run needs, and still an end. */
 const largestCount = 10_000;
 
-/** The longest time that a timer can be set to. */
-const longestMs = 2 ** 31 - 1;
-
 const variables: Variables = {
   limits: {
     maxIterations: { name: "BOT_MAX_FUNCTION_CALL_ITERATIONS", min: 1, max: largestCount },
     maxConsecutiveToolErrors: { name: "BOT_MAX_CONSECUTIVE_TOOL_ERRORS", min: 1, max: largestCount },
   },
   timeouts: {
-    streamIdleMs: { name: "STREAM_SDK_CALL_TIMEOUT_MS", min: 10_000, max: longestMs },
-    toolMs: { name: "TOOL_EXECUTION_TIMEOUT_MS", min: 10_000, max: longestMs },
+    streamIdleMs: { name: "STREAM_SDK_CALL_TIMEOUT_MS", min: 10_000, max: longestTimerMs },
+    toolMs: { name: "TOOL_EXECUTION_TIMEOUT_MS", min: 10_000, max: longestTimerMs },
   },
+};
+
+const optionChecks: Checks<EnvironmentOptions> = {
+  onProblem: ["a function", (value) => typeof value === "function"],
 };
 
 const longestShown = 64;
@@ -94,7 +96,8 @@ const wholeNumber = z.union([
  * told once. An absent variable gives the default and is no problem. The ranges hold for the environment only: options
  * that are handed to `runToolLoop` may be lower or higher.
  *
- * Throws LoopError "invalid-option" where `env` is no object or `onProblem` no function; what `onProblem` throws passes through.
+ * Throws LoopError "invalid-option" where `env` is no object or `onProblem` no function, and "unknown-option" for any other
+ * option; what `onProblem` throws passes through.
  *
  * @example
  * const { limits, timeouts } = readEnvironment(process.env, {
@@ -103,9 +106,9 @@ const wholeNumber = z.union([
  * await runToolLoop({ provider, tools, messages, limits, timeouts });
  */
 export function readEnvironment(env: Environment = hostEnvironment(), options: EnvironmentOptions = {}): EnvironmentSettings {
+  if (!isRecord(env)) throw invalidOption("env", "an object of variables", env);
+  checkFields("options", options, optionChecks);
   const { onProblem } = options;
-  if (!isRecord(env)) throw invalid("env", "an object of variables", env);
-  if (onProblem !== undefined && typeof onProblem !== "function") throw invalid("onProblem", "a function", onProblem);
   const problems: EnvironmentProblem[] = [];
   const read = (variable: Variable, fallback: number): number => {
     const value = env[variable.name];
@@ -156,8 +159,4 @@ function judge(value: unknown, { min, max }: Variable, fallback: number): Judgem
 
 function show(value: unknown): string {
   return typeof value === "string" ? cutText(redactSecrets(value), longestShown) : describeValue(value);
-}
-
-function invalid(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
-  return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
 }

@@ -2,6 +2,9 @@
 
 import type { Clock } from "../contract/clock.ts";
 
+/** The longest time that a timer can be set to, in milliseconds; above it timers fire at once. */
+export const longestTimerMs: number = 2 ** 31 - 1;
+
 /** The platform's clock. */
 export const systemClock: Clock = {
   now: () => performance.now(),

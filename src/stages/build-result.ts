@@ -6,6 +6,7 @@ import type { LoopResult, ThoughtLogOwner } from "../contract/loop-result.ts";
 import type { UserMessage } from "../contract/message.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
+import { assertNever } from "../kit/assert-never.ts";
 import type { LoopState } from "../state/loop-state.ts";
 
 /** What the result says besides the state. */
@@ -62,15 +63,15 @@ function joinDetails(text: string, details: string, label: string): string {
   return text === "" ? labelled : `${text}\n\n${labelled}`;
 }
 
-function ownerOf({ responseTarget }: Session): ThoughtLogOwner {
-  switch (responseTarget?.kind) {
+function ownerOf({ responseTarget: { kind, name } = { kind: "default" } }: Session): ThoughtLogOwner {
+  switch (kind) {
     case "impersonated-user":
-      return { kind: "impersonated-user", name: responseTarget.name ?? "User" };
+      return { kind, name: name ?? "User" };
     case "alter-persona":
-      return { kind: "alter-persona", name: responseTarget.name };
     case "default":
-    case undefined:
-      return { kind: "default", name: responseTarget?.name };
+      return { kind, name };
+    default:
+      return assertNever(kind);
   }
 }
 

@@ -4,6 +4,8 @@ import type { Json } from "../contract/json.ts";
 import type { ModelChunk } from "../contract/provider.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { isRecord } from "../kit/is-record.ts";
+import { parseToolArguments } from "../kit/parse-arguments.ts";
 import { toJson } from "../kit/to-json.ts";
 
 /** A chunk that says something of a call. */
@@ -97,10 +99,21 @@ function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem
     callId,
     providerCallId: id,
     name,
-    args,
+    args: ready && problem !== "truncated" ? args : readWholeArgs(argsText),
     argsText: argsText === "" ? undefined : argsText,
     problem: ready ? (turnProblem ?? problem) : "truncated",
   };
+}
+
+/** Arguments that were complete before the cut, so that the model is shown what it asked for; else none. */
+function readWholeArgs(argsText: string): Json {
+  try {
+    const parsed = parseToolArguments(argsText);
+    return "args" in parsed && isRecord(parsed.args) ? toJson(parsed.args) : {};
+  } catch {
+    // Nested past any use.
+    return {};
+  }
 }
 
 /** A call without a name ends the run as malformed. */

@@ -7,6 +7,7 @@ import type { Issue, Validation } from "../contract/schema.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
 import type { ToolRegistry } from "../contract/loop-options.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
+import { assertNever } from "../kit/assert-never.ts";
 import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
@@ -86,6 +87,8 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
     // Whoever dispatches it sees that the run is ending, and says so in the call's own step.
     case "cancelled":
       return ready;
+    default:
+      return assertNever(raced);
   }
 }
 

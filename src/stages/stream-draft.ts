@@ -11,6 +11,7 @@ import { toJson } from "../kit/to-json.ts";
 import type { GuardedStream } from "./guard-stream.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { isRecord } from "../kit/is-record.ts";
+import { countOf } from "../kit/read-foreign.ts";
 import { CallDrafts, type CallChunk, type CallDraft, textOf } from "./call-drafts.ts";
 import { addUsage, noUsage } from "../state/add-usage.ts";
 import { problemOf } from "../state/judge-finish.ts";
@@ -63,10 +64,6 @@ function toUsage(value: unknown): Usage {
     cacheWriteTokens: countOf(value.cacheWriteTokens),
     reasoningTokens: countOf(value.reasoningTokens),
   };
-}
-
-function countOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
 function textOrNone(value: unknown): string | undefined {

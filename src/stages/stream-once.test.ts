@@ -1,8 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { LoopEvent } from "../contract/loop-event.ts";
-import type { ModelRequest } from "../contract/provider.ts";
+import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
 import { RunScope } from "../kit/run-scope.ts";
-import { failInBand, finish, type MockTurn, native, stall, text, toolCall, usage, wait } from "../testing/mock-parts.ts";
+import {
+  endEarly,
+  failInBand,
+  finish,
+  type MockTurn,
+  native,
+  stall,
+  text,
+  toolCall,
+  usage,
+  wait,
+} from "../testing/mock-parts.ts";
 import { createMockProvider } from "../testing/mock-provider.ts";
 import { createTestClock, type TestClock } from "../testing/test-clock.ts";
 import { streamOnce, type StreamPorts } from "./stream-once.ts";
@@ -29,6 +40,20 @@ function setUp(
     ...more,
   } as StreamPorts & { readonly clock: TestClock; readonly heard: LoopEvent[] };
 }
+
+const begun: ModelChunk = { type: "call-start", key: "a", id: "x", name: "t" };
+
+/** A call whose stream ends without a word after its arguments. */
+const argsDelta = (argsText: string): MockTurn => [
+  { kind: "chunks", chunks: [begun, { type: "call-args-delta", key: "a", text: argsText }] },
+  endEarly(),
+];
+
+/** A call that its provider says was cut; what it gives as arguments then means nothing. */
+const toldCut = (argsText: string): MockTurn => {
+  const ready = { type: "call-ready", key: "a", id: "x", name: "t", args: "?", argsText, problem: "truncated" } as const;
+  return [{ kind: "chunks", chunks: [begun, ready] }, finish("stop")];
+};
 
 describe("one stream", () => {
   it("is told in full, as plain data", async () => {
@@ -97,6 +122,27 @@ describe("one stream", () => {
       text: "Half",
       error: { code: "overloaded", message: "Bearer [redacted] is busy" },
     });
+  });
+
+  it.for<[what: string, script: MockTurn, args: unknown]>([
+    ["never told ready, its arguments whole", argsDelta('{"n":1}'), { n: 1 }],
+    ["never told ready, its arguments cut", argsDelta('{"n":'), {}],
+    ["never told ready, without any", argsDelta(""), {}],
+    ["never told ready, its arguments no object", argsDelta("12"), {}],
+    ["never told ready, its arguments nested past any use", argsDelta(`{"n":${"[".repeat(2_000)}${"]".repeat(2_000)}}`), {}],
+    ["told cut, its arguments whole", toldCut('{"n":1}'), { n: 1 }],
+    ["told cut, its arguments cut", toldCut('{"n":'), {}],
+    ["told ready in a reply cut by length", [toolCall("t", { n: 1 }), finish("length")], { n: 1 }],
+  ])("keeps of a call that was cut what it asked for: %s", async ([, script, args]) => {
+    const { calls } = await streamOnce(request, setUp(script));
+    expect(calls).toMatchObject([{ name: "t", problem: "truncated" }]);
+    expect(calls[0]?.args).toEqual(args);
+  });
+
+  it("keeps of a cut call an own key __proto__ as data", async () => {
+    const { calls } = await streamOnce(request, setUp(argsDelta('{"__proto__":{"polluted":true}}')));
+    expect(JSON.stringify(calls[0]?.args)).toBe('{"__proto__":{"polluted":true}}');
+    expect(Object.getPrototypeOf(calls[0]?.args)).toBe(Object.prototype);
   });
 
   it("is not even opened where the run is over", async () => {

@@ -5,9 +5,7 @@ import { LoopError } from "../errors/loop-error.ts";
 import { describeValue, quote } from "../kit/describe-value.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { nearestName } from "../kit/nearest-name.ts";
-
-/** Timers fire at once above this. */
-const longestTimeoutMs = 2 ** 31 - 1;
+import { findTimeoutProblem } from "../kit/number-rule.ts";
 
 /** What a field must be, or undefined where it is that. */
 type Check = (value: unknown) => string | undefined;
@@ -21,8 +19,8 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
   execute: (value) => unless(typeof value === "function", "a function"),
   agent: optional((value) => unless(isAgent(value), "what defineAgentTool makes")),
   sequential: optional(isFlag),
-  timeoutMs: optional(isTimeout),
-  idleTimeoutMs: optional(isTimeout),
+  timeoutMs: optional(findTimeoutProblem),
+  idleTimeoutMs: optional(findTimeoutProblem),
   idempotent: optional(isFlag),
   retry: optional(isRetry),
   requiresFollowUp: optional(isFlag),
@@ -70,12 +68,8 @@ function isFlag(value: unknown): string | undefined {
   return unless(typeof value === "boolean", "true or false");
 }
 
-function isTimeout(value: unknown): string | undefined {
-  return unless(isWhole(value, 1) && value <= longestTimeoutMs, `whole milliseconds from 1 to ${longestTimeoutMs}`);
-}
-
 function isRetry(value: unknown): string | undefined {
-  const fits = isRecord(value) && isWhole(value["maxAttempts"], 2) && Object.keys(value).length === 1;
+  const fits = isRecord(value) && isAttempts(value["maxAttempts"]) && Object.keys(value).length === 1;
   return unless(fits, "{ maxAttempts } of at least 2");
 }
 
@@ -83,8 +77,8 @@ function isAgent(value: unknown): boolean {
   return isRecord(value) && typeof value["prepare"] === "function" && typeof value["toResult"] === "function";
 }
 
-function isWhole(value: unknown, least: number): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= least;
+function isAttempts(value: unknown): boolean {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 2;
 }
 
 /** A typing mistake can only be told from a class's own fields in a literal. */

@@ -176,6 +176,9 @@ describe("misuse", () => {
     ["a function", () => 1, "a function"],
     ["a BigInt", { deep: [1n] }, "a BigInt"],
     ["a cycle", cyclic, "a cyclic value"],
+    ["a Map", new Map([["a", 1]]), "a Map"],
+    ["a Set", new Set([1]), "a Set"],
+    ["an async generator", (async function* () {})(), "an async generator, which has to be read to its end first"],
     ["what throws when it is read", unreadable, "one that cannot be read"],
   ])("by an item that is %s is told", ([, item, received]) => {
     const { stash } = setUp();

@@ -3,14 +3,15 @@
 import type { Clock } from "../contract/clock.ts";
 import type { ContextStash } from "../contract/context-stash.ts";
 import type { Json } from "../contract/json.ts";
+import { type Checks, checkFields } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { systemClock } from "../kit/clock.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
-import { nearestName } from "../kit/nearest-name.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
+import { lossyKindOf } from "./to-outcome.ts";
 
 /** How long a stash keeps how much. */
 export interface ContextStashOptions {
@@ -35,7 +36,7 @@ interface Entry {
  * so a model that makes one up gets nothing.
  *
  * Throws LoopError "unknown-option" or "invalid-option" for options that it cannot work with. `put` throws "invalid-option" for
- * an item that is not plain data, such as a cyclic value or a promise, and for a `createKey` that gives no new key.
+ * an item that is not plain data, such as a cyclic value, a Map or a promise, and for a `createKey` that gives no new key.
  *
  * @example
  * const stash = createContextStash();
@@ -50,7 +51,7 @@ interface Entry {
  * await runToolLoop({ provider, tools: [readProfile], messages, policies: { restarts: { stash } } });
  */
 export function createContextStash(options: ContextStashOptions = {}): ContextStash {
-  checkOptions(options);
+  checkFields("options", options, checks);
   const { ttlMs = 300_000, maxEntries = 16, clock = systemClock, createKey = randomKey } = options;
   /** The oldest first. */
   const entries = new Map<string, Entry>();
@@ -82,14 +83,12 @@ export function createContextStash(options: ContextStashOptions = {}): ContextSt
   };
 }
 
-type Check = readonly [expected: string, fits: (value: unknown) => boolean];
-
 const isCount = (value: unknown): boolean => typeof value === "number" && Number.isSafeInteger(value) && value >= 1;
 const isFunction = (value: unknown): boolean => typeof value === "function";
 
 const newKey = "a function that gives a new string each time";
 
-const checks: { readonly [Option in keyof Required<ContextStashOptions>]: Check } = {
+const checks: Checks<ContextStashOptions> = {
   ttlMs: ["a whole number of at least 1, or Infinity", (value) => value === Number.POSITIVE_INFINITY || isCount(value)],
   maxEntries: ["a whole number of at least 1", isCount],
   clock: ['a clock: an object with "now"', (value) => isRecord(value) && isFunction(value["now"])],
@@ -119,6 +118,8 @@ function dropOldest(entries: Map<string, Entry>): void {
 function toItem(item: unknown): Json {
   try {
     if (isThenable(item)) refusePromise(item);
+    const lossy = lossyKindOf(item);
+    if (lossy !== undefined) throw new TypeError(lossy);
     return toJson(item);
   } catch (error) {
     const received = error instanceof TypeError ? toPlainError(error).message : "one that cannot be read";
@@ -130,18 +131,4 @@ function toItem(item: unknown): Json {
 function refusePromise(promise: PromiseLike<unknown>): never {
   promise.then(undefined, () => {});
   throw new TypeError("a promise, which has to be awaited first");
-}
-
-function checkOptions(options: ContextStashOptions): void {
-  if (!isRecord(options)) throw invalid("options", "an object", options);
-  const known: { readonly [option: string]: Check } = checks;
-  for (const [option, value] of Object.entries(options)) {
-    const check = Object.hasOwn(known, option) ? known[option] : undefined;
-    if (check === undefined) throw new LoopError("unknown-option", { option, nearest: nearestName(option, Object.keys(known)) });
-    if (value !== undefined && !check[1](value)) throw invalid(option, check[0], value);
-  }
-}
-
-function invalid(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
-  return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
 }

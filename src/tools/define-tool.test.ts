@@ -43,6 +43,7 @@ describe("assertTool", () => {
     [{ name: "__proto__" }],
     [{ description: "" }],
     [{ timeoutMs: 1, idleTimeoutMs: 2 ** 31 - 1 }],
+    [{ timeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY }],
     [{ sequential: true, idempotent: true, retry: { maxAttempts: 2 }, replay: "safe" }],
     [{ sequential: undefined, timeoutMs: undefined, retry: undefined, jsonSchema: undefined }],
     [{ jsonSchema: { type: "object" } }],
@@ -70,10 +71,16 @@ describe("assertTool", () => {
     [{ jsonSchema: null }, 'search: must have as "jsonSchema" a JSON Schema, but has null'],
     [{ execute: Promise.resolve() }, 'search: must have as "execute" a function, but has a promise'],
     [{ sequential: "yes" }, 'search: must have as "sequential" true or false, but has "yes"'],
-    [{ timeoutMs: 0 }, 'search: must have as "timeoutMs" whole milliseconds from 1 to 2147483647, but has 0'],
-    [{ timeoutMs: 1.5 }, 'search: must have as "timeoutMs" whole milliseconds from 1 to 2147483647, but has 1.5'],
-    [{ timeoutMs: 2 ** 31 }, 'search: must have as "timeoutMs" whole milliseconds from 1 to 2147483647, but has 2147483648'],
-    [{ idleTimeoutMs: "10" }, 'search: must have as "idleTimeoutMs" whole milliseconds from 1 to 2147483647, but has "10"'],
+    [{ timeoutMs: 0 }, 'search: must have as "timeoutMs" a whole number from 1 to 2147483647, or Infinity, but has 0'],
+    [{ timeoutMs: 1.5 }, 'search: must have as "timeoutMs" a whole number from 1 to 2147483647, or Infinity, but has 1.5'],
+    [
+      { timeoutMs: 2 ** 31 },
+      'search: must have as "timeoutMs" a whole number from 1 to 2147483647, or Infinity, but has 2147483648',
+    ],
+    [
+      { idleTimeoutMs: "10" },
+      'search: must have as "idleTimeoutMs" a whole number from 1 to 2147483647, or Infinity, but has "10"',
+    ],
     [{ idempotent: 1 }, 'search: must have as "idempotent" true or false, but has 1'],
     [
       { idempotent: true, retry: { maxAttempts: 1 } },

@@ -79,7 +79,7 @@ function failWith({ message, error }: ToolResult): Failure {
 }
 
 /** What JSON would write as an empty object without a word. */
-function lossyKindOf(value: unknown): string | undefined {
+export function lossyKindOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (value instanceof Map) return "a Map";
   if (value instanceof Set) return "a Set";

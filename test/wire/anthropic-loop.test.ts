@@ -195,11 +195,20 @@ describe("a run over anthropicMessages", () => {
     await again({ messages: [...result.messages, { role: "user", content: "Then what?" }] });
     expect(bodies[1]?.messages[1]).toEqual({
       role: "assistant",
-      content: [
-        { type: "text", text: "Sure\n\nNot this." },
-        { ...asked, input: {} },
-      ],
+      content: [{ type: "text", text: "Sure\n\nNot this." }, asked],
     });
+  });
+
+  it.for<[what: string, args: string, input: object]>([
+    ["whole, as they were", '{"city":"Oslo"}', { city: "Oslo" }],
+    ["cut too, as none", '{"city":"Os', {}],
+    ["no object, as none", "[1]", {}],
+  ])("tells the model of a call whose stream was cut: its arguments, which are %s", async ([, args, input]) => {
+    const cut: RawReply = { frames: [start(), call(0, ["toolu_a", "get_weather", args])] };
+    const { result, bodies, again } = await play([cut, answer]);
+    expect([result.status, result.toolCallsExecuted]).toEqual(["error", 0]);
+    await again({ messages: [...result.messages, { role: "user", content: "Again." }] });
+    expect(bodies[1]?.messages[1]).toEqual({ role: "assistant", content: [{ ...asked, input }] });
   });
 
   it("keeps every byte of what went before, but for the marks of the cache", async () => {

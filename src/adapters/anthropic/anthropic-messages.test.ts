@@ -110,6 +110,22 @@ describe("anthropicMessages", () => {
     expect(client.requests).toMatchObject([{ headers: { "anthropic-beta": "a-1,b-2" } }]);
   });
 
+  it.for<[expiresAt: string, container: string | undefined]>([
+    ["2001-01-01T00:00:00Z", undefined],
+    ["2999-01-01T00:00:00Z", "c1"],
+  ])("asks the calendar, not the loop's clock, whether a container has expired: at %s", async ([expiresAt, container]) => {
+    const client = createFakeClient([ending, marker]);
+    const native = [{ provider: "anthropic", model: "m", item: { container: { id: "c1", expires_at: expiresAt } } }];
+    const messages: ModelRequest["messages"] = [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: [{ type: "text", text: "Hello." }], native },
+      { role: "user", content: "And?" },
+    ];
+    const provider = anthropicMessages({ client, model: "m" });
+    await collect(provider.stream({ ...request, messages }, callWith(new AbortController().signal)));
+    expect(client.requests.map(({ body }) => Reflect.get(body, "container"))).toEqual([container]);
+  });
+
   it("hands its client a signal that fires with the call's, for the same reason, until the stream is over", async () => {
     const client = createFakeClient([begin, text("a"), ending, marker]);
     const [during, after, before] = [new AbortController(), new AbortController(), new AbortController()];

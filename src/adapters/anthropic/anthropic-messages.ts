@@ -39,11 +39,12 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
     id,
     model,
     ...(family === undefined ? {} : { family }),
-    stream: (request, { signal, clock }) => {
+    stream: (request, { signal }) => {
       const out: ModelChunk[] = [];
       const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
       const open = async (given: AbortSignal): Promise<unknown> => {
-        const body = buildMessagesBody(request, { settings, convert, now: clock.now() });
+        // The loop's own clock counts from anywhere, and a container expires by the calendar.
+        const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
         return client.messages.create(body, { signal: given, ...headers });
       };
       return readSdkStream({ open, reader: createMessagesReader(out), out }, signal);

@@ -1,6 +1,7 @@
 // Puts the blocks of a stream together from their deltas: for the listener at once, for the next request as they were.
 
-import { isRecord, parseToolArguments, providerError, type Json, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import { copyFields, isRecord, parseToolArguments, providerError, textOf } from "../../spi.ts";
+import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { WireBlock } from "./messages-wire.ts";
 import { invalidJsonKey } from "./native-turn.ts";
 
@@ -85,30 +86,34 @@ function announce(fields: OpenBlock["fields"], call: OpenCall | undefined, out: 
 }
 
 function extendBlock(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[]): boolean {
-  const { fields } = block;
+  if (delta.type === "input_json_delta") return extendInput(block, textOf(delta.partial_json), out);
+  extendFields(block.fields, delta, out);
+  return true;
+}
+
+function extendFields(fields: OpenBlock["fields"], delta: UnknownRecord, out: ModelChunk[]): void {
   switch (delta.type) {
     case "text_delta":
-      return append(fields, "text", textOf(delta.text)) && pushText(out, "text-delta", textOf(delta.text));
+      append(fields, "text", delta.text);
+      return pushText(out, "text-delta", textOf(delta.text));
     case "thinking_delta":
-      return append(fields, "thinking", textOf(delta.thinking)) && pushText(out, "reasoning-delta", textOf(delta.thinking));
-    case "input_json_delta":
-      return extendInput(block, textOf(delta.partial_json), out);
+      append(fields, "thinking", delta.thinking);
+      return pushText(out, "reasoning-delta", textOf(delta.thinking));
     case "citations_delta":
       fields.citations = [...(Array.isArray(fields.citations) ? fields.citations : []), copyJson(delta.citation)];
-      return true;
+      return;
     // These two bring final values.
     case "signature_delta":
     case "compaction_delta":
       for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") fields[field] = value;
-      return true;
+      return;
     default:
-      return true;
+      return;
   }
 }
 
-function append(fields: OpenBlock["fields"], field: string, text: string): true {
-  fields[field] = textOf(fields[field]) + text;
-  return true;
+function append(fields: OpenBlock["fields"], field: string, text: unknown): void {
+  fields[field] = textOf(fields[field]) + textOf(text);
 }
 
 function extendInput(block: OpenBlock, text: string, out: ModelChunk[]): boolean {
@@ -153,22 +158,11 @@ function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly 
   return call === undefined ? [] : [{ ...fields, type, input: { [invalidJsonKey]: json } }];
 }
 
-/** The stream is JSON, so that a copy through JSON keeps all of it; an own key "__proto__" stays data. */
-function copyFields(fields: UnknownRecord): OpenBlock["fields"] {
-  const copy: OpenBlock["fields"] = JSON.parse(JSON.stringify(fields));
-  return copy;
-}
-
 function copyJson(value: unknown): Json {
   const copy: Json = JSON.parse(JSON.stringify(value ?? null));
   return copy;
 }
 
-function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", text: string): true {
+function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", text: string): void {
   if (text !== "") out.push({ type, text });
-  return true;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

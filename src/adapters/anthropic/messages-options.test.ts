@@ -48,6 +48,8 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", betas: [""] }, invalid("betas", "a list of names", "an array of 1 item")],
   [{ client, model: "m", serverTools: [{}] }, invalid("serverTools", serverTools, "an array of 1 item")],
   [{ client, model: "m", apiKey: "sk-x" }, ["unknown-option", { option: "apiKey" }]],
+  [{ client, model: "m", maxToken: 5 }, ["unknown-option", { option: "maxToken", nearest: "maxTokens" }]],
+  [{ client, model: "m", servertools: [] }, ["unknown-option", { option: "servertools", nearest: "serverTools" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
 ])("%j is refused", ([options, error]) => {
   expect(errorOf(options)).toEqual(error);

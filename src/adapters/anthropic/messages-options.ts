@@ -1,6 +1,6 @@
 // The options of `anthropicMessages`, checked before anything is sent.
 
-import { describeValue, isRecord, LoopError, type Json } from "../../spi.ts";
+import { type Checks, checkFields, invalidOption, isRecord, type Json } from "../../spi.ts";
 import type { AnthropicMessagesClient } from "./messages-wire.ts";
 
 /** How the model is to think, in the wire's own words: `{ type: "adaptive" }`, `{ type: "enabled", budget_tokens: 4_000 }`. */
@@ -67,30 +67,24 @@ export interface MessagesSettings {
 
 const usualMaxTokens = 16_384;
 
-type Rule = readonly [expected: string, fits: (value: unknown) => boolean];
-
-/** What each option must be, and how to tell. The client and the model are the only ones that must be given. */
-const rules: { readonly [Name in keyof Required<AnthropicMessagesOptions>]: Rule } = {
+const checks: Checks<AnthropicMessagesOptions> = {
   client: ["an Anthropic client", isMessagesClient],
   model: ["the name of a model", isFilled],
-  id: optional("a name", isFilled),
-  family: optional("a name", isFilled),
-  maxTokens: optional("a whole number from 1 on", isCount),
-  thinking: optional('an object with a "type", and with "budget_tokens" where that is "enabled"', isThinking),
-  cache: optional('true, false or { ttl: "5m" or "1h" }', isCache),
-  betas: optional("a list of names", (value) => isListOf(value, isFilled)),
-  serverTools: optional('a list of objects with a "type"', (value) => isListOf(value, isTyped)),
+  id: ["a name", isFilled],
+  family: ["a name", isFilled],
+  maxTokens: ["a whole number from 1 on", isCount],
+  thinking: ['an object with a "type", and with "budget_tokens" where that is "enabled"', isThinking],
+  cache: ['true, false or { ttl: "5m" or "1h" }', isCache],
+  betas: ["a list of names", (value) => isListOf(value, isFilled)],
+  serverTools: ['a list of objects with a "type"', (value) => isListOf(value, isTyped)],
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkMessagesOptions(options: AnthropicMessagesOptions): MessagesSettings {
-  if (!isRecord(options)) throw invalid("options", "an object", options);
-  for (const option of Object.keys(options)) if (!Object.hasOwn(rules, option)) throw new LoopError("unknown-option", { option });
-  for (const [option, [expected, fits]] of Object.entries(rules)) {
-    const value = options[option];
-    if (!fits(value)) throw invalid(option, expected, value);
-  }
+  checkFields("options", options, checks);
   const { client, model, id = "anthropic", family, thinking, betas = [], serverTools = [] } = options;
+  if (client === undefined) throw invalidOption("client", checks.client[0], client);
+  if (model === undefined) throw invalidOption("model", checks.model[0], model);
   const maxTokens = toMaxTokens(options);
   return { client, model, id, family, maxTokens, thinking, cacheControl: toCacheControl(options.cache), betas, serverTools };
 }
@@ -99,21 +93,13 @@ function toMaxTokens({ maxTokens, thinking }: AnthropicMessagesOptions): number 
   const budget = (thinking?.type === "enabled" ? thinking.budget_tokens : undefined) ?? 0;
   if (maxTokens === undefined) return usualMaxTokens + budget;
   if (maxTokens > budget) return maxTokens;
-  throw invalid("maxTokens", "more than the budget for thinking", maxTokens);
+  throw invalidOption("maxTokens", "more than the budget for thinking", maxTokens);
 }
 
 function toCacheControl(cache: AnthropicMessagesOptions["cache"]): CacheControl | undefined {
   if (cache === undefined || cache === false) return undefined;
   const ttl = cache === true ? undefined : cache.ttl;
   return ttl === undefined ? { type: "ephemeral" } : { type: "ephemeral", ttl };
-}
-
-function invalid(option: string, expected: string, value: unknown): LoopError {
-  return new LoopError("invalid-option", { option, expected, received: describeValue(value) });
-}
-
-function optional(expected: string, fits: (value: unknown) => boolean): Rule {
-  return [expected, (value) => value === undefined || fits(value)];
 }
 
 function isMessagesClient(value: unknown): boolean {

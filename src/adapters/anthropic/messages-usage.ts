@@ -1,6 +1,6 @@
 // Token counts of the Messages wire.
 
-import { isRecord, type UnknownRecord, type Usage } from "../../spi.ts";
+import { countOf, isRecord, type UnknownRecord, type Usage } from "../../spi.ts";
 
 /** The counts of one stream so far. */
 export interface UsageCounts {
@@ -53,8 +53,4 @@ function toUsage({ input = 0, cacheWrite, cacheRead, output = 0, reasoning }: Co
     ...(cacheWrite === undefined ? {} : { cacheWriteTokens: cacheWrite }),
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
   };
-}
-
-function countOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }

@@ -1,7 +1,7 @@
 // What compatible servers want back exactly as they sent it: `reasoning_details` (OpenRouter, MiniMax) and, on each call,
 // `extra_content` (Gemini's OpenAI endpoint keeps its thought signatures there and answers 400 without them).
 
-import { isRecord, type Json, type NativeTurn, type UnknownRecord } from "../../spi.ts";
+import { copyFields, isRecord, textOf, type Json, type NativeTurn, type UnknownRecord } from "../../spi.ts";
 
 /** Reasoning details in the order of the stream, fragments of one detail put together. */
 export interface ReasoningDetails {
@@ -42,16 +42,6 @@ function extend(detail: OpenDetail, fragment: UnknownRecord): void {
     if (isPiece && typeof before === "string" && typeof value === "string") detail[field] = before + value;
     else if (before === undefined || before === null) detail[field] = value;
   }
-}
-
-/** The stream is JSON, so that a copy through JSON keeps all of it; an own key "__proto__" stays data. */
-function copyFields(fields: UnknownRecord): OpenDetail {
-  const copy: OpenDetail = JSON.parse(JSON.stringify(fields));
-  return copy;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 /** One native part per kind, as `readNative` expects it. */

@@ -34,6 +34,8 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", toolResultMedia: "drop" }, invalid("toolResultMedia", '"user-message" or "tool-message"', '"drop"')],
   [{ client, model: "m", toWireCallId: "x" }, invalid("toWireCallId", "a function", '"x"')],
   [{ client, model: "m", apiKey: "sk-x" }, ["unknown-option", { option: "apiKey" }]],
+  [{ client, model: "m", includeUsages: true }, ["unknown-option", { option: "includeUsages", nearest: "includeUsage" }]],
+  [{ client, model: "m", max_tokens_field: "x" }, ["unknown-option", { option: "max_tokens_field", nearest: "maxTokensField" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
 ])("%j is refused", ([options, error]) => {
   expect(errorOf(options)).toEqual(error);

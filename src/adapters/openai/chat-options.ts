@@ -1,6 +1,6 @@
 // The options of `openaiChat`, checked before anything is sent.
 
-import { describeValue, isRecord, LoopError } from "../../spi.ts";
+import { type Check, type Checks, checkFields, invalidOption, isRecord } from "../../spi.ts";
 import type { OpenAIChatClient } from "./chat-wire.ts";
 
 /** How `openaiChat` reaches its model. */
@@ -44,30 +44,24 @@ export interface ChatSettings {
   readonly toWireCallId: (callId: string) => string;
 }
 
-type Rule = readonly [expected: string, fits: (value: unknown) => boolean];
-
-/** What each option must be, and how to tell. The client and the model are the only ones that must be given. */
-const rules: { readonly [Name in keyof Required<OpenAIChatOptions>]: Rule } = {
+const checks: Checks<OpenAIChatOptions> = {
   client: ["an OpenAI client", isChatClient],
   model: ["the name of a model", isFilled],
-  id: ["a name", (value) => value === undefined || isFilled(value)],
-  family: ["a name", (value) => value === undefined || isFilled(value)],
-  includeUsage: ["true or false", (value) => value === undefined || typeof value === "boolean"],
+  id: ["a name", isFilled],
+  family: ["a name", isFilled],
+  includeUsage: ["true or false", (value) => typeof value === "boolean"],
   maxTokensField: oneOf("max_completion_tokens", "max_tokens"),
   echoReasoning: oneOf("reasoning_content", "reasoning"),
   toolResultMedia: oneOf("user-message", "tool-message"),
-  toWireCallId: ["a function", (value) => value === undefined || typeof value === "function"],
+  toWireCallId: ["a function", (value) => typeof value === "function"],
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
-  if (!isRecord(options)) throw invalid("options", "an object", options);
-  for (const option of Object.keys(options)) if (!Object.hasOwn(rules, option)) throw new LoopError("unknown-option", { option });
-  for (const [option, [expected, fits]] of Object.entries(rules)) {
-    const value = options[option];
-    if (!fits(value)) throw invalid(option, expected, value);
-  }
+  checkFields("options", options, checks);
   const { client, model, id = "openai", family, includeUsage = true } = options;
+  if (client === undefined) throw invalidOption("client", checks.client[0], client);
+  if (model === undefined) throw invalidOption("model", checks.model[0], model);
   const {
     maxTokensField = "max_completion_tokens",
     echoReasoning,
@@ -75,10 +69,6 @@ export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
     toWireCallId = (callId) => callId,
   } = options;
   return { client, model, id, family, includeUsage, maxTokensField, echoReasoning, toolResultMedia, toWireCallId };
-}
-
-function invalid(option: string, expected: string, value: unknown): LoopError {
-  return new LoopError("invalid-option", { option, expected, received: describeValue(value) });
 }
 
 function isChatClient(value: unknown): boolean {
@@ -90,7 +80,7 @@ function isFilled(value: unknown): boolean {
   return typeof value === "string" && value.trim() !== "";
 }
 
-function oneOf(...values: readonly string[]): Rule {
+function oneOf(...values: readonly string[]): Check {
   const expected = values.map((value) => JSON.stringify(value)).join(" or ");
-  return [expected, (value) => value === undefined || (typeof value === "string" && values.includes(value))];
+  return [expected, (value) => typeof value === "string" && values.includes(value)];
 }

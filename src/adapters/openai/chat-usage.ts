@@ -1,6 +1,6 @@
 // Token counts of the Chat Completions wire.
 
-import { isRecord, type UnknownRecord, type Usage } from "../../spi.ts";
+import { countOf, isRecord, type UnknownRecord, type Usage } from "../../spi.ts";
 
 /**
  * Reads a `usage` object; undefined where it says nothing. Cached tokens are part of `prompt_tokens`. Reasoning tokens are part
@@ -38,10 +38,6 @@ function sumOf({ prompt, completion, reasoning, total }: Counts): Usage {
 
 function detailsOf(details: unknown): UnknownRecord {
   return isRecord(details) ? details : {};
-}
-
-function countOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
 function withCount(

@@ -1,13 +1,8 @@
 // Checks what deliberate mode is given: unknown keys, wrong types, numbers out of range.
 
 import type { DeliberateModeOptions, DeliberateTurn } from "../../contract/deliberate.ts";
-import { LoopError } from "../../errors/loop-error.ts";
-import { describeValue } from "../../kit/describe-value.ts";
+import { type Checks, checkFields, invalidOption } from "../../errors/check-fields.ts";
 import { isRecord } from "../../kit/is-record.ts";
-import { nearestName } from "../../kit/nearest-name.ts";
-
-type Check = readonly [expected: string, fits: (value: unknown) => boolean];
-type Checks<T> = { readonly [Key in keyof Required<T>]: Check };
 
 const isText = (value: unknown): boolean => typeof value === "string";
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
@@ -31,30 +26,18 @@ const turnChecks: Checks<DeliberateTurn> = {
 
 /** Throws LoopError "unknown-option" or "invalid-option" where there is no mode of these options. */
 export function checkModeOptions(options: unknown): asserts options is DeliberateModeOptions {
-  checkFields(options, modeChecks, ["triggers"]);
+  checkFields("options", options, modeChecks);
   const { triggers } = options as DeliberateModeOptions;
+  if (triggers === undefined) throw invalidOption("triggers", modeChecks.triggers[0], triggers);
   for (const [toolName, phrases] of Object.entries<unknown>(triggers)) {
-    if (!isText(phrases) && !isTexts(phrases)) throw invalid(`triggers.${toolName}`, "a string or an array of strings", phrases);
+    if (isText(phrases) || isTexts(phrases)) continue;
+    throw invalidOption(`triggers.${toolName}`, "a string or an array of strings", phrases);
   }
 }
 
 /** Throws LoopError "unknown-option" or "invalid-option" where a turn cannot be judged. */
 export function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
-  checkFields(turn, turnChecks, ["text"]);
-}
-
-function checkFields(value: unknown, checks: { readonly [key: string]: Check }, required: readonly string[]): void {
-  if (!isRecord(value)) throw invalid("options", "an object", value);
-  for (const name of Object.keys(value)) {
-    if (Object.hasOwn(checks, name)) continue;
-    throw new LoopError("unknown-option", { option: name, nearest: nearestName(name, Object.keys(checks)) });
-  }
-  for (const [name, [expected, fits]] of Object.entries(checks)) {
-    const field = value[name];
-    if (field === undefined ? required.includes(name) : !fits(field)) throw invalid(name, expected, field);
-  }
-}
-
-function invalid(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
-  return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
+  checkFields("options", turn, turnChecks);
+  const { text } = turn as DeliberateTurn;
+  if (text === undefined) throw invalidOption("text", turnChecks.text[0], text);
 }

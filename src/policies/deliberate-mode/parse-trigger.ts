@@ -7,7 +7,7 @@ import { readText } from "./read-text.ts";
 /** A trigger that can be looked for. */
 export interface Trigger {
   readonly kind: "trigger";
-  readonly source: TriggerMatch["source"];
+  readonly source: Exclude<TriggerMatch["source"], "follow-up" | "retained">;
   /** The words that matched; empty for a trigger that always holds. Wants a text in its composed form. */
   find(text: string): string | undefined;
 }

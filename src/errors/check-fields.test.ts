@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { type Check, checkFields, invalidOption, unknownOption } from "./check-fields.ts";
+import { isLoopError } from "./loop-error.ts";
+
+const checks: { readonly [name: string]: Check } = {
+  maxTokens: ["a number", (value) => typeof value === "number"],
+  cache: ["true or false", (value) => typeof value === "boolean"],
+};
+
+const errorOf = (group: string, value: unknown): unknown => {
+  try {
+    return checkFields(group, value, checks);
+  } catch (error) {
+    return isLoopError(error) ? [error.code, error.details] : error;
+  }
+};
+
+const invalid = (option: string, expected: string, received: string): unknown => [
+  "invalid-option",
+  { option, expected, received },
+];
+const unknown = (option: string, nearest?: string): unknown => ["unknown-option", { option, nearest }];
+
+describe("fields", () => {
+  it.for<[value: unknown]>([[{}], [{ maxTokens: 5, cache: false }], [{ maxTokens: undefined }], [Object.create(null)]])(
+    "%j pass",
+    ([value]) => {
+      expect(errorOf("options", value)).toBeUndefined();
+    },
+  );
+
+  it.for<[group: string, value: unknown, error: unknown]>([
+    ["options", undefined, invalid("options", "an object", "undefined")],
+    ["options", [], invalid("options", "an object", "an array of 0 items")],
+    ["hooks", null, invalid("hooks", "an object", "null")],
+    ["options", { maxTokens: "5" }, invalid("maxTokens", "a number", '"5"')],
+    ["options", { maxTokens: null }, invalid("maxTokens", "a number", "null")],
+    ["settings", { cache: 1 }, invalid("settings.cache", "true or false", "1")],
+    ["options", { maxToken: 5 }, unknown("maxToken", "maxTokens")],
+    ["settings", { cashe: true }, unknown("settings.cashe", "cache")],
+    ["options", { maxToken: undefined }, unknown("maxToken", "maxTokens")],
+    ["options", { something: 1 }, unknown("something")],
+    ["options", { toString: 1 }, unknown("toString")],
+    ["options", JSON.parse('{"__proto__":{"cache":true}}'), unknown("__proto__")],
+    ["options", { cache: 1, maxTokens: "5" }, invalid("cache", "true or false", "1")],
+  ])("of %s, %j, are refused", ([group, value, error]) => {
+    expect(errorOf(group, value)).toEqual(error);
+  });
+});
+
+it("an error says of what was received the kind, and never the content", () => {
+  expect(invalidOption("key", "a function", { secret: "hush" }).details.received).toBe("an object");
+  expect(invalidOption("key", "a function", "sk-abc123def456ghi789").message).not.toContain("sk-");
+});
+
+it("an option that does not exist is named with its group, and so are those near to it without", () => {
+  expect(unknownOption("maxIteration", "limits", ["maxIterations"]).message).toBe(
+    'There is no option "limits.maxIteration". Did you mean "maxIterations"?',
+  );
+});

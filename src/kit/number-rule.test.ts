@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { longestTimerMs } from "./clock.ts";
+import { describeRule, findTimeoutProblem, isWithin, timeLimit } from "./number-rule.ts";
+
+const none = Number.POSITIVE_INFINITY;
+
+describe("a rule", () => {
+  it.for<[value: unknown, fits: boolean]>([
+    [2, true],
+    [5, true],
+    [none, true],
+    [1, false],
+    [6, false],
+    [2.5, false],
+    [Number.NaN, false],
+    [Number.NEGATIVE_INFINITY, false],
+    ["3", false],
+    [3n, false],
+    [null, false],
+  ])("from 2 to 5: of %s it says %s", ([value, fits]) => {
+    expect(isWithin(value, { min: 2, max: 5 })).toBe(fits);
+  });
+
+  it("without an end goes to the largest whole number that is exact", () => {
+    const rule = { min: 0 };
+    expect([2 ** 53 - 1, 2 ** 53].map((value) => isWithin(value, rule))).toEqual([true, false]);
+    expect(describeRule(rule)).toBe("a whole number of at least 0, or Infinity");
+  });
+});
+
+describe("a time limit", () => {
+  it.for<[value: unknown]>([[1], [longestTimerMs], [none]])("may be %s", ([value]) => {
+    expect(findTimeoutProblem(value)).toBeUndefined();
+  });
+
+  it.for<[value: unknown]>([[0], [-1], [0.5], [longestTimerMs + 1], ["5"], [undefined]])("is not %s", ([value]) => {
+    expect(findTimeoutProblem(value)).toBe(describeRule(timeLimit));
+    expect(findTimeoutProblem(value)).toBe("a whole number from 1 to 2147483647, or Infinity");
+  });
+});

@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { copyFields, countOf, textOf } from "./read-foreign.ts";
+
+it.for<[value: unknown, text: string, count: number | undefined]>([
+  ["a", "a", undefined],
+  ["", "", undefined],
+  ["5", "5", undefined],
+  [0, "", 0],
+  [5, "", 5],
+  [0.5, "", 0.5],
+  [-1, "", undefined],
+  [Number.NaN, "", undefined],
+  [Number.POSITIVE_INFINITY, "", undefined],
+  [null, "", undefined],
+  [undefined, "", undefined],
+  [["a"], "", undefined],
+  [new String("a"), "", undefined],
+])("%o is the text %j and the count %s", ([value, text, count]) => {
+  expect([textOf(value), countOf(value)]).toEqual([text, count]);
+});
+
+it("a copy of fields has nothing in common with them, and keeps an own key __proto__ as data", () => {
+  const fields: { readonly deep: { n: number } } = JSON.parse('{"deep":{"n":1},"__proto__":{"polluted":true}}');
+  const copy = copyFields(fields);
+  fields.deep.n = 2;
+  expect(JSON.stringify(copy)).toBe('{"deep":{"n":1},"__proto__":{"polluted":true}}');
+  expect([Object.getPrototypeOf(copy), Reflect.get({}, "polluted")]).toEqual([Object.prototype, undefined]);
+});
