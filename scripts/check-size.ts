@@ -14,6 +14,7 @@ const budgetsFile = "scripts/size-budgets.json";
 type Budgets = { readonly [specifier: string]: number | undefined };
 
 const budgets = readJson<Budgets>(budgetsFile);
+const peers = Object.keys(readJson<{ readonly peerDependencies: object }>("package.json").peerDependencies);
 
 async function measure({ name }: Entry): Promise<number> {
   const { outputFiles } = await build({
@@ -25,7 +26,7 @@ async function measure({ name }: Entry): Promise<number> {
     platform: "neutral",
     mainFields: ["module", "main"],
     target: "es2022",
-    external: ["node:*"],
+    external: ["node:*", ...peers],
   });
   return outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
 }

@@ -104,7 +104,7 @@ describe("what an agent's run gives, unless its author says otherwise", () => {
     expect([isToolResult(output), output]).toMatchObject([true, { success: false, error }]);
   });
 
-  it("is no more of what it had said than a model should read", () => {
+  it("quotes no more of what it had said than a model needs", () => {
     const output = agent?.toResult(resultOf({ status: "error", reason: { kind: "malformed-call" }, text: "x".repeat(10_000) }));
     expect(JSON.stringify(output).length).toBeLessThan(2_200);
   });
