@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import {
   toolResult,
   type Agent,
+  type AgentToolFields,
   type ContentPart,
   type Json,
   type JsonSchema,
@@ -15,6 +16,7 @@ import {
   type Tool,
   type ToolContext,
   type ToolResult,
+  type ToolSchema,
 } from "turnwright";
 import { type Differing, expectNone } from "./same-names.ts";
 
@@ -30,18 +32,20 @@ interface ToolFields {
   idleTimeoutMs?: number; // context.progress(data) and context.heartbeat() extend it
   idempotent?: boolean;
   retry?: { readonly maxAttempts: number }; // idempotent tools only
-  requiresFollowUp?: boolean; // false: text before the call is the answer, where the call succeeds
+  requiresFollowUp?: boolean; // false: text of the same pass is the answer, where the call succeeds
   replay?: "safe" | "never"; // whether it runs again after a crash, under a durable journal
   agent?: Agent; // set by defineAgentTool
 }
 
-// An agent tool has all fields of a tool but these:
 interface AgentFields {
   name: string;
   description: string;
   inputSchema: StandardSchema | JsonSchema;
+  jsonSchema?: JsonSchema;
   prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>; // in place of execute
-  toResult?(result: LoopResult): unknown; // default: the text of a completed run, else a failure
+  toResult?(result: LoopResult): unknown; // default: the text of a completed run, else a failure that says status and reason
+  sequential?: boolean;
+  requiresFollowUp?: boolean; // the other traits of a tool are refused: limits are those of the nested run
 }
 
 interface ResultFields {
@@ -79,6 +83,7 @@ interface Context {
 export type { AgentFields, ResultFields, ToolFields };
 
 expectNone<Differing<ToolFields, Tool>>();
+expectNone<Differing<AgentFields, AgentToolFields<unknown, ToolSchema>>>();
 expectNone<Differing<ResultFields, ToolResult>>();
 expectNone<Differing<Context, ToolContext>>();
 

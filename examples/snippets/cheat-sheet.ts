@@ -73,7 +73,7 @@ interface Core {
   toolResult(fields: ResultFields): ToolResult;
   FatalToolError: new (message?: string, options?: ErrorOptions) => Error; // thrown by a tool, ends the run
   isToolResult(value: unknown): value is ToolResult;
-  createDeliberateMode(options: DeliberateModeOptions): DeliberateMode; // forTurn({ conversationId, text, recent }) makes a gate
+  createDeliberateMode(options: DeliberateModeOptions): DeliberateMode; // forTurn(turn) makes a gate
   createContextStash(options?: {
     ttlMs?: number;
     maxEntries?: number;
@@ -168,7 +168,11 @@ interface Policies {
   approve?: Approve; // (call, context) => { kind: "approve" } | { kind: "deny", reason? } | { kind: "modify", args }
   gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
   restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };
-  preToolText?: { readonly endAfterTextFamilies?: readonly string[]; readonly suppressFollowUpAfterText?: readonly string[] };
+  // ends runs whose model said something and called tools in one pass; a list of your own replaces its default, [] switches it off
+  preToolText?: {
+    readonly endAfterTextFamilies?: readonly string[]; // ["novelai"]: the `family` of a provider, not its `id`
+    readonly suppressFollowUpAfterText?: readonly string[]; // ["update_short_term_memory"]: names of tools
+  };
   finalAnswer?: boolean; // one more pass without tools at maxIterations and maxToolCalls
 }
 // #endregion options

@@ -2,8 +2,10 @@
 
 const snippets = [
   () => import("./approvals.ts"),
+  () => import("./chat.ts"),
   () => import("./cheat-sheet.ts"),
   () => import("./cheat-sheet-kit.ts"),
+  () => import("./cheat-sheet-shapes.ts"),
   () => import("./cheat-sheet-tools.ts"),
   () => import("./config.ts"),
   () => import("./deliberate-mode.ts"),

@@ -2,8 +2,16 @@
 
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { createLoopEvents, defineAgentTool, defineTool, runToolLoop, type Message } from "turnwright";
-import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
+import {
+  createLoopEvents,
+  defineAgentTool,
+  defineTool,
+  type Message,
+  type NestedLoopOptions,
+  runToolLoop,
+  toolResult,
+} from "turnwright";
+import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "What is the tide in Bergen today?" }];
 const search = defineTool({
@@ -41,6 +49,85 @@ const search = defineTool({
   assert.equal(result.text, "High water is 1.4 m, at noon.");
   assert.deepEqual(heard, ["research 0", "search 1"]);
   assert.equal(result.toolCallsExecuted, 2);
+}
+
+{
+  const provider = createMockProvider([
+    toolCall("research", { question: "tide in Bergen" }),
+    [text("It rises. "), toolCall("search", { query: "tide" })],
+    toolCall("research", { question: "tide in Voss" }),
+    fail({ status: 401, message: "bad key" }),
+    text("I could not find out."),
+  ]);
+  const events = createLoopEvents();
+  // #region to-result
+  const research = defineAgentTool({
+    name: "research",
+    description: "Looks a question up",
+    inputSchema: z.object({ question: z.string() }),
+    // The type has the compiler tell of an option that is not there.
+    prepare: ({ question }): NestedLoopOptions => ({
+      messages: [{ role: "user", content: question }],
+      tools: [search],
+      limits: { maxIterations: 1 },
+    }),
+    toResult: ({ status, text, error }) => {
+      if (status === "error") return toolResult({ success: false, message: `Nothing was found: ${error?.message ?? "a limit"}` });
+      return { found: text, isComplete: status === "completed" }; // at a limit, what there is by then
+    },
+  });
+  // #endregion to-result
+  const heard: string[] = [];
+  const note = (line: string): void => void heard.push(line);
+  // #region failures
+  events.on("tool-end", ({ runId, callId, name, outcome, result }) => {
+    if (outcome === "failed") note(`${runId} ${callId}: ${name} failed, ${JSON.stringify(result)}`);
+  });
+  events.on("run-end", ({ path, reason }) => {
+    if (path !== undefined) note(`the run in ${path.join(", ")} ended: ${reason.kind}`);
+  });
+  // #endregion failures
+  await runToolLoop({ provider, tools: [research], messages, events, runId: "r1" });
+  assert.deepEqual(provider.requests[2]?.messages.at(-1), {
+    role: "tool",
+    results: [{ callId: "call_p0_0", name: "research", outcome: "completed", result: { found: "It rises.", isComplete: false } }],
+  });
+  assert.deepEqual(heard, [
+    "the run in call_p0_0 ended: max-iterations",
+    "the run in call_p1_0 ended: provider-error",
+    'r1 call_p1_0: research failed, {"status":"tool_execution_failed","reason":"Nothing was found: bad key","tool_name":"research"}',
+  ]);
+}
+
+{
+  // Neither keeps the compiler or the outer run from going on; what is wrong is read by the model.
+  const inputSchema = z.object({});
+  const misspelt = defineAgentTool({ name: "misspelt", description: "", inputSchema, prepare: () => ({ messages, limit: {} }) });
+  const throwing = defineAgentTool({
+    name: "throwing",
+    description: "",
+    inputSchema,
+    prepare: () => {
+      throw new Error("The index is gone.");
+    },
+  });
+  const failing = defineAgentTool({ name: "failing", description: "", inputSchema, prepare: () => ({ messages }) });
+  const provider = createMockProvider([
+    [toolCall("misspelt"), toolCall("throwing")],
+    toolCall("failing"),
+    fail({ status: 401, message: "bad key" }),
+    text("That did not work."),
+  ]);
+  const { functionHistory, text: said } = await runToolLoop({ provider, tools: [misspelt, throwing, failing], messages });
+  assert.deepEqual([functionHistory.map(({ outcome }) => outcome), said], [["failed", "failed", "failed"], "That did not work."]);
+  assert.deepEqual(
+    functionHistory.map(({ functionResponse }) => functionResponse.response.result),
+    [
+      ["misspelt", 'There is no option "limit". Did you mean "limits"?'],
+      ["throwing", "The index is gone."],
+      ["failing", "The agent failing ended as error (provider-error: bad key)."],
+    ].map(([tool_name, reason]) => ({ status: "tool_execution_failed", reason, tool_name })),
+  );
 }
 
 {

@@ -82,6 +82,12 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
   // #endregion stash
   assert.equal(provider.requests[1]?.messages.at(-1)?.role, "user");
   assert.equal(recording.of("restart")[0]?.pendingContext, "found");
+
+  const without = recordEvents();
+  const again = createMockProvider([toolCall("read_profile", { user: "ada" }), text("I cannot tell.")]);
+  await runToolLoop({ provider: again, tools: [readProfile], messages, events: without.emitter });
+  assert.equal(without.of("listener-error")[0]?.event, "stash");
+  assert.equal(without.of("restart")[0]?.pendingContext, "missing");
 }
 
 {

@@ -9,6 +9,7 @@ import {
   type LoopOptions,
   type Message,
   type SavedJournal,
+  type UserMessage,
 } from "turnwright";
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 
@@ -36,18 +37,22 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
 }
 
 {
-  const provider = createMockProvider([[text("In Oslo it"), stall()], text("Oslo 7, Bergen 9.")]);
+  const provider = createMockProvider([[text("In Oslo it"), stall()], text("Oslo 7, Bergen 9, Voss 4.")]);
   const control = createLoopControl();
-  setTimeout(() => control.interrupt("And in Bergen?"), 20);
+  setTimeout(() => ["And in Bergen?", "And in Voss?"].map((said) => control.interrupt(said)), 20);
   // #region interrupt
   let result = await runToolLoop({ provider, messages, control });
-  if (result.reason.kind === "interrupted") {
-    result = await runToolLoop({ provider, messages: [...result.messages, result.reason.message], control });
+  while (result.reason.kind === "interrupted") {
+    const asked = [...result.messages, result.reason.message, ...result.undelivered];
+    result = await runToolLoop({ provider, messages: asked, control });
   }
-  // Both questions were sent, and one answer came: "Oslo 7, Bergen 9."
+  // During the first run came "And in Bergen?" and "And in Voss?". One answer came to all three: "Oslo 7, Bergen 9, Voss 4."
   // #endregion interrupt
-  assert.equal(result.text, "Oslo 7, Bergen 9.");
-  assert.equal(provider.requests[1]?.messages.length, 2);
+  assert.equal(result.text, "Oslo 7, Bergen 9, Voss 4.");
+  assert.deepEqual(
+    provider.requests[1]?.messages,
+    ["How warm is it in Oslo?", "And in Bergen?", "And in Voss?"].map((content) => ({ role: "user", content })),
+  );
 }
 
 {
@@ -63,18 +68,52 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
 }
 
 {
-  const provider = createMockProvider([toolCall("measure"), text("7 degrees.")]);
+  const provider = createMockProvider([[text("In Oslo it"), stall()]]);
+  const control = createLoopControl();
+  setTimeout(() => {
+    control.steer("In Celsius, please.");
+    control.interrupt("And in Bergen?");
+    control.interrupt("And in Voss?");
+    control.steer("In one line.");
+  }, 20);
+  // #region order
+  const { reason, undelivered } = await runToolLoop({ provider, messages, control });
+  // Said: steer("In Celsius, please."), interrupt("And in Bergen?"), interrupt("And in Voss?"), steer("In one line.")
+  // reason.message: "And in Bergen?"
+  // undelivered: "In Celsius, please.", "And in Voss?", "In one line."
+  // #endregion order
+  assert.equal(reason.kind === "interrupted" ? reason.message.content : "", "And in Bergen?");
+  assert.deepEqual(
+    undelivered.map(({ content }) => content),
+    ["In Celsius, please.", "And in Voss?", "In one line."],
+  );
+}
+
+{
+  const provider = createMockProvider([toolCall("measure"), text("7 degrees Celsius.")]);
   // #region drain
   const control = createLoopControl();
-  const tools = toolDuring(() => control.drain());
-  const drained = await runToolLoop({ provider, tools, messages, control });
-  const saved = JSON.stringify(drained.journal);
-
-  const recorded: SavedJournal = JSON.parse(saved);
-  const journal = memoryJournal(recorded);
-  const result = await runToolLoop({ provider, tools, messages, journal });
-  // The first run ended "suspended"; the second went on behind the tool's result, without running it again.
+  const tools = toolDuring(() => (control.drain(), control.steer("In Celsius, please.")));
+  const drained = await runToolLoop({ provider, tools, messages, control, runId: "question-7" });
+  const { journal, undelivered } = drained;
+  const saved = JSON.stringify({ journal, undelivered }); // put it where it outlives the process
   // #endregion drain
+
+  // #region drained
+  const found: { readonly journal: SavedJournal; readonly undelivered: readonly UserMessage[] } = JSON.parse(saved);
+  const nextControl = createLoopControl();
+  for (const message of found.undelivered) nextControl.steer(message);
+  const result = await runToolLoop({
+    provider,
+    tools,
+    messages,
+    control: nextControl,
+    journal: memoryJournal(found.journal),
+    runId: "question-7",
+  });
+  // The first run ended "suspended". The second went on behind the tool's result, without running it again, and read the message.
+  // #endregion drained
   assert.deepEqual([drained.status, drained.reason.kind], ["suspended", "drained"]);
-  assert.deepEqual([result.status, result.text, result.toolCallsExecuted], ["completed", "7 degrees.", 1]);
+  assert.deepEqual([result.status, result.text, result.toolCallsExecuted], ["completed", "7 degrees Celsius.", 1]);
+  assert.deepEqual(provider.requests[1]?.messages.at(-1), { role: "user", content: "In Celsius, please." });
 }

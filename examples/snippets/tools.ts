@@ -100,6 +100,29 @@ assert.deepEqual(heard, [{ rows: 1_200 }]);
   assert.equal(reason.kind, "fatal-tool-error");
 }
 
+{
+  const provider = createMockProvider([[text("Noted: you like tides."), toolCall("remember", { fact: "likes tides" })]], {
+    family: "storyteller",
+  });
+  const remember = defineTool({
+    name: "remember",
+    description: "Keeps a fact",
+    inputSchema: z.object({ fact: z.string() }),
+    execute: () => "kept",
+  });
+  const messages = [{ role: "user", content: "I like tides." }] as const;
+  // #region pre-tool-text
+  const { reason, text: said } = await runToolLoop({
+    provider, // says "Noted: you like tides." and calls `remember`, in one pass
+    tools: [remember],
+    messages,
+    policies: { preToolText: { suppressFollowUpAfterText: ["remember", "update_short_term_memory"] } },
+  });
+  // { kind: "pre-tool-text" }, "Noted: you like tides.": the tool ran, and the model was not asked again.
+  // #endregion pre-tool-text
+  assert.deepEqual([reason.kind, said, provider.calls], ["pre-tool-text", "Noted: you like tides.", 1]);
+}
+
 // #region run-tool
 const outcome = await runTool(weather, { city: "Oslo" });
 assert(outcome.kind === "completed");

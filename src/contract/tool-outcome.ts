@@ -80,6 +80,6 @@ export interface ToolHistoryEntry {
   readonly iteration: number;
   readonly durationMs: number;
   readonly content?: readonly ContentPart[] | undefined;
-  /** What the model said before the call in the same pass. */
+  /** What the model said in the same pass. */
   readonly preToolText?: string | undefined;
 }

@@ -13,7 +13,7 @@ export interface ToolTraits {
   readonly idempotent?: boolean | undefined;
   /** More attempts after a failure, within the one deadline. Only for idempotent tools. Default none. */
   readonly retry?: { readonly maxAttempts: number } | undefined;
-  /** False: where the model said something before the call, and the call succeeds, the run is over. Default true. */
+  /** False: where the model says something in the same pass, and every call of it succeeds and says so, the run is over. Default true. */
   readonly requiresFollowUp?: boolean | undefined;
   /** Whether a call that may have run before a crash runs again. Only a durable journal knows of such calls. Default "never". */
   readonly replay?: "safe" | "never" | undefined;

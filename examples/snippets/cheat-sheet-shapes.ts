@@ -1,0 +1,125 @@
+// What messages, the history of calls and the turns of deliberate mode look like, in short, as llms.txt shows it. What differs from
+// the real ones does not compile.
+
+import assert from "node:assert/strict";
+import {
+  createDeliberateMode,
+  type AssistantMessage,
+  type ContentPart,
+  type DeliberateModeOptions,
+  type DeliberateTurn,
+  type DeliberateTurnGate,
+  type Json,
+  type Message,
+  type NativePart,
+  type ToolHistoryEntry,
+  type ToolMessage,
+  type ToolOutcome,
+  type ToolResultPart,
+  type TriggerMatch,
+  type UserMessage,
+} from "turnwright";
+import { type Differing, expectNone } from "./same-names.ts";
+
+// #region messages
+const messages: readonly Message[] = [
+  {
+    role: "user",
+    content: [
+      { type: "text", text: "What is this?" }, // `content` may be one text, too
+      { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }, // base64; or a URL, also as text: "https://…", "data:…"
+      { type: "file", mediaType: "application/pdf", data: new URL("https://example.com/tides.pdf") },
+    ],
+  },
+  {
+    role: "assistant",
+    content: [
+      { type: "reasoning", text: "It looks like a chart." },
+      { type: "text", text: "One moment." },
+      { type: "tool-call", callId: "call_1", name: "search", args: { query: "tides" } },
+    ],
+  },
+  { role: "tool", results: [{ callId: "call_1", name: "search", outcome: "completed", result: ["A page about tides"] }] },
+];
+// #endregion messages
+
+// #region shapes
+interface User {
+  role: "user";
+  content: string | readonly ContentPart[];
+}
+
+interface Assistant {
+  role: "assistant";
+  content: AssistantMessage["content"];
+  native?: readonly NativePart[] | undefined; // the turn as its provider wrote it
+}
+
+interface Results {
+  role: "tool";
+  results: readonly Answer[]; // one for each call of the turn before, in call order
+}
+
+interface Answer {
+  callId: string;
+  name: string;
+  outcome: ToolOutcome["kind"] | "restarted";
+  result: Json; // what the model reads
+  content?: readonly ContentPart[] | undefined;
+}
+
+interface HistoryEntry {
+  functionCall: { readonly id: string; readonly name: string; readonly args: Json };
+  functionResponse: { readonly name: string; readonly response: { readonly result: Json } };
+  outcome: ToolOutcome["kind"];
+  iteration: number;
+  durationMs: number;
+  content?: readonly ContentPart[] | undefined;
+  preToolText?: string | undefined; // what the model said in the same pass
+}
+
+interface ModeOptions {
+  triggers: { readonly [toolName: string]: string | readonly string[] }; // phrases, "stem*", "^" for always, "/regexp/i"
+  retainTurns?: number; // 4
+  followUps?: readonly string[]; // in place of "again", "do that again", ...
+  maxConversations?: number; // 10,000
+}
+
+interface Turn {
+  conversationId?: string; // without it no tool is retained
+  text: string;
+  recent?: readonly string[]; // what the user said before, oldest first
+}
+
+interface TurnGate {
+  active: true;
+  allowedNames: ReadonlySet<string>;
+  triggerMatchByToolName: ReadonlyMap<string, TriggerMatch>;
+  retain(name: string): void;
+}
+// #endregion shapes
+
+expectNone<Differing<User, UserMessage>>();
+expectNone<Differing<Assistant, AssistantMessage>>();
+expectNone<Differing<Results, ToolMessage>>();
+expectNone<Differing<Answer, ToolResultPart>>();
+expectNone<Differing<HistoryEntry, ToolHistoryEntry>>();
+expectNone<Differing<ModeOptions, DeliberateModeOptions>>();
+expectNone<Differing<Turn, DeliberateTurn>>();
+expectNone<Differing<TurnGate, DeliberateTurnGate>>();
+
+/** What the sheet says of a value has to hold of the value itself. */
+const holds: {
+  readonly message: (message: User | Assistant | Results) => Message;
+  readonly entry: (entry: ToolHistoryEntry) => HistoryEntry;
+  readonly mode: (options: ModeOptions) => (turn: Turn) => TurnGate;
+} = {
+  message: (message) => message,
+  entry: (entry) => entry,
+  mode: (options) => (turn) => createDeliberateMode(options).forTurn(turn),
+};
+assert.deepEqual([...holds.mode({ triggers: { search: "look up" } })({ text: "Look up the tide." }).allowedNames], ["search"]);
+assert.deepEqual(
+  messages.map(({ role }) => role),
+  ["user", "assistant", "tool"],
+);
