@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { defineTool } from "turnwright";
-import { openaiFromEnvironment } from "../support/openai-from-environment.ts";
+import { providerFromEnvironment } from "../support/provider-from-environment.ts";
 import { createChatServer } from "./chat-server.ts";
 import { checkChatServer } from "./check-chat-server.ts";
 import { createScriptedHost } from "./scripted-host.ts";
@@ -15,14 +15,14 @@ const getTime = defineTool({
 });
 
 if (process.argv.includes("--serve")) {
-  const model = openaiFromEnvironment();
+  const model = providerFromEnvironment();
   const server = createChatServer({
     provider: model ?? createScriptedHost(),
     tools: [getTime],
     onEnd: ({ status, reason, usage }) => console.log(status, reason.kind, `${usage.totalTokens} tokens`),
   });
   const port = Number(process.env["PORT"] ?? 8080);
-  const answering = model === undefined ? "a script answers, for OPENAI_API_KEY is not set" : `${model.model} answers`;
+  const answering = model === undefined ? "a script answers, for no key is set" : `${model.model} answers`;
   server.on("error", ({ message }) => {
     console.error(`Port ${port} cannot be used (${message}). PORT=8081 names another.`);
     process.exitCode = 1;

@@ -13,7 +13,9 @@ export function createScriptedHost(): MockProvider {
       message.role === "user" && typeof message.content === "string" ? [`“${message.content}”`] : [],
     );
     const answer = `You said ${asked.join(" and ")}, and it is ${JSON.stringify(looked.result)} here.`;
-    return say(`${answer} More I cannot tell, for I am a script: start me with OPENAI_API_KEY set, and a model answers.`);
+    return say(
+      `${answer} More I cannot tell, for I am a script: start me with a key in OPENAI_API_KEY or ANTHROPIC_API_KEY, and a model answers.`,
+    );
   });
 }
 

@@ -1,7 +1,7 @@
 // Who answers: the user's own model where there is a key, else the script.
 
 import type { Pricing, Provider } from "turnwright";
-import { openaiFromEnvironment } from "../support/openai-from-environment.ts";
+import { providerFromEnvironment } from "../support/provider-from-environment.ts";
 import { createScriptedModel } from "./scripted-model.ts";
 
 /** A model, and what is to be said of it. */
@@ -15,9 +15,11 @@ export interface Model {
 
 /** `isPaced`: a script speaks no faster than one reads. `isOffline`: no key is looked for. */
 export function chooseModel({ isPaced, isOffline }: { readonly isPaced: boolean; readonly isOffline: boolean }): Model {
-  const provider = isOffline ? undefined : openaiFromEnvironment();
-  if (provider !== undefined)
-    return { provider, pricing: createPricing(process.env["OPENAI_PRICES"]), priceNote: "", isScripted: false };
+  const provider = isOffline ? undefined : providerFromEnvironment();
+  if (provider !== undefined) {
+    const prices = process.env[provider.id === "anthropic" ? "ANTHROPIC_PRICES" : "OPENAI_PRICES"];
+    return { provider, pricing: createPricing(prices), priceNote: "", isScripted: false };
+  }
   return {
     provider: createScriptedModel({ isPaced }),
     pricing: createPricing("1/4"),

@@ -19,14 +19,14 @@ const terminal = createTerminal(process.stdout);
 const model = chooseModel({ isPaced: terminal.isLive, isOffline: values.check });
 const question = values.ask ?? scriptedQuestion;
 if (model.isScripted && question !== scriptedQuestion) {
-  console.error("The script can answer its own question only. Set OPENAI_API_KEY to ask another.");
+  console.error("The script can answer its own question only. Set OPENAI_API_KEY or ANTHROPIC_API_KEY to ask another.");
   process.exit(2);
 }
 const workspace = await openWorkspace(findFolder(positionals[0])).catch((error: unknown) => {
   console.error(`That folder cannot be opened: ${String(error)}`);
   process.exit(2);
 });
-const answering = model.isScripted ? "a script answers, for OPENAI_API_KEY is not set" : `${model.provider.model} answers`;
+const answering = model.isScripted ? "a script answers, for no key is set" : `${model.provider.model} answers`;
 printText(terminal, question, "bold");
 printText(terminal, `${workspace.root} · ${answering} · Ctrl-C stops\n`, "dim");
 

@@ -6,14 +6,16 @@ import { isOn } from "./terminal.ts";
 const usage = `Usage: npm run demo -- [folder] [--ask "question"] [--check]
 
   folder    the repository to explore; this one, unless named
-  --ask     what to ask about it, where OPENAI_API_KEY is set
+  --ask     what to ask about it, where a key is set
   --check   has the script answer, also where there is a key (so does CI=1)
   --help    prints this
 
   OPENAI_API_KEY    has your model answer in place of the script
   OPENAI_MODEL      names the model
   OPENAI_BASE_URL   another server that speaks Chat Completions
-  OPENAI_PRICES     USD for a million tokens in and out, such as 0.25/2`;
+  OPENAI_PRICES     USD for a million tokens in and out, such as 0.25/2
+  ANTHROPIC_API_KEY, ANTHROPIC_MODEL, ANTHROPIC_BASE_URL, ANTHROPIC_PRICES
+                    the same for a model of Anthropic's, where there is no key of OpenAI's`;
 
 /** Folder, question and mode. */
 export interface Arguments {

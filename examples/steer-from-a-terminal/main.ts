@@ -2,7 +2,7 @@
 // another process. `npx tsx examples/steer-from-a-terminal/main.ts --start` opens the session; without it, checks it and ends.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { openaiFromEnvironment } from "../support/openai-from-environment.ts";
+import { providerFromEnvironment } from "../support/provider-from-environment.ts";
 import { checkSession } from "./check-session.ts";
 import { createScriptedCook, createTimer } from "./kitchen.ts";
 import { openRunFile } from "./run-file.ts";
@@ -12,7 +12,7 @@ import { runSession } from "./session.ts";
 if (process.argv.includes("--start")) {
   const { stdin, stdout } = process;
   const timer = createTimer((ms, signal) => sleep(ms, undefined, { signal }));
-  const provider = openaiFromEnvironment() ?? createScriptedCook();
+  const provider = providerFromEnvironment() ?? createScriptedCook();
   const file = openRunFile(".cache/suspended-run.json");
   const saved = await file.load().catch((error: unknown) => {
     console.error(`${file.path} is no suspended run (${String(error)}). Take it away, and start again.`);
