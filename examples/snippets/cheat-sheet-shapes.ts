@@ -95,6 +95,7 @@ interface TurnGate {
   active: true;
   allowedNames: ReadonlySet<string>;
   triggerMatchByToolName: ReadonlyMap<string, TriggerMatch>;
+  unsearched: readonly string[]; // regular expressions that the turn had no time for
   retain(name: string): void;
 }
 // #endregion shapes

@@ -47,6 +47,8 @@ export interface DeliberateTurnGate extends DeliberateGate {
   readonly allowedNames: ReadonlySet<string>;
   /** Why each of them is exposed. */
   readonly triggerMatchByToolName: ReadonlyMap<string, TriggerMatch>;
+  /** Regular expressions that were not looked for in all that was said, because those before them had taken too long. Rarely any. */
+  readonly unsearched: readonly string[];
   /** Keeps a tool of this turn exposed in the next turns. Called by the loop for each tool that succeeded. */
   retain(name: string): void;
 }

@@ -1,5 +1,6 @@
 // What only one live run may hold: its id and its control. And what it listens to from outside.
 
+import type { LoopControl } from "../contract/loop-control.ts";
 import type { LoopOptions } from "../contract/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import type { Cause, RunScope } from "../kit/run-scope.ts";
@@ -24,19 +25,29 @@ interface Claiming extends ClaimPorts {
 /** Takes the run id and the control, both at once, and listens to the caller's signal and to the run around this one. */
 export function claimRun({ options, runId, scope, nesting, maxInterrupts }: Claiming): Claims {
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
-  const control = options.control === undefined ? undefined : claimControl(options.control, { scope, maxInterrupts });
-  liveRunIds.add(runId);
+  // First, because a signal of the caller's own may throw.
   const letGo = scope.follow(options.signal);
+  const control = options.control === undefined ? undefined : claimOr(letGo, options.control, { scope, maxInterrupts });
+  liveRunIds.add(runId);
   const untie = nesting === undefined ? undefined : tie(scope, nesting.run.scope);
   return {
     control,
     release: () => {
       liveRunIds.delete(runId);
       control?.release();
-      letGo();
       untie?.();
+      letGo();
     },
   };
+}
+
+function claimOr(letGo: () => void, control: LoopControl, ports: ClaimPorts): ControlClaim {
+  try {
+    return claimControl(control, ports);
+  } catch (error) {
+    letGo();
+    throw error;
+  }
 }
 
 /** A nested run ends as the run around it does. */

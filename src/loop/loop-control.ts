@@ -39,6 +39,8 @@ interface ControlState {
 export interface ControlClaim {
   /** What was said since the last look, in order. */
   takeMessages(): readonly InboxMessage[];
+  /** Puts back what was taken by a look that the journal did not keep. */
+  returnMessages(messages: readonly InboxMessage[]): void;
   readonly drains: boolean;
   /** The first call of the run is about to start: from now on nothing interrupts it. */
   startToolChain(): void;
@@ -161,6 +163,7 @@ export function claimControl(control: LoopControl, { scope, maxInterrupts }: Cla
   for (const request of queued) deliver(holder, request);
   return {
     takeMessages: () => take(holder),
+    returnMessages: (messages) => void holder.messages.unshift(...messages),
     get drains() {
       return holder.drains;
     },

@@ -3,6 +3,7 @@
 import type { UserMessage } from "../contract/message.ts";
 import type { Ending } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { isThenable } from "../kit/is-thenable.ts";
 import type { Cause } from "../kit/run-scope.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { applyStep } from "../state/apply-step.ts";
@@ -23,8 +24,7 @@ export function readInbox(run: Run): void | PromiseLike<void> {
     run.replayed = false;
     return lookAround(run);
   };
-  const answer = runStep({ key, kind: "inbox", input: null, run: body }, run);
-  return whenReady(answer, (found) => applyStep(state, { kind: "inbox", answer: found }));
+  return whenReady(look(run, key, body), (found) => applyStep(state, { kind: "inbox", answer: found }));
 }
 
 /**
@@ -35,10 +35,28 @@ export function readLastInbox(run: Run, ending: Ending, attempt: number = run.st
   const { state } = run;
   const key = numberedKey(`p${state.iteration}/inbox-end`, attempt);
   const before = ending.reason.kind;
-  const answer = runStep({ key, kind: "inbox", input: null, run: (): InboxAnswer => ({ ...lookAround(run), before }) }, run);
-  return whenReady(answer, (found) => {
-    if (found.before !== before) return readLastInbox(run, ending, attempt + 1);
-    return applyStep(state, { kind: "close", answer: found, ending, attempt });
+  return whenReady(
+    look(run, key, () => ({ ...lookAround(run), before })),
+    (found) => {
+      if (found.before !== before) return readLastInbox(run, ending, attempt + 1);
+      return applyStep(state, { kind: "close", answer: found, ending, attempt });
+    },
+  );
+}
+
+/** Looks as a step. What a journal fails to keep was not taken: whoever makes the call again with this control has it. */
+function look(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | PromiseLike<InboxAnswer> {
+  let taken: InboxAnswer["messages"];
+  const keep = (): InboxAnswer => {
+    const answer = body();
+    taken = answer.messages;
+    return answer;
+  };
+  const answer = runStep({ key, kind: "inbox", input: null, run: keep }, run);
+  if (!isThenable(answer)) return answer;
+  return Promise.resolve(answer).catch((error: unknown) => {
+    run.control?.returnMessages(taken ?? []);
+    throw error;
   });
 }
 

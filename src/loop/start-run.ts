@@ -8,9 +8,7 @@ import { memoryJournal } from "../journal/memory-journal.ts";
 import { Alarm } from "../kit/alarm.ts";
 import { systemClock } from "../kit/clock.ts";
 import type { EventQueue } from "../kit/event-queue.ts";
-import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { findTimeoutProblem } from "../kit/number-rule.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
 import { checkMessages } from "../state/check-messages.ts";
@@ -20,6 +18,7 @@ import { CallPorts } from "./call-ports.ts";
 import { checkOptions } from "./check-options.ts";
 import { claimRun } from "./claim-run.ts";
 import { LoopEventSink } from "./emit.ts";
+import { checkDefinitions } from "./exposure.ts";
 import { Meter } from "./meter.ts";
 import type { Bounds } from "./next-step.ts";
 import { resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
@@ -47,7 +46,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const meter = new Meter(limits, nesting?.run.meter);
   const timeouts = resolveTimeouts(options.timeouts);
   const registry = toRegistry(options.tools);
-  checkDefinitions(registry);
+  checkDefinitions(registry.definitions());
   const state = createState(options);
   const bounds = toBounds(options, limits, meter);
   const allowedNames = allowedBy(options.policies?.gate);
@@ -88,8 +87,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     digest: "",
     digestedMessages: 0,
     release: () => {
-      claims.release();
       events.close();
+      claims.release();
       // Last, because a clock of the caller's own may throw.
       alarm.stop();
       scope.release();
@@ -147,26 +146,6 @@ function withPorts(run: Omit<Run, "ports">): Run {
   const complete = run as Omit<Run, "ports"> & { ports: Run["ports"] };
   complete.ports = new CallPorts(complete);
   return complete;
-}
-
-/** A registry of the caller's own may hold two tools of one name, of which only one could be called, or limits that no timer takes. */
-function checkDefinitions(registry: ToolRegistry): void {
-  const seen = new Set<string>();
-  for (const { name, timeoutMs, idleTimeoutMs } of registry.definitions()) {
-    if (seen.has(name)) throw new LoopError("duplicate-tool", { toolName: name });
-    seen.add(name);
-    checkToolTimeout(name, "timeoutMs", timeoutMs);
-    checkToolTimeout(name, "idleTimeoutMs", idleTimeoutMs);
-  }
-}
-
-function checkToolTimeout(toolName: string, trait: string, value: unknown): void {
-  const problem = value === undefined ? undefined : findTimeoutProblem(value);
-  if (problem === undefined) return;
-  throw new LoopError("invalid-tool", {
-    toolName,
-    problem: `must have as "${trait}" ${problem}, but has ${describeValue(value)}`,
-  });
 }
 
 function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {

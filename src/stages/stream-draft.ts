@@ -183,7 +183,7 @@ export class StreamDraft implements GuardedStream {
         this.family = textOrNone(chunk.family);
         return;
       case "attempt-discarded":
-        return this.#discard(chunk.attempt, chunk.error);
+        return this.#discard(chunk);
       case "finish":
         textOf(chunk, "reason");
         this.finish = chunk.reason;
@@ -204,7 +204,7 @@ export class StreamDraft implements GuardedStream {
     if (call !== undefined && chunk.type === "call-args-delta") this.#sendArgsDelta(call, chunk.text);
   }
 
-  #discard(attempt: number, error: ProviderError): void {
+  #discard({ attempt, error }: Extract<ModelChunk, { type: "attempt-discarded" }>): void {
     this.#usageBefore = this.usage;
     this.#usage = undefined;
     this.#attempt = emptyAttempt();
@@ -214,7 +214,8 @@ export class StreamDraft implements GuardedStream {
     this.token = undefined;
     this.error = undefined;
     const events = this.#events;
-    events.send({ type: "attempt-discarded", runId: events.runId, iteration: this.iteration, attempt, error });
+    const base = { runId: events.runId, iteration: this.iteration };
+    events.send({ type: "attempt-discarded", ...base, attempt: countOf(attempt) ?? 0, error: toProviderError(error) });
   }
 
   #sendDelta(type: "text-delta" | "reasoning-delta", text: string): void {

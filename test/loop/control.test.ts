@@ -1,63 +1,9 @@
 import { describe, expect, it } from "vitest";
-import {
-  createLoopControl,
-  createLoopEvents,
-  createToolRegistry,
-  isLoopError,
-  type LoopControl,
-  type LoopOptions,
-  type LoopResult,
-  type Message,
-  runToolLoop,
-} from "turnwright";
-import { createMockProvider, createTestClock, stall, text, toolCall, wait } from "turnwright/testing";
+import { createLoopControl, type LoopControl, type LoopOptions, type LoopResult } from "turnwright";
+import { stall, text, toolCall, wait } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { never, play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
-
-const user = (content: string): Message => ({ role: "user", content });
-
-describe("two live runs", () => {
-  it.for(["control", "runId"] as const)("cannot share a %s, until the first has ended", async (what) => {
-    const clock = createTestClock();
-    const shared = what === "control" ? { control: createLoopControl() } : { runId: "one of a kind" };
-    const first = play([stall()], { clock, ...shared });
-    const provider = createMockProvider([text("Hi.")]);
-    const second = { provider, messages: [user("Go.")], clock, ...shared };
-    const thrown: unknown = await runToolLoop(second).catch((error: unknown) => error);
-    expect([isLoopError(thrown, "already-running") && thrown.details.what, provider.calls]).toEqual([what, 0]);
-    expect(first.endedAt()).toBeUndefined();
-
-    first.abort.abort();
-    await first.result;
-    expect((await runToolLoop(second)).text).toBe("Hi.");
-  });
-
-  it("refuse neither of two things for the sake of the other", async () => {
-    const control = createLoopControl();
-    const first = play([stall()], { control, runId: "first" });
-    const refused = await runToolLoop({
-      provider: createMockProvider([]),
-      messages: [user("Go.")],
-      control,
-      runId: "second",
-    }).catch((error: unknown) => error);
-    expect(isLoopError(refused, "already-running")).toBe(true);
-    // The id of the refused run is free.
-    expect((await play([text("Hi.")], { runId: "second" }).result).text).toBe("Hi.");
-    first.abort.abort();
-    await first.result;
-  });
-
-  it("may share everything else", async () => {
-    const clock = createTestClock();
-    const events = createLoopEvents();
-    const { signal } = new AbortController();
-    const tools = createToolRegistry([tool("t", () => 1)]);
-    const runs = Array.from({ length: 5 }, () => play([toolCall("t"), text("Hi.")], { clock, events, signal, tools }).result);
-    expect((await Promise.all(runs)).map((result) => result.text)).toEqual(["Hi.", "Hi.", "Hi.", "Hi.", "Hi."]);
-  });
-});
 
 const verbs: readonly (readonly [verb: string, ask: (control: LoopControl) => string, kind: string])[] = [
   ["steer", (control) => control.steer("Hey."), "answered"],

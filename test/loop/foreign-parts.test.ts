@@ -36,6 +36,22 @@ describe("a registry of somebody else's", () => {
     expect([(await result).reason, provider.calls]).toMatchObject([{ kind: "hook-failed", hook: "definitions" }, 0]);
   });
 
+  it("that is broken between two passes ends the run before anything is called", async () => {
+    let timeoutMs = 1_000;
+    let ran = 0;
+    const tools: ToolRegistry = {
+      definitions: () => [{ ...definition, timeoutMs }],
+      executeTool: () => {
+        ran += 1;
+        timeoutMs = Number.NaN;
+        return "done";
+      },
+    };
+    const result = await play([toolCall("t"), toolCall("t"), text("unused")], { tools }).result;
+    expect(result.reason).toMatchObject({ kind: "hook-failed", hook: "definitions", error: { code: "invalid-tool" } });
+    expect([ran, answersOf(result).length]).toEqual([1, 1]);
+  });
+
   it.for([Number.NaN, 0, -1, 1.5, 2 ** 31, "5"])(
     "whose tool has a time limit of %s is refused before any request",
     async (timeoutMs) => {

@@ -117,6 +117,27 @@ describe("a journal that fails", () => {
   ];
   const rows = keys.flatMap((key) => (["before", "after", "at once"] as const).map((how) => [key, how] as const));
 
+  it.for([
+    ["p0/inbox", "before"],
+    ["p0/inbox", "after"],
+    ["p1/inbox", "after"],
+    ["p1/inbox-end", "after"],
+  ] as const)("at %s, %s, has taken no message that it did not keep", async ([key, how]) => {
+    const control = createLoopControl();
+    const speak = (): void => void control.steer("Later.");
+    if (key === "p0/inbox") speak();
+    const tools = [tool("speak", () => (key === "p1/inbox" ? speak() : undefined))];
+    const hooks = {
+      onIteration: () => undefined,
+      preparePass: ({ iteration }: { iteration: number }) => (iteration === 1 && key === "p1/inbox-end" ? speak() : undefined),
+    };
+    const first = play([toolCall("speak"), text("Done.")], { control, tools, hooks, journal: failing(key, how) });
+    await expect(first.result).rejects.toBe(broken);
+    const again = play([toolCall("speak"), text("Done.")], { control, tools });
+    const said = (await again.result).messages.filter((message) => message.role === "user" && message.content === "Later.");
+    expect(said).toHaveLength(key === "p1/inbox" ? 2 : 1);
+  });
+
   it.for(rows)("at %s, %s, ends the run with its error, and nothing is held", async ([key, how]) => {
     const listeners = countListeners();
     const control = createLoopControl();

@@ -156,7 +156,9 @@ describe("a provider that takes back an attempt", () => {
       costUSD: 14,
     });
     expect(ran).toEqual([{ n: 2 }]);
-    expect(playing.recording.of("attempt-discarded")).toMatchObject([{ attempt: 1, error: overloaded }]);
+    expect(playing.recording.of("attempt-discarded")).toMatchObject([
+      { attempt: 1, error: { code: "overloaded", message: "busy", retryable: true } },
+    ]);
     expect(playing.recording.of("text-delta").slice(0, 2)).toMatchObject([
       { text: "Wrong", attempt: 1 },
       { text: "Right. ", attempt: 2 },
@@ -165,6 +167,17 @@ describe("a provider that takes back an attempt", () => {
 });
 
 describe("an attempt that was taken back", () => {
+  it("is told without what its error carries", async () => {
+    const secret = "sk-ant-abc12345678";
+    const thrown = Object.assign(new Error(`Bad key ${secret}`), { headers: { authorization: secret }, status: 401 });
+    const [discarded] = said({ type: "attempt-discarded", attempt: 1, error: thrown });
+    if (discarded === undefined) throw new Error("There is one.");
+    const playing = play([[discarded, text("Hi."), finish("stop")]]);
+    await playing.result;
+    expect(playing.recording.of("attempt-discarded")).toMatchObject([{ attempt: 1, error: { message: "Bad key [redacted]" } }]);
+    expect(JSON.stringify(playing.recording.events)).not.toContain(secret);
+  });
+
   it.for<[how: string, end: MockPart]>([
     ["a finish", finish("refusal")],
     ["a pause", finish("continue", { token: "t" })],

@@ -40,11 +40,21 @@ interface OpenBlock {
  *
  * The end of a block is no proof that it is complete, because the service closes the block in which it was cut off as well. So
  * `call-ready` goes out when the next block begins, or when the stop reason is told.
+ *
+ * A text that belongs to no block, or to one of another kind, begins a block of its own: no text is lost, and no block is sent back
+ * with fields that the service never gives it.
  */
 export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
   const settle = (cut: boolean): void => {
     for (const { call, fields, json } of blocks) if (call?.ready === false) declareReady(call, { out, fields, json, cut });
+  };
+  const start = (index: unknown, block: UnknownRecord): void => {
+    settle(false);
+    const fields = copyFields(block);
+    const call = fields.type === "tool_use" ? { key: `block-${blocks.length}`, ready: false } : undefined;
+    blocks.push({ index, fields, json: "", call });
+    announce(fields, call, out);
   };
   return {
     get size() {
@@ -53,14 +63,12 @@ export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
     get hasCalls() {
       return blocks.some(({ call }) => call !== undefined);
     },
-    start(index, block) {
-      settle(false);
-      const fields = copyFields(block);
-      const call = fields.type === "tool_use" ? { key: `block-${blocks.length}`, ready: false } : undefined;
-      blocks.push({ index, fields, json: "", call });
-      announce(fields, call, out);
-    },
+    start,
     extend(index, delta) {
+      if (!fits(findLast(blocks, index), delta)) {
+        if (delta.type !== "text_delta" && delta.type !== "thinking_delta") return true;
+        start(index, { type: blockType(delta) });
+      }
       const block = findLast(blocks, index);
       return block === undefined || extendBlock(block, delta, out);
     },
@@ -76,6 +84,30 @@ function findLast(blocks: readonly OpenBlock[], index: unknown): OpenBlock | und
     if (block?.index === index) return block;
   }
   return undefined;
+}
+
+/** The kind of block that a delta belongs to. */
+function blockType({ type }: UnknownRecord): string | undefined {
+  switch (type) {
+    case "text_delta":
+    case "citations_delta":
+      return "text";
+    case "thinking_delta":
+    case "signature_delta":
+      return "thinking";
+    case "compaction_delta":
+      return "compaction";
+    case "input_json_delta":
+      return "tool_use";
+    default:
+      return undefined;
+  }
+}
+
+/** The calls of the server's own tools have kinds of their own: "server_tool_use", "mcp_tool_use". */
+function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
+  const type = blockType(delta);
+  return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
 }
 
 /** What a block already holds when it begins. */

@@ -75,6 +75,20 @@ describe("deliberate mode", () => {
   });
 });
 
+describe("the regular expressions of a turn", () => {
+  const slow = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`t${index}`, `/.{0,49${index % 10}}z/`]));
+  const texts = Array.from({ length: 20 }, () => "a".repeat(4_096));
+
+  it("are no longer looked for once they have taken too long, and phrases are", () => {
+    const mode = createDeliberateMode({ triggers: { ...slow, last: "again", search: "look" } });
+    const gate = mode.forTurn({ text: "again", recent: ["look", ...texts.slice(1)] });
+    expect([...gate.allowedNames]).toEqual(["last", "search"]);
+    expect(gate.unsearched.length).toBeGreaterThan(0);
+    expect(new Set([...Object.values(slow), ...gate.unsearched]).size).toBe(10);
+    expect(mode.forTurn({ text: "a" }).unsearched).toEqual([]);
+  });
+});
+
 describe("a follow-up", () => {
   const recent = ["look it up", "remind me to eat", "thanks"];
   const asked = 'set_reminder: follow-up remind me "remind me"';

@@ -5,7 +5,7 @@ import type { TriggerMatch } from "../../contract/loop-event.ts";
 import { checkModeOptions, checkTurn } from "./check-deliberate.ts";
 import { createFollowUps } from "./follow-ups.ts";
 import { createRetention } from "./retention.ts";
-import { createTriggerTable } from "./trigger-table.ts";
+import { createTriggerTable, type TriggerSearch } from "./trigger-table.ts";
 
 /** How many earlier texts a follow-up phrase may look back on; it bounds what a turn costs. */
 const longestLookBack = 20;
@@ -16,7 +16,7 @@ const longestLookBack = 20;
  * the last `retainTurns` turns of the conversation, and, where the text is a follow-up phrase, those that were triggered last.
  *
  * A trigger is one of four. `remind me` is found whatever its case, as whole words; `remind*` is the start of a word; `^` always
- * holds; `/remind(er)?s?/i` is a regular expression with the flags i, m, s and u, in time in proportion to the text. One that
+ * holds; `/remind(er)?s?/i` is a regular expression with the flags i, m, s and u, in time in proportion to the text, and in a bounded time a turn. One that
  * cannot be used is left out and listed in `problems`.
  *
  * Successes are remembered in this object, not in a journal, and for `maxConversations` conversations.
@@ -44,13 +44,15 @@ export function createDeliberateMode(options: DeliberateModeOptions): Deliberate
         if (!matches.has(name)) matches.set(name, source === undefined ? match : { ...match, source });
       }
     };
-    add(table.find(turn.text));
-    if (repeats.isFollowUp(turn.text)) add(findLastAsked(turn.recent ?? []), "follow-up");
+    const search = table.search();
+    add(search.find(turn.text));
+    if (repeats.isFollowUp(turn.text)) add(findLastAsked(search, turn.recent ?? []), "follow-up");
     add(remembered.retained, "retained");
     return {
       active: true,
       allowedNames: new Set(matches.keys()),
       triggerMatchByToolName: matches,
+      unsearched: [...search.unsearched],
       retain(name) {
         const match = matches.get(name);
         if (match !== undefined) remembered.retain(name, match);
@@ -58,14 +60,14 @@ export function createDeliberateMode(options: DeliberateModeOptions): Deliberate
     };
   }
 
-  /** What the newest text that asked for anything asked for. A trigger that always holds is no asking. */
-  function findLastAsked(recent: readonly string[]): ReadonlyMap<string, TriggerMatch> {
-    for (const text of recent.slice(-longestLookBack).reverse()) {
-      const asked = [...table.find(text)].filter(([, { source }]) => source !== "always");
-      if (asked.length > 0) return new Map(asked);
-    }
-    return new Map();
-  }
-
   return { problems: [...table.problems, ...repeats.problems], forTurn };
+}
+
+/** What the newest text that asked for anything asked for. A trigger that always holds is no asking. */
+function findLastAsked(search: TriggerSearch, recent: readonly string[]): ReadonlyMap<string, TriggerMatch> {
+  for (const text of recent.slice(-longestLookBack).reverse()) {
+    const asked = [...search.find(text)].filter(([, { source }]) => source !== "always");
+    if (asked.length > 0) return new Map(asked);
+  }
+  return new Map();
 }

@@ -5,7 +5,7 @@ import { readText } from "./read-text.ts";
 function find(trigger: string, text: string): string | undefined {
   const parsed = parseTrigger(trigger);
   if (parsed.kind === "refused") throw new Error(`${trigger} ${parsed.problem}`);
-  return parsed.find(readText(text));
+  return parsed.find(readText(text), { steps: 1 });
 }
 
 const none = undefined;

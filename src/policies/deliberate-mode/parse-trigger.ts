@@ -4,12 +4,17 @@ import type { TriggerMatch } from "../../contract/loop-event.ts";
 import { compileLinearRegExp } from "../../kit/linear-regexp/linear-regexp.ts";
 import { readText } from "./read-text.ts";
 
+/** What the regular expressions of one turn may still take, in steps of a search; ten million take about a quarter of a second. */
+export interface SearchBudget {
+  steps: number;
+}
+
 /** A trigger that can be looked for. */
 export interface Trigger {
   readonly kind: "trigger";
   readonly source: Exclude<TriggerMatch["source"], "follow-up" | "retained">;
   /** The words that matched; empty for a trigger that always holds. Wants a text in its composed form. */
-  find(text: string): string | undefined;
+  find(text: string, budget: SearchBudget): string | undefined;
 }
 
 /** The trigger, or why it is none; `problem` reads on after the trigger. */
@@ -44,8 +49,9 @@ export function parseTrigger(written: string): ParsedTrigger {
 function parseRegExp(pattern: string, flags: string): ParsedTrigger {
   const compiled = compileLinearRegExp(pattern, flags);
   if (compiled.kind === "refused") return compiled;
-  const find = (text: string): string | undefined => {
-    const { range } = compiled.regExp.find(text);
+  const find = (text: string, budget: SearchBudget): string | undefined => {
+    const { range, steps } = compiled.regExp.find(text);
+    budget.steps -= steps;
     return range === undefined ? undefined : text.slice(range.start, range.end);
   };
   return { kind: "trigger", source: "regex", find };
