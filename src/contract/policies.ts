@@ -23,6 +23,8 @@ export interface DeliberateGate {
   readonly active: boolean;
   readonly allowedNames?: Iterable<string> | undefined;
   readonly triggerMatchByToolName?: ReadonlyMap<string, TriggerMatch> | undefined;
+  /** Triggers that the gate had no time to look for; for whoever reads the gate, not for the loop. */
+  readonly unsearched?: readonly string[] | undefined;
   /** Told of each successful tool while active. */
   retain?(name: string): void;
 }

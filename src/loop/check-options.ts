@@ -60,6 +60,7 @@ const gateChecks: Checks<DeliberateGate> = {
   active: ["true or false", isFlag],
   allowedNames: ["an array or a set of tool names", isNames],
   triggerMatchByToolName: ["a Map", has("get")],
+  unsearched: ["an array of triggers", isListOfTexts],
   retain: ["a function", isFunction],
 };
 
