@@ -73,7 +73,14 @@ export type { ResponseTarget, Session } from "./contract/session.ts";
 export type { StreamResult } from "./contract/stream-result.ts";
 export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
 export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-definition.ts";
-export type { ContextRestart, NestedSpending, ToolCall, ToolHistoryEntry, ToolOutcome } from "./contract/tool-outcome.ts";
+export type {
+  ContextRestart,
+  NestedSpending,
+  PendingApproval,
+  ToolCall,
+  ToolHistoryEntry,
+  ToolOutcome,
+} from "./contract/tool-outcome.ts";
 export type { ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
 export { FatalToolError, isFatalToolError } from "./errors/fatal-tool-error.ts";

@@ -1,7 +1,7 @@
 // Who may decide whether a call runs: a function that is asked, and a gate that is shut.
 
 import assert from "node:assert/strict";
-import { defineTool, runToolLoop, type Approve, type Message } from "turnwright";
+import { defineTool, memoryJournal, runToolLoop, type Approve, type Message, type SavedJournal } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -56,4 +56,20 @@ const tools = [
     result.functionHistory.map(({ outcome }) => outcome),
     ["blocked", "completed"],
   );
+}
+
+{
+  const provider = createMockProvider([[toolCall("pay", { amount: 900 }), toolCall("read")], text("Paid.")]);
+  // #region ask
+  const approve: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
+  const options = { provider, tools, messages, policies: { approve }, runId: "bill-7" };
+  const first = await runToolLoop(options);
+  const saved = JSON.stringify(first.journal); // days later, elsewhere:
+  if (first.reason.kind !== "approval-required") throw new Error("Nothing to decide.");
+  const decisions = Object.fromEntries(first.reason.calls.map(({ id }) => [id, { kind: "approve" as const }]));
+  const journal = memoryJournal(JSON.parse(saved) as SavedJournal);
+  const second = await runToolLoop({ ...options, journal, decisions });
+  // #endregion ask
+  assert.deepEqual([first.status, first.functionHistory.length], ["suspended", 1]);
+  assert.deepEqual([second.text, second.functionHistory.length], ["Paid.", 2]);
 }

@@ -63,7 +63,7 @@ interface Results {
 interface Answer {
   callId: string;
   name: string;
-  outcome: ToolOutcome["kind"] | "restarted";
+  outcome: ToolOutcome["kind"] | "restarted" | "awaiting-approval";
   result: Json; // what the model reads
   content?: readonly ContentPart[] | undefined;
 }

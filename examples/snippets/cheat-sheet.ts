@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
 import type {
+  ApprovalDecision,
   Approve,
   Bounds,
   Clock,
@@ -135,6 +136,7 @@ interface Options {
   events?: LoopEmitter;
   journal?: Journal;
   runId?: string;
+  decisions?: { [id: string]: ApprovalDecision }; // about the calls in reason.calls of a run that ended as approval-required
   resume?: "retry-last"; // over its journal, asks the model again where a run ended in an error, a timeout or a stop
   clock?: Clock;
   session?: Session; // conversationId, userId, locale, responseTarget, surfaceUserErrors, detailsLabel
@@ -197,6 +199,7 @@ interface Result {
   durationMs: number; // active time
   error?: PlainError | undefined;
   finalAnswer: boolean;
+  pendingCalls: readonly ToolCall[]; // asked for, and waiting for a decision
   undelivered: readonly UserMessage[]; // said to the control and not sent
   journal: Journal;
   runId: string;

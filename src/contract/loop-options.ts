@@ -9,7 +9,7 @@ import type { LoopControl } from "./loop-control.ts";
 import type { LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
 import type { Message } from "./message.ts";
-import type { LoopPolicies } from "./policies.ts";
+import type { ApprovalDecision, LoopPolicies } from "./policies.ts";
 import type { ModelSettings, Provider, ToolChoice } from "./provider.ts";
 import type { JsonSchema, ToolSchema, Validation } from "./schema.ts";
 import type { Session } from "./session.ts";
@@ -60,6 +60,8 @@ export interface LoopOptions {
    * Without effect on a run that is not recorded.
    */
   readonly resume?: "retry-last" | undefined;
+  /** What was decided about calls that a run has stopped for: the `id` of each in `reason.calls`, and the decision. Needs `policies.approve`. */
+  readonly decisions?: { readonly [id: string]: ApprovalDecision } | undefined;
   /** Default: the platform's. */
   readonly clock?: Clock | undefined;
   // the caller's own

@@ -5,7 +5,7 @@ import type { Message, NativePart, UserMessage } from "./message.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { StreamResult } from "./stream-result.ts";
 import type { LoopStatus, Termination } from "./termination.ts";
-import type { ToolHistoryEntry } from "./tool-outcome.ts";
+import type { ToolCall, ToolHistoryEntry } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
 
 /** Everything a run gave, whatever its ending. `JSON.stringify` of it never throws. */
@@ -43,6 +43,8 @@ export interface LoopResult {
   readonly error?: PlainError | undefined;
   /** True where the text comes from the pass that `policies.finalAnswer` granted. */
   readonly finalAnswer: boolean;
+  /** Calls of this run that the model asked for and that wait for a decision. */
+  readonly pendingCalls: readonly ToolCall[];
   /** Messages to `control` that were not sent to the model, in the order in which they came. */
   readonly undelivered: readonly UserMessage[];
   readonly journal: Journal;

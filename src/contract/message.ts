@@ -49,7 +49,7 @@ export interface ToolCallPart {
 export interface ToolResultPart {
   readonly callId: string;
   readonly name: string;
-  readonly outcome: ToolOutcome["kind"] | "restarted";
+  readonly outcome: ToolOutcome["kind"] | "restarted" | "awaiting-approval";
   /** What the model reads. */
   readonly result: Json;
   /** Images, files and text beside the result. */

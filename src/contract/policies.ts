@@ -45,7 +45,9 @@ export interface ApprovalContext {
 export type ApprovalDecision =
   | { readonly kind: "approve" }
   | { readonly kind: "deny"; readonly reason?: string | undefined }
-  | { readonly kind: "modify"; readonly args: Json };
+  | { readonly kind: "modify"; readonly args: Json }
+  /** Nobody can say now: the run ends as `approval-required`, and goes on when it is resumed with `decisions`. */
+  | { readonly kind: "ask" };
 
 /** What a context restart does besides adding its item. */
 export interface RestartPolicy {

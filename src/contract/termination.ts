@@ -1,6 +1,7 @@
 import type { Json } from "./json.ts";
 import type { UserMessage } from "./message.ts";
 import type { PlainError, ProviderError } from "./plain-error.ts";
+import type { PendingApproval } from "./tool-outcome.ts";
 
 /** How a pass ended. */
 export type StreamStatus =
@@ -42,7 +43,8 @@ export type Termination =
   // follow_up_interrupt
   | { readonly kind: "interrupted"; readonly message: UserMessage }
   // suspended
-  | { readonly kind: "drained" };
+  | { readonly kind: "drained" }
+  | { readonly kind: "approval-required"; readonly calls: readonly PendingApproval[] };
 
 /** A status with the reason for it. */
 export interface Ending {

@@ -18,6 +18,15 @@ export interface ToolCall {
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
+/** A call that waits for a decision. */
+export interface PendingApproval {
+  /** Its name in `decisions`: its call id, behind those of the calls that it is inside of, with "/" between. */
+  readonly id: string;
+  readonly callId: string;
+  readonly name: string;
+  readonly args: Json;
+}
+
 /** What became of one call. Plain data. */
 export type ToolOutcome = {
   readonly call: ToolCall;

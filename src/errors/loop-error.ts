@@ -22,6 +22,8 @@ export interface LoopErrorDetails {
   readonly "depth-exceeded": { readonly current: number; readonly limit: number };
   /** A journal of another run; `field` is what differs. */
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
+  /** A decision about a call that does not wait for one: unknown, or settled. A call inside another one is named by the path to it. */
+  readonly "unknown-decision": { readonly call: string };
   /** A resumed run whose tools are no longer those that it was recorded with. */
   readonly "tools-changed": { readonly changed: readonly string[] };
 }
@@ -50,6 +52,7 @@ const messages: Messages = {
     `A run ${current === 1 ? "inside another one" : `inside ${current} others`} is one level more than "limits.maxDepth" (${limit}) allows: answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) =>
     `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`,
+  "unknown-decision": ({ call }) => `No call ${quote(call)} of this run waits for a decision.`,
   "tools-changed": ({ changed }) => `These tools changed since the run was recorded: ${changed.map(quote).join(", ")}.`,
 };
 

@@ -2,79 +2,152 @@
 
 import type { Step } from "../contract/journal.ts";
 import type { Approve } from "../contract/policies.ts";
+import type { ToolCall } from "../contract/tool-outcome.ts";
+import { LoopError } from "../errors/loop-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { askApproval, type Decided } from "../policies/approval.ts";
+import { Deadline } from "../kit/deadline.ts";
+import { digest, stableJson } from "../kit/stable-json.ts";
+import { askApproval, type Decided, toDecision } from "../policies/approval.ts";
 import { editCall, type Prepared, type ReadyCall } from "../stages/prepare-call.ts";
 import type { Run } from "./run.ts";
-import { runSteps } from "./run-step.ts";
-import { stepKey } from "./step-key.ts";
+import { runStep, runSteps } from "./run-step.ts";
+import { numberedKey, stepKey } from "./step-key.ts";
 
-/** Asks for every ready call. Refused ones become their outcome; edited ones are validated again. */
-export async function approveCalls(run: Run, prepared: readonly Prepared[], approve: Approve): Promise<readonly Prepared[]> {
+/** A call that is ready, but for a decision that nobody has taken yet. */
+export interface AwaitingCall {
+  readonly kind: "awaiting";
+  readonly call: ToolCall;
+}
+
+/** What the journal keeps: a decision, or which execution was left without one, and what the tool's schema was then. */
+type Answer = Exclude<Decided, { kind: "ask" }> | { readonly kind: "ask"; readonly token: string; readonly schema: string };
+
+/** Asks for every ready call. Refused ones become their outcome; edited ones are validated again; some may have to wait. */
+export async function approveCalls(
+  run: Run,
+  prepared: readonly Prepared[],
+  approve: Approve,
+): Promise<readonly (Prepared | AwaitingCall)[]> {
   const asked = prepared.flatMap((entry, index) => (entry.kind === "ready" ? [{ entry, index }] : []));
   const live = new Set<string>();
-  const decisions = await runSteps(
+  const answers = await runSteps(
     asked.map(({ entry, index }) => approvalStep(run, entry, { index, live, approve })),
     run,
   );
-  const approved = [...prepared];
+  const approved: (Prepared | AwaitingCall)[] = [...prepared];
   for (const [position, { entry, index }] of asked.entries()) {
-    const decision = decisions[position] ?? { kind: "cancelled" };
-    sendDecision(run, entry, { decision, live: live.has(entry.call.callId) });
-    approved[index] = await obey(run, entry, decision);
+    const first = answers[position] ?? { kind: "cancelled" };
+    const answer = first.kind === "ask" ? await decideLater(run, entry, { index, live, first }) : first;
+    sendDecision(run, entry, { answer, live: live.has(entry.call.callId) });
+    approved[index] = await obey(run, entry, answer);
   }
   return approved;
 }
 
 interface Asking {
   readonly index: number;
+  /** The calls about which something was decided in this execution. */
   readonly live: Set<string>;
   readonly approve: Approve;
 }
 
-function approvalStep(run: Run, { call }: ReadyCall, { index, live, approve }: Asking): Step<Decided> {
+function approvalStep(run: Run, entry: ReadyCall, { index, live, approve }: Asking): Step<Answer> {
   const { events, state, options, timeouts, clock, scope, session } = run;
+  const { call } = entry;
+  const { callId, name, args } = call;
   const { iteration } = state;
-  const key = stepKey(state, `approval/${index}/${call.name}`);
-  const body = (): Promise<Decided> => {
-    live.add(call.callId);
-    events.send({
-      type: "approval-asked",
-      runId: events.runId,
-      iteration,
-      callId: call.callId,
-      name: call.name,
-      args: call.args,
-    });
+  const body = async (): Promise<Answer> => {
+    live.add(callId);
+    events.send({ type: "approval-asked", runId: events.runId, iteration, callId, name, args });
     const context = { iteration, messages: state.messages, session, context: options.context };
-    return askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope });
+    return toAnswer(run, entry, await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope }));
   };
-  return { key, kind: "approval", input: { callId: call.callId, name: call.name, args: call.args }, run: body };
+  return { key: approvalKey(run, entry, index), kind: "approval", input: { callId, name, args }, run: body };
 }
 
-function obey({ ports }: Run, entry: ReadyCall, decision: Decided): Prepared | Promise<Prepared> {
-  const { call } = entry;
-  switch (decision.kind) {
-    case "approve":
-      return entry;
-    case "deny":
-      return { call, durationMs: 0, kind: "denied", reason: decision.reason };
-    case "modify":
-      return editCall(entry, decision.args, ports);
+function approvalKey({ state }: Run, { call }: ReadyCall, index: number): string {
+  return stepKey(state, `approval/${index}/${call.name}`);
+}
+
+/** Inside an ordinary tool nothing can wait: the tool's step has to end. */
+function toAnswer(run: Run, { definition }: ReadyCall, decided: Decided): Answer {
+  if (decided.kind !== "ask") return decided;
+  if (run.outer !== undefined && !run.isPart) return { kind: "deny", reason: "Nobody can be asked inside this tool." };
+  return { kind: "ask", token: run.token, schema: digest(stableJson(definition.inputSchema)) };
+}
+
+interface Later extends Omit<Asking, "approve"> {
+  readonly first: Answer;
+}
+
+/**
+ * What became of a call that nobody could decide about when it was asked for. The execution that asked ends without an answer; a later
+ * one takes it from its `decisions`, or asks on. A journal that can wait for days does, and no execution ends.
+ */
+async function decideLater(run: Run, entry: ReadyCall, { index, live, first }: Later): Promise<Answer> {
+  const { journal, decisions, token } = run;
+  const { callId, name, args } = entry.call;
+  const key = approvalKey(run, entry, index);
+  let answer = first;
+  for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
+    checkSchema(entry, answer.schema);
+    if (journal.wait === undefined && answer.token === token) return answer;
+    const waited = await waitFor(run, `${key}/decision${attempt}`);
+    const body = (): Answer => {
+      if (run.scope.cause !== undefined) return { kind: "cancelled" };
+      live.add(callId);
+      return toAnswer(run, entry, waited ?? decisions.take(callId) ?? { kind: "ask" });
+    };
+    answer = await runStep({ key: numberedKey(key, attempt), kind: "approval", input: { callId, name, args }, run: body }, run);
+  }
+  decisions.settle(callId, answer);
+  return answer;
+}
+
+/** What was approved of one tool is not what another one of its name would get. */
+function checkSchema({ definition }: ReadyCall, asked: string): void {
+  if (digest(stableJson(definition.inputSchema)) === asked) return;
+  throw new LoopError("tools-changed", { changed: [definition.name] });
+}
+
+/** Waits where the journal can. A run that is ended meanwhile does not go on waiting. */
+async function waitFor({ journal, scope, clock }: Run, key: string): Promise<Decided | undefined> {
+  if (journal.wait === undefined) return undefined;
+  const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(journal.wait(key));
+  switch (raced.kind) {
+    case "value":
+      return toDecision(raced.value);
+    case "thrown":
+      throw raced.error;
+    case "expired":
     case "cancelled":
-      return { call, durationMs: 0, kind: "not-run" };
+      return { kind: "cancelled" };
     default:
-      return assertNever(decision);
+      return assertNever(raced);
   }
 }
 
-function sendDecision(
-  { events, state }: Run,
-  { call }: ReadyCall,
-  { decision, live }: { decision: Decided; live: boolean },
-): void {
-  if (decision.kind === "cancelled") return;
-  const reason = decision.kind === "deny" ? decision.reason : undefined;
+function obey({ ports }: Run, entry: ReadyCall, answer: Answer): Prepared | AwaitingCall | Promise<Prepared> {
+  const { call } = entry;
+  switch (answer.kind) {
+    case "approve":
+      return entry;
+    case "deny":
+      return { call, durationMs: 0, kind: "denied", reason: answer.reason };
+    case "modify":
+      return editCall(entry, answer.args, ports);
+    case "ask":
+      return { kind: "awaiting", call };
+    case "cancelled":
+      return { call, durationMs: 0, kind: "not-run" };
+    default:
+      return assertNever(answer);
+  }
+}
+
+function sendDecision({ events, state }: Run, { call }: ReadyCall, { answer, live }: { answer: Answer; live: boolean }): void {
+  if (answer.kind === "cancelled" || answer.kind === "ask") return;
+  const reason = answer.kind === "deny" ? answer.reason : undefined;
   const base = { runId: events.runId, iteration: state.iteration, callId: call.callId, name: call.name };
-  events.send({ type: "approval-decided", ...base, decision: decision.kind, reason, replayed: live ? undefined : true });
+  events.send({ type: "approval-decided", ...base, decision: answer.kind, reason, replayed: live ? undefined : true });
 }

@@ -43,6 +43,7 @@ const optionChecks: Checks<LoopOptions> = {
   journal: ["a journal", has("step", "all")],
   runId: ["a string that is not empty", (value) => isText(value) && value !== ""],
   resume: ['"retry-last"', (value) => value === "retry-last"],
+  decisions: ["an object of call ids and their decisions", isRecord],
   clock: ['a clock: an object with "now", "setTimeout" and "clearTimeout"', has("now", "setTimeout", "clearTimeout")],
   session: ["an object", isRecord],
   context: ["anything", isAnything],
@@ -109,6 +110,7 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   if (policies !== undefined) checkPolicies(policies);
   if (hooks !== undefined) checkFields("hooks", hooks, hookChecks);
   if (session !== undefined) checkSession(session);
+  checkDecisions(options as LoopOptions);
 }
 
 /** The commonest mistake is an option at the top that belongs into a group. */
@@ -148,6 +150,24 @@ function checkRestarts(restarts: RestartPolicy): void {
   for (const [suffix, names] of Object.entries(restarts.effects ?? {})) {
     if (!isListOfTexts(names)) throw invalidOption(`policies.restarts.effects.${suffix}`, "an array of tool names", names);
   }
+}
+
+/** A decision that nobody can read would deny what was approved. */
+function checkDecisions({ decisions, policies }: LoopOptions): void {
+  if (decisions === undefined) return;
+  if (policies?.approve === undefined) throw invalidOption("policies.approve", 'given where "decisions" is', undefined);
+  for (const [id, decision] of Object.entries<unknown>(decisions)) {
+    const expected = 'a decision: an object whose "kind" is one of approve, deny, modify (with "args"), ask';
+    if (!isDecision(decision)) throw invalidOption(`decisions.${id}`, expected, decision);
+  }
+}
+
+function isDecision(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { kind, args } = value;
+  return (
+    kind === "approve" || kind === "deny" || kind === "ask" || (kind === "modify" && args !== undefined && isPlainData(args))
+  );
 }
 
 /** Its other fields are only handed on. A kind that nobody knows would be noticed when the answer is there, and lose it. */

@@ -7,6 +7,8 @@ import { whenReady } from "../kit/when-ready.ts";
 import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { Prepared, ReadyCall } from "../stages/prepare-call.ts";
 import { wasDispatched } from "../tools/render-outcome.ts";
+import type { AwaitingCall } from "./approve-calls.ts";
+import { findAgent } from "./find-agent.ts";
 import { finishCall } from "./finish-call.ts";
 import type { Dispatched, Run } from "./run.ts";
 import { runAgent } from "./run-agent.ts";
@@ -32,13 +34,14 @@ interface Intent {
 /** Runs what is ready and gives every outcome in call order. After a fatal failure nothing more is dispatched. */
 export function dispatchWaves(
   run: Run,
-  prepared: readonly Prepared[],
+  prepared: readonly (Prepared | AwaitingCall)[],
 ): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   const dispatched: Dispatched[] = [];
   const entries: Entry[] = [];
   prepared.forEach((entry, index) => {
-    if (entry.kind !== "ready") dispatched[index] = refuse(run, entry);
-    else entries.push({ ready: entry, index, agent: findAgent(run, entry), live: false });
+    if (entry.kind === "awaiting") dispatched[index] = hold(entry);
+    else if (entry.kind !== "ready") dispatched[index] = refuse(run, entry);
+    else entries.push({ ready: entry, index, agent: findAgent(run.registry, entry.call.name), live: false });
   });
   const waves = toWaves(entries, run);
   const [first = [], ...others] = waves;
@@ -46,18 +49,14 @@ export function dispatchWaves(
   return whenReady(runWave(run, first, dispatched), () => dispatched);
 }
 
-/** After a fatal failure nothing more begins, and behind a call that is suspended nothing does until it goes on. */
-function endsBatch(call: Dispatched | undefined): boolean {
-  return call?.suspended !== undefined || (call?.outcome.kind === "failed" && call.outcome.fatal === true);
+/** Nothing begins that has not, and nothing is said of it: the call begins when it is decided about. */
+function hold({ call }: AwaitingCall): Dispatched {
+  return { outcome: { call, durationMs: 0, kind: "not-run" }, live: true, awaiting: true };
 }
 
-/** A registry of the caller's own that fails here has no agent of that name: the call is an ordinary one. */
-function findAgent({ registry }: Run, { call }: ReadyCall): Agent | undefined {
-  try {
-    return registry.agentOf?.(call.name);
-  } catch {
-    return undefined;
-  }
+/** After a fatal failure nothing more begins, and behind a run that was drained nothing does until it goes on. */
+function endsBatch(call: Dispatched | undefined): boolean {
+  return call?.suspended?.reason.kind === "drained" || (call?.outcome.kind === "failed" && call.outcome.fatal === true);
 }
 
 async function runWaves(

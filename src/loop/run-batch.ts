@@ -9,9 +9,11 @@ import { prepareCall, type Prepared } from "../stages/prepare-call.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { wasDispatched } from "../tools/render-outcome.ts";
 import type { SettledCall } from "../state/loop-state.ts";
-import { approveCalls } from "./approve-calls.ts";
+import { approveCalls, type AwaitingCall } from "./approve-calls.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
 import type { Dispatched, Run } from "./run.ts";
+
+type Approved = readonly (Prepared | AwaitingCall)[];
 
 /** Runs the calls of the current turn and folds their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {
@@ -20,7 +22,8 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   if (calls.length > 0) run.control?.startToolChain();
   const prepared = whenAllReady(calls.map((call) => prepareCall(call, ports)));
   const approve = options.policies?.approve;
-  const approved = approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));
+  const approved: Approved | PromiseLike<Approved> =
+    approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));
   const dispatched = whenReady(approved, (entries) => dispatchWaves(run, withinLimit(run, entries)));
   return whenReady(dispatched, (outcomes) => {
     applyStep(state, { kind: "batch", settled: outcomes.map((call) => settleCall(run, call)) });
@@ -31,18 +34,20 @@ export function runBatch(run: Run): void | PromiseLike<void> {
  * Of a batch that crosses `maxToolCalls` the prefix that fits runs; past it nothing does. What does not fit the run's own limit is known
  * from the state and is no step; what runs beside each other share is looked at when a call is dispatched.
  */
-function withinLimit({ state, bounds }: Run, prepared: readonly Prepared[]): readonly Prepared[] {
+function withinLimit({ state, bounds }: Run, prepared: Approved): Approved {
   let left = state.toolLimitReached ? 0 : bounds.maxToolCalls - state.toolCallsExecuted;
   if (left >= prepared.length) return prepared;
-  return prepared.map((entry): Prepared => {
-    if (entry.kind !== "ready") return entry;
+  return prepared.map((entry): Prepared | AwaitingCall => {
+    // A call that waits keeps its place: what runs before it is decided, runs also after that.
+    if (entry.kind !== "ready" && entry.kind !== "awaiting") return entry;
     left -= 1;
     return left >= 0 ? entry : { call: entry.call, durationMs: 0, kind: "limit" };
   });
 }
 
 /** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */
-function settleCall(run: Run, { outcome, live, suspended }: Dispatched): SettledCall {
+function settleCall(run: Run, { outcome, live, suspended, awaiting }: Dispatched): SettledCall {
+  if (awaiting === true) return { outcome, awaiting };
   const { policies } = run.options;
   if (policies?.gate?.active === true) tellGate(run, outcome, live);
   if (outcome.kind !== "completed") return suspended === undefined ? { outcome } : { outcome, suspended };

@@ -1,11 +1,12 @@
 // Runs steps through the journal. Answers come at once where the journal has them at once: a memory journal costs no tick.
 
-import type { Step } from "../contract/journal.ts";
+import type { Step, StepKind } from "../contract/journal.ts";
 import { whenReady } from "../kit/when-ready.ts";
+import { findAgent } from "./find-agent.ts";
 import type { Run } from "./run.ts";
 
 /** What running a step uses of a run. */
-export type StepPorts = Pick<Run, "journal" | "scope" | "clock" | "bounds" | "state">;
+export type StepPorts = Pick<Run, "journal" | "scope" | "clock" | "bounds" | "state" | "decisions" | "registry">;
 
 /** Runs or recalls one step. */
 export function runStep<T>(step: Step<T>, ports: StepPorts): T | PromiseLike<T> {
@@ -23,9 +24,22 @@ export function runSteps<T>(steps: readonly Step<T>[], ports: StepPorts): readon
   });
 }
 
-function prepare<T>(step: Step<T>, ports: StepPorts): Step<T> {
+function prepare<T>(given: Step<T>, ports: StepPorts): Step<T> {
+  const step = ports.decisions.isEmpty || !acts.has(given.kind) ? given : refuseLeft(given, ports);
   const timed = ports.bounds.wallClockMs === Number.POSITIVE_INFINITY ? step : startWallClock(step, ports);
   return ports.journal.durable ? obeyEngine(timed, ports) : timed;
+}
+
+/** Steps that do something new; the others only look, or take the decisions. */
+const acts: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "hook"]);
+
+/** A decision that nothing waits for is found before anything is done. */
+function refuseLeft<T>(step: Step<T>, { decisions, state, registry }: StepPorts): Step<T> {
+  const run: Step<T>["run"] = (call) => {
+    decisions.refuseLeft(state.turn.calls.filter(({ name }) => findAgent(registry, name) !== undefined));
+    return step.run(call);
+  };
+  return { ...step, run };
 }
 
 /** The wall clock starts with the first step that is not recalled: what was active before, in other executions, is already spent. */

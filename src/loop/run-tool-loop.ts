@@ -99,6 +99,8 @@ const notices: { readonly [Kind in Termination["kind"]]?: "max-iterations" | "to
 };
 
 function finishRun(run: Run, ending: Ending): LoopResult {
+  // What is wrong with them is said where the run would have come to them.
+  if (run.scope.cause === undefined) run.decisions.refuseLeft([]);
   const { state, events, runId, journal, session } = run;
   const result = buildResult(state, { ending, undelivered: takeUndelivered(run, ending), runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;

@@ -13,6 +13,7 @@ import type { Alarm } from "../kit/alarm.ts";
 import type { RunScope } from "../kit/run-scope.ts";
 import type { ToolCallPorts } from "../stages/execute-tool-call.ts";
 import type { LoopState } from "../state/loop-state.ts";
+import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
 import type { ControlClaim } from "./loop-control.ts";
 import type { Meter } from "./meter.ts";
@@ -35,6 +36,8 @@ export interface Dispatched {
   readonly outcome: ToolOutcome;
   readonly live: boolean;
   readonly suspended?: Ending | undefined;
+  /** Whether somebody has to decide about the call first. */
+  readonly awaiting?: true | undefined;
 }
 
 /** A run inside another one's call. */
@@ -70,6 +73,8 @@ export interface Run {
   /** The timer that the streams of the run share. */
   readonly alarm: Alarm;
   readonly control: ControlClaim | undefined;
+  /** What was decided about calls that wait. */
+  readonly decisions: Decisions;
   /** Names that the deliberate gate lets through, where it is active. */
   readonly allowedNames: ReadonlySet<string> | undefined;
   readonly session: Session;

@@ -17,6 +17,7 @@ import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import { CallPorts } from "./call-ports.ts";
 import { checkOptions } from "./check-options.ts";
 import { claimRun } from "./claim-run.ts";
+import { Decisions } from "./decisions.ts";
 import { LoopEventSink } from "./emit.ts";
 import { checkDefinitions } from "./exposure.ts";
 import { Meter } from "./meter.ts";
@@ -40,46 +41,22 @@ export interface StartPorts {
 export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
   const options = snapshot(given);
   checkOptions(options);
-  const limits: Limits = resolveLimits(options.limits);
-  const level = findLevel(limits.maxDepth, options, nesting?.run);
-  const { clock = systemClock, session = {}, journal = memoryJournal() } = options;
-  const meter = new Meter(limits, nesting?.run.meter);
-  const timeouts = resolveTimeouts(options.timeouts);
-  const registry = toRegistry(options.tools);
-  checkDefinitions(registry.definitions());
-  const state = createState(options);
-  const bounds = toBounds(options, limits, meter);
-  const allowedNames = allowedBy(options.policies?.gate);
-  const token = crypto.randomUUID();
-  const runId = options.runId ?? `run_${token}`;
+  const settings = settle(options, nesting);
+  const { runId, maxInterrupts, clock } = settings;
   const scope = new RunScope(nesting?.run.scope);
-  const claims = claimRun({ options, runId, scope, nesting, maxInterrupts: limits.maxInterrupts });
+  const claims = claimRun({ options, runId, scope, nesting, maxInterrupts });
   const alarm = new Alarm(clock);
   const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId };
   const events = new LoopEventSink({ runId, emitter: options.events, queue, outer });
   const run: Omit<Run, "ports"> = {
+    ...settings,
     options,
-    runId,
-    token,
-    registry,
-    state,
-    bounds,
-    softWarnIteration: limits.softWarnIteration,
-    toolConcurrency: limits.toolConcurrency,
-    timeouts,
-    clock,
-    journal,
     scope,
     events,
     alarm,
     control: claims.control,
-    allowedNames,
-    session,
-    ...level,
-    meter,
     nest,
     outer: nesting?.run,
-    isPart: nesting?.isPart === true,
     failure: undefined,
     exposure: noExposure,
     replayed: false,
@@ -95,6 +72,41 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     },
   };
   return withPorts(run);
+}
+
+/** What a run goes by, with defaults for what was not said. Holds nothing that would have to be released. */
+function settle(options: LoopOptions, nesting: Nesting | undefined) {
+  const limits: Limits = resolveLimits(options.limits);
+  const { softWarnIteration, toolConcurrency, maxInterrupts } = limits;
+  const { clock = systemClock, session = {}, journal = memoryJournal() } = options;
+  const level = findLevel(limits.maxDepth, options, nesting?.run);
+  const meter = new Meter(limits, nesting?.run.meter);
+  const registry = toRegistry(options.tools);
+  checkDefinitions(registry.definitions());
+  const token = crypto.randomUUID();
+  const isPart = nesting?.isPart === true;
+  return {
+    runId: options.runId ?? `run_${token}`,
+    token,
+    registry,
+    state: createState(options),
+    bounds: toBounds(options, limits, meter),
+    softWarnIteration,
+    toolConcurrency,
+    maxInterrupts,
+    timeouts: resolveTimeouts(options.timeouts),
+    clock,
+    journal,
+    session,
+    ...level,
+    meter,
+    isPart,
+    decisions: new Decisions(
+      options.decisions,
+      isPart ? { decisions: nesting.run.decisions, callId: nesting.callId } : undefined,
+    ),
+    allowedNames: allowedBy(options.policies?.gate),
+  };
 }
 
 /** A run inside a call is one deeper than the run around it, and may not allow more levels than that one. */

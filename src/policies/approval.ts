@@ -52,10 +52,10 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
   }
 }
 
-/** Takes only what is known of an answer, so that the journal holds plain data. */
-function toDecision(answer: unknown): Decided {
+/** Takes only what is known of an answer, so that the journal holds plain data. Everything else denies. */
+export function toDecision(answer: unknown): ApprovalDecision {
   const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
-  if (kind === "approve") return { kind: "approve" };
+  if (kind === "approve" || kind === "ask") return { kind };
   if (kind === "modify" && args !== undefined) return { kind: "modify", args: toJson(args) satisfies Json };
   if (kind === "deny") return { kind: "deny", reason: typeof reason === "string" ? reason : undefined };
   return { kind: "deny", reason: "The approval gave no decision." };

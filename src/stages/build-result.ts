@@ -6,6 +6,7 @@ import type { LoopResult, ThoughtLogOwner } from "../contract/loop-result.ts";
 import type { UserMessage } from "../contract/message.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
+import type { ToolCall } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import type { LoopState } from "../state/loop-state.ts";
 
@@ -45,10 +46,15 @@ export function buildResult(state: LoopState, { ending, undelivered = [], runId,
     durationMs: state.activeMs,
     error: errorOf(ending.reason),
     finalAnswer: state.finalAnswerTo !== undefined && ending.status !== "follow_up_interrupt",
+    pendingCalls: ending.status === "suspended" ? pendingCallsOf(state) : [],
     undelivered,
     runId,
   };
   return withJournal(result, journal);
+}
+
+function pendingCallsOf({ lastBatch }: LoopState): readonly ToolCall[] {
+  return lastBatch.flatMap(({ awaiting, outcome }) => (awaiting === true ? [outcome.call] : []));
 }
 
 /** A journal that does not say what it is in JSON may hold connections and keys, so that it stays out of JSON. */

@@ -6,7 +6,7 @@ import type { Message, NativePart, UserMessage } from "../contract/message.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
-import type { ContextRestart, ToolCall, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
+import type { ContextRestart, PendingApproval, ToolCall, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
 import { noUsage } from "./add-usage.ts";
 
@@ -55,6 +55,8 @@ export interface SettledCall {
   readonly restart?: ContextRestart | undefined;
   /** Whether its tool says that nothing is left to say after it. */
   readonly needsNoFollowUp?: true | undefined;
+  /** Whether somebody has to decide about the call before it can run. */
+  readonly awaiting?: true | undefined;
   /** How the run inside the call was suspended. The call is not over, and goes on when the run is resumed. */
   readonly suspended?: Ending | undefined;
 }
@@ -218,7 +220,16 @@ export function toContextMessage(items: readonly Json[]): UserMessage | undefine
   return { role: "user", content: ["Context:", ...lines].join("\n") };
 }
 
-/** How a run inside the last batch was suspended, and with it this one. */
+/** What the last batch waits for: decisions about its calls, or runs inside them that were suspended. */
 export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
+  const calls = lastBatch.flatMap(pendingIn);
+  if (calls.length > 0) return { status: "suspended", reason: { kind: "approval-required", calls } };
   return lastBatch.find(({ suspended }) => suspended !== undefined)?.suspended;
+}
+
+function pendingIn({ outcome: { call }, awaiting, suspended }: SettledCall): readonly PendingApproval[] {
+  const { callId, name, args } = call;
+  if (awaiting === true) return [{ id: callId, callId, name, args }];
+  if (suspended?.reason.kind !== "approval-required") return [];
+  return suspended.reason.calls.map((inner) => ({ ...inner, id: `${callId}/${inner.id}` }));
 }

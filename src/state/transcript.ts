@@ -10,6 +10,9 @@ import type { LoopState, SettledCall, Turn } from "./loop-state.ts";
 /** What the model reads of a call that restarted the context. */
 export const restartedResult: Json = { status: "context_restarted" };
 
+/** What the model would read of a call that somebody has yet to decide about. */
+const awaitingResult: Json = { status: "awaiting_approval" };
+
 /** Puts the current turn at the end of the transcript, in place of its earlier hops. */
 export function placeTurn(state: LoopState): void {
   const message = toAssistantMessage(state.turn);
@@ -70,8 +73,9 @@ function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {
   state.messages[state.messages.length - 1] = { ...last, content };
 }
 
-function toResultPart({ outcome, restart }: SettledCall): ToolResultPart {
+function toResultPart({ outcome, restart, awaiting }: SettledCall): ToolResultPart {
   const { callId, name } = outcome.call;
+  if (awaiting === true) return { callId, name, outcome: "awaiting-approval", result: awaitingResult };
   if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };
   const content = outcome.kind === "completed" ? outcome.content : undefined;
   const part = { callId, name, outcome: outcome.kind, result: renderOutcome(outcome) };

@@ -44,6 +44,7 @@ export const statusByReason: { readonly [Kind in Termination["kind"]]: LoopStatu
   "iteration-abort": "stopped_by_user",
   interrupted: "follow_up_interrupt",
   drained: "suspended",
+  "approval-required": "suspended",
 };
 
 /** Why a model stops. */
@@ -88,6 +89,7 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "depth-exceeded": true,
   "journal-mismatch": true,
   "tools-changed": true,
+  "unknown-decision": true,
 };
 
 /** What a tool may say of itself. */

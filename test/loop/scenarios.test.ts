@@ -78,17 +78,21 @@ describe("every ending", () => {
     },
   );
 
-  it.for(byTitle.filter(isSuspended))("%s: the run goes on over its journal, and nothing is done twice", async ([, scenario]) => {
-    const { result } = await play(scenario);
-    const provider = createMockProvider([text("Going on.")]);
-    const { again, keys, journal } = await recall(scenario, result, provider);
-    expect([again.status, again.text]).toEqual(["completed", scenario.goesOnTo ?? "Going on."]);
-    expect(again.messages.slice(0, result.messages.length)).toEqual(result.messages);
-    expect([again.functionHistory, again.undelivered]).toEqual([result.functionHistory, []]);
-    expect(journal.keys().slice(0, keys.length)).toEqual(keys);
-    // Behind the suspension there is an end, and that one is replayed as it was.
-    expect(withoutJournal((await recall(scenario, again)).again)).toEqual(withoutJournal(again));
-  });
+  // What waits for a decision goes on with it: asking.test.ts.
+  it.for(byTitle.filter(([, { reason }]) => reason === "drained"))(
+    "%s: the run goes on over its journal, and nothing is done twice",
+    async ([, scenario]) => {
+      const { result } = await play(scenario);
+      const provider = createMockProvider([text("Going on.")]);
+      const { again, keys, journal } = await recall(scenario, result, provider);
+      expect([again.status, again.text]).toEqual(["completed", scenario.goesOnTo ?? "Going on."]);
+      expect(again.messages.slice(0, result.messages.length)).toEqual(result.messages);
+      expect([again.functionHistory, again.undelivered]).toEqual([result.functionHistory, []]);
+      expect(journal.keys().slice(0, keys.length)).toEqual(keys);
+      // Behind the suspension there is an end, and that one is replayed as it was.
+      expect(withoutJournal((await recall(scenario, again)).again)).toEqual(withoutJournal(again));
+    },
+  );
 
   it.for(byTitle)("%s: the transcript can be sent as it is", async ([, scenario]) => {
     const { result } = await play(scenario);

@@ -109,4 +109,12 @@ export const controlled: readonly Scenario[] = [
     // The message came back with the suspension, so that the answer stands.
     goesOnTo: "Done.",
   },
+  {
+    title: "a call that nobody can decide about",
+    status: "suspended",
+    reason: "approval-required",
+    script: [[text("Hm. "), toolCall("later"), toolCall("broken")]],
+    options: () => ({ policies: { approve: ({ name }) => ({ kind: name === "later" ? "ask" : "approve" }) } }),
+    text: "Hm.",
+  },
 ];

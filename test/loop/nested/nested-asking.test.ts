@@ -1,0 +1,92 @@
+// Calls inside calls that nobody can decide about at once.
+
+import { describe, expect, it } from "vitest";
+import { type Approve, isLoopError, type LoopOptions, memoryJournal } from "turnwright";
+import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
+import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
+import { type Kind, nesting, question } from "./nesting.ts";
+
+const ask: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
+
+interface Stage {
+  readonly ran: string[];
+  readonly inner: MockProvider;
+  readonly start: (options?: Partial<LoopOptions>) => Playing;
+}
+
+/** An outer run with a call that becomes a run of its own, beside a payment and a look. Both runs ask before they pay. */
+function setUp(kind: Kind): Stage {
+  const ran: string[] = [];
+  const work = (name: string): ReturnType<typeof tool> => tool(name, (_, { idempotencyKey }) => void ran.push(idempotencyKey));
+  const inner = createMockProvider(({ messages }) =>
+    messages.length === 1 ? [toolCall("pay"), toolCall("look")] : text("Paid inside."),
+  );
+  const agent = nesting(kind, "agent", () => ({
+    messages: question,
+    provider: inner,
+    tools: [work("pay"), work("look")],
+    policies: { approve: ask },
+  }));
+  const outer = createMockProvider(({ messages }) =>
+    messages.length === 1 ? [toolCall("agent"), toolCall("pay"), toolCall("look")] : text("Done."),
+  );
+  const start = (options: Partial<LoopOptions> = {}): Playing =>
+    play([], { provider: outer, runId: "r", tools: [agent, work("pay"), work("look")], policies: { approve: ask }, ...options });
+  return { ran, inner, start };
+}
+
+const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
+  memoryJournal(JSON.parse(JSON.stringify((await result).journal)));
+
+describe("a call inside a call that nobody can decide about", () => {
+  it("ends the outer run with the path to it, and goes on with a decision for that", async () => {
+    const { ran, inner, start } = setUp("agent tool");
+    const first = start();
+    const result = await first.result;
+    expect(result.reason).toMatchObject({
+      kind: "approval-required",
+      calls: [
+        { id: "call_p0_0/call_p0_0", callId: "call_p0_0", name: "pay" },
+        { id: "call_p0_1", callId: "call_p0_1", name: "pay" },
+      ],
+    });
+    expect(result.pendingCalls.map(({ callId }) => callId)).toEqual(["call_p0_1"]);
+    expect(ran).toEqual(["r/p0/tool/2/look", "r/p0/tool/0/agent/p0/tool/1/look"]);
+
+    const half = start({ journal: await savedOf(first), decisions: { call_p0_1: { kind: "approve" } } });
+    expect((await half.result).reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_p0_0/call_p0_0" }] });
+
+    const last = start({ journal: await savedOf(half), decisions: { "call_p0_0/call_p0_0": { kind: "approve" } } });
+    const done = await last.result;
+    expect([done.text, answersOf(done)[0]?.result, outcomesOf(done)]).toEqual([
+      "Done.",
+      "Paid inside.",
+      ["call_p0_0: completed", "call_p0_1: completed", "call_p0_2: completed"],
+    ]);
+    expect(ran.slice(2)).toEqual(["r/p0/tool/1/pay", "r/p0/tool/0/agent/p0/tool/0/pay"]);
+    expect([inner.calls, done.toolCallsExecuted]).toEqual([2, 5]);
+  });
+
+  it.for(["call_p0_0/call_p0_9", "call_p0_0/call_p0_1"])(
+    "takes no decision for another one, and then nothing goes on: %s",
+    async (id) => {
+      const { ran, inner, start } = setUp("agent tool");
+      const journal = await savedOf(start());
+      const decisions = { "call_p0_0/call_p0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
+      const thrown: unknown = await start({ journal, decisions }).result.catch((error: unknown) => error);
+      expect(isLoopError(thrown, "unknown-decision") && thrown.details).toEqual({ call: id });
+      expect([inner.calls, ran.length]).toEqual([1, 2]);
+    },
+  );
+
+  it("is denied where the outer call is an ordinary tool, for that cannot wait", async () => {
+    const { ran, inner, start } = setUp("ordinary tool");
+    const result = await start().result;
+    expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_p0_1" }] });
+    const [, , answer] = inner.requests[1]?.messages ?? [];
+    expect(answer).toMatchObject({
+      results: [{ outcome: "denied", result: { reason: "Nobody can be asked inside this tool." } }, { outcome: "completed" }],
+    });
+    expect(ran.some((key) => key.endsWith("pay"))).toBe(false);
+  });
+});
