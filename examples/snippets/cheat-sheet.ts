@@ -154,6 +154,8 @@ interface Limits {
   toolConcurrency?: number; // 10
   maxToolCalls?: number; // none
   maxTokens?: number; // none
+  maxCostUSD?: number; // none; needs pricing
+  onUnknownCost?: "continue" | "end"; // "end"
   wallClockMs?: number; // none
 }
 
@@ -198,6 +200,7 @@ interface Result {
   toolCallsExecuted: number;
   durationMs: number; // active time
   error?: PlainError | undefined;
+  budgetExceeded: boolean; // the known costs are above maxCostUSD
   finalAnswer: boolean;
   pendingCalls: readonly ToolCall[]; // asked for, and waiting for a decision
   undelivered: readonly UserMessage[]; // said to the control and not sent

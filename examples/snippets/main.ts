@@ -2,6 +2,7 @@
 
 const snippets = [
   () => import("./approvals.ts"),
+  () => import("./budgets.ts"),
   () => import("./chat.ts"),
   () => import("./cheat-sheet.ts"),
   () => import("./cheat-sheet-kit.ts"),

@@ -1,4 +1,4 @@
-/** How much a run may do. Whole numbers; absent means the default, `Infinity` none. */
+/** How much a run may do. Whole numbers, USD apart; absent means the default, `Infinity` none. */
 export interface LoopLimits {
   /** Most passes. Default 100. */
   readonly maxIterations?: number | undefined;
@@ -20,6 +20,10 @@ export interface LoopLimits {
   readonly maxToolCalls?: number | undefined;
   /** Most tokens, input and output. Checked before each pass. Default none. */
   readonly maxTokens?: number | undefined;
+  /** Most USD, as `pricing` says; checked before each stream, with what the last one cost added to what is spent. Default none. */
+  readonly maxCostUSD?: number | undefined;
+  /** What a run with a `maxCostUSD` does behind a stream whose cost is not known: end as `cost-unknown`, or go by the known ones. Default "end". */
+  readonly onUnknownCost?: "continue" | "end" | undefined;
   /** Longest active time of the run in milliseconds. Default none. */
   readonly wallClockMs?: number | undefined;
 }

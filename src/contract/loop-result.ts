@@ -41,6 +41,8 @@ export interface LoopResult {
   readonly durationMs: number;
   /** The error of `reason`, where it has one. */
   readonly error?: PlainError | undefined;
+  /** True where the known costs are above `limits.maxCostUSD`: the stream that crossed it was let finish. */
+  readonly budgetExceeded: boolean;
   /** True where the text comes from the pass that `policies.finalAnswer` granted. */
   readonly finalAnswer: boolean;
   /** Calls of this run that the model asked for and that wait for a decision. */

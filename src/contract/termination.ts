@@ -26,6 +26,8 @@ export type Termination =
   | { readonly kind: "malformed-call" }
   | { readonly kind: "tool-error-cap"; readonly count: number }
   | { readonly kind: "restart-cap"; readonly count: number }
+  | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number }
+  | { readonly kind: "cost-unknown" }
   | { readonly kind: "max-tokens"; readonly limit: number; readonly spent: number }
   | { readonly kind: "max-tool-calls" | "max-pauses"; readonly limit: number }
   | { readonly kind: "hook-failed"; readonly hook: string; readonly error: PlainError }

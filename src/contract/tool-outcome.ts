@@ -64,6 +64,8 @@ export interface NestedSpending {
   readonly usage: Usage;
   /** USD; undefined where the cost of a pass is unknown. */
   readonly costUSD: number | undefined;
+  /** The part of the cost that is known, where `costUSD` is not. */
+  readonly knownCostUSD?: number | undefined;
   readonly toolCallsExecuted: number;
 }
 

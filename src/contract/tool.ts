@@ -34,6 +34,8 @@ export interface ToolBudget {
   readonly toolCalls: number;
   readonly tokens: number;
   readonly wallClockMs: number;
+  /** Known costs only. */
+  readonly costUSD: number;
 }
 
 /** A result that says more than a value. Made by `toolResult`. */

@@ -6,19 +6,22 @@ import { longestTimerMs } from "./clock.ts";
 export interface NumberRule {
   readonly min: number;
   readonly max?: number | undefined;
+  /** Whether it need not be whole. Default false. */
+  readonly fraction?: boolean | undefined;
 }
 
 /** What a time limit must be, in milliseconds. */
-export const timeLimit: Required<NumberRule> = { min: 1, max: longestTimerMs };
+export const timeLimit: { readonly min: number; readonly max: number } = { min: 1, max: longestTimerMs };
 
-/** Whether a value is a whole number within a rule, or Infinity. */
-export function isWithin(value: unknown, { min, max = Number.MAX_SAFE_INTEGER }: NumberRule): boolean {
+/** Whether a value is a number within a rule, or Infinity. */
+export function isWithin(value: unknown, { min, max = Number.MAX_SAFE_INTEGER, fraction }: NumberRule): boolean {
   if (value === Number.POSITIVE_INFINITY) return true;
-  return Number.isInteger(value) && typeof value === "number" && value >= min && value <= max;
+  return (Number.isInteger(value) || fraction === true) && typeof value === "number" && value >= min && value <= max;
 }
 
 /** What a rule asks for, in words. */
-export function describeRule({ min, max }: NumberRule): string {
+export function describeRule({ min, max, fraction }: NumberRule): string {
+  if (fraction === true) return `a number of at least ${min}, or Infinity`;
   return max === undefined
     ? `a whole number of at least ${min}, or Infinity`
     : `a whole number from ${min} to ${max}, or Infinity`;

@@ -110,12 +110,18 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   if (policies !== undefined) checkPolicies(policies);
   if (hooks !== undefined) checkFields("hooks", hooks, hookChecks);
   if (session !== undefined) checkSession(session);
+  checkPricing(options as LoopOptions);
   checkDecisions(options as LoopOptions);
 }
 
 /** The commonest mistake is an option at the top that belongs into a group. */
 function checkPlacement(options: unknown): void {
-  const groups = { limits: limitRules, timeouts: timeoutRules, policies: policyChecks, hooks: hookChecks };
+  const groups = {
+    limits: { ...limitRules, onUnknownCost: true },
+    timeouts: timeoutRules,
+    policies: policyChecks,
+    hooks: hookChecks,
+  };
   for (const name of isRecord(options) ? Object.keys(options) : []) {
     if (Object.hasOwn(optionChecks, name)) continue;
     for (const [group, known] of Object.entries(groups)) {
@@ -150,6 +156,12 @@ function checkRestarts(restarts: RestartPolicy): void {
   for (const [suffix, names] of Object.entries(restarts.effects ?? {})) {
     if (!isListOfTexts(names)) throw invalidOption(`policies.restarts.effects.${suffix}`, "an array of tool names", names);
   }
+}
+
+/** Without prices nothing would ever reach the limit. */
+function checkPricing({ limits, pricing }: LoopOptions): void {
+  const isCapped = limits?.maxCostUSD !== undefined && limits.maxCostUSD !== Number.POSITIVE_INFINITY;
+  if (isCapped && pricing === undefined) throw invalidOption("pricing", 'given where "limits.maxCostUSD" is', pricing);
 }
 
 /** A decision that nobody can read would deny what was approved. */

@@ -2,7 +2,7 @@
 
 import type { Step } from "../contract/journal.ts";
 import type { Agent } from "../contract/loop-options.ts";
-import type { ToolOutcome } from "../contract/tool-outcome.ts";
+import type { NestedSpending, ToolOutcome } from "../contract/tool-outcome.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { Prepared, ReadyCall } from "../stages/prepare-call.ts";
@@ -10,6 +10,7 @@ import { wasDispatched } from "../tools/render-outcome.ts";
 import type { AwaitingCall } from "./approve-calls.ts";
 import { findAgent } from "./find-agent.ts";
 import { finishCall } from "./finish-call.ts";
+import type { Spending } from "./meter.ts";
 import type { Dispatched, Run } from "./run.ts";
 import { runAgent } from "./run-agent.ts";
 import { runSteps } from "./run-step.ts";
@@ -151,7 +152,7 @@ function dispatch(
   scope.checkDeadline(clock.now());
   if (scope.cause !== undefined) return { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
   if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
-  meter.add(0, 1);
+  meter.add({ toolCalls: 1 });
   if (mayHaveRun && definition.replay !== "safe") return { call, durationMs: 0, kind: "interrupted" };
   return dispatchCall(ready, ports);
 }
@@ -160,10 +161,15 @@ function dispatch(
 function settle(run: Run, outcome: ToolOutcome, live: boolean): Dispatched {
   if (!live) {
     sendBoth(run, outcome, true);
-    const { nested } = outcome;
-    if (wasDispatched(outcome.kind)) run.meter.add(nested?.usage.totalTokens ?? 0, 1 + (nested?.toolCallsExecuted ?? 0));
+    if (wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
+    if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
   }
   return { outcome, live };
+}
+
+function toSpending({ usage, costUSD, knownCostUSD, toolCallsExecuted }: NestedSpending): Spending {
+  const known = costUSD ?? knownCostUSD;
+  return { tokens: usage.totalTokens, toolCalls: toolCallsExecuted, costUSD: known, costUnknown: costUSD === undefined };
 }
 
 function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: Dispatched[]): void {

@@ -1,20 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { Meter } from "./meter.ts";
+import { Meter, type SharedLimits, type Spending } from "./meter.ts";
 
 const none = Number.POSITIVE_INFINITY;
-const meter = (maxTokens: number, maxToolCalls: number, outer?: Meter): Meter => new Meter({ maxTokens, maxToolCalls }, outer);
+const meter = (maxTokens: number, maxToolCalls: number, outer?: Meter): Meter => costly({ maxTokens, maxToolCalls }, outer);
+const costly = (limits: Partial<SharedLimits>, outer?: Meter): Meter =>
+  new Meter({ maxTokens: none, maxToolCalls: none, maxCostUSD: none, unknownCostEnds: true, ...limits }, outer);
 
 describe("Meter", () => {
   it("counts for its run and for all that are around it, and for none inside", () => {
     const outer = meter(100, 10);
     const inner = meter(50, 8, outer);
     const beside = meter(60, 9, outer);
-    inner.add(20, 3);
+    inner.add({ tokens: 20, toolCalls: 3 });
     expect([inner.tokensLeft, inner.toolCallsLeft]).toEqual([30, 5]);
     expect([outer.tokensLeft, outer.toolCallsLeft]).toEqual([80, 7]);
     // Beside it only the common limit has shrunk.
     expect([beside.tokensLeft, beside.toolCallsLeft]).toEqual([60, 7]);
-    outer.add(45, 2);
+    outer.add({ tokens: 45, toolCalls: 2 });
     expect([inner.tokensLeft, inner.toolCallsLeft, beside.tokensLeft]).toEqual([30, 5, 35]);
   });
 
@@ -44,33 +46,53 @@ describe("Meter", () => {
   it("has nothing left, and never less, where more was used than there was", () => {
     const outer = meter(10, 2);
     const inner = meter(none, none, outer);
-    inner.add(25, 3);
+    inner.add({ tokens: 25, toolCalls: 3 });
     expect([outer.tokensLeft, outer.toolCallsLeft, inner.tokensLeft, inner.toolCallsLeft]).toEqual([0, 0, 0, 0]);
   });
 
   it("knows the least number of calls that may be made on any level, whatever was made", () => {
     const inner = meter(none, 9, meter(none, 4, meter(none, 6, undefined)));
-    inner.add(0, 3);
+    inner.add({ tokens: 0, toolCalls: 3 });
     expect(inner.maxToolCalls).toBe(4);
     expect(meter(1, none).maxToolCalls).toBe(none);
   });
 
   it.for<[used: number, found: unknown]>([
     [99, undefined],
-    [100, { limit: 100, spent: 100 }],
-    [250, { limit: 100, spent: 250 }],
+    [100, { kind: "max-tokens", limit: 100, spent: 100 }],
+    [250, { kind: "max-tokens", limit: 100, spent: 250 }],
   ])("after %d tokens finds spent outside: %j, its own limit left out", ([used, found]) => {
     const inner = meter(1, none, meter(100, none, meter(1_000, none)));
-    inner.add(used, 0);
-    expect(inner.findSpentOutside()).toEqual(found);
+    inner.add({ tokens: used, toolCalls: 0 });
+    expect(inner.findSpentOutside(0)).toEqual(found);
   });
 
   it("finds the nearest limit that is used up", () => {
     const inner = meter(none, none, meter(none, none, meter(20, none, meter(10, none))));
-    inner.add(15, 0);
-    expect(inner.findSpentOutside()).toEqual({ limit: 10, spent: 15 });
-    inner.add(5, 0);
-    expect(inner.findSpentOutside()).toEqual({ limit: 20, spent: 20 });
-    expect(meter(1, 1).findSpentOutside()).toBeUndefined();
+    inner.add({ tokens: 15, toolCalls: 0 });
+    expect(inner.findSpentOutside(0)).toEqual({ kind: "max-tokens", limit: 10, spent: 15 });
+    inner.add({ tokens: 5, toolCalls: 0 });
+    expect(inner.findSpentOutside(0)).toEqual({ kind: "max-tokens", limit: 20, spent: 20 });
+    expect(meter(1, 1).findSpentOutside(0)).toBeUndefined();
+  });
+
+  it.for<[what: string, spent: Spending, next: number, found: unknown]>([
+    ["nothing below the limit", { costUSD: 0.5 }, 0.5, undefined],
+    ["the limit that the next stream would cross", { costUSD: 0.5 }, 0.6, { kind: "max-cost", limitUSD: 1, spentUSD: 0.5 }],
+    ["the limit that is crossed", { costUSD: 1.5 }, 0, { kind: "max-cost", limitUSD: 1, spentUSD: 1.5 }],
+    ["a cost that nobody knows", { costUnknown: true }, 0, { kind: "cost-unknown" }],
+  ])("finds %s outside", ([, spent, next, found]) => {
+    const inner = costly({}, costly({ maxCostUSD: 1 }, costly({})));
+    inner.add(spent);
+    expect(inner.findSpentOutside(next)).toEqual(found);
+    expect(inner.costLeftUSD).toBe(Math.max(0, 1 - (spent.costUSD ?? 0)));
+  });
+
+  it("lets costs that nobody knows pass where it is told to, or where there is no limit", () => {
+    for (const outer of [costly({ maxCostUSD: 1, unknownCostEnds: false }), costly({})]) {
+      const inner = costly({}, outer);
+      inner.add({ costUnknown: true, costUSD: 0.25 });
+      expect(inner.findSpentOutside(0.25)).toBeUndefined();
+    }
   });
 });

@@ -1,11 +1,28 @@
 // What a run and the runs inside it have used so far, as it happens: what runs beside each other share is looked at here, inside a
 // step, so that the answer is recorded.
 
+import type { InboxAnswer } from "../state/loop-state.ts";
+
 /** The limits that nested runs share. `Infinity` means none. */
 export interface SharedLimits {
   readonly maxTokens: number;
   readonly maxToolCalls: number;
+  readonly maxCostUSD: number;
+  /** Whether a stream of unknown cost uses the cost limit up. */
+  readonly unknownCostEnds: boolean;
 }
+
+/** What was used. */
+export interface Spending {
+  readonly tokens?: number | undefined;
+  readonly toolCalls?: number | undefined;
+  /** The known part. */
+  readonly costUSD?: number | undefined;
+  /** Whether there is a part that is not known. */
+  readonly costUnknown?: boolean | undefined;
+}
+
+const none = Number.POSITIVE_INFINITY;
 
 /** Counts for one run and for all that are around it. */
 export class Meter {
@@ -13,40 +30,53 @@ export class Meter {
   readonly #outer: Meter | undefined;
   #tokens = 0;
   #toolCalls = 0;
+  #costUSD = 0;
+  #costUnknown = false;
 
   constructor(limits: SharedLimits, outer: Meter | undefined) {
     this.#limits = limits;
     this.#outer = outer;
   }
 
-  add(tokens: number, toolCalls: number): void {
+  add(spending: Spending): void {
+    const { tokens = 0, toolCalls = 0, costUSD = 0, costUnknown = false } = spending;
     this.#tokens += tokens;
     this.#toolCalls += toolCalls;
-    this.#outer?.add(tokens, toolCalls);
+    this.#costUSD += costUSD;
+    this.#costUnknown ||= costUnknown;
+    this.#outer?.add(spending);
   }
 
   /** What is left to this run and to each around it, whichever has the least. */
   get tokensLeft(): number {
-    return Math.max(0, Math.min(this.#limits.maxTokens - this.#tokens, this.#outer?.tokensLeft ?? Number.POSITIVE_INFINITY));
+    return Math.max(0, Math.min(this.#limits.maxTokens - this.#tokens, this.#outer?.tokensLeft ?? none));
   }
 
   /** As `tokensLeft`. */
   get toolCallsLeft(): number {
-    const left = this.#limits.maxToolCalls - this.#toolCalls;
-    return Math.max(0, Math.min(left, this.#outer?.toolCallsLeft ?? Number.POSITIVE_INFINITY));
+    return Math.max(0, Math.min(this.#limits.maxToolCalls - this.#toolCalls, this.#outer?.toolCallsLeft ?? none));
+  }
+
+  /** As `tokensLeft`, in USD, of what is known. */
+  get costLeftUSD(): number {
+    return Math.max(0, Math.min(this.#limits.maxCostUSD - this.#costUSD, this.#outer?.costLeftUSD ?? none));
   }
 
   /** The least number of calls that any of these runs may make. */
   get maxToolCalls(): number {
-    return Math.min(this.#limits.maxToolCalls, this.#outer?.maxToolCalls ?? Number.POSITIVE_INFINITY);
+    return Math.min(this.#limits.maxToolCalls, this.#outer?.maxToolCalls ?? none);
   }
 
-  /** The token limit of a run around this one that is used up. */
-  findSpentOutside(): { readonly limit: number; readonly spent: number } | undefined {
-    for (let meter = this.#outer; meter !== undefined; meter = meter.#outer) {
-      const limit = meter.#limits.maxTokens;
-      if (meter.#tokens >= limit) return { limit, spent: meter.#tokens };
-    }
-    return undefined;
+  /** The budget of a run around this one for which a stream of this cost is too much. */
+  findSpentOutside(costUSD: number): InboxAnswer["spentOutside"] {
+    return this.#outer?.findSpent(costUSD) ?? this.#outer?.findSpentOutside(costUSD);
+  }
+
+  /** The budget of this run for which a stream of this cost is too much. */
+  findSpent(costUSD: number): InboxAnswer["spentOutside"] {
+    const { maxTokens, maxCostUSD, unknownCostEnds } = this.#limits;
+    if (maxCostUSD !== none && unknownCostEnds && this.#costUnknown) return { kind: "cost-unknown" };
+    if (this.#costUSD + costUSD > maxCostUSD) return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD: this.#costUSD };
+    return this.#tokens >= maxTokens ? { kind: "max-tokens", limit: maxTokens, spent: this.#tokens } : undefined;
   }
 }

@@ -6,7 +6,7 @@ import type { LoopResult } from "../contract/loop-result.ts";
 import { Deadline, type Raced } from "../kit/deadline.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { addCost, addUsage, noUsage } from "../state/add-usage.ts";
-import type { NestedRun, Nesting } from "./run.ts";
+import type { NestedRun, Nesting, Run } from "./run.ts";
 
 /** Starts a run inside a call. Throws LoopError for misuse, "depth-exceeded" among others. */
 export function startNested(nesting: Nesting, options: NestedLoopOptions): NestedRun {
@@ -44,7 +44,16 @@ const nothingSpent: NestedSpending = { usage: noUsage, costUSD: 0, toolCallsExec
  */
 export async function endNested(runs: readonly NestedRun[], known: NestedSpending = nothingSpent): Promise<NestedSpending> {
   const ends = await Promise.all(runs.map(endRun));
-  return ends.reduce<NestedSpending>((sum, end) => (end.kind === "value" ? addSpending(sum, end.value) : sum), known);
+  return ends.reduce<NestedSpending>(
+    (sum, end, index) => (end.kind === "value" ? addSpending(sum, spendingOf(end.value, runs[index]?.run)) : sum),
+    known,
+  );
+}
+
+/** What a nested run has used. */
+export function spendingOf({ usage, costUSD, toolCallsExecuted }: LoopResult, run: Run | undefined): NestedSpending {
+  const spent = { usage, costUSD, toolCallsExecuted };
+  return costUSD === undefined && run !== undefined ? { ...spent, knownCostUSD: run.state.spentUSD } : spent;
 }
 
 function endRun({ run, result }: NestedRun): Promise<Raced<LoopResult>> {
@@ -54,9 +63,12 @@ function endRun({ run, result }: NestedRun): Promise<Raced<LoopResult>> {
 }
 
 function addSpending(sum: NestedSpending, spent: NestedSpending): NestedSpending {
+  const costUSD = addCost(sum.costUSD, spent.costUSD);
+  const knownCostUSD = (sum.costUSD ?? sum.knownCostUSD ?? 0) + (spent.costUSD ?? spent.knownCostUSD ?? 0);
   return {
     usage: addUsage(sum.usage, spent.usage),
-    costUSD: addCost(sum.costUSD, spent.costUSD),
+    costUSD,
+    ...(costUSD === undefined ? { knownCostUSD } : {}),
     toolCallsExecuted: sum.toolCallsExecuted + spent.toolCallsExecuted,
   };
 }

@@ -1,7 +1,7 @@
 // Decides what happens next. Pure, and the only place that decides: stages do, `applyStep` remembers, this judges.
 
 import type { PreToolTextPolicy } from "../contract/policies.ts";
-import type { Ending, StreamStatus, Termination } from "../contract/termination.ts";
+import type { Ending, StreamStatus } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isResent } from "../state/judge-finish.ts";
@@ -16,6 +16,10 @@ export interface Bounds {
   readonly maxPauses: number;
   readonly maxToolCalls: number;
   readonly maxTokens: number;
+  /** Default none. */
+  readonly maxCostUSD?: number | undefined;
+  /** Whether a stream of unknown cost ends a run with a `maxCostUSD`. Default true. */
+  readonly unknownCostEnds?: boolean | undefined;
   readonly wallClockMs: number;
   /** Whether a limit grants one more pass without tools. */
   readonly finalAnswer: boolean;
@@ -48,7 +52,7 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   const ending = endings[phase](state, bounds);
   if (ending === undefined) return following[phase](state, bounds);
   if (ending.status === "suspended") return { kind: "end", ending };
-  if (bounds.finalAnswer && (phase === "inbox" || phase === "steer") && grantsFinalAnswer(ending.reason)) {
+  if (bounds.finalAnswer && (phase === "inbox" || phase === "steer") && grantsFinalAnswer(state, ending, bounds)) {
     if (phase === "inbox" && hasSteered(state)) return { kind: "steer" };
     return { kind: "model", withoutTools: true, finalAnswerTo: ending };
   }
@@ -118,18 +122,30 @@ function hasSteered({ unsent }: LoopState): boolean {
 
 /** The limits, in this order. */
 function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
-  const { maxIterations, maxTokens, wallClockMs } = bounds;
-  const spent = state.usage.totalTokens;
+  const { maxIterations, wallClockMs } = bounds;
   const struck = state.lastInbox?.expired?.limitMs ?? (state.activeMs >= wallClockMs ? wallClockMs : undefined);
   if (struck !== undefined) return { status: "timeout", reason: { kind: "wall-clock", limitMs: struck } };
   if (state.iterations >= maxIterations) return { status: "timeout", reason: { kind: "max-iterations", limit: maxIterations } };
   if (state.toolLimitBroken) {
     return { status: "error", reason: { kind: "max-tool-calls", limit: bounds.maxToolCalls } };
   }
+  return findSpendingEnding(state, bounds);
+}
+
+const none = Number.POSITIVE_INFINITY;
+
+/** Whether one more stream is too much: it is taken to cost what the last one did. */
+function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefined {
+  const { costUSD, spentUSD, lastCostUSD, usage, lastInbox } = state;
+  const { maxCostUSD = none, unknownCostEnds = true, maxTokens } = bounds;
+  if (maxCostUSD !== none && costUSD === undefined && unknownCostEnds)
+    return { status: "error", reason: { kind: "cost-unknown" } };
+  if (spentUSD + lastCostUSD > maxCostUSD) {
+    return { status: "error", reason: { kind: "max-cost", limitUSD: maxCostUSD, spentUSD } };
+  }
+  const spent = usage.totalTokens;
   if (spent >= maxTokens) return { status: "error", reason: { kind: "max-tokens", limit: maxTokens, spent } };
-  const outside = state.lastInbox?.spentOutside;
-  if (outside !== undefined) return { status: "error", reason: { kind: "max-tokens", ...outside } };
-  return undefined;
+  return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
 }
 
 /** How a stream ends that somebody did not want to hear out. */
@@ -142,7 +158,8 @@ function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   if (state.finalAnswerTo !== undefined && !cutOff.has(status)) return state.finalAnswerTo;
   if (isPaused(state)) {
     const { maxPauses } = bounds;
-    return state.pauses >= maxPauses ? { status: "error", reason: { kind: "max-pauses", limit: maxPauses } } : undefined;
+    if (state.pauses >= maxPauses) return { status: "error", reason: { kind: "max-pauses", limit: maxPauses } };
+    return findSpendingEnding(state, bounds);
   }
   if (status === "function_call") {
     return state.turn.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
@@ -218,7 +235,8 @@ function isOutranked({ status, reason }: Ending): boolean {
   return status === "completed" || reason.kind === "interrupted" || reason.kind === "stopped";
 }
 
-/** Past a token limit there is nothing left to answer with, and past the wall clock no time. */
-function grantsFinalAnswer(reason: Termination): boolean {
-  return reason.kind === "max-iterations" || reason.kind === "max-tool-calls";
+/** Past the wall clock there is no time left for one, and where one more stream is too much, nothing to pay it with. */
+function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds): boolean {
+  if (reason.kind !== "max-iterations" && reason.kind !== "max-tool-calls") return false;
+  return findSpendingEnding(state, bounds) === undefined;
 }

@@ -75,13 +75,13 @@ export function takeUndelivered({ state, control }: Run, { reason }: Ending): re
   return left.filter((_, index) => index !== consumed).map(({ message }) => message);
 }
 
-function lookAround({ clock, token, scope, control, meter }: Run): InboxAnswer {
+function lookAround({ clock, token, scope, control, meter, state }: Run): InboxAnswer {
   const now = clock.now();
   scope.checkDeadline(now);
   const { cause } = scope;
   const messages = control?.takeMessages() ?? [];
   const drains = control?.drains === true;
-  const spentOutside = meter.findSpentOutside();
+  const spentOutside = meter.findSpentOutside(state.lastCostUSD);
   if (cause === undefined && messages.length === 0 && !drains && spentOutside === undefined) return { now, token };
   return {
     now,

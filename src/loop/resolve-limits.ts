@@ -13,8 +13,13 @@ interface Rule extends NumberRule {
 
 const none = Number.POSITIVE_INFINITY;
 
+type LimitName = Exclude<keyof LoopLimits, "onUnknownCost">;
+
+/** All limits, with defaults for those that are absent. */
+export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readonly unknownCostEnds: boolean };
+
 /** Defaults and least values of the limits. */
-export const limitRules: { readonly [Name in keyof Required<LoopLimits>]: Rule } = {
+export const limitRules: { readonly [Name in LimitName]: Rule } = {
   maxIterations: { fallback: 100, min: 1 },
   softWarnIteration: { fallback: 20, min: 0 },
   maxConsecutiveToolErrors: { fallback: 5, min: 1 },
@@ -25,6 +30,7 @@ export const limitRules: { readonly [Name in keyof Required<LoopLimits>]: Rule }
   toolConcurrency: { fallback: 10, min: 1 },
   maxToolCalls: { fallback: none, min: 1 },
   maxTokens: { fallback: none, min: 1 },
+  maxCostUSD: { fallback: none, min: 0, fraction: true },
   wallClockMs: { fallback: none, ...timeLimit },
 };
 
@@ -39,8 +45,12 @@ export const timeoutRules: { readonly [Name in keyof Timeouts]: Rule } = {
 };
 
 /** All limits, with defaults for those that are absent. Throws LoopError where one is out of range. */
-export function resolveLimits(limits: LoopLimits = {}): { readonly [Name in keyof Required<LoopLimits>]: number } {
-  return resolveNumbers("limits", limits, limitRules);
+export function resolveLimits(limits: LoopLimits = {}): ResolvedLimits {
+  const { onUnknownCost = "end", ...numbers } = limits;
+  if (onUnknownCost !== "end" && onUnknownCost !== "continue") {
+    throw invalidOption("limits.onUnknownCost", '"end" or "continue"', onUnknownCost);
+  }
+  return { ...resolveNumbers("limits", numbers, limitRules), unknownCostEnds: onUnknownCost === "end" };
 }
 
 /** All timeouts, with defaults for those that are absent. Throws LoopError where one is out of range. */

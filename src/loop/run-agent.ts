@@ -11,7 +11,7 @@ import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { ReadyCall } from "../stages/prepare-call.ts";
 import { askHook } from "./ask-hook.ts";
 import { finishCall } from "./finish-call.ts";
-import { startNested } from "./nested-run.ts";
+import { spendingOf, startNested } from "./nested-run.ts";
 import { prefixJournal } from "./prefix-journal.ts";
 import type { Dispatched, NestedRun, Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
@@ -27,7 +27,7 @@ export interface AgentCall {
 
 /** How the run inside a call ended, or why there is none. */
 type NestedEnd =
-  | { readonly kind: "ended"; readonly result: LoopResult }
+  | { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run }
   | { readonly kind: "not-started"; readonly error: unknown };
 
 /** Runs one call as a nested run, or goes on with one. */
@@ -41,7 +41,7 @@ export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatch
   const end = await runNested(run, agentCall, key);
   if (end.kind === "ended" && end.result.status === "suspended") {
     const { status, reason } = end.result;
-    const outcome: ToolOutcome = { call, kind: "interrupted", ...spendingOf(end.result) };
+    const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(end) };
     return tell(run, { outcome, live: true, suspended: { status, reason } });
   }
   let live = false;
@@ -74,12 +74,12 @@ async function begin(run: Run, { ready, index }: AgentCall): Promise<Begun & { r
     scope.checkDeadline(clock.now());
     if (scope.cause !== undefined) return { kind: "not-run" };
     if (meter.toolCallsLeft < 1) return { kind: "limit" };
-    meter.add(0, 1);
+    meter.add({ toolCalls: 1 });
     return { kind: "begun" };
   };
   const key = stepKey(run.state, `agent/${index}/${ready.call.name}`);
   const { kind } = await runStep({ key, kind: "intent", input: null, run: body }, run);
-  if (kind === "begun" && !live) meter.add(0, 1);
+  if (kind === "begun" && !live) meter.add({ toolCalls: 1 });
   return { kind, live };
 }
 
@@ -105,7 +105,7 @@ async function runNested(run: Run, { ready, agent }: AgentCall, key: string): Pr
     deadline.end();
     run.scope.leave(deadline);
   }
-  return { kind: "ended", result: await nested.result };
+  return { kind: "ended", result: await nested.result, nested: nested.run };
 }
 
 /** What broke this run or one around it. */
@@ -135,9 +135,9 @@ async function conclude(run: Run, { ready, agent }: AgentCall, end: NestedEnd): 
     onLate: (call, success) => ports.onLate?.(call, success),
   });
   const settled: ToolOutcome = outcome.kind === "not-run" ? { ...outcome, kind: "interrupted" } : outcome;
-  return finishCall(run, end.kind === "ended" ? { ...settled, ...spendingOf(end.result) } : settled);
+  return finishCall(run, end.kind === "ended" ? { ...settled, ...factsOf(end) } : settled);
 }
 
-function spendingOf({ usage, costUSD, toolCallsExecuted, durationMs }: LoopResult): Pick<ToolOutcome, "durationMs" | "nested"> {
-  return { durationMs, nested: { usage, costUSD, toolCallsExecuted } };
+function factsOf({ result, nested }: Extract<NestedEnd, { kind: "ended" }>): Pick<ToolOutcome, "durationMs" | "nested"> {
+  return { durationMs: result.durationMs, nested: spendingOf(result, nested) };
 }

@@ -40,7 +40,8 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
       sendStart(run);
       sendRecalled(run, result);
     }
-    run.meter.add(result.usage?.totalTokens ?? 0, 0);
+    const { usage, costUSD } = result;
+    run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
     run.openPass = { result, hop };
   });

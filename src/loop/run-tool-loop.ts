@@ -101,8 +101,9 @@ const notices: { readonly [Kind in Termination["kind"]]?: "max-iterations" | "to
 function finishRun(run: Run, ending: Ending): LoopResult {
   // What is wrong with them is said where the run would have come to them.
   if (run.scope.cause === undefined) run.decisions.refuseLeft([]);
-  const { state, events, runId, journal, session } = run;
-  const result = buildResult(state, { ending, undelivered: takeUndelivered(run, ending), runId, journal, session });
+  const { state, events, runId, journal, session, bounds } = run;
+  const undelivered = takeUndelivered(run, ending);
+  const result = buildResult(state, { ending, undelivered, maxCostUSD: bounds.maxCostUSD, runId, journal, session });
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const base = { runId, iteration: state.iteration };
   const notice = notices[reason.kind];

@@ -22,10 +22,8 @@ import { LoopEventSink } from "./emit.ts";
 import { checkDefinitions } from "./exposure.ts";
 import { Meter } from "./meter.ts";
 import type { Bounds } from "./next-step.ts";
-import { resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
+import { type ResolvedLimits, resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
 import { noExposure, type Nesting, type Run } from "./run.ts";
-
-type Limits = ReturnType<typeof resolveLimits>;
 
 /** What a run gets besides its options. */
 export interface StartPorts {
@@ -76,7 +74,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
 
 /** What a run goes by, with defaults for what was not said. Holds nothing that would have to be released. */
 function settle(options: LoopOptions, nesting: Nesting | undefined) {
-  const limits: Limits = resolveLimits(options.limits);
+  const limits = resolveLimits(options.limits);
   const { softWarnIteration, toolConcurrency, maxInterrupts } = limits;
   const { clock = systemClock, session = {}, journal = memoryJournal() } = options;
   const level = findLevel(limits.maxDepth, options, nesting?.run);
@@ -118,7 +116,7 @@ function findLevel(own: number, { limits }: LoopOptions, outer: Run | undefined)
   return { depth, maxDepth };
 }
 
-function toBounds({ policies, hooks }: LoopOptions, limits: Limits, meter: Meter): Bounds {
+function toBounds({ policies, hooks }: LoopOptions, limits: ResolvedLimits, meter: Meter): Bounds {
   return {
     ...limits,
     finalAnswer: policies?.finalAnswer === true,

@@ -65,6 +65,7 @@ export class CallContext implements ToolContext {
       iterations: Math.max(0, bounds.maxIterations - state.iterations),
       toolCalls: meter.toolCallsLeft,
       tokens: meter.tokensLeft,
+      costUSD: meter.costLeftUSD,
       wallClockMs: scope.leftMs(clock.now()),
     };
   }

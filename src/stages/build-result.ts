@@ -15,6 +15,8 @@ export interface ResultFacts {
   readonly ending: Ending;
   /** Messages from outside that were not sent. Default none. */
   readonly undelivered?: readonly UserMessage[] | undefined;
+  /** The cost limit of the run. Default none. */
+  readonly maxCostUSD?: number | undefined;
   readonly runId: string;
   readonly journal: Journal;
   readonly session: Session;
@@ -23,7 +25,8 @@ export interface ResultFacts {
 const defaultDetailsLabel = "[Scene Metadata]";
 
 /** Builds the result. The state is handed over: nothing may change it afterwards. */
-export function buildResult(state: LoopState, { ending, undelivered = [], runId, journal, session }: ResultFacts): LoopResult {
+export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
+  const { ending, undelivered = [], maxCostUSD = Number.POSITIVE_INFINITY, runId, journal, session } = facts;
   const text = state.finalText.trim();
   const details = state.detailsText.trim();
   const { thoughtLog } = state;
@@ -45,6 +48,7 @@ export function buildResult(state: LoopState, { ending, undelivered = [], runId,
     toolCallsExecuted: state.toolCallsExecuted,
     durationMs: state.activeMs,
     error: errorOf(ending.reason),
+    budgetExceeded: state.spentUSD > maxCostUSD,
     finalAnswer: state.finalAnswerTo !== undefined && ending.status !== "follow_up_interrupt",
     pendingCalls: ending.status === "suspended" ? pendingCallsOf(state) : [],
     undelivered,

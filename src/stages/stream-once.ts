@@ -110,7 +110,7 @@ function costOf(usage: Usage, { provider, model, iteration }: StreamDraft, { pri
       cost.then(undefined, () => {});
       throw new TypeError("pricing must answer at once, not with a promise.");
     }
-    return typeof cost === "number" && Number.isFinite(cost) ? cost : undefined;
+    return typeof cost === "number" && Number.isFinite(cost) && cost >= 0 ? cost : undefined;
   } catch (error) {
     events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
     return undefined;

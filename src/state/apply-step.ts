@@ -146,6 +146,9 @@ function applySaid(state: LoopState, result: StreamResult): void {
 function applySpending(state: LoopState, result: StreamResult): void {
   if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
   state.costUSD = addCost(state.costUSD, result.costUSD);
+  if (result.costUSD === undefined) return;
+  state.spentUSD += result.costUSD;
+  state.lastCostUSD = result.costUSD;
 }
 
 function applyTurn(state: LoopState, result: StreamResult): void {
@@ -210,9 +213,10 @@ function applyRestart(state: LoopState, restart: ContextRestart): void {
 }
 
 /** What runs inside a call have used counts once, here. */
-function applyNested(state: LoopState, { usage, costUSD, toolCallsExecuted }: NestedSpending): void {
+function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
   state.usage = addUsage(state.usage, usage);
   state.costUSD = addCost(state.costUSD, costUSD);
+  state.spentUSD += costUSD ?? knownCostUSD;
   state.toolCallsExecuted += toolCallsExecuted;
 }
 

@@ -27,8 +27,8 @@ export interface InboxAnswer {
   readonly aborted?: { readonly reason: PlainError | Json } | undefined;
   /** The wall clock has struck: of this run, or of one around it. */
   readonly expired?: { readonly limitMs: number } | undefined;
-  /** A token limit of a run around this one that is used up. */
-  readonly spentOutside?: { readonly limit: number; readonly spent: number } | undefined;
+  /** A budget of a run around this one that is used up. */
+  readonly spentOutside?: Extract<Termination, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
   /** What was said to the control since the last look, in order. */
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly drain?: true | undefined;
@@ -121,6 +121,10 @@ export interface LoopState {
   usage: Usage;
   /** USD; undefined once the cost of one pass is unknown. */
   costUSD: number | undefined;
+  /** USD, of the streams whose cost is known. */
+  spentUSD: number;
+  /** USD of the last stream whose cost is known: what one more is taken to cost. */
+  lastCostUSD: number;
 
   /** Messages from outside that have not been sent. */
   readonly unsent: InboxMessage[];
@@ -195,6 +199,8 @@ export function createLoopState(initial: InitialState): LoopState {
     chainStarted: false,
     usage: noUsage,
     costUSD: initial.priced ? 0 : undefined,
+    spentUSD: 0,
+    lastCostUSD: 0,
     consecutiveToolErrors: 0,
     errorPeak: 0,
     lastInbox: undefined,

@@ -186,7 +186,7 @@ describe("runTool", () => {
       provider: { id: "mock", model: "mock-model" },
       showKillHint: false,
       suppressProgressNotices: false,
-      budget: { iterations: Infinity, toolCalls: Infinity, tokens: Infinity, wallClockMs: Infinity },
+      budget: { iterations: Infinity, toolCalls: Infinity, tokens: Infinity, wallClockMs: Infinity, costUSD: Infinity },
       idempotencyKey: "test/p0/tool/0/probe",
       session: {},
       context: undefined,
@@ -204,7 +204,7 @@ describe("runTool", () => {
       messageIdMap: new Map(),
       provider: { id: "p", model: "m" },
       showKillHint: true,
-      budget: { iterations: 1, toolCalls: 2, tokens: 3, wallClockMs: 4 },
+      budget: { iterations: 1, toolCalls: 2, tokens: 3, wallClockMs: 4, costUSD: 5 },
       session: { userId: "u", surfaceUserErrors: false },
       context: { database: "d" },
     } as const;

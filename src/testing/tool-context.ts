@@ -19,6 +19,7 @@ const unlimited: ToolBudget = {
   toolCalls: Number.POSITIVE_INFINITY,
   tokens: Number.POSITIVE_INFINITY,
   wallClockMs: Number.POSITIVE_INFINITY,
+  costUSD: Number.POSITIVE_INFINITY,
 };
 const mock: Pick<Provider, "id" | "model"> = { id: "mock", model: "mock-model" };
 

@@ -28,6 +28,8 @@ export const statusByReason: { readonly [Kind in Termination["kind"]]: LoopStatu
   "malformed-call": "error",
   "tool-error-cap": "error",
   "restart-cap": "error",
+  "max-cost": "error",
+  "cost-unknown": "error",
   "max-tokens": "error",
   "max-tool-calls": "error",
   "max-pauses": "error",

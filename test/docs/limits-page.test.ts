@@ -18,7 +18,10 @@ function known(defaults: { readonly [name: string]: number }): readonly string[]
 }
 
 it("lists every limit once, with its default", () => {
-  expect(listedIn("Limits of the run")).toEqual(known({ ...resolveLimits() }));
+  const { unknownCostEnds, ...numbers } = resolveLimits();
+  expect(listedIn("Limits of the run")).toEqual(
+    sorted([...known(numbers), `\`onUnknownCost\` ${unknownCostEnds ? '"end"' : ""}`]),
+  );
 });
 
 it("lists every timeout once, with its default", () => {

@@ -158,8 +158,8 @@ describe("what a tool is told", () => {
     play([turn, turn, text("Done.")], { clock, tools: [spend], limits });
     await clock.advance(1_000);
     expect(budgets).toEqual([
-      { iterations: 4, toolCalls: 6, tokens: 989, wallClockMs: 10_000 },
-      { iterations: 3, toolCalls: 5, tokens: 978, wallClockMs: 9_900 },
+      { iterations: 4, toolCalls: 6, tokens: 989, wallClockMs: 10_000, costUSD: none },
+      { iterations: 3, toolCalls: 5, tokens: 978, wallClockMs: 9_900, costUSD: none },
     ]);
   });
 
@@ -168,7 +168,7 @@ describe("what a tool is told", () => {
     await play([toolCall("look"), text("Done.")], { tools: [tool("look", (_, context) => void (budget = context.budget))] })
       .result;
     const none = Number.POSITIVE_INFINITY;
-    expect(budget).toEqual({ iterations: 99, toolCalls: none, tokens: none, wallClockMs: none });
+    expect(budget).toEqual({ iterations: 99, toolCalls: none, tokens: none, wallClockMs: none, costUSD: none });
   });
 
   it("of the run is as the caller gave it", async () => {

@@ -163,7 +163,7 @@ describe.for(kinds)("what is left, as a tool inside an %s sees it,", (kind) => {
     const child = scripted([kind, "child"], callAndAnswer("look"), { tools: [look] });
     await play(callAndAnswer("child"), { tools: [child.tool] }).result;
     const none = Number.POSITIVE_INFINITY;
-    expect(budget).toEqual({ iterations: 99, toolCalls: none, tokens: none, wallClockMs: none });
+    expect(budget).toEqual({ iterations: 99, toolCalls: none, tokens: none, wallClockMs: none, costUSD: none });
   });
 });
 

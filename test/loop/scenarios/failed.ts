@@ -58,6 +58,22 @@ export const failed: readonly Scenario[] = [
     text: "So",
   },
   {
+    title: "money spent",
+    status: "error",
+    reason: "max-cost",
+    script: () => [text("So "), toolCall("alone"), usage({ inputTokens: 60, outputTokens: 1 })],
+    options: () => ({ limits: { maxCostUSD: 1 }, pricing: ({ inputTokens }) => inputTokens / 100 }),
+    text: "So",
+  },
+  {
+    title: "money that nobody can count",
+    status: "error",
+    reason: "cost-unknown",
+    script: always("alone"),
+    options: () => ({ limits: { maxCostUSD: 1 }, pricing: () => undefined }),
+    text: "Again.",
+  },
+  {
     title: "tool calls without end",
     status: "error",
     reason: "max-tool-calls",

@@ -1,0 +1,21 @@
+// What a run may use, and what it says when that is used up.
+
+import assert from "node:assert/strict";
+import { defineTool, type Message, type Pricing, runToolLoop } from "turnwright";
+import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
+
+const messages: readonly Message[] = [{ role: "user", content: "Find everything." }];
+const tools = [defineTool({ name: "search", description: "Searches", inputSchema: { type: "object" }, execute: () => "a hit" })];
+const provider = createMockProvider(() => [
+  text("Still searching."),
+  toolCall("search"),
+  usage({ inputTokens: 10_000, outputTokens: 500 }),
+]);
+
+// #region budget
+const pricing: Pricing = ({ inputTokens, outputTokens }) => (inputTokens * 1.25 + outputTokens * 10) / 1_000_000;
+const limits = { maxCostUSD: 0.05, maxTokens: 200_000, maxToolCalls: 50, wallClockMs: 120_000 };
+const { reason, costUSD, text: said } = await runToolLoop({ provider, tools, messages, pricing, limits });
+if (reason.kind === "max-cost") console.log(`${reason.spentUSD} of ${reason.limitUSD} USD are spent. So far: ${said}`);
+// #endregion budget
+assert.deepEqual([reason.kind, costUSD?.toFixed(4), said], ["max-cost", "0.0350", "Still searching."]);

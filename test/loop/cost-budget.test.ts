@@ -1,0 +1,205 @@
+// What a run may cost, and what is not known of it.
+
+import { describe, expect, it } from "vitest";
+import {
+  isLoopError,
+  type LoopLimits,
+  type LoopOptions,
+  memoryJournal,
+  type Pricing,
+  type Provider,
+  type ToolBudget,
+} from "turnwright";
+import { createMockProvider, finish, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { outcomesOf, play, tool } from "./play.ts";
+import { kinds, nesting, question } from "./nested/nesting.ts";
+
+/** A token costs a quarter of a dollar, so that sums are exact; what 99 of them cost, nobody knows. */
+const pricing: Pricing = ({ totalTokens }) => (totalTokens === 99 ? undefined : totalTokens / 4);
+const spend = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
+const work = (tokens: number): MockTurn => [text("Well. "), toolCall("t"), spend(tokens)];
+const tools = [tool("t", () => 1)];
+
+interface Ended {
+  readonly reason: object;
+  readonly requests: number;
+  readonly costUSD: number | undefined;
+  readonly exceeded: boolean;
+}
+
+async function run(script: readonly MockTurn[], more: Partial<LoopOptions>): Promise<Ended> {
+  const playing = play(script, { tools, pricing, ...more });
+  const { reason, costUSD, budgetExceeded, journal } = await playing.result;
+  const again = play([], {
+    ...playing.options,
+    provider: createMockProvider([]),
+    journal: memoryJournal(JSON.parse(JSON.stringify(journal))),
+  });
+  const replayed = await again.result;
+  expect([replayed.reason, replayed.costUSD, replayed.budgetExceeded]).toEqual([reason, costUSD, budgetExceeded]);
+  return { reason, requests: playing.provider.calls, costUSD, exceeded: budgetExceeded };
+}
+
+describe("a run with a limit of cost", () => {
+  it.for<[what: string, limits: LoopLimits, script: readonly MockTurn[], ended: Ended]>([
+    [
+      "goes on while one more stream like the last would reach the limit, and not cross it",
+      { maxCostUSD: 0.75 },
+      [work(1), work(1), work(1)],
+      { reason: { kind: "max-cost", limitUSD: 0.75, spentUSD: 0.75 }, requests: 3, costUSD: 0.75, exceeded: false },
+    ],
+    [
+      "ends before a stream like the last would cross it",
+      { maxCostUSD: 0.74 },
+      [work(1), work(1)],
+      { reason: { kind: "max-cost", limitUSD: 0.74, spentUSD: 0.5 }, requests: 2, costUSD: 0.5, exceeded: false },
+    ],
+    [
+      "goes by the last stream, not by the dearest",
+      { maxCostUSD: 2 },
+      [work(4), work(1), work(1), [text("Done."), spend(99)]],
+      { reason: { kind: "answered" }, requests: 4, costUSD: undefined, exceeded: false },
+    ],
+    [
+      "keeps an answer that crosses it",
+      { maxCostUSD: 0.5 },
+      [[text("Dear."), spend(4)]],
+      { reason: { kind: "answered" }, requests: 1, costUSD: 1, exceeded: true },
+    ],
+    [
+      "runs the calls of a pass that crosses it, and asks no more",
+      { maxCostUSD: 0.5 },
+      [work(4)],
+      { reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 1 }, requests: 1, costUSD: 1, exceeded: true },
+    ],
+    [
+      "asks once where it is 0",
+      { maxCostUSD: 0 },
+      [work(1)],
+      { reason: { kind: "max-cost", limitUSD: 0, spentUSD: 0.25 }, requests: 1, costUSD: 0.25, exceeded: true },
+    ],
+    [
+      "ends where a cost is not known",
+      { maxCostUSD: 5 },
+      [work(1), work(99)],
+      { reason: { kind: "cost-unknown" }, requests: 2, costUSD: undefined, exceeded: false },
+    ],
+    [
+      "keeps an answer whose cost is not known",
+      { maxCostUSD: 5 },
+      [[text("Hi."), spend(99)]],
+      { reason: { kind: "answered" }, requests: 1, costUSD: undefined, exceeded: false },
+    ],
+    [
+      "goes by the known costs where it is told to",
+      { maxCostUSD: 0.5, onUnknownCost: "continue" },
+      [work(1), work(99), work(1)],
+      { reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 0.5 }, requests: 3, costUSD: undefined, exceeded: false },
+    ],
+    [
+      "looks at it before each resend of a paused turn",
+      { maxCostUSD: 0.5 },
+      [
+        [text("a"), spend(1), finish("paused")],
+        [text("b"), spend(1), finish("paused")],
+      ],
+      { reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 0.5 }, requests: 2, costUSD: 0.5, exceeded: false },
+    ],
+    [
+      "is ended by its passes first",
+      { maxCostUSD: 0.25, maxIterations: 1 },
+      [work(1)],
+      { reason: { kind: "max-iterations", limit: 1 }, requests: 1, costUSD: 0.25, exceeded: false },
+    ],
+    [
+      "is ended by it before its tokens",
+      { maxCostUSD: 0.25, maxTokens: 1 },
+      [work(1)],
+      { reason: { kind: "max-cost", limitUSD: 0.25, spentUSD: 0.25 }, requests: 1, costUSD: 0.25, exceeded: false },
+    ],
+  ])("%s", async ([, limits, script, ended]) => {
+    expect(await run(script, { limits })).toEqual(ended);
+  });
+
+  it.for([-1, Number.NaN, "a lot"])("takes a price of %s for none", async (price) => {
+    const ended = await run([work(1)], { limits: { maxCostUSD: 1 }, pricing: () => price as number });
+    expect(ended.reason).toEqual({ kind: "cost-unknown" });
+  });
+
+  it.for<[granted: boolean, limits: LoopLimits]>([
+    [true, { maxIterations: 1, maxCostUSD: 0.5 }],
+    [false, { maxIterations: 1, maxCostUSD: 0.49 }],
+    [false, { maxIterations: 1, maxTokens: 1 }],
+    [true, { maxIterations: 1, maxTokens: 2 }],
+    [false, { maxCostUSD: 0.25 }],
+    [false, { maxTokens: 1 }],
+  ])("is granted a last word: %s, with %j", async ([granted, limits]) => {
+    const playing = play([work(1), text("In short.")], { tools, pricing, limits, policies: { finalAnswer: true } });
+    const result = await playing.result;
+    expect([result.finalAnswer, result.text, playing.provider.calls]).toEqual(
+      granted ? [true, "In short.", 2] : [false, "Well.", 1],
+    );
+    expect(result.status).not.toBe("completed");
+  });
+});
+
+describe("a run inside a call", () => {
+  it.for(kinds)("of an %s spends what the run around it has left", async (kind) => {
+    const budgets: ToolBudget[] = [];
+    const inner = createMockProvider([work(1), work(1), work(1)]);
+    const agent = nesting(kind, "agent", (_, { budget }) => {
+      budgets.push(budget);
+      return { messages: question, provider: inner, tools };
+    });
+    const result = await play([[toolCall("agent"), spend(1)]], { tools: [agent], pricing, limits: { maxCostUSD: 0.75 } }).result;
+    expect(budgets.map(({ costUSD }) => costUSD)).toEqual([0.5]);
+    expect([result.reason, result.costUSD, inner.calls]).toEqual([{ kind: "max-cost", limitUSD: 0.75, spentUSD: 0.75 }, 0.75, 2]);
+    expect(outcomesOf(result)).toEqual(["call_p0_0: failed"]);
+    expect(JSON.stringify(result.messages)).toContain("error: max-cost");
+  });
+
+  it.for(kinds)("of an %s ends where its cost is not known, and with it the run around it", async (kind) => {
+    const inner = createMockProvider([work(99)]);
+    const agent = nesting(kind, "agent", () => ({ messages: question, provider: inner, tools }));
+    const result = await play([[toolCall("agent"), spend(1)]], { tools: [agent], pricing, limits: { maxCostUSD: 9 } }).result;
+    expect([result.reason, inner.calls]).toEqual([{ kind: "cost-unknown" }, 1]);
+  });
+
+  it.for(kinds)("of an %s counts with the known part of its cost", async (kind) => {
+    const inner = createMockProvider([work(99), work(2)]);
+    const agent = nesting(kind, "agent", () => ({ messages: question, provider: inner, tools }));
+    const limits: LoopLimits = { maxCostUSD: 1, onUnknownCost: "continue" };
+    const result = await play([[toolCall("agent"), spend(2)]], { tools: [agent], pricing, limits }).result;
+    expect([result.reason, result.costUSD]).toEqual([{ kind: "max-cost", limitUSD: 1, spentUSD: 1 }, undefined]);
+  });
+});
+
+it.for<[options: Partial<LoopOptions>, option: string]>([
+  [{ limits: { maxCostUSD: 1 } }, "pricing"],
+  [{ limits: { maxCostUSD: -1 }, pricing }, "limits.maxCostUSD"],
+  [{ limits: { maxCostUSD: Number.NaN }, pricing }, "limits.maxCostUSD"],
+  [{ limits: { maxCostUSD: "1" as never }, pricing }, "limits.maxCostUSD"],
+  [{ limits: { onUnknownCost: "stop" as never } }, "limits.onUnknownCost"],
+])("%j is refused for %s", async ([options, option]) => {
+  const { result, provider } = play([], options);
+  const thrown: unknown = await result.catch((error: unknown) => error);
+  expect([isLoopError(thrown, "invalid-option") && thrown.details.option, provider.calls]).toEqual([option, 0]);
+});
+
+it("a provider that says nothing of its usage has a cost that is not known", async () => {
+  const provider: Provider = {
+    id: "p",
+    model: "m",
+    async *stream() {
+      yield { type: "call-ready", key: "k", name: "t", args: {} };
+      yield { type: "finish", reason: "tool-calls" };
+    },
+  };
+  const result = await play([], { provider, tools, pricing: () => 1, limits: { maxCostUSD: 9 } }).result;
+  expect([result.reason.kind, result.costUSD]).toEqual(["cost-unknown", undefined]);
+});
+
+it("no limit of cost needs no prices", async () => {
+  const limits = { maxCostUSD: Number.POSITIVE_INFINITY };
+  expect((await play([work(1), text("Hi.")], { tools, limits }).result).reason.kind).toBe("answered");
+});
