@@ -158,8 +158,8 @@ describe("what a tool is told", () => {
     play([turn, turn, text("Done.")], { clock, tools: [spend], limits });
     await clock.advance(1_000);
     expect(budgets).toEqual([
-      { iterations: 4, toolCalls: 6, tokens: 989, wallClockMs: 10_000, costUSD: none },
-      { iterations: 3, toolCalls: 5, tokens: 978, wallClockMs: 9_900, costUSD: none },
+      { iterations: 4, toolCalls: 6, tokens: 989, wallClockMs: 10_000, costUSD: Infinity },
+      { iterations: 3, toolCalls: 5, tokens: 978, wallClockMs: 9_900, costUSD: Infinity },
     ]);
   });
 
