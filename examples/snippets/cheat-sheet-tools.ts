@@ -32,6 +32,7 @@ interface ToolFields {
   idleTimeoutMs?: number; // context.progress(data) and context.heartbeat() extend it
   idempotent?: boolean;
   retry?: { readonly maxAttempts: number }; // idempotent tools only
+  eager?: boolean; // starts while the model goes on speaking; for tools that only read
   requiresFollowUp?: boolean; // false: text of the same pass is the answer, where the call succeeds
   replay?: "safe" | "never"; // whether it runs again after a crash, under a durable journal
   agent?: Agent; // set by defineAgentTool

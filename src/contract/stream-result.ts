@@ -2,7 +2,7 @@ import type { Json } from "./json.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { FinishReason } from "./provider.ts";
 import type { StreamStatus, Termination } from "./termination.ts";
-import type { ToolCall } from "./tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
 
 /** What one pass gave. Plain data: it is what the journal keeps of a model step. */
@@ -16,6 +16,8 @@ export interface StreamResult {
   readonly thoughtLog?: Json | undefined;
   /** In the order in which the model asked for them. */
   readonly calls: readonly ToolCall[];
+  /** What became of the calls that were started while the stream went on. */
+  readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
   readonly finish?: FinishReason | undefined;
   /** Where a "continue" hop goes on. */
   readonly token?: string | undefined;

@@ -15,6 +15,11 @@ export interface ToolTraits {
   readonly retry?: { readonly maxAttempts: number } | undefined;
   /** False: where the model says something in the same pass, and every call of it succeeds and says so, the run is over. Default true. */
   readonly requiresFollowUp?: boolean | undefined;
+  /**
+   * Starts a call as soon as it is complete, while the model goes on speaking. For tools that only read: a crash runs them again. Off
+   * where something could still forbid the call: `approve`, `stopWhen`, `maxToolCalls`, `loopDetection` that stops. Default false.
+   */
+  readonly eager?: boolean | undefined;
   /** Whether a call that may have run before a crash runs again. Only a durable journal knows of such calls. Default "never". */
   readonly replay?: "safe" | "never" | undefined;
 }

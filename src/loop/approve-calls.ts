@@ -2,39 +2,29 @@
 
 import type { Step } from "../contract/journal.ts";
 import type { Approve } from "../contract/policies.ts";
-import type { ToolCall } from "../contract/tool-outcome.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline } from "../kit/deadline.ts";
 import { digest, stableJson } from "../kit/stable-json.ts";
 import { askApproval, type Decided, toDecision } from "../policies/approval.ts";
 import { editCall, type Prepared, type ReadyCall } from "../stages/prepare-call.ts";
+import type { AwaitingCall, BatchEntry } from "./batch-entry.ts";
 import type { Run } from "./run.ts";
 import { runStep, runSteps } from "./run-step.ts";
 import { numberedKey, stepKey } from "./step-key.ts";
-
-/** A call that is ready, but for a decision that nobody has taken yet. */
-export interface AwaitingCall {
-  readonly kind: "awaiting";
-  readonly call: ToolCall;
-}
 
 /** What the journal keeps: a decision, or which execution was left without one, and what the tool's schema was then. */
 type Answer = Exclude<Decided, { kind: "ask" }> | { readonly kind: "ask"; readonly token: string; readonly schema: string };
 
 /** Asks for every ready call. Refused ones become their outcome; edited ones are validated again; some may have to wait. */
-export async function approveCalls(
-  run: Run,
-  prepared: readonly Prepared[],
-  approve: Approve,
-): Promise<readonly (Prepared | AwaitingCall)[]> {
+export async function approveCalls(run: Run, prepared: readonly BatchEntry[], approve: Approve): Promise<readonly BatchEntry[]> {
   const asked = prepared.flatMap((entry, index) => (entry.kind === "ready" ? [{ entry, index }] : []));
   const live = new Set<string>();
   const answers = await runSteps(
     asked.map(({ entry, index }) => approvalStep(run, entry, { index, live, approve })),
     run,
   );
-  const approved: (Prepared | AwaitingCall)[] = [...prepared];
+  const approved: BatchEntry[] = [...prepared];
   for (const [position, { entry, index }] of asked.entries()) {
     const first = answers[position] ?? { kind: "cancelled" };
     const answer = first.kind === "ask" ? await decideLater(run, entry, { index, live, first }) : first;

@@ -20,6 +20,8 @@ export class CallPorts implements RunCallPorts {
   readonly #metadata = new Map<string, unknown>();
   /** Runs inside calls, by call, until the call is over. */
   readonly #nested = new Map<string, NestedRun[]>();
+  /** Positions of calls that were started before their turn was complete. */
+  #early: Map<string, number> | undefined;
   /** How many hints this pass has had. */
   #hinted = { iteration: 0, count: 0 };
   readonly registry: ToolRegistry;
@@ -62,6 +64,15 @@ export class CallPorts implements RunCallPorts {
     const metadata = this.#metadata.get(callId);
     this.#metadata.delete(callId);
     return metadata;
+  }
+
+  placeEarly(callId: string, index: number): void {
+    this.#early ??= new Map();
+    this.#early.set(callId, index);
+  }
+
+  indexOf(callId: string): number {
+    return this.#early?.get(callId) ?? this.#run.state.turn.calls.findIndex((call) => call.callId === callId);
   }
 
   addNested(callId: string, nested: NestedRun): void {

@@ -2,15 +2,14 @@
 
 import type { Step } from "../contract/journal.ts";
 import type { Agent } from "../contract/loop-options.ts";
-import type { NestedSpending, ToolOutcome } from "../contract/tool-outcome.ts";
+import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { dispatchCall } from "../stages/dispatch-call.ts";
-import type { Prepared, ReadyCall } from "../stages/prepare-call.ts";
-import { wasDispatched } from "../tools/render-outcome.ts";
-import type { AwaitingCall } from "./approve-calls.ts";
+import type { ReadyCall } from "../stages/prepare-call.ts";
+import type { AwaitingCall, BatchEntry } from "./batch-entry.ts";
 import { findAgent } from "./find-agent.ts";
 import { finishCall } from "./finish-call.ts";
-import type { Spending } from "./meter.ts";
+import { recallCall, sendBoth } from "./recall-call.ts";
 import type { Dispatched, Run } from "./run.ts";
 import { runAgent } from "./run-agent.ts";
 import { runSteps } from "./run-step.ts";
@@ -35,12 +34,13 @@ interface Intent {
 /** Runs what is ready and gives every outcome in call order. After a fatal failure nothing more is dispatched. */
 export function dispatchWaves(
   run: Run,
-  prepared: readonly (Prepared | AwaitingCall)[],
+  prepared: readonly BatchEntry[],
 ): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   const dispatched: Dispatched[] = [];
   const entries: Entry[] = [];
   prepared.forEach((entry, index) => {
-    if (entry.kind === "awaiting") dispatched[index] = hold(entry);
+    if (entry.kind === "early") dispatched[index] = { outcome: entry.outcome, live: !run.passRecalled };
+    else if (entry.kind === "awaiting") dispatched[index] = hold(entry);
     else if (entry.kind !== "ready") dispatched[index] = refuse(run, entry);
     else entries.push({ ready: entry, index, agent: findAgent(run.registry, entry.call.name), live: false });
   });
@@ -153,23 +153,14 @@ function dispatch(
   if (scope.cause !== undefined) return { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
   if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
   meter.add({ toolCalls: 1 });
-  if (mayHaveRun && definition.replay !== "safe") return { call, durationMs: 0, kind: "interrupted" };
+  if (mayHaveRun && definition.replay !== "safe" && definition.eager !== true)
+    return { call, durationMs: 0, kind: "interrupted" };
   return dispatchCall(ready, ports);
 }
 
-/** What was recalled is told and counted as if it had happened. */
 function settle(run: Run, outcome: ToolOutcome, live: boolean): Dispatched {
-  if (!live) {
-    sendBoth(run, outcome, true);
-    if (wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
-    if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
-  }
+  if (!live) recallCall(run, outcome);
   return { outcome, live };
-}
-
-function toSpending({ usage, costUSD, knownCostUSD, toolCallsExecuted }: NestedSpending): Spending {
-  const known = costUSD ?? knownCostUSD;
-  return { tokens: usage.totalTokens, toolCalls: toolCallsExecuted, costUSD: known, costUnknown: costUSD === undefined };
 }
 
 function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: Dispatched[]): void {
@@ -182,9 +173,4 @@ function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: 
 function refuse(run: Run, outcome: ToolOutcome): Dispatched {
   sendBoth(run, outcome, run.replayed);
   return { outcome, live: !run.replayed };
-}
-
-function sendBoth(run: Run, outcome: ToolOutcome, replayed: boolean): void {
-  sendToolStart(run, outcome.call, replayed);
-  sendToolEnd(run, outcome, replayed);
 }

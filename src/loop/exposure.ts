@@ -27,7 +27,12 @@ export function exposeNames(run: Run, names: readonly string[]): Exposure {
 }
 
 function toExposure(tools: readonly ToolDefinition[], made: Pick<Exposure, "source" | "hiddenCount">): Exposure {
-  return { tools, byName: new Map(tools.map((tool) => [tool.name, tool])), ...made };
+  return {
+    tools,
+    byName: new Map(tools.map((tool) => [tool.name, tool])),
+    hasEager: tools.some(({ eager }) => eager === true),
+    ...made,
+  };
 }
 
 /** A registry of the caller's own may hold two tools of one name, of which only one could be called, or limits that no timer takes. */

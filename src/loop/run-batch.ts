@@ -5,24 +5,30 @@ import type { ContextRestart, ToolCall, ToolOutcome } from "../contract/tool-out
 import { redactJson } from "../kit/redact-json.ts";
 import { whenAllReady, whenReady } from "../kit/when-ready.ts";
 import { detectContextRestart } from "../stages/context-restart.ts";
-import { prepareCall, type Prepared } from "../stages/prepare-call.ts";
+import { prepareCall } from "../stages/prepare-call.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { wasDispatched } from "../tools/render-outcome.ts";
-import type { SettledCall } from "../state/loop-state.ts";
-import { approveCalls, type AwaitingCall } from "./approve-calls.ts";
+import type { SettledCall, Turn } from "../state/loop-state.ts";
+import { earlyOutcomeOf } from "../state/transcript.ts";
+import { approveCalls } from "./approve-calls.ts";
+import type { BatchEntry, EarlyCall } from "./batch-entry.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
 import type { Dispatched, Run } from "./run.ts";
 
-type Approved = readonly (Prepared | AwaitingCall)[];
+/** A call that was started while the model spoke is over already. */
+function earlyEntryOf(turn: Turn, call: ToolCall): EarlyCall | undefined {
+  const outcome = earlyOutcomeOf(turn, call);
+  return outcome === undefined ? undefined : { kind: "early", outcome };
+}
 
 /** Runs the calls of the current turn and folds their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {
   const { state, ports, options } = run;
   const { calls } = state.turn;
   if (calls.length > 0) run.control?.startToolChain();
-  const prepared = whenAllReady(calls.map((call) => prepareCall(call, ports)));
+  const prepared = whenAllReady(calls.map((call) => earlyEntryOf(state.turn, call) ?? prepareCall(call, ports)));
   const approve = options.policies?.approve;
-  const approved: Approved | PromiseLike<Approved> =
+  const approved: readonly BatchEntry[] | PromiseLike<readonly BatchEntry[]> =
     approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));
   const dispatched = whenReady(approved, (entries) => dispatchWaves(run, withinLimit(run, entries)));
   return whenReady(dispatched, (outcomes) => {
@@ -34,10 +40,10 @@ export function runBatch(run: Run): void | PromiseLike<void> {
  * Of a batch that crosses `maxToolCalls` the prefix that fits runs; past it nothing does. What does not fit the run's own limit is known
  * from the state and is no step; what runs beside each other share is looked at when a call is dispatched.
  */
-function withinLimit({ state, bounds }: Run, prepared: Approved): Approved {
+function withinLimit({ state, bounds }: Run, prepared: readonly BatchEntry[]): readonly BatchEntry[] {
   let left = state.toolLimitReached ? 0 : bounds.maxToolCalls - state.toolCallsExecuted;
   if (left >= prepared.length) return prepared;
-  return prepared.map((entry): Prepared | AwaitingCall => {
+  return prepared.map((entry): BatchEntry => {
     // A call that waits keeps its place: what runs before it is decided, runs also after that.
     if (entry.kind !== "ready" && entry.kind !== "awaiting") return entry;
     left -= 1;

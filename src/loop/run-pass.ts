@@ -15,8 +15,10 @@ import { applyStep } from "../state/apply-step.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { askHook } from "./ask-hook.ts";
 import { checkPlan } from "./check-options.ts";
+import { createEagerPorts } from "./eager-start.ts";
 import { expose, exposeNames } from "./exposure.ts";
 import type { NextStep } from "./next-step.ts";
+import { recallCall } from "./recall-call.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
@@ -40,9 +42,11 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
       sendStart(run);
       sendRecalled(run, result);
     }
+    run.passRecalled = run.replayed;
     const { usage, costUSD } = result;
     run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
+    if (run.passRecalled) for (const outcome of result.eagerOutcomes ?? []) recallCall(run, outcome);
     run.openPass = { result, hop };
   });
 }
@@ -115,6 +119,7 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
     heldIds: state.heldIds,
     carried,
     pricing: options.pricing,
+    eager: next.withoutTools ? undefined : createEagerPorts(run),
   });
 }
 

@@ -23,6 +23,10 @@ import type { Bounds } from "./next-step.ts";
 export interface RunCallPorts extends ToolCallPorts {
   /** What a result carried for listeners only, once. */
   takeMetadata(call: ToolCall): unknown;
+  /** Notes where a call stands whose turn is not complete. */
+  placeEarly(callId: string, index: number): void;
+  /** The position of a call in its turn. */
+  indexOf(callId: string): number;
   /** Notes a run that a call has started. */
   addNested(callId: string, nested: NestedRun): void;
   /** How many runs a call has started, its earlier attempts included. */
@@ -96,6 +100,8 @@ export interface Run {
   exposure: Exposure;
   /** Whether all that the current pass has done so far was recalled from the journal. */
   replayed: boolean;
+  /** Whether the last stream was recalled. */
+  passRecalled: boolean;
   /** The last stream, until listeners are told that its pass is over. */
   openPass: { readonly result: StreamResult; readonly hop: number } | undefined;
   /** Rolls over what has been sent, where the journal is durable. */
@@ -111,7 +117,9 @@ export interface Exposure {
   readonly byName: ReadonlyMap<string, ToolDefinition>;
   readonly source: readonly ToolDefinition[];
   readonly hiddenCount: number;
+  /** Whether one of them starts early. */
+  readonly hasEager: boolean;
 }
 
 /** No tools, made from nothing: never mistaken for what a registry says. */
-export const noExposure: Exposure = { tools: [], byName: new Map(), source: [], hiddenCount: -1 };
+export const noExposure: Exposure = { tools: [], byName: new Map(), source: [], hiddenCount: -1, hasEager: false };

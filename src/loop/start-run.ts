@@ -58,6 +58,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     failure: undefined,
     exposure: noExposure,
     replayed: false,
+    passRecalled: false,
     openPass: undefined,
     digest: "",
     digestedMessages: 0,

@@ -71,8 +71,8 @@ export class CallContext implements ToolContext {
   }
 
   get idempotencyKey(): string {
-    const { runId, state } = this.#run;
-    const index = state.turn.calls.findIndex(({ callId }) => callId === this.callId);
+    const { runId, state, ports } = this.#run;
+    const index = ports.indexOf(this.callId);
     return `${runId}/${stepKey(state, `tool/${index}/${this.name}`)}`;
   }
 

@@ -8,16 +8,15 @@ import { renderOutcome } from "../tools/render-outcome.ts";
 import type { Run } from "./run.ts";
 
 /** A call begins. */
-export function sendToolStart({ events, state }: Run, { callId, name, args }: ToolCall, replayed: boolean): void {
+export function sendToolStart({ events, state, ports }: Run, { callId, name, args }: ToolCall, replayed: boolean): void {
   if (!events.wants("tool-start")) return;
-  const index = state.turn.calls.findIndex((call) => call.callId === callId);
   events.send({
     type: "tool-start",
     runId: events.runId,
     iteration: state.iteration,
     callId,
     name,
-    index,
+    index: ports.indexOf(callId),
     args,
     replayed: replayed ? true : undefined,
   });

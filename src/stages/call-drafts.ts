@@ -7,6 +7,7 @@ import { assertNever } from "../kit/assert-never.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { parseToolArguments } from "../kit/parse-arguments.ts";
 import { toJson } from "../kit/to-json.ts";
+import type { IdOf } from "./call-ids.ts";
 
 /** A chunk that says something of a call. */
 export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;
@@ -28,6 +29,8 @@ export interface CallDraft {
 export class CallDrafts {
   readonly #firstIndex: number;
   readonly #drafts: CallDraft[] = [];
+  /** How many of them `takeReady` has given. */
+  #taken = 0;
 
   /** @param firstIndex how many calls earlier hops of the turn had */
   constructor(firstIndex: number) {
@@ -59,8 +62,18 @@ export class CallDrafts {
     return call;
   }
 
+  /** The next calls that are complete, as are all before them, each once: their ids can be told. */
+  takeReady(idOf: IdOf): readonly { readonly call: ToolCall; readonly index: number }[] {
+    const found: { call: ToolCall; index: number }[] = [];
+    for (let draft = this.#drafts[this.#taken]; draft?.ready === true; draft = this.#drafts[this.#taken]) {
+      found.push({ call: toCall(draft, idOf(this.#taken, draft.id), undefined), index: draft.index });
+      this.#taken += 1;
+    }
+    return found;
+  }
+
   /** The calls in the order in which they first appeared. One that was cut off before it had a name is no call. */
-  toCalls(idOf: (index: number, id: string | undefined) => string, turnProblem: ToolCall["problem"]): readonly ToolCall[] {
+  toCalls(idOf: IdOf, turnProblem: ToolCall["problem"]): readonly ToolCall[] {
     const named = this.#drafts.filter(({ ready, name }) => ready || name.trim() !== "");
     return named.map((draft, index) => toCall(draft, idOf(index, draft.id), turnProblem));
   }

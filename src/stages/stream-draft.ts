@@ -4,7 +4,7 @@ import type { EventSink } from "../contract/loop-event.ts";
 import type { Json } from "../contract/json.ts";
 import type { ProviderError } from "../contract/plain-error.ts";
 import type { FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
-import type { ToolCall } from "../contract/tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { toJson } from "../kit/to-json.ts";
@@ -12,6 +12,8 @@ import type { GuardedStream } from "./guard-stream.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { countOf } from "../kit/read-foreign.ts";
+import { createCallIds, type IdOf } from "./call-ids.ts";
+import { EagerCalls, type EagerPorts } from "./eager-calls.ts";
 import { CallDrafts, type CallChunk, type CallDraft, textOf } from "./call-drafts.ts";
 import { addUsage, noUsage } from "../state/add-usage.ts";
 import { problemOf } from "../state/judge-finish.ts";
@@ -21,6 +23,10 @@ export interface DraftPorts {
   readonly provider: Provider;
   readonly events: EventSink;
   readonly carried?: { readonly callCount: number } | undefined;
+  /** Call ids in use, so that each new one is unique in the transcript. */
+  readonly heldIds: ReadonlySet<string>;
+  /** Starts calls early. Default: none does. */
+  readonly eager?: EagerPorts | undefined;
 }
 
 /** What can be taken back when a wrapping provider discards an attempt. */
@@ -44,6 +50,7 @@ const emptyAttempt = (): Attempt => ({
 });
 
 const nothing: readonly never[] = [];
+const noIds: ReadonlySet<string> = new Set();
 
 /** Joins details by a blank line; blank ones are ignored. */
 function mergeDetails(before: string, incoming: string): string {
@@ -91,9 +98,17 @@ export class StreamDraft implements GuardedStream {
   finishRaw: string | undefined;
   token: string | undefined;
   error: ProviderError | undefined;
+  readonly #heldIds: ReadonlySet<string>;
+  readonly #eager: EagerCalls | undefined;
+  /** Names the calls of the current attempt, as far as they start early. */
+  #idOf: IdOf | undefined;
+  /** Ids of calls that attempts before this one have started. */
+  #reservedIds: ReadonlySet<string> = noIds;
 
-  constructor(request: ModelRequest, { provider, events, carried }: DraftPorts) {
+  constructor(request: ModelRequest, { provider, events, carried, heldIds, eager }: DraftPorts) {
     this.#firstIndex = carried?.callCount ?? 0;
+    this.#heldIds = heldIds;
+    this.#eager = eager === undefined ? undefined : new EagerCalls(eager);
     this.iteration = request.iteration;
     this.#request = request;
     this.#source = provider;
@@ -157,8 +172,13 @@ export class StreamDraft implements GuardedStream {
   }
 
   /** The calls in the order in which they first appeared. */
-  calls(idOf: (index: number, id: string | undefined) => string): readonly ToolCall[] {
-    return this.#attempt.calls?.toCalls(idOf, problemOf(this.finish)) ?? nothing;
+  get calls(): readonly ToolCall[] {
+    return this.#attempt.calls?.toCalls(this.#createIds(), problemOf(this.finish)) ?? nothing;
+  }
+
+  /** What was started early of these calls, once all that was started has ended; undefined where nothing was. */
+  eagerOutcomes(calls: readonly ToolCall[]): Promise<readonly ToolOutcome[]> | undefined {
+    return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
   }
 
   #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` }>): void {
@@ -201,13 +221,28 @@ export class StreamDraft implements GuardedStream {
   #takeCall(chunk: CallChunk): void {
     this.#attempt.calls ??= new CallDrafts(this.#firstIndex);
     const call = this.#attempt.calls.take(chunk);
+    if (this.#eager !== undefined && chunk.type === "call-ready") this.#offer(this.#attempt.calls, this.#eager);
     if (call !== undefined && chunk.type === "call-args-delta") this.#sendArgsDelta(call, chunk.text);
+  }
+
+  #offer(calls: CallDrafts, eager: EagerCalls): void {
+    this.#idOf ??= this.#createIds();
+    for (const { call, index } of calls.takeReady(this.#idOf)) eager.offer(call, index);
+  }
+
+  #createIds(): IdOf {
+    const held = this.#heldIds;
+    const reserved = this.#reservedIds;
+    const isTaken = (callId: string): boolean => held.has(callId) || reserved.has(callId);
+    return createCallIds({ iteration: this.iteration, firstIndex: this.#firstIndex, isTaken });
   }
 
   #discard({ attempt, error }: Extract<ModelChunk, { type: "attempt-discarded" }>): void {
     this.#usageBefore = this.usage;
     this.#usage = undefined;
     this.#attempt = emptyAttempt();
+    this.#idOf = undefined;
+    if (this.#eager !== undefined) this.#reservedIds = this.#eager.release();
     // How it ended is taken back as well.
     this.finish = undefined;
     this.finishRaw = undefined;

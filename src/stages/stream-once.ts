@@ -3,6 +3,7 @@
 import type { EventSink } from "../contract/loop-event.ts";
 import type { ModelRequest, Provider } from "../contract/provider.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
+import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Pricing, Usage } from "../contract/usage.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
@@ -10,6 +11,7 @@ import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { judgeFinish, type Judgement, type TurnContent } from "../state/judge-finish.ts";
+import type { EagerPorts } from "./eager-calls.ts";
 import { guardStream, type GuardPorts, type StreamEnd } from "./guard-stream.ts";
 import { StreamDraft } from "./stream-draft.ts";
 
@@ -22,6 +24,8 @@ export interface StreamPorts extends GuardPorts {
   /** What earlier hops of the same turn left. Default nothing. */
   readonly carried?: (TurnContent & { readonly callCount: number }) | undefined;
   readonly pricing?: Pricing | undefined;
+  /** Starts calls while the stream goes on. Default: none is. */
+  readonly eager?: EagerPorts | undefined;
 }
 
 /**
@@ -34,19 +38,26 @@ export interface StreamPorts extends GuardPorts {
 export function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult> {
   const startedAt = ports.clock.now();
   const draft = new StreamDraft(request, ports);
-  return guardStream(draft, ports).then((end) => toResult(draft, end, { request, ports, startedAt }));
+  return guardStream(draft, ports).then((end) => {
+    const { calls } = draft;
+    const pass = { request, ports, calls, durationMs: ports.clock.now() - startedAt };
+    const eager = draft.eagerOutcomes(calls);
+    return eager === undefined
+      ? toResult(draft, end, pass)
+      : eager.then((eagerOutcomes) => ({ ...toResult(draft, end, pass), eagerOutcomes }));
+  });
 }
 
 interface Pass {
   readonly request: ModelRequest;
   readonly ports: StreamPorts;
-  readonly startedAt: number;
+  readonly calls: readonly ToolCall[];
+  readonly durationMs: number;
 }
 
-function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, startedAt }: Pass): StreamResult {
+function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, durationMs }: Pass): StreamResult {
   const { usage, text } = draft;
   const { carried } = ports;
-  const calls = draft.calls(createIds(request.iteration, ports));
   const turn = { text: text.trim() !== "" || carried?.text === true, calls: calls.length > 0 || carried?.calls === true };
   const { status, reason } = judgeEnd(end, draft, turn);
   // Written out field by field: an object made by spreading takes many times the memory, and a long run keeps thousands of these.
@@ -68,7 +79,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, startedA
     family: draft.family,
     exposedTools: namesOf(request.tools),
     error: reason?.kind === "provider-error" ? reason.error : undefined,
-    durationMs: ports.clock.now() - startedAt,
+    durationMs,
   };
 }
 
@@ -85,21 +96,6 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: TurnContent): Judgem
     default:
       return assertNever(end);
   }
-}
-
-/** Gives each call the provider's id where that is usable, else one from its position; unique in the transcript. */
-function createIds(iteration: number, { heldIds, carried }: StreamPorts): (index: number, id: string | undefined) => string {
-  let taken: Set<string> | undefined;
-  const first = carried?.callCount ?? 0;
-  return (index, id) => {
-    let callId = id ?? "";
-    for (let copy = 0; callId === "" || heldIds.has(callId) || taken?.has(callId) === true; copy += 1) {
-      callId = `call_p${iteration}_${first + index}${copy === 0 ? "" : `_${copy}`}`;
-    }
-    taken ??= new Set();
-    taken.add(callId);
-    return callId;
-  };
 }
 
 /** A price list that throws does not know the price. */

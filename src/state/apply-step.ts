@@ -16,7 +16,7 @@ import {
   type SettledCall,
   type StepResult,
 } from "./loop-state.ts";
-import { placeResults, placeTurn, refuseOpenCalls } from "./transcript.ts";
+import { earlyOutcomeOf, isNamed, placeResults, placeTurn } from "./transcript.ts";
 
 const malformedNote = "Your last tool call was malformed. Send it again, complete.";
 
@@ -155,16 +155,17 @@ function applyTurn(state: LoopState, result: StreamResult): void {
   const native = toNativeParts(result);
   for (const part of native) state.modelParts.push(part);
   for (const call of result.calls) state.heldIds.add(call.callId);
-  const { text, reasoning, calls } = result;
+  const { text, reasoning, calls, eagerOutcomes } = result;
   const { turn } = state;
   state.turn =
     state.hop === 0
-      ? { text, reasoning, calls, native }
+      ? { text, reasoning, calls, native, eagerOutcomes }
       : {
           text: turn.text + text,
           reasoning: turn.reasoning + reasoning,
           calls: [...withProblem(turn.calls, problemOf(result.finish)), ...calls],
           native: [...turn.native, ...native],
+          eagerOutcomes: [...(turn.eagerOutcomes ?? []), ...(eagerOutcomes ?? [])],
         };
 }
 
@@ -249,5 +250,14 @@ function applyEnding(state: LoopState, ending: Ending): void {
   if (state.phase !== "model") return;
   // Also where an earlier hop of it is placed: a "continue" hop behind that one is not there yet.
   placeTurn(state);
-  refuseOpenCalls(state);
+  answerOpenCalls(state);
+}
+
+/** Calls of a turn that ends the run do not run any more; what has run keeps its outcome. */
+function answerOpenCalls(state: LoopState): void {
+  const settled = state.turn.calls
+    .filter(isNamed)
+    .map((call): SettledCall => ({ outcome: earlyOutcomeOf(state.turn, call) ?? { call, durationMs: 0, kind: "not-run" } }));
+  const results = placeResults(state, settled);
+  settled.forEach((call, index) => applyCall(state, call, results[index]));
 }

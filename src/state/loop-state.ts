@@ -81,6 +81,8 @@ export interface Turn {
   readonly reasoning: string;
   readonly calls: readonly ToolCall[];
   readonly native: readonly NativePart[];
+  /** What became of the calls that were started while the model spoke. */
+  readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
 }
 
 /** Where a run stands. Fields may be read by anybody; only `applyStep` writes them. */

@@ -3,7 +3,7 @@
 
 import type { Json } from "../contract/json.ts";
 import type { AssistantMessage, AssistantPart, TextPart, ToolResultPart } from "../contract/message.ts";
-import type { ToolCall } from "../contract/tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
 import type { LoopState, SettledCall, Turn } from "./loop-state.ts";
 
@@ -53,13 +53,9 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
   return results;
 }
 
-/** Answers every call of a turn that will not run, so that the transcript stays sendable. */
-export function refuseOpenCalls(state: LoopState): void {
-  const calls = state.turn.calls.filter(isNamed);
-  placeResults(
-    state,
-    calls.map((call) => ({ outcome: { call, durationMs: 0, kind: "not-run" } })),
-  );
+/** What became of a call that was started while the model spoke. */
+export function earlyOutcomeOf({ eagerOutcomes }: Turn, { callId }: ToolCall): ToolOutcome | undefined {
+  return eagerOutcomes?.find(({ call }) => call.callId === callId);
 }
 
 function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {

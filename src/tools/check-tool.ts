@@ -24,6 +24,7 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
   idempotent: optional(isFlag),
   retry: optional(isRetry),
   requiresFollowUp: optional(isFlag),
+  eager: optional(isFlag),
   replay: optional((value) => unless(value === "safe" || value === "never", '"safe" or "never"')),
 };
 
@@ -41,6 +42,9 @@ function problemOf(fields: UnknownRecord): string | undefined {
   }
   if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
     return 'has "retry", which only a tool with "idempotent: true" may have';
+  }
+  if (fields["eager"] === true && (fields["replay"] === "never" || fields["sequential"] === true)) {
+    return `has "eager", which a tool with "${fields["replay"] === "never" ? "replay: never" : "sequential: true"}" may not have`;
   }
   const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
   return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;

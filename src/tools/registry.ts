@@ -106,6 +106,7 @@ const traitNames: { readonly [Name in keyof ToolTraits]-?: true } = {
   idempotent: true,
   retry: true,
   requiresFollowUp: true,
+  eager: true,
   replay: true,
 };
 

@@ -101,6 +101,7 @@ export const traits: Names<keyof ToolTraits> = {
   idleTimeoutMs: true,
   idempotent: true,
   retry: true,
+  eager: true,
   requiresFollowUp: true,
   replay: true,
 };

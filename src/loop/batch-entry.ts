@@ -1,0 +1,19 @@
+// What is known of a call of a batch before the batch runs.
+
+import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
+import type { Prepared } from "../stages/prepare-call.ts";
+
+/** A call that is ready, but for a decision that nobody has taken yet. */
+export interface AwaitingCall {
+  readonly kind: "awaiting";
+  readonly call: ToolCall;
+}
+
+/** A call that was started while the model spoke, and is over. */
+export interface EarlyCall {
+  readonly kind: "early";
+  readonly outcome: ToolOutcome;
+}
+
+/** A call of a batch. */
+export type BatchEntry = Prepared | AwaitingCall | EarlyCall;

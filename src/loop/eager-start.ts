@@ -1,0 +1,51 @@
+// Starts calls of eager tools while the model still speaks.
+
+import type { ToolCall } from "../contract/tool-outcome.ts";
+import { whenReady } from "../kit/when-ready.ts";
+import { dispatchCall } from "../stages/dispatch-call.ts";
+import type { EagerPorts } from "../stages/eager-calls.ts";
+import { type Prepared, prepareCall } from "../stages/prepare-call.ts";
+import { findAgent } from "./find-agent.ts";
+import { finishCall } from "./finish-call.ts";
+import { sendBoth } from "./recall-call.ts";
+import type { Run } from "./run.ts";
+import { sendToolEnd, sendToolStart } from "./tool-events.ts";
+
+/** What starts the calls of a pass early; undefined where something could still veto them. */
+export function createEagerPorts(run: Run): EagerPorts | undefined {
+  const { policies } = run.options;
+  if (!run.exposure.hasEager) return undefined;
+  if (policies?.approve !== undefined || run.meter.maxToolCalls !== Number.POSITIVE_INFINITY) return undefined;
+  let running = 0;
+  const start = (call: ToolCall, index: number): ReturnType<EagerPorts["start"]> => {
+    if (running >= run.toolConcurrency || !isEager(run, call)) return undefined;
+    running += 1;
+    const outcome = whenReady(prepareCall(call, run.ports), (prepared) => begin(run, prepared, index));
+    return whenReady(outcome, (end) => {
+      running -= 1;
+      return end;
+    });
+  };
+  return { start, onAdopted: (outcome) => sendBoth(run, outcome, false) };
+}
+
+function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {
+  return exposure.byName.get(name)?.eager === true && findAgent(registry, name) === undefined;
+}
+
+/** A call that may not run is refused with its batch, as any other. */
+function begin(run: Run, prepared: Prepared, index: number): ReturnType<EagerPorts["start"]> {
+  const { scope, meter, ports, control } = run;
+  if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;
+  const { call } = prepared;
+  control?.startToolChain();
+  meter.add({ toolCalls: 1 });
+  ports.placeEarly(call.callId, index);
+  sendToolStart(run, call, false);
+  return whenReady(dispatchCall(prepared, ports), (outcome) =>
+    whenReady(finishCall(run, outcome), (whole) => {
+      sendToolEnd(run, whole, false);
+      return whole;
+    }),
+  );
+}

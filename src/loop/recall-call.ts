@@ -1,0 +1,25 @@
+// A call whose outcome was recalled is told and counted as if it had happened.
+
+import type { NestedSpending, ToolOutcome } from "../contract/tool-outcome.ts";
+import { wasDispatched } from "../tools/render-outcome.ts";
+import type { Spending } from "./meter.ts";
+import type { Run } from "./run.ts";
+import { sendToolEnd, sendToolStart } from "./tool-events.ts";
+
+/** Tells listeners of a call that is over, and counts it where it has run. */
+export function recallCall(run: Run, outcome: ToolOutcome): void {
+  sendBoth(run, outcome, true);
+  if (wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
+  if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
+}
+
+/** Tells listeners of a call that began and ended at once. */
+export function sendBoth(run: Run, outcome: ToolOutcome, replayed: boolean): void {
+  sendToolStart(run, outcome.call, replayed);
+  sendToolEnd(run, outcome, replayed);
+}
+
+function toSpending({ usage, costUSD, knownCostUSD, toolCallsExecuted }: NestedSpending): Spending {
+  const known = costUSD ?? knownCostUSD;
+  return { tokens: usage.totalTokens, toolCalls: toolCallsExecuted, costUSD: known, costUnknown: costUSD === undefined };
+}

@@ -1,0 +1,287 @@
+// Calls that start while the model still speaks: each runs once, and its outcome is kept however the stream ends.
+
+import { describe, expect, it } from "vitest";
+import {
+  defineTool,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  type ModelChunk,
+  providerError,
+  type Tool,
+} from "turnwright";
+import {
+  chunk,
+  createMockProvider,
+  fail,
+  finish,
+  type MockPart,
+  type MockTurn,
+  stall,
+  type TestClock,
+  text,
+  toolCall,
+  wait,
+} from "turnwright/testing";
+import { answersOf, outcomesOf, play, type Playing, tool } from "./play.ts";
+import { nesting, question } from "./nested/nesting.ts";
+
+const said = (...chunks: readonly ModelChunk[]): readonly MockPart[] => chunks.map((one) => chunk(one));
+
+interface Stage {
+  readonly ran: string[];
+  readonly start: (script: readonly MockTurn[], more?: Partial<LoopOptions>) => Playing;
+}
+
+/** A tool that looks early, and one that waits for its batch; both take 10 ms. */
+function setUp(): Stage {
+  const ran: string[] = [];
+  const work = (clock: TestClock, name: string, traits: Partial<Tool>): Tool => {
+    const execute = async (args: unknown, { idempotencyKey }: { idempotencyKey: string }): Promise<unknown> => {
+      ran.push(`${idempotencyKey.replace(/^.*?\//, "")} ${JSON.stringify(args)}`);
+      await new Promise((resolve) => void clock.setTimeout(() => resolve(0), 10));
+      return args;
+    };
+    return tool(name, execute, traits);
+  };
+  const start: Stage["start"] = (script, more = {}) =>
+    play(script, ({ clock }) => ({ tools: [work(clock, "look", { eager: true }), work(clock, "act", {})], ...more }));
+  return { ran, start };
+}
+
+async function finished(playing: Playing): Promise<LoopResult> {
+  await playing.clock.advance(1_000);
+  const result = await playing.result;
+  expect([playing.clock.pending, playing.provider.active]).toEqual([0, 0]);
+  return result;
+}
+
+/** The run over what it has recorded: it must say the same, and touch nothing. */
+async function replayed({ options }: Playing, result: LoopResult): Promise<Playing> {
+  const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
+  const again = play([], { ...options, provider: createMockProvider([]), journal, events: undefined });
+  const { messages, functionHistory, toolCallsExecuted, reason } = await again.result;
+  expect([messages, functionHistory, toolCallsExecuted, reason]).toEqual([
+    result.messages,
+    result.functionHistory,
+    result.toolCallsExecuted,
+    result.reason,
+  ]);
+  return again;
+}
+
+describe("an eager call", () => {
+  it("starts when it is complete, and what is not eager with its batch", async () => {
+    const { ran, start } = setUp();
+    const playing = start([[toolCall("act", { n: 1 }), toolCall("look", { n: 2 }), wait(50), text("Hm.")], text("Done.")]);
+    await playing.clock.advance(5);
+    expect(ran).toEqual(['p0/tool/1/look {"n":2}']);
+    const result = await finished(playing);
+    expect(ran).toEqual(['p0/tool/1/look {"n":2}', 'p0/tool/0/act {"n":1}']);
+    expect(answersOf(result).map(({ callId, outcome, result: read }) => [callId, outcome, read])).toEqual([
+      ["call_p0_0", "completed", { n: 1 }],
+      ["call_p0_1", "completed", { n: 2 }],
+    ]);
+    expect([result.toolCallsExecuted, result.functionHistory.length, result.text]).toEqual([2, 2, "Done."]);
+    const lines = playing.recording.events.flatMap((event) =>
+      "callId" in event ? [`${event.type} ${event.callId}`] : event.type === "text-delta" ? [event.text] : [],
+    );
+    expect(lines).toEqual([
+      "tool-start call_p0_1",
+      "tool-end call_p0_1",
+      "Hm.",
+      "tool-start call_p0_0",
+      "tool-end call_p0_0",
+      "Done.",
+    ]);
+    expect(playing.recording.of("tool-start").map(({ index }) => index)).toEqual([1, 0]);
+    await replayed(playing, result);
+    expect(ran).toHaveLength(2);
+  });
+
+  it("is waited for where it takes longer than the model", async () => {
+    const { ran, start } = setUp();
+    const result = await finished(start([[toolCall("look"), toolCall("look")], text("Done.")]));
+    expect([ran.length, outcomesOf(result)]).toEqual([2, ["call_p0_0: completed", "call_p0_1: completed"]]);
+  });
+
+  it("waits for the calls before it, whose names come first", async () => {
+    const { ran, start } = setUp();
+    const args = { n: 1 };
+    const stream = [
+      ...said({ type: "call-start", key: "a", id: "x", name: "look" }),
+      ...said({ type: "call-ready", key: "b", id: "x", name: "look", args: { n: 2 } }),
+      wait(20),
+      ...said({ type: "call-ready", key: "a", id: "x", name: "look", args }),
+      finish("tool-calls"),
+    ];
+    const playing = start([stream, text("Done.")]);
+    await playing.clock.advance(10);
+    expect(ran).toEqual([]);
+    const result = await finished(playing);
+    expect(ran).toEqual(['p0/tool/0/look {"n":1}', 'p0/tool/1/look {"n":2}']);
+    expect(answersOf(result).map(({ callId }) => callId)).toEqual(["x", "call_p0_1"]);
+  });
+
+  it.for<[how: string, end: readonly MockPart[], kind: string]>([
+    ["an error", [fail({ status: 500 })], "provider-error"],
+    ["a refusal", [text("No."), finish("refusal")], "refusal"],
+    ["silence", [stall()], "stream-idle"],
+  ])("keeps its outcome where its stream ends with %s", async ([, end, kind]) => {
+    const { ran, start } = setUp();
+    const playing = start([[toolCall("look"), toolCall("act"), ...end]], { timeouts: { streamIdleMs: 100, settleMs: 0 } });
+    const result = await finished(playing);
+    expect([result.reason.kind, outcomesOf(result), ran.length]).toEqual([
+      kind,
+      ["call_p0_0: completed", "call_p0_1: not-run"],
+      1,
+    ]);
+    expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed"]);
+    const again = await replayed(playing, result);
+    expect([ran.length, again.provider.calls]).toEqual([1, 0]);
+  });
+
+  it("keeps its outcome where the turn behind it is cut off", async () => {
+    const { ran, start } = setUp();
+    const result = await finished(start([[toolCall("look"), toolCall("act"), finish("length")], text("Done.")]));
+    expect([outcomesOf(result), ran.length]).toEqual([["call_p0_0: completed", "call_p0_1: truncated"], 1]);
+  });
+
+  it("of a paused turn runs once, when the turn has gone on", async () => {
+    const { ran, start } = setUp();
+    const script = [[toolCall("look"), finish("paused")], [toolCall("act"), finish("tool-calls")], text("Done.")];
+    const result = await finished(start(script));
+    expect([ran.length, outcomesOf(result)]).toEqual([2, ["call_p0_0: completed", "call_p0_1: completed"]]);
+  });
+
+  it.for<[what: string, call: MockPart, outcome: string]>([
+    ["unknown", toolCall("none"), "unknown-tool"],
+    ["malformed", chunk({ type: "call-ready", key: "k", name: "look", args: {}, problem: "malformed" }), "malformed"],
+    ["invalid", toolCall("strict", { n: "x" }), "invalid-input"],
+  ])("that is %s does not start", async ([, call, outcome]) => {
+    const strict = defineTool({
+      name: "strict",
+      description: "",
+      inputSchema: {
+        "~standard": { version: 1, vendor: "test", validate: async () => ({ issues: [{ message: "no" }] }) },
+      },
+      jsonSchema: { type: "object" },
+      eager: true,
+      execute: () => 1,
+    });
+    const playing = play([[call, finish("tool-calls")], text("Done.")], {
+      tools: [strict, tool("look", () => 1, { eager: true })],
+    });
+    const result = await playing.result;
+    expect([outcomesOf(result), result.toolCallsExecuted]).toEqual([[`call_p0_0: ${outcome}`], 0]);
+    expect(playing.recording.of("tool-start")).toHaveLength(1);
+  });
+
+  it.for<[what: string, more: Partial<LoopOptions>]>([
+    ["an approval", { policies: { approve: () => ({ kind: "approve" }) } }],
+    ["a limit of calls", { limits: { maxToolCalls: 5 } }],
+  ])("waits for its batch where %s could forbid it", async ([, more]) => {
+    const { ran, start } = setUp();
+    const playing = start([[toolCall("look"), wait(50)], text("Done.")], more);
+    await playing.clock.advance(40);
+    expect(ran).toEqual([]);
+    await finished(playing);
+    expect(ran).toHaveLength(1);
+  });
+
+  it("waits for its batch where a run around it has a limit of calls", async () => {
+    const ran: number[] = [];
+    const look = tool("look", () => ran.push(1), { eager: true });
+    const inner = createMockProvider([[toolCall("look"), wait(50)], text("Inside.")]);
+    const agent = nesting("agent tool", "agent", () => ({ messages: question, provider: inner, tools: [look] }));
+    const playing = play([toolCall("agent"), text("Done.")], { tools: [agent], limits: { maxToolCalls: 5 } });
+    await playing.clock.advance(40);
+    expect(ran).toEqual([]);
+    await finished(playing);
+    expect(ran).toHaveLength(1);
+  });
+
+  it("starts beside as many others as may run at once", async () => {
+    const { ran, start } = setUp();
+    const turn = [toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), toolCall("look", { n: 3 }), wait(5), text("Hm.")];
+    const playing = start([turn, text("Done.")], { limits: { toolConcurrency: 2 } });
+    await playing.clock.advance(4);
+    expect(ran).toHaveLength(2);
+    const result = await finished(playing);
+    expect([ran.length, outcomesOf(result)]).toEqual([
+      3,
+      ["call_p0_0: completed", "call_p0_1: completed", "call_p0_2: completed"],
+    ]);
+  });
+
+  it.for(["kill", "stop"] as const)("is ended by a %s, and holds nothing", async (verb) => {
+    const { ran, start } = setUp();
+    const playing = start([[toolCall("look"), wait(50)]]);
+    await playing.clock.advance(2);
+    playing.control[verb]();
+    const result = await finished(playing);
+    expect([result.status, ran.length]).toEqual(["stopped_by_user", 1]);
+    expect(outcomesOf(result)).toEqual(["call_p0_0: interrupted"]);
+  });
+
+  it("begins the chain of tools: what comes then interrupts nothing", async () => {
+    const { start } = setUp();
+    const playing = start([[toolCall("look"), wait(50), text("Hm.")], text("Done.")]);
+    await playing.clock.advance(2);
+    playing.control.interrupt("No, wait.");
+    const result = await finished(playing);
+    expect([result.text, result.undelivered.length]).toEqual(["Done.", 1]);
+  });
+
+  it("knows what a run inside it has used, also where the run around it is replayed", async () => {
+    const inner = createMockProvider([text("Inside.")]);
+    const look = tool("look", async (_, { runToolLoop }) => (await runToolLoop({ messages: question, provider: inner })).text, {
+      eager: true,
+    });
+    const playing = play([[toolCall("look"), text("Hm.")], text("Done.")], { tools: [look] });
+    const result = await finished(playing);
+    expect(result.streamResults[0]?.eagerOutcomes?.[0]?.nested?.usage.totalTokens).toBeGreaterThan(0);
+    const again = await replayed(playing, result);
+    expect((await again.result).usage).toEqual(result.usage);
+  });
+});
+
+describe("an eager call of an attempt that is taken back", () => {
+  const busy = providerError("overloaded", "Busy.");
+  const began = (attempt: number): readonly MockPart[] =>
+    said({ type: "attempt-start", attempt, provider: "p", model: `m${attempt}` });
+  const tookBack = said({ type: "attempt-discarded", attempt: 1, error: busy });
+
+  it.for<[what: string, again: readonly MockPart[], ran: number, answers: number]>([
+    ["is not run again where the next attempt asks for the same", [toolCall("look", { b: 2, a: 1 })], 1, 1],
+    ["is left where the next one asks for something else", [toolCall("look", { a: 2 })], 2, 1],
+    ["is left where the next one asks for nothing", [text("Hi.")], 1, 0],
+    [
+      "is run once more for each time more that the next one asks",
+      [toolCall("look", { a: 1, b: 2 }), toolCall("look", { a: 1, b: 2 })],
+      2,
+      2,
+    ],
+  ])("%s", async ([, next, ranTimes, answers]) => {
+    const { ran, start } = setUp();
+    const turn = [...began(1), toolCall("look", { a: 1, b: 2 }), wait(20), ...tookBack, ...began(2), ...next];
+    const playing = start([turn, text("Done.")]);
+    const result = await finished(playing);
+    expect([ran.length, answersOf(result).length]).toEqual([ranTimes, answers]);
+    expect(answersOf(result).every(({ outcome }) => outcome === "completed")).toBe(true);
+    const ids = playing.recording.of("tool-start").map(({ callId }) => callId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(playing.recording.of("tool-end").map(({ callId }) => callId)).toEqual(ids);
+    for (const { callId } of answersOf(result)) expect(ids).toContain(callId);
+    await replayed(playing, result);
+    expect(ran).toHaveLength(ranTimes);
+  });
+});
+
+it.for<[traits: Partial<Tool>, problem: string]>([
+  [{ eager: true, replay: "never" }, "replay: never"],
+  [{ eager: true, sequential: true }, "sequential: true"],
+  [{ eager: "yes" as never }, '"eager"'],
+])("%j are no traits of one tool", ([traits, problem]) => {
+  expect(() => tool("look", () => 1, traits)).toThrow(problem);
+});
