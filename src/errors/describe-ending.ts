@@ -6,10 +6,11 @@ import { quote } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 
-type CompletedKind = "answered" | "end-turn" | "pre-tool-text" | "length" | "refusal" | "content-filter" | "stop-condition";
-
 /** How a run can end that did not complete: every `reason.kind` but those of status "completed". */
-export type EndedKind = Exclude<Termination["kind"], CompletedKind>;
+export type EndedKind = Exclude<
+  Termination["kind"],
+  "answered" | "end-turn" | "pre-tool-text" | "length" | "refusal" | "content-filter" | "stop-condition"
+>;
 
 /** The reasons of some kinds, with the facts that they bring. */
 export type ReasonOf<Kind extends EndedKind> = Termination & { readonly kind: Kind };

@@ -82,7 +82,6 @@ const optionChecks: Checks<GenerateOptions> = {
  *   { maxIterations: 5 },
  * );
  */
-// oxlint-disable-next-line eslint/max-params -- What is asked, of whom and with what stands in the order of a sentence: docs/decisions/0008.
 export async function generateWithTools(
   provider: Provider,
   request: GenerateRequest,
