@@ -90,12 +90,6 @@ const rows: Rows = {
   "malformed-call": ["error", { kind: "malformed-call" }, "LoopEndedError", "the model called a tool without a name"],
   "tool-error-cap": ["error", { kind: "tool-error-cap", count: 5 }, "LoopEndedError", "5 tool errors came in a row"],
   "restart-cap": ["error", { kind: "restart-cap", count: 6 }, "LoopEndedError", "tools restarted the context 6 times"],
-  "loop-detected": [
-    "error",
-    { kind: "loop-detected", toolName: 'a"b', count: 3 },
-    "LoopEndedError",
-    'the model called "a\\"b" 3 times in the same way',
-  ],
   "max-tokens": [
     "error",
     { kind: "max-tokens", limit: 10, spent: 12 },
