@@ -83,17 +83,31 @@ export type {
 } from "./contract/tool-outcome.ts";
 export type { ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
+export type { EndedKind, ReasonOf } from "./errors/describe-ending.ts";
 export { FatalToolError, isFatalToolError } from "./errors/fatal-tool-error.ts";
+export {
+  AbortedError,
+  CostLimitError,
+  type EndedResult,
+  isLoopEndedError,
+  IterationLimitError,
+  LoopEndedError,
+  ProviderFailedError,
+  SuspendedError,
+  TimedOutError,
+} from "./errors/loop-ended-error.ts";
 export { isLoopError, LoopError, type LoopErrorCode, type LoopErrorDetails, type LoopErrorOf } from "./errors/loop-error.ts";
 export { isProviderError, providerError, type ProviderErrorFacts, toProviderError } from "./errors/provider-error.ts";
 export { type MemoryJournal, memoryJournal, type SavedJournal } from "./journal/memory-journal.ts";
 export { parseToolArguments, type ParsedArguments } from "./kit/parse-arguments.ts";
 export { RunScope, type Cause, type Slot } from "./kit/run-scope.ts";
 export { createLoopEvents } from "./loop/create-loop-events.ts";
+export { type GenerateOptions, type GenerateRequest, generateWithTools, type ToolExecutor } from "./loop/generate-with-tools.ts";
 export { createLoopControl } from "./loop/loop-control.ts";
 export { type Bounds, type NextStep, nextStep } from "./loop/next-step.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
+export { unwrap } from "./loop/unwrap.ts";
 export { createDeliberateMode } from "./policies/deliberate-mode/deliberate-mode.ts";
 export { buildResult, type ResultFacts } from "./stages/build-result.ts";
 export { detectContextRestart } from "./stages/context-restart.ts";

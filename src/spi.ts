@@ -28,7 +28,7 @@ export type {
 } from "./contract/provider.ts";
 export type { JsonSchema } from "./contract/schema.ts";
 export type { ToolDefinition } from "./contract/tool.ts";
-export type { Usage } from "./contract/usage.ts";
+export type { Pricing, Usage } from "./contract/usage.ts";
 
 // errors, as data and for misuse
 export { checkFields, invalidOption } from "./errors/check-fields.ts";

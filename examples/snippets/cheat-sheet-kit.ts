@@ -10,6 +10,7 @@ import type {
   ModelCall,
   ModelChunk,
   ModelRequest,
+  Pricing,
   Provider,
   ProviderError,
   Tool,
@@ -22,6 +23,7 @@ import type {
 import * as anthropic from "turnwright/anthropic";
 import * as config from "turnwright/config";
 import * as openai from "turnwright/openai";
+import * as prices from "turnwright/prices";
 import * as testing from "turnwright/testing";
 import type {
   EventRecording,
@@ -130,6 +132,17 @@ interface AnthropicEntry {
 }
 // #endregion anthropic
 
+// #region prices
+interface PricesEntry {
+  // list prices of @pydantic/genai-prices, offline; undefined where the exact provider or the model is not in its catalogue
+  genaiPrices(options?: {
+    provider?: string; // in place of the pass's own: a gen_ai.provider.name, or an id of the catalogue
+    model?: string;
+    date?: Date; // the time of the pass
+  }): Pricing;
+}
+// #endregion prices
+
 // #region config
 interface ConfigEntry {
   // limits and timeouts go to runToolLoop as they are; problems are { name, value, problem, used }
@@ -143,10 +156,13 @@ interface ConfigEntry {
 testing satisfies Testing;
 openai satisfies OpenAIEntry;
 anthropic satisfies AnthropicEntry;
+prices satisfies PricesEntry;
 config satisfies ConfigEntry;
 expectNone<Differing<Testing, typeof testing>>();
 expectNone<Differing<OpenAIEntry, typeof openai>>();
 expectNone<Differing<AnthropicEntry, typeof anthropic>>();
+expectNone<Differing<PricesEntry, typeof prices>>();
+expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, prices.GenaiPricesOptions>>();
 expectNone<Differing<ConfigEntry, typeof config>>();
 expectNone<Differing<Parameters<AnthropicEntry["anthropicMessages"]>[0], anthropic.AnthropicMessagesOptions>>();
 expectNone<Differing<Parameters<OpenAIEntry["openaiChat"]>[0], openai.OpenAIChatOptions>>();

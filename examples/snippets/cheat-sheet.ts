@@ -13,11 +13,16 @@ import type {
   DeliberateMode,
   DeliberateModeOptions,
   DeliberateGate,
+  EndedKind,
+  EndedResult,
   Ending,
+  GenerateOptions,
+  GenerateRequest,
   Journal,
   Json,
   LoopControl,
   LoopEmitter,
+  LoopEndedError,
   LoopError,
   LoopErrorCode,
   LoopEvent,
@@ -49,6 +54,7 @@ import type {
   ToolCall,
   ToolCallPorts,
   ToolChoice,
+  ToolExecutor,
   ToolHistoryEntry,
   ToolOutcome,
   ToolRegistry,
@@ -64,6 +70,13 @@ interface Core {
   // runs
   runToolLoop(options: LoopOptions): Promise<LoopResult>; // rejects with a LoopError, for misuse only
   streamToolLoop(options: LoopOptions): AsyncIterable<LoopEvent> & { readonly result: Promise<LoopResult> };
+  // the loop in one call: an answer, or an IterationLimitError, a CostLimitError, an AbortedError, or what unwrap throws
+  generateWithTools(
+    provider: Provider,
+    request: GenerateRequest, // { prompt } or { messages }; system?, modelSettings?, toolChoice?
+    toolExecutor: ToolExecutor, // { definitions, execute(name, args, context) }
+    options?: GenerateOptions, // maxIterations (10 rounds of tools), maxCostUSD, pricing, onIteration, abortSignal
+  ): Promise<LoopResult>;
   // steer(message), interrupt(message), drain(), stop({ requester?, note? }), kill(), hasStopRequest(), isToolChainActive()
   createLoopControl(): LoopControl;
   createLoopEvents(): LoopEmitter; // an eventemitter3: events.on("text-delta", ({ text }) => ...)
@@ -92,6 +105,16 @@ interface Core {
   LoopError: new (code: LoopErrorCode, details: never, options?: ErrorOptions) => LoopError;
   isLoopError(value: unknown, code?: LoopErrorCode): value is LoopError;
   isFatalToolError(value: unknown): value is Error;
+  // for those who prefer throwing: `result` is on each of the errors, and `reason` tells them apart
+  unwrap<Result extends LoopResult>(result: Result): Result; // throws for each status but "completed"
+  isLoopEndedError(value: unknown, ...kinds: EndedKind[]): value is LoopEndedError;
+  LoopEndedError: new (result: EndedResult) => LoopEndedError; // of which the others are:
+  IterationLimitError: new (result: EndedResult<"max-iterations">) => LoopEndedError;
+  CostLimitError: new (result: EndedResult<"max-cost" | "cost-unknown">) => LoopEndedError;
+  AbortedError: new (result: EndedResult<"stopped" | "killed" | "aborted" | "iteration-abort">) => LoopEndedError;
+  ProviderFailedError: new (result: EndedResult<"provider-error">) => LoopEndedError;
+  TimedOutError: new (result: EndedResult<"stream-idle" | "first-chunk" | "wall-clock">) => LoopEndedError;
+  SuspendedError: new (result: EndedResult<"drained" | "approval-required">) => LoopEndedError;
   // the parts, for a loop of one's own
   createLoopState(initial: {
     messages: readonly Message[];

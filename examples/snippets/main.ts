@@ -14,11 +14,13 @@ const snippets = [
   () => import("./events.ts"),
   () => import("./nesting.ts"),
   () => import("./next-step.ts"),
+  () => import("./prices.ts"),
   () => import("./provider.ts"),
   () => import("./restarts.ts"),
   () => import("./resuming.ts"),
   () => import("./stopping.ts"),
   () => import("./talking.ts"),
+  () => import("./throwing.ts"),
   () => import("./tools.ts"),
 ];
 

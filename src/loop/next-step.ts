@@ -11,6 +11,8 @@ import { isNamed } from "../state/transcript.ts";
 /** The bounds that decisions look at; `Infinity` means none. */
 export interface Bounds {
   readonly maxIterations: number;
+  /** Passes that may ask for tools and get them; the calls of one more do not run. Default none. */
+  readonly maxToolRounds?: number | undefined;
   readonly maxConsecutiveToolErrors: number;
   readonly maxRestarts: number;
   readonly maxPauses: number;
@@ -161,13 +163,20 @@ function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
     if (state.pauses >= maxPauses) return { status: "error", reason: { kind: "max-pauses", limit: maxPauses } };
     return findSpendingEnding(state, bounds);
   }
-  if (status === "function_call") {
-    return state.turn.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
-  }
+  if (status === "function_call") return findCallEnding(state, bounds);
   // Nothing more to say, after something was said.
   const answered = status === "empty_response" && (state.finalText !== "" || state.contentDelivered);
   if (answered) return { status: "completed", reason: { kind: "answered" } };
   return reason === undefined ? undefined : { status, reason };
+}
+
+/** Before any of the calls runs. */
+function findCallEnding(
+  { turn, iterations }: LoopState,
+  { maxToolRounds: limit = Number.POSITIVE_INFINITY }: Bounds,
+): Ending | undefined {
+  if (!turn.calls.every(isNamed)) return { status: "error", reason: { kind: "malformed-call" } };
+  return iterations > limit ? { status: "timeout", reason: { kind: "max-iterations", limit } } : undefined;
 }
 
 function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {

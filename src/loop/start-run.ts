@@ -33,10 +33,12 @@ export interface StartPorts {
   readonly queue?: EventQueue<LoopEvent> | undefined;
   /** The call that the run is in, if it is in one. */
   readonly nesting?: Nesting | undefined;
+  /** Rounds of tools, where something other than passes is counted. Default none. */
+  readonly maxToolRounds?: number | undefined;
 }
 
 /** Checks the options and takes what the run needs. Throws LoopError, and then holds nothing. */
-export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
+export function startRun(given: LoopOptions, { nest, queue, nesting, maxToolRounds }: StartPorts): Run {
   const options = snapshot(given);
   checkOptions(options);
   const settings = settle(options, nesting);
@@ -48,6 +50,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const events = new LoopEventSink({ runId, emitter: options.events, queue, outer });
   const run: Omit<Run, "ports"> = {
     ...settings,
+    bounds: { ...settings.bounds, maxToolRounds },
     options,
     scope,
     events,

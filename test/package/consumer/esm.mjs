@@ -8,7 +8,9 @@ await exercise(core, testing, openai);
 
 // An error of the CommonJS copy is known to the ESM copy, and the other way round.
 const require = createRequire(import.meta.url);
-await exercise({ ...require("turnwright"), isLoopError: core.isLoopError }, testing, openai);
-await exercise({ ...core, isLoopError: require("turnwright").isLoopError }, testing, openai);
+const copy = require("turnwright");
+const guardsOf = ({ isLoopEndedError, isLoopError }) => ({ isLoopEndedError, isLoopError });
+await exercise({ ...copy, ...guardsOf(core) }, testing, openai);
+await exercise({ ...core, ...guardsOf(copy) }, testing, openai);
 
 console.log("ran as ESM");

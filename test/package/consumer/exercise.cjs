@@ -25,7 +25,7 @@ const inputSchema = { type: "object", properties: { a: { type: "number" }, b: { 
  * @param {typeof import("turnwright/openai")} openai
  */
 exports.exercise = async (
-  { defineTool, isLoopError, runToolLoop, streamToolLoop },
+  { defineTool, generateWithTools, isLoopEndedError, isLoopError, runToolLoop, streamToolLoop },
   { createMockProvider, text, toolCall },
   { openaiChat },
 ) => {
@@ -57,5 +57,11 @@ exports.exercise = async (
 
   await assert.rejects(runToolLoop({ ...options, limits: { maxIterations: 0 } }), (error) =>
     isLoopError(error, "invalid-option"),
+  );
+
+  const executor = { definitions: [{ name: "add", description: "Adds", inputSchema }], execute: async (_, { a, b }) => a + b };
+  const endless = createMockProvider(() => toolCall("add", { a: 2, b: 3 }));
+  await assert.rejects(generateWithTools(endless, { messages }, executor, { maxIterations: 1 }), (error) =>
+    isLoopEndedError(error, "max-iterations"),
   );
 };

@@ -1,0 +1,32 @@
+// Runs with prices.
+
+import assert from "node:assert/strict";
+import { type Pricing, runToolLoop } from "turnwright";
+import { genaiPrices } from "turnwright/prices";
+import { createMockProvider, text, usage } from "turnwright/testing";
+
+const messages = [{ role: "user", content: "Hi." }] as const;
+const turn = [text("Hello."), usage({ inputTokens: 10_000, outputTokens: 2_000, cachedInputTokens: 4_000 })];
+const provider = createMockProvider([turn], { id: "openai", model: "gpt-5" });
+
+// #region prices
+const { costUSD } = await runToolLoop({ provider, messages, pricing: genaiPrices() });
+console.log(costUSD === undefined ? "Nobody knows what this has cost." : `$${costUSD.toFixed(4)}`);
+// #endregion prices
+assert.equal(costUSD?.toFixed(4), "0.0280");
+
+// #region own
+const listed = genaiPrices();
+const gateway = genaiPrices({ provider: "anthropic", model: "claude-sonnet-4-5" });
+
+const pricing: Pricing = (tokens, used) => {
+  if (used.provider === "ollama") return 0; // runs here
+  return used.provider === "our-gateway" ? gateway(tokens, used) : listed(tokens, used);
+};
+// #endregion own
+
+const spent = { inputTokens: 1_000, outputTokens: 1_000, totalTokens: 2_000 };
+assert.equal(pricing(spent, { provider: "ollama", model: "qwen3" }), 0);
+assert.equal(pricing(spent, { provider: "our-gateway", model: "clever" })?.toFixed(4), "0.0180");
+assert.equal(pricing(spent, { provider: "openai", model: "gpt-5" })?.toFixed(5), "0.01125");
+assert.equal(pricing(spent, { provider: "openai", model: "our-own" }), undefined);

@@ -1,0 +1,80 @@
+// Runs whose bad endings are thrown.
+
+import assert from "node:assert/strict";
+import {
+  generateWithTools,
+  isLoopEndedError,
+  isLoopError,
+  runToolLoop,
+  type ToolDefinition,
+  type ToolExecutor,
+  unwrap,
+} from "turnwright";
+import { createMockProvider, fail, text as says, toolCall } from "turnwright/testing";
+
+const said: string[] = [];
+const say = (line: string): void => void said.push(line);
+
+/** What a program makes of a run that answers, and of runs that do not. */
+async function answer(provider: ReturnType<typeof createMockProvider>): Promise<void> {
+  const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }] as const;
+  // #region unwrap
+  try {
+    const { text } = unwrap(await runToolLoop({ provider, messages }));
+    say(text);
+  } catch (error) {
+    if (!isLoopEndedError(error)) throw error; // a LoopError: misuse
+    // What was said before the end is in the result, and so are the transcript, the usage and the cost.
+    say(`${error.result.text} [${error.name}]`);
+    if (isLoopEndedError(error, "provider-error") && error.reason.error.retryable) say("Try again in a moment.");
+  }
+  // #endregion unwrap
+}
+
+await answer(createMockProvider([says("Take a coat.")]));
+await answer(createMockProvider([[says("Take a"), fail({ status: 503 })]]));
+assert.deepEqual(said, ["Take a coat.", "Take a [ProviderFailedError]", "Try again in a moment."]);
+await assert.rejects(answer({ ...createMockProvider([]), id: 7 as never }), (error) => isLoopError(error, "invalid-option"));
+
+const definitions: readonly ToolDefinition[] = [
+  { name: "get_weather", description: "Weather of a city", inputSchema: { type: "object" } },
+];
+const dispatch = async (name: string, args: unknown, signal: AbortSignal): Promise<unknown> => ({
+  name,
+  args,
+  weather: signal.aborted ? undefined : "rain",
+});
+
+/** The façade over one provider. */
+async function ask(provider: ReturnType<typeof createMockProvider>): Promise<void> {
+  // #region generate
+  const toolExecutor: ToolExecutor = {
+    definitions, // name, description and JSON Schema of each tool
+    execute: (name, args, { signal }) => dispatch(name, args, signal),
+  };
+  try {
+    const { text } = await generateWithTools(
+      provider,
+      { prompt: "Do I need a coat in Oslo?", system: "Be short." },
+      toolExecutor,
+      {
+        maxIterations: 5, // rounds of tools; default 10
+        abortSignal: AbortSignal.timeout(60_000),
+        onIteration: (round, { lastToolCalls }) => say(`round ${round}: ${lastToolCalls.length} calls`),
+      },
+    );
+    say(text);
+  } catch (error) {
+    if (!isLoopEndedError(error, "max-iterations")) throw error;
+    say(`No answer after ${error.reason.limit} rounds.`);
+  }
+  // #endregion generate
+}
+
+said.length = 0;
+await ask(createMockProvider([toolCall("get_weather", { city: "Oslo" }), says("Take a coat.")]));
+assert.deepEqual(said, ["round 1: 1 calls", "Take a coat."]);
+
+said.length = 0;
+await ask(createMockProvider(() => toolCall("get_weather", { city: "Oslo" })));
+assert.deepEqual(said.slice(4), ["round 5: 1 calls", "No answer after 5 rounds."]);

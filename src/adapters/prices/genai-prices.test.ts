@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import { createLoopEvents, isLoopError, memoryJournal, runToolLoop, type Usage } from "turnwright";
+import { genaiPrices, type GenaiPricesOptions } from "turnwright/prices";
+import { createMockProvider, text, usage as spends } from "turnwright/testing";
+
+/** Tokens of one pass. */
+function tokens(inputTokens: number, outputTokens: number, parts: Partial<Usage> = {}): Usage {
+  return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, ...parts };
+}
+
+/** A day in the past: what the catalogue says of it stays. */
+const date = new Date("2026-01-01T12:00:00Z");
+const thousand = tokens(1_000, 1_000);
+
+describe("genaiPrices", () => {
+  // The prices of the catalogue in USD for a million tokens stand behind each row, which was worked out by hand.
+  it.for<[what: string, provider: string, model: string, usage: Usage, costUSD: number]>([
+    // in 1.25, read 0.125, out 10
+    ["input and output", "openai", "gpt-5", tokens(10_000, 2_000), 0.0125 + 0.02],
+    [
+      "what was read from a cache",
+      "openai",
+      "gpt-5",
+      tokens(10_000, 2_000, { cachedInputTokens: 4_000 }),
+      0.0075 + 0.0005 + 0.02,
+    ],
+    ["reasoning as output", "openai", "gpt-5", tokens(10_000, 2_000, { reasoningTokens: 1_500 }), 0.0125 + 0.02],
+    ["nothing", "openai", "gpt-5", tokens(0, 0), 0],
+    // in 3, read 0.3, write 3.75, out 15
+    [
+      "what was written to a cache",
+      "anthropic",
+      "claude-sonnet-4-5",
+      tokens(10_000, 1_000, { cachedInputTokens: 6_000, cacheWriteTokens: 3_000 }),
+      0.003 + 0.0018 + 0.01125 + 0.015,
+    ],
+    ["a dated model", "anthropic", "claude-sonnet-4-5-20250929", tokens(10_000, 1_000), 0.03 + 0.015],
+    // the same up to 200,000 tokens of input; in 6, out 22.5 above
+    ["a prompt at the edge of a tier", "anthropic", "claude-sonnet-4-5", tokens(200_000, 1_000), 0.6 + 0.015],
+    ["a prompt beyond it", "anthropic", "claude-sonnet-4-5", tokens(250_000, 1_000), 1.5 + 0.0225],
+    // in 2, out 8, reasoning 3
+    [
+      "reasoning that has a price of its own",
+      "perplexity",
+      "sonar-deep-research",
+      tokens(1_000, 1_000, { reasoningTokens: 400 }),
+      0.002 + 0.0048 + 0.0012,
+    ],
+    // in 1, out 1, and 0.012 a request
+    ["what a request costs by itself", "perplexity", "sonar", tokens(1_000, 1_000), 0.012 + 0.001 + 0.001],
+    // in 30, out 60, no price for cached tokens
+    ["cached tokens without a discount", "openai", "gpt-4", tokens(1_000, 1_000, { cachedInputTokens: 500 }), 0.03 + 0.06],
+  ])("counts %s", ([, provider, model, usage, costUSD]) => {
+    expect(genaiPrices({ date })(usage, { provider, model })).toBeCloseTo(costUSD, 10);
+  });
+
+  it.for<[provider: string, model: string, costUSD: number]>([
+    ["openai", "gpt-4o-mini", 0.00075],
+    ["OpenAI", "gpt-4o-mini", 0.00075],
+    ["aws.bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", 0.0198],
+    ["azure.ai.openai", "gpt-4o", 0.0125],
+    ["azure.ai.inference", "gpt-4o", 0.0125],
+    ["cohere", "command-r-plus", 0.0125],
+    ["deepseek", "deepseek-chat", 0.00137],
+    ["gcp.gemini", "gemini-2.5-pro", 0.01125],
+    ["gcp.gen_ai", "gemini-2.5-pro", 0.01125],
+    ["gcp.vertex_ai", "claude-sonnet-4-5@20250929", 0.018],
+    ["groq", "llama-3.3-70b-versatile", 0.00138],
+    ["mistral_ai", "mistral-large-latest", 0.008],
+    ["moonshot_ai", "kimi-k2-0905-preview", 0.0031],
+    ["openrouter", "anthropic/claude-sonnet-4.5", 0.018],
+    ["x_ai", "grok-4", 0.018],
+  ])("knows %s, %s", ([provider, model, costUSD]) => {
+    expect(genaiPrices({ date })(thousand, { provider, model })).toBeCloseTo(costUSD, 10);
+  });
+
+  it("takes Azure for itself, not for OpenAI", () => {
+    const price = genaiPrices();
+    expect(price(thousand, { provider: "azure.ai.openai", model: "phi-4" })).toBeGreaterThan(0);
+    expect(price(thousand, { provider: "openai", model: "phi-4" })).toBeUndefined();
+  });
+
+  it.for<[what: string, provider: string, model: string]>([
+    ["a model that is not in it", "openai", "gpt-99"],
+    ["a model of another provider", "openai", "claude-sonnet-4-5"],
+    ["a provider that is not in it", "ibm.watsonx.ai", "granite-3"],
+    ["a provider that only sounds like one", "my-openai-proxy", "gpt-5"],
+    ["a proxy that says in the model's name whose it is", "litellm", "openai/gpt-5"],
+    ["no provider at all", "", "gpt-5"],
+    ["no model at all", "openai", ""],
+    ["a model without any price", "google", "gemma-3"],
+    ["a model without a price for output", "openai", "text-embedding-3-large"],
+    ["a key of every object", "constructor", "__proto__"],
+  ])("does not know the price of %s", ([, provider, model]) => {
+    expect(genaiPrices()(thousand, { provider, model })).toBeUndefined();
+  });
+
+  it("knows what a model costs that has no price only for what was not used", () => {
+    const model = { provider: "openai", model: "text-embedding-3-large" };
+    expect(genaiPrices()(tokens(1_000, 0), model)).toBeCloseTo(0.00013, 10);
+    expect(genaiPrices()(tokens(1_000, 0), { provider: "google", model: "gemma-3" })).toBeUndefined();
+  });
+
+  it.for<[day: string, costUSD: number]>([
+    // in 10, out 40; from the tenth of June in 2, out 8
+    ["2025-05-01", 0.05],
+    ["2025-07-01", 0.01],
+  ])("takes the prices of %s", ([day, costUSD]) => {
+    const date = new Date(day);
+    const price = genaiPrices({ date });
+    date.setFullYear(1999);
+    expect(price(thousand, { provider: "openai", model: "o3" })).toBeCloseTo(costUSD, 10);
+  });
+
+  it.for<[what: string, options: GenaiPricesOptions, used: { provider: string; model: string }]>([
+    ["provider", { provider: "openai" }, { provider: "my-proxy", model: "gpt-5" }],
+    ["model", { model: "gpt-5" }, { provider: "azure.ai.openai", model: "our-deployment" }],
+    ["provider and model", { provider: "azure.ai.openai", model: "gpt-5" }, { provider: "gateway", model: "fast" }],
+  ])("takes the prices of another %s", ([, options, used]) => {
+    expect(genaiPrices(options)(thousand, used)).toBeCloseTo(0.01125, 10);
+  });
+
+  it.for<[what: string, options: unknown, code: string, named: string]>([
+    ["a provider that is misspelt", { provider: "opnai" }, "invalid-option", '"provider"'],
+    ["a provider that only sounds like one", { provider: "my-openai" }, "invalid-option", '"provider"'],
+    ["a blank provider", { provider: " " }, "invalid-option", '"provider"'],
+    ["a blank model", { model: "" }, "invalid-option", '"model"'],
+    ["a day as text", { date: "2026-01-01" }, "invalid-option", '"date"'],
+    ["no day", { date: new Date("never") }, "invalid-option", '"date"'],
+    ["an unknown option", { timestamp: new Date() }, "unknown-option", '"timestamp"'],
+    ["no options", null, "invalid-option", '"options"'],
+  ])("refuses %s", ([, options, code, named]) => {
+    let thrown: unknown;
+    try {
+      genaiPrices(options as never);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(isLoopError(thrown)).toBe(true);
+    expect(thrown).toMatchObject({ code, message: expect.stringContaining(named) });
+  });
+
+  it.for<[what: string, usage: Usage]>([
+    ["more cached than there was", tokens(1_000, 10, { cachedInputTokens: 900, cacheWriteTokens: 200 })],
+    ["fewer than none", tokens(-1, 10)],
+    ["no number", tokens(Number.NaN, 10)],
+  ])("throws for token counts that cannot be: %s", ([, usage]) => {
+    expect(() => genaiPrices()(usage, { provider: "anthropic", model: "claude-sonnet-4-5" })).toThrow(/Invalid usage/);
+  });
+});
+
+describe("a run priced by genaiPrices", () => {
+  const messages = [{ role: "user", content: "Go." }] as const;
+  const mock = { id: "openai", model: "gpt-5" };
+  const spending = [[text("Done."), spends({ inputTokens: 10_000, outputTokens: 2_000, cachedInputTokens: 4_000 })]];
+
+  it("says what it has cost", async () => {
+    const result = await runToolLoop({ provider: createMockProvider(spending, mock), messages, pricing: genaiPrices() });
+    expect(result.costUSD).toBeCloseTo(0.028, 10);
+  });
+
+  it("keeps the price that was recorded, whatever the prices are when it is replayed", async () => {
+    const model = { id: "openai", model: "o3" };
+    const journal = memoryJournal();
+    const options = { provider: createMockProvider(spending, model), messages, journal, runId: "priced" };
+    const first = await runToolLoop({ ...options, pricing: genaiPrices({ date: new Date("2025-05-01") }) });
+    const again = await runToolLoop({ ...options, pricing: genaiPrices({ date: new Date("2025-07-01") }) });
+    expect(first.costUSD).toBeGreaterThan(0.1);
+    expect(again.costUSD).toBe(first.costUSD);
+  });
+
+  it("does not know the cost of counts that contradict each other, and says why", async () => {
+    const heard: unknown[] = [];
+    const events = createLoopEvents();
+    events.on("listener-error", ({ event, error }) => void heard.push([event, error.message]));
+    const turn = [[text("Done."), spends({ inputTokens: 10, outputTokens: 1, cachedInputTokens: 20 })]];
+    const result = await runToolLoop({ provider: createMockProvider(turn, mock), messages, events, pricing: genaiPrices() });
+    expect(result).toMatchObject({ status: "completed", costUSD: undefined });
+    expect(heard).toEqual([["pricing", expect.stringContaining("cache_read_tokens (20) cannot exceed input_tokens (10)")]]);
+  });
+});

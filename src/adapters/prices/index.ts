@@ -1,0 +1,4 @@
+// The entry `turnwright/prices`.
+
+export { genaiPrices } from "./genai-prices.ts";
+export type { GenaiPricesOptions } from "./price-options.ts";

@@ -1,0 +1,209 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import {
+  type EndedKind,
+  isLoopEndedError,
+  type LoopResult,
+  type LoopStatus,
+  LoopEndedError,
+  type ReasonOf,
+  runToolLoop,
+  unwrap,
+} from "turnwright";
+import { createMockProvider, finish, text } from "turnwright/testing";
+
+const whole = await runToolLoop({
+  provider: createMockProvider([text("Half of it.")]),
+  messages: [{ role: "user", content: "Go." }],
+  runId: "unwrapped",
+});
+const plain = { name: "Error", message: "no" };
+const busy = { name: "ProviderError", code: "overloaded", message: "All busy.", retryable: true } as const;
+
+/** What a run gave that ended so, with everything that was said before. */
+function endedAs(status: LoopStatus, reason: LoopResult["reason"]): LoopResult {
+  return { ...whole, journal: whole.journal, status, reason };
+}
+
+function errorOf(result: LoopResult): LoopEndedError {
+  try {
+    unwrap(result);
+  } catch (error) {
+    if (isLoopEndedError(error)) return error;
+  }
+  throw new Error("A LoopEndedError was to be thrown.");
+}
+
+type Rows = {
+  readonly [Kind in EndedKind]: readonly [status: LoopStatus, reason: ReasonOf<Kind>, thrown: string, words: string];
+};
+
+const rows: Rows = {
+  "max-iterations": [
+    "timeout",
+    { kind: "max-iterations", limit: 10 },
+    "IterationLimitError",
+    "the limit of 10 iterations is reached",
+  ],
+  "max-cost": [
+    "error",
+    { kind: "max-cost", limitUSD: 0.5, spentUSD: 0.1 + 0.2 },
+    "CostLimitError",
+    "$0.3 is spent, and the limit is $0.5",
+  ],
+  "cost-unknown": [
+    "error",
+    { kind: "cost-unknown" },
+    "CostLimitError",
+    "what a pass has cost is not known, so that the limit of cost cannot be kept",
+  ],
+  stopped: [
+    "stopped_by_user",
+    { kind: "stopped", requester: "user 7", note: "changed my mind" },
+    "AbortedError",
+    "it was stopped by user 7: changed my mind",
+  ],
+  killed: ["stopped_by_user", { kind: "killed" }, "AbortedError", "it was killed"],
+  aborted: [
+    "stopped_by_user",
+    { kind: "aborted", reason: { name: "TimeoutError", message: "The request took too long." } },
+    "AbortedError",
+    "its signal fired: The request took too long",
+  ],
+  "iteration-abort": [
+    "stopped_by_user",
+    { kind: "iteration-abort", reason: "enough" },
+    "AbortedError",
+    "onIteration ended it: enough",
+  ],
+  "provider-error": [
+    "error",
+    { kind: "provider-error", error: busy },
+    "ProviderFailedError",
+    "the model failed with overloaded: All busy",
+  ],
+  "stream-idle": ["timeout", { kind: "stream-idle", limitMs: 5 }, "TimedOutError", "the model was silent for 5 ms"],
+  "first-chunk": ["timeout", { kind: "first-chunk", limitMs: 5 }, "TimedOutError", "the model did not begin within 5 ms"],
+  "wall-clock": ["timeout", { kind: "wall-clock", limitMs: 5 }, "TimedOutError", "the limit of 5 ms is reached"],
+  drained: ["suspended", { kind: "drained" }, "SuspendedError", "it was drained, and can go on"],
+  "approval-required": ["suspended", { kind: "approval-required", calls: [] }, "SuspendedError", "0 calls wait for a decision"],
+  "malformed-call": ["error", { kind: "malformed-call" }, "LoopEndedError", "the model called a tool without a name"],
+  "tool-error-cap": ["error", { kind: "tool-error-cap", count: 5 }, "LoopEndedError", "5 tool errors came in a row"],
+  "restart-cap": ["error", { kind: "restart-cap", count: 6 }, "LoopEndedError", "tools restarted the context 6 times"],
+  "max-tokens": [
+    "error",
+    { kind: "max-tokens", limit: 10, spent: 12 },
+    "LoopEndedError",
+    "12 tokens are spent, and the limit is 10",
+  ],
+  "max-tool-calls": ["error", { kind: "max-tool-calls", limit: 2 }, "LoopEndedError", "the limit of 2 tool calls is reached"],
+  "max-pauses": ["error", { kind: "max-pauses", limit: 10 }, "LoopEndedError", "the service paused its turn more than 10 times"],
+  "hook-failed": [
+    "error",
+    { kind: "hook-failed", hook: "preparePass", error: plain },
+    "LoopEndedError",
+    "the hook preparePass failed: no",
+  ],
+  "fatal-tool-error": [
+    "error",
+    { kind: "fatal-tool-error", toolName: "db", error: plain },
+    "LoopEndedError",
+    'the tool "db" ended it: no',
+  ],
+  empty: ["empty_response", { kind: "empty" }, "LoopEndedError", "the model said nothing"],
+  interrupted: [
+    "follow_up_interrupt",
+    { kind: "interrupted", message: { role: "user", content: "Wait." } },
+    "LoopEndedError",
+    "a message interrupted it",
+  ],
+};
+
+describe("unwrap", () => {
+  it.for(Object.values(rows))("throws for %s %j a %s", ([status, reason, thrown, words]) => {
+    const result = endedAs(status, reason);
+    const error = errorOf(result);
+    expect([error.name, error.constructor.name]).toEqual([thrown, thrown]);
+    expect(error.message).toBe(`The run ended as ${status} (${reason.kind}): ${words}.`);
+    expect(error.result).toBe(result);
+    expect([error.status, error.reason]).toEqual([status, reason]);
+    expect(error).toBeInstanceOf(LoopEndedError);
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      name: thrown,
+      message: error.message,
+      status,
+      kind: reason.kind,
+      runId: "unwrapped",
+    });
+  });
+
+  it.for<LoopResult["reason"]["kind"]>(["answered", "length", "refusal", "content-filter"])(
+    "gives back a result that is complete: %s",
+    async (kind) => {
+      const turn = kind === "answered" ? [text("Hi.")] : [[text("Hi."), finish(kind === "length" ? "length" : "refusal")]];
+      const provider = createMockProvider(turn);
+      const result = await runToolLoop({ provider, messages: [{ role: "user", content: "Go." }] });
+      expect(unwrap(result)).toBe(result);
+    },
+  );
+
+  it.for<[what: string, reason: LoopResult["reason"], message: string]>([
+    ["a stop without a word", { kind: "stopped" }, "it was stopped."],
+    ["an empty note", { kind: "stopped", note: "" }, "it was stopped."],
+    ["a secret in a note", { kind: "stopped", note: "key sk-abc123def456ghi789" }, "it was stopped: key [redacted]."],
+    ["an abort for a word", { kind: "aborted", reason: "gone" }, "its signal fired: gone."],
+    ["an abort for a number", { kind: "aborted", reason: 7 }, "its signal fired."],
+    ["an abort for nothing", { kind: "aborted", reason: null }, "its signal fired."],
+    ["an abort of onIteration without a word", { kind: "iteration-abort" }, "onIteration ended it."],
+  ])("says in words: %s", ([, reason, message]) => {
+    expect(errorOf(endedAs("stopped_by_user", reason)).message).toBe(
+      `The run ended as stopped_by_user (${reason.kind}): ${message}`,
+    );
+  });
+
+  it("throws too for a reason that only another version of the package has", () => {
+    const error = errorOf(endedAs("error", JSON.parse('{ "kind": "constructor" }')));
+    expect([error.name, error.message]).toEqual(["LoopEndedError", "The run ended as error (constructor)."]);
+  });
+});
+
+describe("a LoopEndedError", () => {
+  const long = "x".repeat(1_000_000);
+  const large = errorOf({ ...endedAs("stopped_by_user", { kind: "stopped", note: long }), text: long });
+
+  it("is short in JSON, in a log and in words, however much the run has said", () => {
+    expect(JSON.stringify(large).length).toBeLessThan(3_000);
+    expect(inspect(large, { depth: 9 }).length).toBeLessThan(10_000);
+    expect(large.message.length).toBeLessThan(2_100);
+    expect(large.result.text).toHaveLength(1_000_000);
+  });
+
+  it("has JSON also where the result has none", () => {
+    const cyclic: { self?: unknown } = {};
+    cyclic.self = cyclic;
+    const result = { ...endedAs("error", { kind: "malformed-call" }), cyclic };
+    expect(() => JSON.stringify(errorOf(result))).not.toThrow();
+  });
+});
+
+describe("isLoopEndedError", () => {
+  const error = errorOf(endedAs("error", { kind: "provider-error", error: busy }));
+
+  it.for<[value: unknown, kinds: readonly EndedKind[], verdict: boolean]>([
+    [error, [], true],
+    [error, ["provider-error"], true],
+    [error, ["empty", "provider-error"], true],
+    [error, ["empty"], false],
+    [new Error("no"), [], false],
+    [{ name: "LoopEndedError", result: {} }, [], false],
+    [null, [], false],
+    ["LoopEndedError", [], false],
+  ])("says of %s with %j: %s", ([value, kinds, verdict]) => {
+    expect(isLoopEndedError(value, ...kinds)).toBe(verdict);
+  });
+
+  it("knows what kind it was asked for", () => {
+    expect(isLoopEndedError(error, "provider-error") && error.reason.error.retryable).toBe(true);
+    expect(isLoopEndedError(error, "provider-error") && error.result.reason.error.code).toBe("overloaded");
+  });
+});

@@ -1,0 +1,40 @@
+// The page on throwing errors is complete: every reason stands behind the class that is thrown for it.
+
+import { expect, it } from "vitest";
+import { isLoopEndedError, runToolLoop, unwrap } from "turnwright";
+import { createMockProvider, text } from "turnwright/testing";
+import { statusByReason } from "./known-names.ts";
+import { readNames, readPage, readRows, readSection, sorted } from "./read-page.ts";
+
+const page = readPage("docs/guides/throwing-errors.md");
+const whole = await runToolLoop({ provider: createMockProvider([text("Hi.")]), messages: [{ role: "user", content: "Hi." }] });
+/** Facts that some reason or other brings. */
+const facts = {
+  error: { name: "E", message: "no", code: "server", retryable: false },
+  calls: [],
+  toolName: "t",
+  limitUSD: 1,
+  spentUSD: 1,
+};
+
+/** The class that is thrown for a reason; undefined where the result comes back. */
+function thrownFor([kind, status]: readonly [string, string]): string | undefined {
+  try {
+    unwrap({ ...whole, status: status as never, reason: { ...facts, kind } as never });
+    return undefined;
+  } catch (error) {
+    return isLoopEndedError(error) ? `${error.name} ${kind}` : String(error);
+  }
+}
+
+it("lists every reason that is thrown, each behind its class, and each once", () => {
+  const rows = readRows(readSection(page, "unwrap"));
+  const listed = rows.flatMap(([name = "", kinds = ""]) => readNames(kinds).map((kind) => `${name.replaceAll("`", "")} ${kind}`));
+  const thrown = Object.entries(statusByReason).map(thrownFor);
+  expect(sorted(listed)).toEqual(sorted(thrown.filter((one) => one !== undefined)));
+});
+
+it("lists every option of generateWithTools", () => {
+  const names = readRows(readSection(page, "generateWithTools")).map(([name = ""]) => name.replaceAll("`", ""));
+  expect(names).toEqual(["maxIterations", "maxCostUSD", "pricing", "onIteration", "abortSignal"]);
+});

@@ -1,0 +1,42 @@
+// What the façade makes of limits of cost.
+
+import { describe, expect, it } from "vitest";
+import { CostLimitError, type Pricing } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { endedBy, generate } from "./play.ts";
+
+/** Each pass costs a quarter. */
+const pricing: Pricing = () => 0.25;
+
+describe("generateWithTools with maxCostUSD", () => {
+  it("ends before the pass that would go past the limit, with what was done before", async () => {
+    const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxCostUSD: 0.6, pricing });
+    const error = await endedBy(result);
+    expect(error).toBeInstanceOf(CostLimitError);
+    expect(error.reason).toEqual({ kind: "max-cost", limitUSD: 0.6, spentUSD: 0.5 });
+    expect(error.message).toBe("The run ended as error (max-cost): $0.5 is spent, and the limit is $0.6.");
+    expect(error.result).toMatchObject({ text: "On it.", costUSD: 0.5, toolCallsExecuted: 2 });
+    expect([provider.calls, executed.length]).toEqual([2, 2]);
+  });
+
+  it("lets a run reach its limit exactly", async () => {
+    const { result } = generate([toolCall("a"), text("Done.")], { maxCostUSD: 0.5, pricing });
+    expect(await result).toMatchObject({ text: "Done.", costUSD: 0.5, budgetExceeded: false });
+  });
+
+  it("gives back an answer that went past the limit", async () => {
+    const { result } = generate([text("Done.")], { maxCostUSD: 0.2, pricing });
+    expect(await result).toMatchObject({ text: "Done.", costUSD: 0.25, budgetExceeded: true });
+  });
+
+  it("ends where the cost of a pass is not known", async () => {
+    const error = await endedBy(generate(() => toolCall("a"), { maxCostUSD: 1, pricing: () => undefined }).result);
+    expect(error).toBeInstanceOf(CostLimitError);
+    expect(error.reason).toEqual({ kind: "cost-unknown" });
+  });
+
+  it("has room for rounds of tools where the limit is far", async () => {
+    const error = await endedBy(generate(() => toolCall("a"), { maxCostUSD: 100, pricing, maxIterations: 2 }).result);
+    expect([error.name, error.result.costUSD]).toEqual(["IterationLimitError", 0.75]);
+  });
+});

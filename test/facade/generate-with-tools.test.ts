@@ -1,0 +1,233 @@
+import { describe, expect, it } from "vitest";
+import {
+  AbortedError,
+  type GenerateOptions,
+  type GenerateRequest,
+  generateWithTools,
+  isLoopError,
+  IterationLimitError,
+  LoopEndedError,
+  type ToolExecutor,
+  toolResult,
+} from "turnwright";
+import { createMockProvider, fail, finish, reasoning, text, toolCall } from "turnwright/testing";
+import { endedBy, generate, recordExecutor } from "./play.ts";
+
+describe("generateWithTools", () => {
+  it("runs what the model calls, and resolves to the result of the run that answered", async () => {
+    const { provider, executed, result } = generate([[toolCall("a", { n: 1 }), toolCall("b")], text("Done.")]);
+    expect(await result).toMatchObject({ status: "completed", reason: { kind: "answered" }, text: "Done.", iterations: 2 });
+    expect(executed).toEqual([
+      ["a", { n: 1 }],
+      ["b", {}],
+    ]);
+    expect(provider.requests[0]?.messages).toEqual([{ role: "user", content: "Go." }]);
+    expect(provider.requests[0]?.tools.map(({ name }) => name)).toEqual(["a", "b"]);
+  });
+
+  it("asks what it was told to ask", async () => {
+    const provider = createMockProvider([text("Yes.")]);
+    const { executor } = recordExecutor();
+    const asked: GenerateRequest = {
+      messages: [{ role: "user", content: "Well?" }],
+      system: "Be short.",
+      modelSettings: { temperature: 0 },
+      toolChoice: "none",
+    };
+    await generateWithTools(provider, asked, executor);
+    const { messages, system, modelSettings: settings, toolChoice } = asked;
+    expect(provider.requests).toMatchObject([{ messages, system, settings, toolChoice }]);
+  });
+
+  it.for<[maxIterations: number | undefined, rounds: number]>([
+    [undefined, 10],
+    [1, 1],
+    [3, 3],
+  ])("with maxIterations %s runs %i rounds of tools for a model that never stops", async ([maxIterations, rounds]) => {
+    const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxIterations });
+    const error = await endedBy(result);
+    expect(error).toBeInstanceOf(IterationLimitError);
+    expect(error.message).toBe(`The run ended as timeout (max-iterations): the limit of ${rounds} iterations is reached.`);
+    expect(error.reason).toEqual({ kind: "max-iterations", limit: rounds });
+    expect([executed.length, provider.calls]).toEqual([rounds, rounds + 1]);
+  });
+
+  it("answers the calls of the round too many as never run", async () => {
+    const { result } = await endedBy(generate(() => [text("On it."), toolCall("a")], { maxIterations: 1 }).result);
+    expect(result).toMatchObject({ text: "On it.", iterations: 2, toolCallsExecuted: 1 });
+    const outcomes = result.messages.flatMap((message) =>
+      message.role === "tool" ? message.results.map(({ outcome }) => outcome) : [],
+    );
+    expect(outcomes).toEqual(["completed", "not-run"]);
+  });
+
+  it("lets a model answer after its last round", async () => {
+    const { executed, result } = generate([toolCall("a"), toolCall("a"), text("Done.")], { maxIterations: 2 });
+    expect((await result).text).toBe("Done.");
+    expect(executed).toHaveLength(2);
+  });
+
+  it("counts rounds without end where there is no limit", async () => {
+    const script = Array.from({ length: 150 }, () => toolCall("a"));
+    const { executed, result } = generate([...script, text("Done.")], { maxIterations: Number.POSITIVE_INFINITY });
+    expect((await result).text).toBe("Done.");
+    expect(executed).toHaveLength(150);
+  });
+
+  it.for<[how: string, execute: ToolExecutor["execute"], read: unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no disk");
+      },
+      { status: "tool_execution_failed", reason: "no disk", tool_name: "a" },
+    ],
+    ["rejects", () => Promise.reject(new Error("no disk")), { reason: "no disk" }],
+    ["says that it failed", () => toolResult({ success: false, error: "no disk" }), { reason: "no disk" }],
+    ["gives nothing", () => undefined, null],
+    ["gives a promise", async () => ({ n: 1 }), { n: 1 }],
+  ])("lets the model read what comes of a tool that %s", async ([, execute, read]) => {
+    const provider = createMockProvider([toolCall("a"), text("I see.")]);
+    const { executor } = recordExecutor();
+    const result = await generateWithTools(provider, { prompt: "Go." }, { ...executor, execute });
+    expect(result.text).toBe("I see.");
+    const answer = provider.requests[1]?.messages.at(-1);
+    const [part] = answer?.role === "tool" ? answer.results : [];
+    if (typeof read === "object" && read !== null) expect(part?.result).toMatchObject(read);
+    else expect(part?.result).toBe(read);
+  });
+
+  it("calls the executor as a method, with the signal of the call", async () => {
+    class Tools implements ToolExecutor {
+      readonly definitions = [{ name: "a", description: "", inputSchema: {} }];
+      readonly seen: unknown[] = [];
+      execute(...[name, args, { signal, callId }]: Parameters<ToolExecutor["execute"]>): void {
+        this.seen.push([name, args, signal.aborted, callId]);
+      }
+    }
+    const tools = new Tools();
+    await generateWithTools(createMockProvider([toolCall("a"), text("Done.")]), { prompt: "Go." }, tools);
+    expect(tools.seen).toEqual([["a", {}, false, "call_p0_0"]]);
+  });
+
+  it("tells onIteration of each round", async () => {
+    const told: unknown[] = [];
+    const onIteration: GenerateOptions["onIteration"] = (count, { iteration, messageCount, lastToolCalls, cumulativeCost }) =>
+      void told.push([count, iteration, messageCount, lastToolCalls.map(({ name }) => name), cumulativeCost]);
+    const script = [[toolCall("a"), toolCall("b")], toolCall("b"), text("Done.")];
+    await generate(script, { onIteration, pricing: () => 0.25 }).result;
+    expect(told).toEqual([
+      [1, 0, 3, ["a", "b"], 0.25],
+      [2, 1, 5, ["b"], 0.5],
+    ]);
+  });
+
+  it.for<[how: string, onIteration: GenerateOptions["onIteration"], thrown: new (result: never) => Error, reason: object]>([
+    ["aborts", () => ({ abort: true, reason: "enough" }), AbortedError, { kind: "iteration-abort", reason: "enough" }],
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+      LoopEndedError,
+      { kind: "hook-failed", hook: "onIteration", error: { message: "no" } },
+    ],
+  ])("ends where onIteration %s", async ([, onIteration, thrown, reason]) => {
+    const { provider, result } = generate(() => toolCall("a"), { onIteration });
+    const error = await endedBy(result);
+    expect(error.constructor).toBe(thrown);
+    expect(error.reason).toMatchObject(reason);
+    expect(error.result.functionHistory).toHaveLength(1);
+    expect(provider.calls).toBe(1);
+  });
+
+  it("asks nothing where the signal has fired", async () => {
+    const { provider, result } = generate([text("Hi.")], { abortSignal: AbortSignal.abort("too late") });
+    const error = await endedBy(result);
+    expect(error).toBeInstanceOf(AbortedError);
+    expect(error.message).toBe("The run ended as stopped_by_user (aborted): its signal fired: too late.");
+    expect(provider.calls).toBe(0);
+  });
+
+  it("ends where the signal fires while a tool runs, with what was done before", async () => {
+    const abort = new AbortController();
+    const provider = createMockProvider(() => [text("Wait."), toolCall("a"), toolCall("b")]);
+    const { executor } = recordExecutor();
+    const execute: ToolExecutor["execute"] = (name) => {
+      if (name === "a") return "done";
+      abort.abort();
+      return new Promise(() => {});
+    };
+    const options = { abortSignal: abort.signal };
+    const error = await endedBy(generateWithTools(provider, { prompt: "Go." }, { ...executor, execute }, options));
+    expect(error).toBeInstanceOf(AbortedError);
+    expect(error.result).toMatchObject({
+      text: "Wait.",
+      functionHistory: [{ functionCall: { name: "a" }, outcome: "completed" }],
+    });
+  });
+
+  it("throws as unwrap does where the model fails", async () => {
+    const error = await endedBy(generate([[text("Hm"), fail({ status: 529 })]]).result);
+    expect(error).toMatchObject({ name: "ProviderFailedError", reason: { error: { code: "overloaded", retryable: true } } });
+    expect(error.result.text).toBe("Hm");
+  });
+
+  it.for<[ending: string, turn: Parameters<typeof generate>[0], kind: string]>([
+    ["a refusal", [[text("No."), finish("refusal")]], "refusal"],
+    ["an answer that was cut off", [[text("And th"), finish("length")]], "length"],
+  ])("gives back %s", async ([, turn, kind]) => {
+    expect((await generate(turn).result).reason.kind).toBe(kind);
+  });
+
+  it("throws where the model says nothing", async () => {
+    expect((await endedBy(generate([[reasoning("Hm."), finish("stop")]]).result)).reason.kind).toBe("empty");
+  });
+});
+
+describe("what generateWithTools refuses", () => {
+  const { executor } = recordExecutor();
+  const ask = { prompt: "Go." };
+  type Arguments = Partial<Record<"request" | "executor" | "options", unknown>>;
+
+  it.for<[what: string, given: Arguments, code: string, named: string]>([
+    ["no round at all", { options: { maxIterations: 0 } }, "invalid-option", "maxIterations"],
+    ["a round and a half", { options: { maxIterations: 1.5 } }, "invalid-option", "maxIterations"],
+    ["a limit of no cost", { options: { maxCostUSD: 0, pricing: () => 0 } }, "invalid-option", "maxCostUSD"],
+    ["a limit that is no number", { options: { maxCostUSD: Number.NaN, pricing: () => 0 } }, "invalid-option", "maxCostUSD"],
+    ["a limit of cost without prices", { options: { maxCostUSD: 1 } }, "invalid-option", "pricing"],
+    ["prices that are no function", { options: { pricing: 1 } }, "invalid-option", "pricing"],
+    ["a hook that is no function", { options: { onIteration: "log" } }, "invalid-option", "onIteration"],
+    ["a signal that is none", { options: { abortSignal: {} } }, "invalid-option", "abortSignal"],
+    ["an option of another library", { options: { maxIteration: 3 } }, "unknown-option", "maxIteration"],
+    ["options that are none", { options: null }, "invalid-option", "options"],
+    ["no request", { request: undefined }, "invalid-option", "request"],
+    ["a request for nothing", { request: {} }, "invalid-option", "request"],
+    ["two requests in one", { request: { ...ask, messages: [] } }, "invalid-option", "request"],
+    ["a prompt that is no text", { request: { prompt: 1 } }, "invalid-option", "request.prompt"],
+    ["messages that are none", { request: { messages: "Go." } }, "invalid-option", "request.messages"],
+    ["an unknown word in the request", { request: { ...ask, systemPrompt: "" } }, "unknown-option", "request.systemPrompt"],
+    ["an empty conversation", { request: { messages: [] } }, "invalid-option", "messages"],
+    ["an odd system text", { request: { ...ask, system: 1 } }, "invalid-option", "system"],
+    ["no executor", { executor: undefined }, "invalid-option", "toolExecutor"],
+    ["definitions that are none", { executor: { ...executor, definitions: () => [] } }, "invalid-option", "toolExecutor"],
+    ["nothing that executes", { executor: { definitions: [] } }, "invalid-option", "toolExecutor.execute"],
+    ["a definition that is none", { executor: { ...executor, definitions: [null] } }, "invalid-tool", ""],
+    [
+      "two tools of one name",
+      { executor: { ...executor, definitions: [executor.definitions[0], executor.definitions[0]] } },
+      "duplicate-tool",
+      '"a"',
+    ],
+  ])("%s, before any request", async ([, given, code, named]) => {
+    const provider = createMockProvider([text("Hi.")]);
+    const { request, executor: tools, options } = { request: ask, executor, options: {}, ...given };
+    const error: unknown = await generateWithTools(provider, request as never, tools as never, options as never).catch(
+      (thrown: unknown) => thrown,
+    );
+    if (!isLoopError(error)) throw new Error("A LoopError was to be thrown.", { cause: error });
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(named);
+    expect(provider.calls).toBe(0);
+  });
+});

@@ -1,0 +1,41 @@
+// Runs the façade over scripted turns with one executor.
+
+import { type GenerateOptions, generateWithTools, type LoopEndedError, isLoopEndedError, type ToolExecutor } from "turnwright";
+import { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "turnwright/testing";
+
+/** What an executor was asked, and how it answers. */
+export interface Recording {
+  readonly executor: ToolExecutor;
+  /** Each call, in order. */
+  readonly executed: (readonly [name: string, args: unknown])[];
+}
+
+/** An executor of two tools, `a` and `b`, that keeps what it was asked. */
+export function recordExecutor(answer: (name: string, args: unknown) => unknown = (name) => name): Recording {
+  const executed: (readonly [string, unknown])[] = [];
+  const definitions = ["a", "b"].map((name) => ({ name, description: name, inputSchema: { type: "object" } }));
+  return { executed, executor: { definitions, execute: (name, args) => (executed.push([name, args]), answer(name, args)) } };
+}
+
+/** A run of the façade. */
+export interface Generated extends Recording {
+  readonly provider: MockProvider;
+  readonly result: ReturnType<typeof generateWithTools>;
+}
+
+/** Asks "Go." of a scripted provider. */
+export function generate(script: MockScript, options: GenerateOptions = {}, mock: MockOptions = {}): Generated {
+  const provider = createMockProvider(script, mock);
+  const recording = recordExecutor();
+  return { ...recording, provider, result: generateWithTools(provider, { prompt: "Go." }, recording.executor, options) };
+}
+
+/** What a run was refused with; one that is not is a failure of its own. */
+export async function endedBy(result: Promise<unknown>): Promise<LoopEndedError> {
+  const error: unknown = await result.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!isLoopEndedError(error)) throw new Error("The run was to end with a LoopEndedError.", { cause: error });
+  return error;
+}
