@@ -15,6 +15,8 @@ import type {
   Ending,
   Journal,
   Json,
+  JsonSchema,
+  LoopAction,
   LoopControl,
   LoopEmitter,
   LoopError,
@@ -38,7 +40,9 @@ import type {
   ProviderErrorFacts,
   SavedJournal,
   Session,
+  StandardSchema,
   StepResult,
+  StopCondition,
   StreamPorts,
   StreamResult,
   Termination,
@@ -80,6 +84,12 @@ interface Core {
     clock?: Pick<Clock, "now">;
     createKey?: () => string;
   }): ContextStash;
+  // stop conditions, for policies.stopWhen
+  iterationCountIs(passes: number): StopCondition;
+  hasToolCall(names: string | readonly string[]): StopCondition; // the call does not run: see result.pendingCalls
+  toolCallCountIs(calls: number): StopCondition;
+  tokenBudget(tokens: number): StopCondition;
+  textMatches(pattern: string | RegExp): StopCondition;
   // providers
   providerError(code: ProviderErrorCode, message: string, facts?: ProviderErrorFacts): ProviderError; // status, retryable, retryAfterMs, cause
   toProviderError(thrown: unknown): ProviderError; // classifies what an SDK throws
@@ -174,6 +184,19 @@ interface Policies {
     readonly suppressFollowUpAfterText?: readonly string[]; // ["update_short_term_memory"]: names of tools
   };
   finalAnswer?: boolean; // one more pass without tools at maxIterations and maxToolCalls
+  stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
+  loopDetection?: {
+    readonly threshold?: number; // 3 times the same calls in a row
+    readonly action?: LoopAction; // "warn" | "stop" | "inject-warning"
+    readonly maxCycle?: number; // 4 passes
+    readonly compareResults?: boolean; // false
+  };
+  // the answer as a value: parsed, validated, asked for again; the model is told the schema
+  output?: {
+    readonly schema: StandardSchema;
+    readonly jsonSchema?: JsonSchema; // where the schema cannot become JSON Schema by itself
+    readonly maxRetries?: number; // 2
+  };
 }
 // #endregion options
 
@@ -197,6 +220,8 @@ interface Result {
   durationMs: number; // active time
   error?: PlainError | undefined;
   finalAnswer: boolean;
+  output?: unknown; // what policies.output.schema made of the answer, typed by it; plain data
+  pendingCalls: readonly ToolCall[]; // what a stop condition kept from running
   undelivered: readonly UserMessage[]; // said to the control and not sent
   journal: Journal;
   runId: string;

@@ -5,11 +5,11 @@ import type { Message, NativePart, UserMessage } from "./message.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { StreamResult } from "./stream-result.ts";
 import type { LoopStatus, Termination } from "./termination.ts";
-import type { ToolHistoryEntry } from "./tool-outcome.ts";
+import type { ToolCall, ToolHistoryEntry } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
 
-/** Everything a run gave, whatever its ending. `JSON.stringify` of it never throws. */
-export interface LoopResult {
+/** Everything a run gave, whatever its ending. `JSON.stringify` of it never throws. `Output` is what `policies.output` makes of the answer. */
+export interface LoopResult<Output = unknown> {
   readonly status: LoopStatus;
   readonly reason: Termination;
   /** The last text that was not blank, trimmed. */
@@ -43,6 +43,10 @@ export interface LoopResult {
   readonly error?: PlainError | undefined;
   /** True where the text comes from the pass that `policies.finalAnswer` granted. */
   readonly finalAnswer: boolean;
+  /** The answer as a value, where `policies.output` has validated it: plain data, and the same when the run is replayed. */
+  readonly output?: Output | undefined;
+  /** Calls that a stop condition kept from running; in `messages` they are answered `not_run`. Else none. */
+  readonly pendingCalls: readonly ToolCall[];
   /** Messages to `control` that were not sent to the model, in the order in which they came. */
   readonly undelivered: readonly UserMessage[];
   readonly journal: Journal;

@@ -3,6 +3,7 @@
 import type { PreToolTextPolicy } from "../contract/policies.ts";
 import type { Ending, StreamStatus, Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { findLoop, type LoopRule } from "../policies/loop-detection.ts";
 import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isResent } from "../state/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "../state/loop-state.ts";
@@ -21,6 +22,10 @@ export interface Bounds {
   readonly finalAnswer: boolean;
   /** Whether there is an `onIteration` hook to ask. */
   readonly asksIteration: boolean;
+  /** When repeated calls are reported, and whether they end the run. Default never. */
+  readonly loopRule?: LoopRule | undefined;
+  /** How often in a row an answer that does not fit its schema is asked for again; undefined where there is no schema. */
+  readonly outputRetries?: number | undefined;
   /** When text before a call is the answer. Default as documented there. */
   readonly preToolText?: PreToolTextPolicy | undefined;
 }
@@ -34,6 +39,8 @@ export type NextStep =
   /** Stream the model; `toolChoice: "none"` where no tool may run any more. */
   | { readonly kind: "model"; readonly withoutTools: boolean; readonly finalAnswerTo?: Ending | undefined }
   | { readonly kind: "batch" }
+  /** See whether the answer fits its schema. */
+  | { readonly kind: "output" }
   /** Ask `onIteration`. */
   | { readonly kind: "hook" }
   /** Read the inbox a last time before this ending. */
@@ -48,6 +55,7 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   const ending = endings[phase](state, bounds);
   if (ending === undefined) return following[phase](state, bounds);
   if (ending.status === "suspended") return { kind: "end", ending };
+  if (phase === "model" && bounds.outputRetries !== undefined && ending.reason.kind === "answered") return { kind: "output" };
   if (bounds.finalAnswer && (phase === "inbox" || phase === "steer") && grantsFinalAnswer(ending.reason)) {
     if (phase === "inbox" && hasSteered(state)) return { kind: "steer" };
     return { kind: "model", withoutTools: true, finalAnswerTo: ending };
@@ -70,6 +78,7 @@ const following: { readonly [Done in Phase]: Judge<NextStep> } = {
   reopen: askModel,
   model: (state, bounds) => (isPaused(state) ? askModel(state, bounds) : { kind: "batch" }),
   batch: (_, { asksIteration }) => ({ kind: asksIteration ? "hook" : "inbox" }),
+  output: readInbox,
   hook: readInbox,
 };
 
@@ -83,6 +92,7 @@ const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   reopen: findInboxEnding,
   model: findPassEnding,
   batch: (state, bounds) => findBatchEnding(state, bounds) ?? (bounds.asksIteration ? undefined : findEndOfTurn(state, bounds)),
+  output: findOutputEnding,
   hook: (state, bounds) => findHookEnding(state) ?? findEndOfTurn(state, bounds),
 };
 
@@ -144,13 +154,41 @@ function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
     const { maxPauses } = bounds;
     return state.pauses >= maxPauses ? { status: "error", reason: { kind: "max-pauses", limit: maxPauses } } : undefined;
   }
-  if (status === "function_call") {
-    return state.turn.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
-  }
+  if (result.stop !== undefined) return { status: "completed", reason: { kind: "stop-condition", ...result.stop } };
+  if (status === "function_call") return findCallEnding(state, bounds);
   // Nothing more to say, after something was said.
   const answered = status === "empty_response" && (state.finalText !== "" || state.contentDelivered);
   if (answered) return { status: "completed", reason: { kind: "answered" } };
   return reason === undefined ? undefined : { status, reason };
+}
+
+/** Calls that are not to run at all. */
+function findCallEnding(state: LoopState, { loopRule }: Bounds): Ending | undefined {
+  const loop = loopRule?.action === "stop" ? findLoop(state, loopRule) : undefined;
+  if (loop !== undefined) {
+    const { toolName, count } = loop;
+    return { status: "error", reason: { kind: "loop-detected", toolName, count } };
+  }
+  return state.turn.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
+}
+
+/** An answer that does not fit ends the run only once it has been asked for often enough. */
+function findOutputEnding({ lastOutput, misfits }: LoopState, { outputRetries = 0 }: Bounds): Ending | undefined {
+  switch (lastOutput?.kind) {
+    case "valid":
+      return { status: "completed", reason: { kind: "answered" } };
+    case "invalid": {
+      const { issues } = lastOutput;
+      if (misfits <= outputRetries) return undefined;
+      return { status: "error", reason: { kind: "invalid-output", issues, attempts: misfits } };
+    }
+    case "ended":
+      return lastOutput.ending;
+    case undefined:
+      return undefined;
+    default:
+      return assertNever(lastOutput);
+  }
 }
 
 function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
@@ -205,17 +243,23 @@ function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   if (ending === undefined) return { kind: "inbox" };
   const outside = isOutranked(ending) ? findOutsideEnding(lastInbox) : undefined;
   if (outside !== undefined) return { kind: "end", ending: outside };
-  const isOver = ending.status !== "completed" && ending.status !== "empty_response";
-  if (isOver || !hasSteered(state)) return { kind: "end", ending };
+  const isReopened = isAnswer(ending) || ending.status === "empty_response";
+  if (!isReopened || !hasSteered(state)) return { kind: "end", ending };
   const drained = findDrain(lastInbox);
   if (drained !== undefined) return { kind: "end", ending: drained };
   // What no limit leaves a pass for comes back undelivered: the answer stands.
   return findLimitEnding(state, bounds) === undefined ? { kind: "inbox" } : { kind: "end", ending };
 }
 
+/** The model was done. An answer that does not fit is one all the same. */
+function isAnswer({ status, reason }: Ending): boolean {
+  return status === "completed" || reason.kind === "invalid-output";
+}
+
 /** A stop, a kill or an abort outranks what is complete, and an interrupt; a kill a stop. */
-function isOutranked({ status, reason }: Ending): boolean {
-  return status === "completed" || reason.kind === "interrupted" || reason.kind === "stopped";
+function isOutranked(ending: Ending): boolean {
+  const { kind } = ending.reason;
+  return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
 }
 
 /** Past a token limit there is nothing left to answer with, and past the wall clock no time. */

@@ -2,7 +2,7 @@
 
 import type { LoopEvent } from "../contract/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../contract/loop-options.ts";
-import type { PreToolTextPolicy } from "../contract/policies.ts";
+import type { LoopDetection, PreToolTextPolicy } from "../contract/policies.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { memoryJournal } from "../journal/memory-journal.ts";
 import { Alarm } from "../kit/alarm.ts";
@@ -11,6 +11,8 @@ import type { EventQueue } from "../kit/event-queue.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
+import type { LoopRule } from "../policies/loop-detection.ts";
+import { toWantedOutput } from "../policies/structured-output.ts";
 import { checkMessages } from "../state/check-messages.ts";
 import { createLoopState, type LoopState } from "../state/loop-state.ts";
 import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
@@ -23,6 +25,9 @@ import { Meter } from "./meter.ts";
 import type { Bounds } from "./next-step.ts";
 import { resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
 import { noExposure, type Nesting, type Run } from "./run.ts";
+
+/** How often an answer that does not fit is asked for again. */
+const mostRetries = 2;
 
 type Limits = ReturnType<typeof resolveLimits>;
 
@@ -50,6 +55,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const state = createState(options);
   const bounds = toBounds(options, limits, meter);
   const allowedNames = allowedBy(options.policies?.gate);
+  const { stopWhen = [], output } = options.policies ?? {};
+  const wantedOutput = output === undefined ? undefined : toWantedOutput(output);
   const token = crypto.randomUUID();
   const runId = options.runId ?? `run_${token}`;
   const scope = new RunScope(nesting?.run.scope);
@@ -75,6 +82,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     control: claims.control,
     allowedNames,
     session,
+    stopConditions: [stopWhen].flat(),
+    output: wantedOutput,
     ...level,
     meter,
     nest,
@@ -112,8 +121,14 @@ function toBounds({ policies, hooks }: LoopOptions, limits: Limits, meter: Meter
     finalAnswer: policies?.finalAnswer === true,
     asksIteration: hooks?.onIteration !== undefined,
     preToolText: copyPolicy(policies?.preToolText),
+    loopRule: toLoopRule(policies?.loopDetection),
+    outputRetries: policies?.output === undefined ? undefined : (policies.output.maxRetries ?? mostRetries),
     maxToolCalls: meter.maxToolCalls,
   };
+}
+
+function toLoopRule(policy: LoopDetection | undefined): LoopRule | undefined {
+  return policy === undefined ? undefined : { threshold: policy.threshold ?? 3, action: policy.action ?? "warn" };
 }
 
 /** What is changed later, in a list that was handed in, does not change the run. */
@@ -127,7 +142,10 @@ function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreTool
 function createState(options: LoopOptions): LoopState {
   const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
   const contextItems = (options.contextItems ?? []).map(toJson);
-  return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined });
+  const { loopDetection } = options.policies ?? {};
+  const { maxCycle = 4, compareResults = false } = loopDetection ?? {};
+  const repetition = loopDetection === undefined ? undefined : { maxCycle, compareResults };
+  return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
 }
 
 /** What the caller changes later does not change the run: a policy that is taken out of its object still holds. */

@@ -8,6 +8,7 @@ import type { PlainError } from "../contract/plain-error.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import type { LoopState } from "../state/loop-state.ts";
+import { isNamed } from "../state/transcript.ts";
 
 /** What the result says besides the state. */
 export interface ResultFacts {
@@ -45,6 +46,8 @@ export function buildResult(state: LoopState, { ending, undelivered = [], runId,
     durationMs: state.activeMs,
     error: errorOf(ending.reason),
     finalAnswer: state.finalAnswerTo !== undefined && ending.status !== "follow_up_interrupt",
+    output: state.lastOutput?.kind === "valid" ? state.lastOutput.value : undefined,
+    pendingCalls: ending.reason.kind === "stop-condition" ? state.turn.calls.filter(isNamed) : [],
     undelivered,
     runId,
   };
