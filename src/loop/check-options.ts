@@ -113,7 +113,10 @@ const loopActions: readonly unknown[] = ["warn", "stop", "inject-warning"];
 const loopDetectionChecks: Checks<LoopDetection> = {
   threshold: ["a whole number of at least 2, or Infinity", (value) => isWithin(value, { min: 2 })],
   action: ['"warn", "stop" or "inject-warning"', (value) => loopActions.includes(value)],
-  maxCycle: ["a whole number from 1 to 100", (value) => value !== Number.POSITIVE_INFINITY && isWithin(value, { min: 1, max: 100 })],
+  maxCycle: [
+    "a whole number from 1 to 100",
+    (value) => value !== Number.POSITIVE_INFINITY && isWithin(value, { min: 1, max: 100 }),
+  ],
   compareResults: ["true or false", isFlag],
 };
 

@@ -177,9 +177,7 @@ function applyTurn(state: LoopState, result: StreamResult): void {
   const { text, reasoning, calls } = result;
   const { turn } = state;
   state.turn =
-    state.hop === 0
-      ? { text, reasoning, calls, native }
-      : { ...joinTurn(turn, result), native: [...turn.native, ...native] };
+    state.hop === 0 ? { text, reasoning, calls, native } : { ...joinTurn(turn, result), native: [...turn.native, ...native] };
 }
 
 function toNativeParts({ native, provider, model }: StreamResult): readonly NativePart[] {

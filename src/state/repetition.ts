@@ -48,11 +48,7 @@ export function countPass(repetition: Repetition, calls: readonly ToolCall[]): R
 }
 
 /** Notes what the calls of the last pass gave. Where that differs from a pass before, the two are not the same. */
-export function noteResults(
-  repetition: Repetition,
-  calls: readonly ToolCall[],
-  results: readonly ToolResultPart[],
-): Repetition {
+export function noteResults(repetition: Repetition, calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition {
   const [last, ...earlier] = repetition.passes;
   if (last === undefined || !repetition.compareResults) return repetition;
   const lines = calls.map((call, index) => `${describeCall(call)} ${describeResult(results[index])}`);
@@ -69,15 +65,15 @@ export function findRepeats({ matches }: Repetition, threshold: number): Repeats
   for (const [index, matched] of matches.entries()) {
     const cycle = index + 1;
     const count = matched / cycle + 1;
-    if (matched > 0 && count % threshold === 0 && !isMadeOfShorter(matches, cycle)) return { cycle, count };
+    if (matched > 0 && count % threshold === 0 && !isMadeOfShorter(matches, { cycle, count })) return { cycle, count };
   }
   return undefined;
 }
 
-function isMadeOfShorter(matches: readonly number[], cycle: number): boolean {
+function isMadeOfShorter(matches: readonly number[], { cycle, count }: Repeats): boolean {
   return matches.some((matched, index) => {
     const shorter = index + 1;
-    return shorter < cycle && cycle % shorter === 0 && matched >= cycle - shorter;
+    return shorter < cycle && cycle % shorter === 0 && matched >= count * cycle - shorter;
   });
 }
 

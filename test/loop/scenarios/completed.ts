@@ -38,7 +38,10 @@ export const completed: readonly Scenario[] = [
     title: "a stop condition at a call",
     status: "completed",
     reason: "stop-condition",
-    script: [[text("Look. "), toolCall("echo", { say: "x" })], [text("So: "), toolCall("finish"), toolCall("alone")]],
+    script: [
+      [text("Look. "), toolCall("echo", { say: "x" })],
+      [text("So: "), toolCall("finish"), toolCall("alone")],
+    ],
     options: () => ({ policies: { stopWhen: hasToolCall("finish") } }),
     text: "So:",
   },

@@ -1,0 +1,356 @@
+import { describe, expect, it } from "vitest";
+import {
+  hasToolCall,
+  isLoopError,
+  iterationCountIs,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  runToolLoop,
+  type StopCondition,
+  type StopContext,
+  tokenBudget,
+  toolCallCountIs,
+} from "turnwright";
+import {
+  createMockProvider,
+  createTestClock,
+  fail,
+  finish,
+  type MockScript,
+  type MockTurn,
+  text,
+  toolCall,
+  usage,
+} from "turnwright/testing";
+import { createDurableStore, Crash } from "./durable-store.ts";
+import { never, outcomesOf, play, tool } from "./play.ts";
+import { linesOf, textsOf } from "./transcript-lines.ts";
+
+const tools = [tool("echo", (args) => args), tool("final_answer", () => "never run")];
+const stopWhen = (condition: NonNullable<LoopOptions["policies"]>["stopWhen"]): Partial<LoopOptions> => ({
+  tools,
+  policies: { stopWhen: condition },
+});
+const endOf = ({ status, reason, pendingCalls }: LoopResult): unknown => [
+  status,
+  reason,
+  pendingCalls.map(({ callId }) => callId),
+];
+
+describe("a condition that says stop", () => {
+  it("ends the run before the calls run; they are pending, and answered in the transcript", async () => {
+    const playing = play(
+      [
+        toolCall("echo"),
+        [text("Here: "), toolCall("final_answer", { answer: 42 }, { id: "f" }), toolCall("echo", {}, { id: "e" })],
+      ],
+      stopWhen(hasToolCall("final_answer")),
+    );
+    const result = await playing.result;
+    expect(endOf(result)).toEqual(["completed", { kind: "stop-condition" }, ["f", "e"]]);
+    expect(result.pendingCalls[0]?.args).toEqual({ answer: 42 });
+    expect([result.text, outcomesOf(result)]).toEqual(["Here:", ["call_p0_0: completed", "f: not-run", "e: not-run"]]);
+    expect([result.toolCallsExecuted, result.functionHistory.length, playing.provider.calls]).toEqual([1, 1, 2]);
+    expect(playing.recording.of("tool-start").map(({ name }) => name)).toEqual(["echo"]);
+    expect(result.streamResults.map(({ stop }) => stop)).toEqual([undefined, {}]);
+  });
+
+  it.for<[title: string, finishes: MockTurn, status: string]>([
+    ["an answer", text("Fine."), "completed"],
+    ["an answer at its length limit", [text("Fin"), finish("length")], "completed"],
+    ["a refusal", [text("No."), finish("refusal")], "completed"],
+  ])("sees %s too", async ([, turn]) => {
+    const result = await play(
+      [turn],
+      stopWhen(() => ({ kind: "stop", reason: "enough" })),
+    ).result;
+    expect(endOf(result)).toEqual(["completed", { kind: "stop-condition", reason: "enough" }, []]);
+  });
+
+  it("leaves out a call without a name", async () => {
+    const result = await play(
+      [[toolCall("echo"), toolCall(" ")]],
+      stopWhen(() => true),
+    ).result;
+    expect([endOf(result), outcomesOf(result)]).toEqual([
+      ["completed", { kind: "stop-condition" }, ["call_p0_0"]],
+      ["call_p0_0: not-run"],
+    ]);
+  });
+
+  it("gives way to a steered message, and is asked again behind it", async () => {
+    const playing = play([toolCall("final_answer"), text("42, or so.")], ({ control }) => ({
+      tools,
+      policies: {
+        stopWhen: ({ response }) => {
+          if (response.calls.length > 0) control.steer("Round it.");
+          return response.calls.length > 0;
+        },
+      },
+    }));
+    const result = await playing.result;
+    expect([endOf(result), linesOf(result.messages)]).toEqual([
+      ["completed", { kind: "answered" }, []],
+      ["user: Go.", "assistant: [call_p0_0]", "tool: call_p0_0 not-run", "user: Round it.", "assistant: 42, or so."],
+    ]);
+  });
+});
+
+describe("several conditions", () => {
+  it("are asked in order, until one says stop", async () => {
+    const asked: string[] = [];
+    const says =
+      (name: string, answer: ReturnType<StopCondition>): StopCondition =>
+      () => (asked.push(name), answer);
+    const conditions = [
+      says("no", false),
+      says("go on", { kind: "continue" }),
+      says("late", Promise.resolve({ kind: "stop", reason: "late" })),
+      says("yes", true),
+    ];
+    const result = await play([text("Fine.")], stopWhen(conditions)).result;
+    expect([result.reason, asked]).toEqual([{ kind: "stop-condition", reason: "late" }, ["no", "go on", "late"]]);
+  });
+
+  it("that are none change nothing, and neither does one that is added later", async () => {
+    const conditions: StopCondition[] = [];
+    const playing = play([text("Fine.")], stopWhen(conditions));
+    conditions.push(() => true);
+    expect((await playing.result).reason.kind).toBe("answered");
+  });
+
+  it.for<[title: string, condition: StopCondition, passes: number]>([
+    ["iterationCountIs(2)", iterationCountIs(2), 2],
+    ["toolCallCountIs(2)", toolCallCountIs(2), 3],
+    ["tokenBudget(20)", tokenBudget(20), 2],
+  ])("%s ends a run of calls", async ([, condition, passes]) => {
+    const script: MockScript = () => [toolCall("echo"), usage({ inputTokens: 9, outputTokens: 1 })];
+    const result = await play(script, stopWhen([() => false, condition])).result;
+    expect([result.reason.kind, result.iterations, result.pendingCalls.length]).toEqual(["stop-condition", passes, 1]);
+  });
+});
+
+it("tells a condition where the run stands, this response included", async () => {
+  const seen: unknown[] = [];
+  const see = ({ response, totalUsage, lastToolResults, ...rest }: StopContext): boolean => {
+    seen.push([rest, response.text, totalUsage.totalTokens, lastToolResults.map(({ kind }) => kind)]);
+    return false;
+  };
+  const tokens = usage({ inputTokens: 9, outputTokens: 1 });
+  await play(
+    [
+      [text("One. "), toolCall("echo"), toolCall("nope"), tokens],
+      [text("Two."), tokens],
+    ],
+    {
+      ...stopWhen(see),
+      pricing: () => 0.25,
+    },
+  ).result;
+  expect(seen).toEqual([
+    [{ iteration: 1, costUSD: 0.25, toolCallsExecuted: 0 }, "One. ", 10, []],
+    [{ iteration: 2, costUSD: 0.5, toolCallsExecuted: 1 }, "Two.", 20, ["completed", "unknown-tool"]],
+  ]);
+});
+
+describe("a turn that comes in several streams", () => {
+  const hops: MockScript = [
+    [text("One "), toolCall("echo", {}, { id: "a" }), finish("paused")],
+    [text("two"), toolCall("final_answer", {}, { id: "b" })],
+  ];
+
+  it("is asked about once, as a whole", async () => {
+    const seen: unknown[] = [];
+    const see: StopCondition = ({ iteration, response }) =>
+      seen.push([iteration, response.text, response.calls.map(({ callId }) => callId)]) > 9;
+    await play([...hops, text("Done.")], stopWhen(see)).result;
+    expect(seen).toEqual([
+      [1, "One two", ["a", "b"]],
+      [2, "Done.", []],
+    ]);
+  });
+
+  it("has all its calls pending", async () => {
+    const result = await play(hops, stopWhen(hasToolCall("echo"))).result;
+    expect([endOf(result), outcomesOf(result)]).toEqual([
+      ["completed", { kind: "stop-condition" }, ["a", "b"]],
+      ["a: not-run", "b: not-run"],
+    ]);
+  });
+});
+
+it.for<[title: string, turn: MockTurn]>([
+  ["a stream that failed", [text("Par"), fail({ status: 503 })]],
+  ["silence", finish("stop")],
+])("is not asked about %s", async ([, turn]) => {
+  let asked = 0;
+  await play(
+    [turn],
+    stopWhen(() => ((asked += 1), true)),
+  ).result;
+  expect(asked).toBe(0);
+});
+
+it("is not asked about the final answer to a limit", async () => {
+  const asked: number[] = [];
+  const result = await play([toolCall("echo"), text("In short: no.")], {
+    tools,
+    limits: { maxIterations: 1 },
+    policies: { finalAnswer: true, stopWhen: ({ iteration }) => asked.push(iteration) > 1 },
+  }).result;
+  expect([asked, result.reason.kind, result.finalAnswer]).toEqual([[1], "max-iterations", true]);
+});
+
+describe("a condition that fails", () => {
+  const wrong = 'A stop condition must answer true, false, { kind: "continue" } or { kind: "stop" }, but answered ';
+
+  it.for<[how: string, condition: StopCondition, message: string]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+      "no",
+    ],
+    ["rejects", () => Promise.reject(new Error("no")), "no"],
+    ["answers nothing", () => undefined as never, `${wrong}undefined.`],
+    ["answers something else", async () => ["stop"] as never, `${wrong}an array of 1 item.`],
+    ["answers an unknown kind", () => ({ kind: "halt" }) as never, `${wrong}an object.`],
+    [
+      "answers what throws when it is read",
+      () =>
+        Object.defineProperty({}, "kind", {
+          get() {
+            throw new Error("no kind");
+          },
+        }) as never,
+      "no kind",
+    ],
+  ])("because it %s ends the run; the text, the usage and the calls are kept", async ([, condition, message]) => {
+    const script: MockScript = [[text("Look: "), toolCall("echo"), usage({ inputTokens: 9, outputTokens: 1 })]];
+    const result = await play(script, stopWhen([condition, () => true])).result;
+    expect(result).toMatchObject({
+      status: "error",
+      reason: { kind: "hook-failed", hook: "stopWhen", error: { message } },
+      error: { message },
+      text: "Look:",
+      usage: { totalTokens: 10 },
+      pendingCalls: [],
+    });
+    expect([outcomesOf(result), result.streamResults[0]?.calls.length]).toEqual([["call_p0_0: not-run"], 1]);
+  });
+
+  it("because it hangs ends the run after hookMs", async () => {
+    const playing = play([[text("Look: "), toolCall("echo")]], { ...stopWhen(() => never), timeouts: { hookMs: 700 } });
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect(result).toMatchObject({ text: "Look:", error: { message: "The hook took longer than 700 ms." } });
+    expect([playing.endedAt(), playing.clock.pending]).toEqual([700, 0]);
+  });
+});
+
+describe("a verb while a condition is asked", () => {
+  const hanging = (turn: MockTurn) =>
+    play([turn], { ...stopWhen(() => never), timeouts: { hookMs: 10_000 }, limits: { wallClockMs: 5_000 } });
+
+  it.for<[verb: string, act: (playing: ReturnType<typeof play>) => unknown, call: string, answer: string]>([
+    ["a stop", ({ control }) => control.stop(), "stopped", "stopped"],
+    ["a kill", ({ control }) => control.kill(), "killed", "killed"],
+    ["the signal", ({ abort }) => abort.abort(), "aborted", "aborted"],
+    ["the wall clock", ({ clock }) => clock.advance(5_000), "wall-clock", "answered"],
+  ])(
+    "%s ends the run at once, and no call runs; an answer stays one unless somebody stopped it",
+    async ([, act, call, answer]) => {
+      const reasons: string[] = [];
+      for (const turn of [[text("Look: "), toolCall("echo")], text("Look:")]) {
+        const playing = hanging(turn);
+        await playing.clock.flush();
+        await act(playing);
+        const before = playing.clock.now();
+        const result = await playing.result;
+        reasons.push(result.reason.kind);
+        expect([result.text, playing.endedAt(), result.pendingCalls]).toEqual(["Look:", before, []]);
+        expect(outcomesOf(result)).toEqual(result.streamResults[0]?.calls.map(({ callId }) => `${callId}: not-run`));
+        expect(playing.clock.pending).toBe(0);
+      }
+      expect(reasons).toEqual([call, answer]);
+    },
+  );
+
+  it.for<[answer: boolean, reason: string]>([
+    [true, "stop-condition"],
+    [false, "answered"],
+  ])("an interrupt comes too late, and the condition's answer (%s) counts", async ([answer, reason]) => {
+    const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
+      tools,
+      policies: {
+        stopWhen: ({ iteration }) => iteration === 1 && new Promise((resolve) => clock.setTimeout(() => resolve(answer), 50)),
+      },
+    }));
+    await playing.clock.advance(10);
+    playing.control.interrupt("And now?");
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect([result.reason.kind, textsOf(result.undelivered)]).toEqual([reason, ["And now?"]]);
+  });
+
+  it("does not have undecided calls run when the run is resumed", async () => {
+    const playing = hanging(toolCall("echo"));
+    await playing.clock.flush();
+    playing.control.kill();
+    const { journal } = await playing.result;
+    const saved = (): ReturnType<typeof memoryJournal> => memoryJournal(JSON.parse(JSON.stringify(journal)));
+    const { runId, messages } = playing.options;
+    const options = { runId, messages, tools, policies: { stopWhen: () => true } };
+    const again = await runToolLoop({ ...options, provider: createMockProvider([]), journal: saved() });
+    expect([again.reason.kind, again.toolCallsExecuted]).toEqual(["killed", 0]);
+    const provider = createMockProvider([toolCall("final_answer")]);
+    const retried = await runToolLoop({ ...options, provider, journal: saved(), resume: "retry-last" });
+    expect([retried.reason.kind, retried.pendingCalls.map(({ name }) => name)]).toEqual(["stop-condition", ["final_answer"]]);
+  });
+});
+
+describe("over a journal", () => {
+  it.for([1, 2, 3, 4, 5, 6, 7, 8, 9])(
+    "a crash after record %i changes nothing, and what was decided is not asked again",
+    async (afterRecords) => {
+      const store = createDurableStore();
+      const asked: number[] = [];
+      const run = (fate: object): Promise<LoopResult> =>
+        runToolLoop({
+          provider: createMockProvider([toolCall("echo"), toolCall("echo"), toolCall("final_answer")].slice(asked.length)),
+          tools,
+          messages: [{ role: "user", content: "Go." }],
+          runId: "durable",
+          clock: createTestClock(),
+          journal: store.open(fate),
+          policies: { stopWhen: ({ iteration }) => asked.push(iteration) === 3 && { kind: "stop", reason: "three" } },
+        });
+      await run({ afterRecords }).catch((error: unknown) => expect(error).toBeInstanceOf(Crash));
+      const result = await run({});
+      expect([endOf(result), asked]).toEqual([
+        ["completed", { kind: "stop-condition", reason: "three" }, ["call_p2_0"]],
+        [1, 2, 3],
+      ]);
+      const replayed = await run({});
+      expect([endOf(replayed), asked.length, replayed.messages]).toEqual([endOf(result), 3, result.messages]);
+    },
+  );
+});
+
+it.for<[title: string, given: unknown, expected: string]>([
+  [
+    "what is no function",
+    "final_answer",
+    'Option "policies.stopWhen" must be a function, or an array of functions, but is "final_answer".',
+  ],
+  [
+    "a list with something else in it",
+    [() => true, 1],
+    'Option "policies.stopWhen" must be a function, or an array of functions, but is an array of 2 items.',
+  ],
+])("refuses %s", async ([, given, expected]) => {
+  const error = await play([], stopWhen(given as never)).result.catch((thrown: unknown) => thrown);
+  expect(isLoopError(error, "invalid-option") && error.message).toBe(expected);
+});
