@@ -312,6 +312,19 @@ describe("a verb while a condition is asked", () => {
 });
 
 describe("over a journal", () => {
+  it("calls that nobody had decided about when the process died do not run", async () => {
+    const store = createDurableStore();
+    // Dies as soon as the response is written.
+    const playing = play([toolCall("echo")], { ...stopWhen(() => never), journal: store.open({ afterRecords: 3 }) });
+    await playing.clock.flush();
+    playing.control.kill();
+    await expect(playing.result).rejects.toBeInstanceOf(Crash);
+    const { runId, messages } = playing.options;
+    const provider = createMockProvider([]);
+    const again = await runToolLoop({ runId, messages, provider, journal: store.open(), ...stopWhen(() => false) });
+    expect([again.reason.kind, outcomesOf(again)]).toEqual(["killed", ["call_p0_0: not-run"]]);
+  });
+
   it.for([1, 2, 3, 4, 5, 6, 7, 8, 9])(
     "a crash after record %i changes nothing, and what was decided is not asked again",
     async (afterRecords) => {

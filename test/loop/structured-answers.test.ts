@@ -7,6 +7,7 @@ import {
   type LoopResult,
   memoryJournal,
   runToolLoop,
+  type SavedJournal,
   type StandardSchema,
   streamToolLoop,
   toolResult,
@@ -264,6 +265,15 @@ describe("a verb while the answer is validated", () => {
     ]);
   });
 
+  it("a value that is overtaken by a steered message is no longer on the result", async () => {
+    const playing = validating([text('{ "n": 8 }'), fail({ status: 503 })], unlimited);
+    await playing.clock.flush();
+    playing.control.steer("Nine, I mean.");
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect([result.reason.kind, result.text, result.output]).toEqual(["provider-error", '{ "n": 8 }', undefined]);
+  });
+
   it("a steered message goes before the end of tries, and grants new ones", async () => {
     const playing = play([text("Eight."), text("Nine."), text("Ten.")], ({ clock }) => ({
       tools,
@@ -359,6 +369,21 @@ describe("over a journal", () => {
       "p2/output",
       "p2/inbox-end",
     ]);
+  });
+
+  it("an answer that is found not to fit only now is not tried again at once", async () => {
+    const { journal, runId } = await play([text("Eight.")], wanting({ schema, maxRetries: 0 })).result;
+    const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
+    const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 2)) });
+    const provider = createMockProvider([]);
+    const options = {
+      runId,
+      provider,
+      messages: [{ role: "user" as const, content: "Go." }],
+      ...wanting({ schema, maxRetries: 0 }),
+    };
+    const result = await runToolLoop({ ...options, journal: saved, resume: "retry-last" });
+    expect([result.reason.kind, provider.calls]).toEqual(["invalid-output", 0]);
   });
 
   it("answers that never fitted are tried again, as often as before", async () => {
