@@ -16,7 +16,9 @@ const snippets = [
   () => import("./provider.ts"),
   () => import("./restarts.ts"),
   () => import("./resuming.ts"),
+  () => import("./stop-conditions.ts"),
   () => import("./stopping.ts"),
+  () => import("./structured-answers.ts"),
   () => import("./talking.ts"),
   () => import("./tools.ts"),
 ];

@@ -53,7 +53,12 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   if (phase === "close") return judgeClose(state, bounds);
   if (phase === "resume") return state.ending === undefined ? { kind: "inbox" } : { kind: "close", ending: state.ending };
   const ending = endings[phase](state, bounds);
-  if (ending === undefined) return following[phase](state, bounds);
+  return ending === undefined ? following[phase](state, bounds) : beforeEnd(state, bounds, ending);
+}
+
+/** What has to be done before the run can end so. */
+function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
+  const { phase } = state;
   if (ending.status === "suspended") return { kind: "end", ending };
   if (phase === "model" && bounds.outputRetries !== undefined && ending.reason.kind === "answered") return { kind: "output" };
   if (bounds.finalAnswer && (phase === "inbox" || phase === "steer") && grantsFinalAnswer(ending.reason)) {

@@ -20,7 +20,7 @@ import { startRun } from "./start-run.ts";
 
 /**
  * Drives a model and its tools until there is an answer, or a limit, or somebody ends it. However it ends, it resolves to a result
- * that says how and holds everything that was said, done and spent.
+ * that says how and holds everything that was said, done and spent. With `policies.output` the answer is also a value, `result.output`.
  *
  * Rejects only for misuse, before any request, with a LoopError: "invalid-option", "unknown-option", "invalid-messages",
  * "duplicate-tool", "invalid-tool", "invalid-schema", "already-running", "journal-mismatch", "tools-changed"; and with what a durable

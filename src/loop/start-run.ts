@@ -2,7 +2,7 @@
 
 import type { LoopEvent } from "../contract/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../contract/loop-options.ts";
-import type { LoopDetection, PreToolTextPolicy } from "../contract/policies.ts";
+import type { LoopDetection, LoopPolicies, PreToolTextPolicy } from "../contract/policies.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { memoryJournal } from "../journal/memory-journal.ts";
 import { Alarm } from "../kit/alarm.ts";
@@ -54,9 +54,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   checkDefinitions(registry.definitions());
   const state = createState(options);
   const bounds = toBounds(options, limits, meter);
-  const allowedNames = allowedBy(options.policies?.gate);
-  const { stopWhen = [], output } = options.policies ?? {};
-  const wantedOutput = output === undefined ? undefined : toWantedOutput(output);
+  const judgements = takeJudgements(options.policies);
   const token = crypto.randomUUID();
   const runId = options.runId ?? `run_${token}`;
   const scope = new RunScope(nesting?.run.scope);
@@ -80,10 +78,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     events,
     alarm,
     control: claims.control,
-    allowedNames,
     session,
-    stopConditions: [stopWhen].flat(),
-    output: wantedOutput,
+    ...judgements,
     ...level,
     meter,
     nest,
@@ -104,6 +100,18 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     },
   };
   return withPorts(run);
+}
+
+/** What the run goes by of the policies: what the caller changes later in their lists and objects does not change it. */
+function takeJudgements({ gate, stopWhen = [], output }: LoopPolicies = {}): Pick<
+  Run,
+  "allowedNames" | "stopConditions" | "output"
+> {
+  return {
+    allowedNames: allowedBy(gate),
+    stopConditions: [stopWhen].flat(),
+    output: output === undefined ? undefined : toWantedOutput(output),
+  };
 }
 
 /** A run inside a call is one deeper than the run around it, and may not allow more levels than that one. */
