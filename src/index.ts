@@ -11,12 +11,13 @@ export type {
   TriggerProblem,
 } from "./contract/deliberate.ts";
 export type { Journal, Step, StepKind } from "./contract/journal.ts";
-export type { Json } from "./contract/json.ts";
+export type { Json, Plain } from "./contract/json.ts";
 export type {
   DeltaEvent,
   EventBase,
   CallEvent,
   EventSink,
+  LoopAction,
   LoopEmitter,
   LoopEvent,
   LoopEvents,
@@ -29,7 +30,9 @@ export type {
   Approve,
   ContextSource,
   DeliberateGate,
+  LoopDetection,
   LoopPolicies,
+  OutputPolicy,
   PreToolTextPolicy,
   RestartPolicy,
 } from "./contract/policies.ts";
@@ -70,6 +73,7 @@ export type {
   ToolSchema,
 } from "./contract/schema.ts";
 export type { ResponseTarget, Session } from "./contract/session.ts";
+export type { StopCondition, StopContext, StopDecision } from "./contract/stop-condition.ts";
 export type { StreamResult } from "./contract/stream-result.ts";
 export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
 export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-definition.ts";
@@ -109,6 +113,8 @@ export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { unwrap } from "./loop/unwrap.ts";
 export { createDeliberateMode } from "./policies/deliberate-mode/deliberate-mode.ts";
+export type { LoopRule } from "./policies/loop-detection.ts";
+export { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./policies/stop-when.ts";
 export { buildResult, type ResultFacts } from "./stages/build-result.ts";
 export { detectContextRestart } from "./stages/context-restart.ts";
 export type { DispatchPorts } from "./stages/dispatch-call.ts";
@@ -125,11 +131,13 @@ export {
   type InboxMessage,
   type InitialState,
   type LoopState,
+  type OutputAnswer,
   type ReopenAnswer,
   type SettledCall,
   type StepResult,
   type Turn,
 } from "./state/loop-state.ts";
+export type { Repeats, Repetition } from "./state/repetition.ts";
 export { type ContextStashOptions, createContextStash } from "./tools/context-stash.ts";
 export { type AgentToolFields, defineAgentTool } from "./tools/define-agent-tool.ts";
 export { type ArgsOf, defineTool, type FromSchema } from "./tools/define-tool.ts";

@@ -20,6 +20,8 @@ import type {
   GenerateRequest,
   Journal,
   Json,
+  JsonSchema,
+  LoopAction,
   LoopControl,
   LoopEmitter,
   LoopEndedError,
@@ -44,7 +46,9 @@ import type {
   ProviderErrorFacts,
   SavedJournal,
   Session,
+  StandardSchema,
   StepResult,
+  StopCondition,
   StreamPorts,
   StreamResult,
   Termination,
@@ -94,6 +98,12 @@ interface Core {
     clock?: Pick<Clock, "now">;
     createKey?: () => string;
   }): ContextStash;
+  // stop conditions, for policies.stopWhen
+  iterationCountIs(passes: number): StopCondition;
+  hasToolCall(names: string | readonly string[]): StopCondition; // the call does not run: see result.pendingCalls
+  toolCallCountIs(calls: number): StopCondition;
+  tokenBudget(tokens: number): StopCondition;
+  textMatches(pattern: string | RegExp): StopCondition;
   // providers
   providerError(code: ProviderErrorCode, message: string, facts?: ProviderErrorFacts): ProviderError; // status, retryable, retryAfterMs, cause
   toProviderError(thrown: unknown): ProviderError; // classifies what an SDK throws
@@ -201,6 +211,19 @@ interface Policies {
     readonly suppressFollowUpAfterText?: readonly string[]; // ["update_short_term_memory"]: names of tools
   };
   finalAnswer?: boolean; // one more pass without tools at maxIterations and maxToolCalls
+  stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
+  loopDetection?: {
+    readonly threshold?: number; // 3 times the same calls in a row
+    readonly action?: LoopAction; // "warn" | "stop" | "inject-warning"
+    readonly maxCycle?: number; // 4 passes
+    readonly compareResults?: boolean; // false
+  };
+  // the answer as a value: parsed, validated, asked for again; the model is told the schema
+  output?: {
+    readonly schema: StandardSchema;
+    readonly jsonSchema?: JsonSchema; // where the schema cannot become JSON Schema by itself
+    readonly maxRetries?: number; // 2
+  };
 }
 // #endregion options
 
@@ -225,7 +248,8 @@ interface Result {
   error?: PlainError | undefined;
   budgetExceeded: boolean; // the known costs are above maxCostUSD
   finalAnswer: boolean;
-  pendingCalls: readonly ToolCall[]; // asked for, and waiting for a decision
+  output?: unknown; // what policies.output.schema made of the answer, typed by it; plain data
+  pendingCalls: readonly ToolCall[]; // what a stop condition kept from running, or what waits for a decision
   undelivered: readonly UserMessage[]; // said to the control and not sent
   journal: Journal;
   runId: string;

@@ -92,6 +92,14 @@ export interface LoopEvents {
   "approval-asked": CallEvent & { readonly args: Json };
   /** What was decided of it. */
   "approval-decided": CallEvent & { readonly decision: "approve" | "deny" | "modify"; readonly reason?: string | undefined };
+  /** The model asks for the same calls again: a sequence of `cycle` passes for the `count`th time. */
+  "loop-detected": EventBase & {
+    /** The first tool of the pass. */
+    readonly toolName: string;
+    readonly count: number;
+    readonly cycle: number;
+    readonly action: LoopAction;
+  };
   /** A message to `control.steer` joins the transcript. */
   steered: EventBase & { readonly message: UserMessage };
   /** A wrapping provider took back what its attempt said. */
@@ -123,6 +131,9 @@ export interface EventSink {
   /** Where a reader is slower than the model: resolves once it has caught up. */
   room(): Promise<void> | undefined;
 }
+
+/** What is done about a model that repeats its calls. */
+export type LoopAction = "warn" | "stop" | "inject-warning";
 
 /** Which phrase made deliberate mode expose a tool. */
 export interface TriggerMatch {

@@ -16,8 +16,8 @@ import type { Session } from "./session.ts";
 import type { ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
 import type { Pricing } from "./usage.ts";
 
-/** All that a run is told. */
-export interface LoopOptions {
+/** All that a run is told. `Output` is what the schema of `policies.output` makes. */
+export interface LoopOptions<Output = unknown> {
   // what to run
   /** The model. */
   readonly provider: Provider;
@@ -42,7 +42,7 @@ export interface LoopOptions {
   readonly timeouts?: { readonly [Name in keyof Timeouts]?: number | undefined } | undefined;
   /** Prices each stream; without it `costUSD` is undefined. */
   readonly pricing?: Pricing | undefined;
-  readonly policies?: LoopPolicies | undefined;
+  readonly policies?: LoopPolicies<Output> | undefined;
   readonly hooks?: LoopHooks | undefined;
   // outside world
   /** Steers or ends the run from outside; serves one live run at a time. */

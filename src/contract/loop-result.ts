@@ -8,8 +8,8 @@ import type { LoopStatus, Termination } from "./termination.ts";
 import type { ToolCall, ToolHistoryEntry } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
 
-/** Everything a run gave, whatever its ending. `JSON.stringify` of it never throws. */
-export interface LoopResult {
+/** Everything a run gave, whatever its ending. `JSON.stringify` of it never throws. `Output` is what `policies.output` makes of the answer. */
+export interface LoopResult<Output = unknown> {
   readonly status: LoopStatus;
   readonly reason: Termination;
   /** The last text that was not blank, trimmed. */
@@ -45,7 +45,9 @@ export interface LoopResult {
   readonly budgetExceeded: boolean;
   /** True where the text comes from the pass that `policies.finalAnswer` granted. */
   readonly finalAnswer: boolean;
-  /** Calls of this run that the model asked for and that wait for a decision. */
+  /** The answer as a value, where `policies.output` has validated it: plain data, and the same when the run is replayed. */
+  readonly output?: Output | undefined;
+  /** Calls of this run that were asked for and not run: a stop condition kept them from it, or they wait for a decision. Else none. */
   readonly pendingCalls: readonly ToolCall[];
   /** Messages to `control` that were not sent to the model, in the order in which they came. */
   readonly undelivered: readonly UserMessage[];

@@ -1,11 +1,13 @@
 import type { Json } from "./json.ts";
-import type { TriggerMatch } from "./loop-event.ts";
+import type { LoopAction, TriggerMatch } from "./loop-event.ts";
 import type { Message } from "./message.ts";
+import type { JsonSchema, StandardSchema } from "./schema.ts";
 import type { Session } from "./session.ts";
+import type { StopCondition } from "./stop-condition.ts";
 import type { ToolCall } from "./tool-outcome.ts";
 
-/** Judgements that the caller may bring. */
-export interface LoopPolicies {
+/** Judgements that the caller may bring. `Output` is what the schema of a structured answer makes. */
+export interface LoopPolicies<Output = unknown> {
   /** Blocks calls by name; does not hide tools. */
   readonly gate?: DeliberateGate | undefined;
   /** Asked about each ready call. */
@@ -16,6 +18,34 @@ export interface LoopPolicies {
   readonly preToolText?: PreToolTextPolicy | undefined;
   /** Grants one more pass without tools when the iteration or the tool-call limit ends the run. Default false. */
   readonly finalAnswer?: boolean | undefined;
+  /** Ends the run as `stop-condition` before the calls of a response run. The first of several that says so does. */
+  readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
+  /** Notices a model that asks for the same calls over and over. Default: nobody looks. */
+  readonly loopDetection?: LoopDetection | undefined;
+  /** Makes the answer a value: it is parsed, validated, and asked for again where it does not fit. */
+  readonly output?: OutputPolicy<Output> | undefined;
+}
+
+/** When repeated calls are a loop, and what is done about it. */
+export interface LoopDetection {
+  /** How often in a row; each multiple counts anew. At least 2. Default 3. */
+  readonly threshold?: number | undefined;
+  /** Tells listeners, and does nothing else, ends the run as `loop-detected`, or tells the model too. Default "warn". */
+  readonly action?: LoopAction | undefined;
+  /** The longest sequence of passes that is looked for, 1 to 100: 2 finds A B A B. Default 4. */
+  readonly maxCycle?: number | undefined;
+  /** Whether calls whose results have changed are other calls, such as those of a model that polls. Default false. */
+  readonly compareResults?: boolean | undefined;
+}
+
+/** What the answer must be. */
+export interface OutputPolicy<Output = unknown> {
+  /** Validates the answer. Its output must be plain data, or become that in JSON. */
+  readonly schema: StandardSchema<unknown, Output>;
+  /** Shown to the model in place of what is made from `schema`; needed where that cannot become JSON Schema by itself. */
+  readonly jsonSchema?: JsonSchema | undefined;
+  /** How often in a row the model is asked again where its answer does not fit. Default 2. */
+  readonly maxRetries?: number | undefined;
 }
 
 /** Lets only some tools through. An empty allowlist lets none through; no allowlist, all. */

@@ -32,5 +32,7 @@ export interface StreamResult {
   /** Names of the tools that the model was shown. */
   readonly exposedTools: readonly string[];
   readonly error?: PlainError | undefined;
+  /** A stop condition said that the run ends here. */
+  readonly stop?: { readonly reason?: string | undefined } | undefined;
   readonly durationMs: number;
 }

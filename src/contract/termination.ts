@@ -2,6 +2,7 @@ import type { Json } from "./json.ts";
 import type { UserMessage } from "./message.ts";
 import type { PlainError, ProviderError } from "./plain-error.ts";
 import type { PendingApproval } from "./tool-outcome.ts";
+import type { Issue } from "./schema.ts";
 
 /** How a pass ended. */
 export type StreamStatus =
@@ -20,6 +21,7 @@ export type LoopStatus = StreamStatus | "suspended";
 export type Termination =
   // completed
   | { readonly kind: "answered" | "end-turn" | "pre-tool-text" }
+  | { readonly kind: "stop-condition"; readonly reason?: string | undefined }
   | { readonly kind: "length" | "refusal" | "content-filter" }
   // error
   | { readonly kind: "provider-error"; readonly error: ProviderError }
@@ -28,10 +30,12 @@ export type Termination =
   | { readonly kind: "restart-cap"; readonly count: number }
   | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number }
   | { readonly kind: "cost-unknown" }
+  | { readonly kind: "loop-detected"; readonly toolName: string; readonly count: number }
   | { readonly kind: "max-tokens"; readonly limit: number; readonly spent: number }
   | { readonly kind: "max-tool-calls" | "max-pauses"; readonly limit: number }
   | { readonly kind: "hook-failed"; readonly hook: string; readonly error: PlainError }
   | { readonly kind: "fatal-tool-error"; readonly toolName: string; readonly error: PlainError }
+  | { readonly kind: "invalid-output"; readonly issues: readonly Issue[]; readonly attempts: number }
   // timeout
   | { readonly kind: "max-iterations"; readonly limit: number }
   | { readonly kind: "stream-idle" | "first-chunk" | "wall-clock"; readonly limitMs: number }

@@ -9,7 +9,7 @@ import { toPlainError } from "../kit/plain-error.ts";
 /** How a run can end that did not complete: every `reason.kind` but those of status "completed". */
 export type EndedKind = Exclude<
   Termination["kind"],
-  "answered" | "end-turn" | "pre-tool-text" | "length" | "refusal" | "content-filter"
+  "answered" | "end-turn" | "pre-tool-text" | "stop-condition" | "length" | "refusal" | "content-filter"
 >;
 
 /** The reasons of some kinds, with the facts that they bring. */
@@ -23,6 +23,9 @@ const words: Words = {
   "malformed-call": () => "the model called a tool without a name",
   "tool-error-cap": ({ count }) => `${count} tool errors came in a row`,
   "restart-cap": ({ count }) => `tools restarted the context ${count} times`,
+  "loop-detected": ({ toolName, count }) => `the model repeated its calls ${count} times, among them ${quote(toolName)}`,
+  "invalid-output": ({ attempts }) =>
+    `the answer did not fit its schema, ${attempts === 1 ? "once" : `${attempts} times in a row`}`,
   "max-cost": ({ limitUSD, spentUSD }) => `$${round(spentUSD)} is spent, and the limit is $${round(limitUSD)}`,
   "cost-unknown": () => "what a pass has cost is not known, so that the limit of cost cannot be kept",
   "max-tokens": ({ limit, spent }) => `${spent} tokens are spent, and the limit is ${limit}`,

@@ -52,6 +52,31 @@ export async function askHook<T>(
   }
 }
 
+/**
+ * Calls a hook that belongs to a stream which is over. An interrupt comes too late by then: it does not cut the question off. Otherwise as
+ * `askHook`.
+ */
+export async function askAfterStream<T>(
+  hook: () => unknown,
+  read: (answer: unknown) => T,
+  run: Pick<Run, "clock" | "scope" | "timeouts">,
+): Promise<HookEnd<T>> {
+  let asked: { readonly answer: unknown } | undefined;
+  const askOnce = (): unknown => {
+    if (asked === undefined) {
+      const answer = hook();
+      // A thenable of another kind may not like to be waited for twice.
+      asked = { answer: isThenable(answer) ? Promise.resolve(answer) : answer };
+    }
+    return asked.answer;
+  };
+  for (;;) {
+    run.scope.withdrawInterrupt();
+    const end = await askHook(askOnce, read, run);
+    if (end.kind !== "cancelled" || end.cause.kind !== "interrupt") return end;
+  }
+}
+
 function toFailed(thrown: unknown): HookEnd<never> {
   return { kind: "failed", error: toPlainError(thrown), thrown };
 }

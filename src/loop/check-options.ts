@@ -2,14 +2,23 @@
 
 import type { LoopOptions } from "../contract/loop-options.ts";
 import type { PassPlan } from "../contract/hooks.ts";
-import type { DeliberateGate, LoopPolicies, PreToolTextPolicy, RestartPolicy } from "../contract/policies.ts";
+import type {
+  DeliberateGate,
+  LoopDetection,
+  LoopPolicies,
+  OutputPolicy,
+  PreToolTextPolicy,
+  RestartPolicy,
+} from "../contract/policies.ts";
 import type { ModelSettings } from "../contract/provider.ts";
+import type { ToolSchema } from "../contract/schema.ts";
 import type { ResponseTarget, Session } from "../contract/session.ts";
 import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { isWithin } from "../kit/number-rule.ts";
 import { toJson } from "../kit/to-json.ts";
+import { isStandardSchema } from "../tools/json-schema.ts";
 import { limitRules, timeoutRules } from "./resolve-limits.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
@@ -55,6 +64,9 @@ const policyChecks: Checks<LoopPolicies> = {
   restarts: ["an object", isRecord],
   preToolText: ["an object", isRecord],
   finalAnswer: ["true or false", isFlag],
+  stopWhen: ["a function, or an array of functions", (value) => [value].flat().every(isFunction)],
+  loopDetection: ["an object", isRecord],
+  output: ["an object", isRecord],
 };
 
 const gateChecks: Checks<DeliberateGate> = {
@@ -95,6 +107,24 @@ const preToolTextChecks: Checks<PreToolTextPolicy> = {
 const restartChecks: Checks<RestartPolicy> = {
   effects: ["an object of arrays of tool names", isRecord],
   stash: ["a stash, such as createContextStash makes", has("take")],
+};
+
+const loopActions: readonly unknown[] = ["warn", "stop", "inject-warning"];
+
+const loopDetectionChecks: Checks<LoopDetection> = {
+  threshold: ["a whole number of at least 2, or Infinity", (value) => isWithin(value, { min: 2 })],
+  action: ['"warn", "stop" or "inject-warning"', (value) => loopActions.includes(value)],
+  maxCycle: [
+    "a whole number from 1 to 100",
+    (value) => value !== Number.POSITIVE_INFINITY && isWithin(value, { min: 1, max: 100 }),
+  ],
+  compareResults: ["true or false", isFlag],
+};
+
+const outputChecks: Checks<OutputPolicy> = {
+  schema: ["a Standard Schema, such as zod makes", isSchema],
+  jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
+  maxRetries: ["a whole number of at least 0, or Infinity", (value) => isWithin(value, { min: 0 })],
 };
 
 const targetKinds: readonly ResponseTarget["kind"][] = ["impersonated-user", "alter-persona", "default"];
@@ -139,10 +169,17 @@ export function checkPlan(plan: unknown): asserts plan is PassPlan {
 
 function checkPolicies(policies: LoopPolicies): void {
   checkFields("policies", policies, policyChecks);
-  const { gate, restarts, preToolText } = policies;
+  const { gate, restarts, preToolText, loopDetection, output } = policies;
   if (gate !== undefined) checkGate(gate);
   if (restarts !== undefined) checkRestarts(restarts);
   if (preToolText !== undefined) checkFields("policies.preToolText", preToolText, preToolTextChecks);
+  if (loopDetection !== undefined) checkFields("policies.loopDetection", loopDetection, loopDetectionChecks);
+  if (output !== undefined) checkOutput(output);
+}
+
+function checkOutput(output: OutputPolicy): void {
+  checkFields("policies.output", output, outputChecks);
+  if (output.schema === undefined) throw invalidOption("policies.output.schema", outputChecks.schema[0], output.schema);
 }
 
 /** A misspelt allowlist would let everything through. */
@@ -203,6 +240,11 @@ function isToolChoice(value: unknown): boolean {
 /** Node's own emitter has the same methods, but takes a listener off where eventemitter3 only does so after `once`. */
 function isEmitter(value: unknown): boolean {
   return has("listeners", "listenerCount", "removeListener")(value) && !has("setMaxListeners")(value);
+}
+
+/** Schemas of some libraries are functions. */
+function isSchema(value: unknown): boolean {
+  return (isRecord(value) || isFunction(value)) && isStandardSchema(value as ToolSchema);
 }
 
 function isNames(value: unknown): boolean {

@@ -15,6 +15,7 @@ import { sendToolEnd, sendToolStart } from "./tool-events.ts";
 export function createEagerPorts(run: Run): EagerPorts | undefined {
   const { policies } = run.options;
   if (!run.exposure.hasEager) return undefined;
+  if (policies?.stopWhen !== undefined || policies?.loopDetection?.action === "stop") return undefined;
   if (policies?.approve !== undefined || run.meter.maxToolCalls !== Number.POSITIVE_INFINITY) return undefined;
   let running = 0;
   const start = (call: ToolCall, index: number): ReturnType<EagerPorts["start"]> => {

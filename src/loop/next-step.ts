@@ -3,6 +3,7 @@
 import type { PreToolTextPolicy } from "../contract/policies.ts";
 import type { Ending, StreamStatus } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { findLoop, type LoopRule } from "../policies/loop-detection.ts";
 import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isResent } from "../state/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "../state/loop-state.ts";
@@ -27,6 +28,10 @@ export interface Bounds {
   readonly finalAnswer: boolean;
   /** Whether there is an `onIteration` hook to ask. */
   readonly asksIteration: boolean;
+  /** When repeated calls are reported, and whether they end the run. Default never. */
+  readonly loopRule?: LoopRule | undefined;
+  /** How often in a row an answer that does not fit its schema is asked for again; undefined where there is no schema. */
+  readonly outputRetries?: number | undefined;
   /** When text before a call is the answer. Default as documented there. */
   readonly preToolText?: PreToolTextPolicy | undefined;
 }
@@ -40,6 +45,8 @@ export type NextStep =
   /** Stream the model; `toolChoice: "none"` where no tool may run any more. */
   | { readonly kind: "model"; readonly withoutTools: boolean; readonly finalAnswerTo?: Ending | undefined }
   | { readonly kind: "batch" }
+  /** See whether the answer fits its schema. */
+  | { readonly kind: "output" }
   /** Ask `onIteration`. */
   | { readonly kind: "hook" }
   /** Read the inbox a last time before this ending. */
@@ -52,8 +59,14 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   if (phase === "close") return judgeClose(state, bounds);
   if (phase === "resume") return state.ending === undefined ? { kind: "inbox" } : { kind: "close", ending: state.ending };
   const ending = endings[phase](state, bounds);
-  if (ending === undefined) return following[phase](state, bounds);
+  return ending === undefined ? following[phase](state, bounds) : beforeEnd(state, bounds, ending);
+}
+
+/** What has to be done before the run can end so. */
+function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
+  const { phase } = state;
   if (ending.status === "suspended") return { kind: "end", ending };
+  if (phase === "model" && bounds.outputRetries !== undefined && ending.reason.kind === "answered") return { kind: "output" };
   if (bounds.finalAnswer && (phase === "inbox" || phase === "steer") && grantsFinalAnswer(state, ending, bounds)) {
     if (phase === "inbox" && hasSteered(state)) return { kind: "steer" };
     return { kind: "model", withoutTools: true, finalAnswerTo: ending };
@@ -76,6 +89,7 @@ const following: { readonly [Done in Phase]: Judge<NextStep> } = {
   reopen: askModel,
   model: (state, bounds) => (isPaused(state) ? askModel(state, bounds) : { kind: "batch" }),
   batch: (_, { asksIteration }) => ({ kind: asksIteration ? "hook" : "inbox" }),
+  output: readInbox,
   hook: readInbox,
 };
 
@@ -89,6 +103,7 @@ const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   reopen: findInboxEnding,
   model: findPassEnding,
   batch: (state, bounds) => findBatchEnding(state, bounds) ?? (bounds.asksIteration ? undefined : findEndOfTurn(state, bounds)),
+  output: findOutputEnding,
   hook: (state, bounds) => findHookEnding(state) ?? findEndOfTurn(state, bounds),
 };
 
@@ -163,6 +178,7 @@ function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
     if (state.pauses >= maxPauses) return { status: "error", reason: { kind: "max-pauses", limit: maxPauses } };
     return findSpendingEnding(state, bounds);
   }
+  if (result.stop !== undefined) return { status: "completed", reason: { kind: "stop-condition", ...result.stop } };
   if (status === "function_call") return findCallEnding(state, bounds);
   // Nothing more to say, after something was said.
   const answered = status === "empty_response" && (state.finalText !== "" || state.contentDelivered);
@@ -170,13 +186,34 @@ function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return reason === undefined ? undefined : { status, reason };
 }
 
-/** Before any of the calls runs. */
-function findCallEnding(
-  { turn, iterations }: LoopState,
-  { maxToolRounds: limit = Number.POSITIVE_INFINITY }: Bounds,
-): Ending | undefined {
-  if (!turn.calls.every(isNamed)) return { status: "error", reason: { kind: "malformed-call" } };
-  return iterations > limit ? { status: "timeout", reason: { kind: "max-iterations", limit } } : undefined;
+/** Calls that are not to run at all. */
+function findCallEnding(state: LoopState, { loopRule, maxToolRounds: limit = none }: Bounds): Ending | undefined {
+  const loop = loopRule?.action === "stop" ? findLoop(state, loopRule) : undefined;
+  if (loop !== undefined) {
+    const { toolName, count } = loop;
+    return { status: "error", reason: { kind: "loop-detected", toolName, count } };
+  }
+  if (!state.turn.calls.every(isNamed)) return { status: "error", reason: { kind: "malformed-call" } };
+  return state.iterations > limit ? { status: "timeout", reason: { kind: "max-iterations", limit } } : undefined;
+}
+
+/** An answer that does not fit ends the run only once it has been asked for often enough. */
+function findOutputEnding({ lastOutput, misfits }: LoopState, { outputRetries = 0 }: Bounds): Ending | undefined {
+  switch (lastOutput?.kind) {
+    case "valid":
+      return { status: "completed", reason: { kind: "answered" } };
+    case "invalid": {
+      const { issues } = lastOutput;
+      if (misfits <= outputRetries) return undefined;
+      return { status: "error", reason: { kind: "invalid-output", issues, attempts: misfits } };
+    }
+    case "ended":
+      return lastOutput.ending;
+    case undefined:
+      return undefined;
+    default:
+      return assertNever(lastOutput);
+  }
 }
 
 function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
@@ -231,17 +268,23 @@ function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   if (ending === undefined) return { kind: "inbox" };
   const outside = isOutranked(ending) ? findOutsideEnding(lastInbox) : undefined;
   if (outside !== undefined) return { kind: "end", ending: outside };
-  const isOver = ending.status !== "completed" && ending.status !== "empty_response";
-  if (isOver || !hasSteered(state)) return { kind: "end", ending };
+  const isReopened = isAnswer(ending) || ending.status === "empty_response";
+  if (!isReopened || !hasSteered(state)) return { kind: "end", ending };
   const drained = findDrain(lastInbox);
   if (drained !== undefined) return { kind: "end", ending: drained };
   // What no limit leaves a pass for comes back undelivered: the answer stands.
   return findLimitEnding(state, bounds) === undefined ? { kind: "inbox" } : { kind: "end", ending };
 }
 
+/** The model was done. An answer that does not fit is one all the same. */
+function isAnswer({ status, reason }: Ending): boolean {
+  return status === "completed" || reason.kind === "invalid-output";
+}
+
 /** A stop, a kill or an abort outranks what is complete, and an interrupt; a kill a stop. */
-function isOutranked({ status, reason }: Ending): boolean {
-  return status === "completed" || reason.kind === "interrupted" || reason.kind === "stopped";
+function isOutranked(ending: Ending): boolean {
+  const { kind } = ending.reason;
+  return isAnswer(ending) || kind === "interrupted" || kind === "stopped";
 }
 
 /** Past the wall clock there is no time left for one, and where one more stream is too much, nothing to pay it with. */

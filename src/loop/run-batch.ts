@@ -4,11 +4,13 @@
 import type { ContextRestart, ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { redactJson } from "../kit/redact-json.ts";
 import { whenAllReady, whenReady } from "../kit/when-ready.ts";
+import { findLoop } from "../policies/loop-detection.ts";
 import { detectContextRestart } from "../stages/context-restart.ts";
 import { prepareCall } from "../stages/prepare-call.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { wasDispatched } from "../tools/render-outcome.ts";
 import type { SettledCall, Turn } from "../state/loop-state.ts";
+import type { Repeats } from "../state/repetition.ts";
 import { earlyOutcomeOf } from "../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
 import type { BatchEntry, EarlyCall } from "./batch-entry.ts";
@@ -32,8 +34,14 @@ export function runBatch(run: Run): void | PromiseLike<void> {
     approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));
   const dispatched = whenReady(approved, (entries) => dispatchWaves(run, withinLimit(run, entries)));
   return whenReady(dispatched, (outcomes) => {
-    applyStep(state, { kind: "batch", settled: outcomes.map((call) => settleCall(run, call)) });
+    const loop = findToldLoop(run);
+    applyStep(state, { kind: "batch", settled: outcomes.map((call) => settleCall(run, call)), loop });
   });
+}
+
+/** A loop that the model is told of. */
+function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined {
+  return loopRule?.action === "inject-warning" ? findLoop(state, loopRule) : undefined;
 }
 
 /**

@@ -10,10 +10,12 @@ import type { Judgement } from "../state/judge-finish.ts";
 import { digest, stableJson } from "../kit/stable-json.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { whenReady } from "../kit/when-ready.ts";
+import { findLoop } from "../policies/loop-detection.ts";
 import { streamOnce } from "../stages/stream-once.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { askHook } from "./ask-hook.ts";
+import { askStopConditions } from "./ask-stop.ts";
 import { checkPlan } from "./check-options.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import { expose, exposeNames } from "./exposure.ts";
@@ -48,6 +50,7 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
     if (run.passRecalled) for (const outcome of result.eagerOutcomes ?? []) recallCall(run, outcome);
     run.openPass = { result, hop };
+    sendLoop(run);
   });
 }
 
@@ -100,7 +103,7 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
   const { tools } = expose(run, plan.tools);
   const request: ModelRequest = {
     messages: viewOf(run),
-    system: plan.system ?? options.system,
+    system: systemOf(run, plan.system),
     tools,
     toolChoice: next.withoutTools ? "none" : (plan.toolChoice ?? options.toolChoice),
     settings: plan.modelSettings ?? options.modelSettings,
@@ -109,7 +112,7 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
   };
   const carried =
     state.hop === 0 ? undefined : { text: turn.text.trim() !== "", calls: turn.calls.length > 0, callCount: turn.calls.length };
-  return streamOnce(request, {
+  const streamed = streamOnce(request, {
     provider: plan.provider ?? options.provider,
     clock,
     timeouts,
@@ -121,6 +124,16 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
     pricing: options.pricing,
     eager: next.withoutTools ? undefined : createEagerPorts(run),
   });
+  // What is said after a limit has ended the run ends nothing more.
+  const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
+  return asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
+}
+
+/** The caller's own text, or the hook's, and behind it what the answer has to look like. */
+function systemOf({ options, output }: Run, planned?: string): string | undefined {
+  const own = planned ?? options.system;
+  if (output === undefined) return own;
+  return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
 }
 
 /** The transcript with the context items at its end; before the turn where a paused one is resent. */
@@ -150,7 +163,7 @@ function inputOf(run: Run): Json {
   const appended = state.messages.slice(run.digestedMessages);
   run.digestedMessages = state.messages.length;
   run.digest = digest(
-    run.digest + stableJson([appended, tools, options.modelSettings ?? null, options.system ?? null, state.contextItems]),
+    run.digest + stableJson([appended, tools, options.modelSettings ?? null, systemOf(run) ?? null, state.contextItems]),
   );
   return { digest: run.digest };
 }
@@ -169,6 +182,14 @@ function sendRecalled({ events, state }: Run, { text, reasoning }: StreamResult)
   const base = { runId: events.runId, iteration: state.iteration, replayed: true };
   if (reasoning !== "") events.send({ type: "reasoning-delta", ...base, text: reasoning });
   if (text !== "") events.send({ type: "text-delta", ...base, text });
+}
+
+function sendLoop({ events, state, bounds, replayed }: Run): void {
+  const loop = findLoop(state, bounds.loopRule);
+  if (loop === undefined || bounds.loopRule === undefined) return;
+  const { action } = bounds.loopRule;
+  const base = { runId: events.runId, iteration: state.iteration, replayed: replayed ? true : undefined };
+  events.send({ type: "loop-detected", ...base, ...loop, action });
 }
 
 /** Tells listeners that the pass is over: after its batch, where it had one, for the calls belong to it. */

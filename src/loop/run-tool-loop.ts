@@ -1,5 +1,6 @@
 // The loop: decide, step, fold, until there is an ending.
 
+import type { Plain } from "../contract/json.ts";
 import type { LoopOptions } from "../contract/loop-options.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
@@ -7,6 +8,7 @@ import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { buildResult } from "../stages/build-result.ts";
 import { askIteration } from "./ask-hook.ts";
+import { judgeOutput } from "./judge-output.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
 import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./read-inbox.ts";
 import { recordRun } from "./record-run.ts";
@@ -18,7 +20,7 @@ import { startRun } from "./start-run.ts";
 
 /**
  * Drives a model and its tools until there is an answer, or a limit, or somebody ends it. However it ends, it resolves to a result
- * that says how and holds everything that was said, done and spent.
+ * that says how and holds everything that was said, done and spent. With `policies.output` the answer is also a value, `result.output`.
  *
  * Rejects only for misuse, before any request, with a LoopError: "invalid-option", "unknown-option", "invalid-messages",
  * "duplicate-tool", "invalid-tool", "invalid-schema", "already-running", "journal-mismatch", "tools-changed"; and with what a durable
@@ -32,8 +34,9 @@ import { startRun } from "./start-run.ts";
  * });
  * console.log(result.status, result.reason.kind, result.text);
  */
-export async function runToolLoop(options: LoopOptions): Promise<LoopResult> {
-  return driveRun(startRun(options, { nest }));
+export async function runToolLoop<Output = unknown>(options: LoopOptions<Output>): Promise<LoopResult<Plain<Output>>> {
+  // The schema of the options made the output.
+  return driveRun(startRun(options, { nest })) as Promise<LoopResult<Plain<Output>>>;
 }
 
 /** Runs the loop inside a call of another run. */
@@ -81,6 +84,8 @@ function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | Pro
       return runPass(run, next);
     case "batch":
       return runBatch(run);
+    case "output":
+      return judgeOutput(run);
     case "hook":
       return askIteration(run);
     case "close":

@@ -5,12 +5,14 @@ import type { Journal } from "../contract/journal.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
 import type { LoopOptions, ToolRegistry } from "../contract/loop-options.ts";
 import type { Session } from "../contract/session.ts";
+import type { StopCondition } from "../contract/stop-condition.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending } from "../contract/termination.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Alarm } from "../kit/alarm.ts";
 import type { RunScope } from "../kit/run-scope.ts";
+import type { WantedOutput } from "../policies/structured-output.ts";
 import type { ToolCallPorts } from "../stages/execute-tool-call.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { Decisions } from "./decisions.ts";
@@ -82,6 +84,9 @@ export interface Run {
   /** Names that the deliberate gate lets through, where it is active. */
   readonly allowedNames: ReadonlySet<string> | undefined;
   readonly session: Session;
+  readonly stopConditions: readonly StopCondition[];
+  /** The answer that is wanted, where it has to fit a schema. */
+  readonly output: WantedOutput | undefined;
   /** What the calls of the run see of it. */
   readonly ports: RunCallPorts;
   /** How many runs there are around this one, and how many levels there may be. */

@@ -2,7 +2,7 @@
 
 import type { LoopEvent } from "../contract/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../contract/loop-options.ts";
-import type { PreToolTextPolicy } from "../contract/policies.ts";
+import type { LoopDetection, LoopPolicies, PreToolTextPolicy } from "../contract/policies.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { memoryJournal } from "../journal/memory-journal.ts";
 import { Alarm } from "../kit/alarm.ts";
@@ -11,6 +11,8 @@ import type { EventQueue } from "../kit/event-queue.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
+import type { LoopRule } from "../policies/loop-detection.ts";
+import { toWantedOutput } from "../policies/structured-output.ts";
 import { checkMessages } from "../state/check-messages.ts";
 import { createLoopState, type LoopState } from "../state/loop-state.ts";
 import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
@@ -24,6 +26,9 @@ import { Meter } from "./meter.ts";
 import type { Bounds } from "./next-step.ts";
 import { type ResolvedLimits, resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
 import { noExposure, type Nesting, type Run } from "./run.ts";
+
+/** How often an answer that does not fit is asked for again. */
+const mostRetries = 2;
 
 /** What a run gets besides its options. */
 export interface StartPorts {
@@ -107,7 +112,19 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
       options.decisions,
       isPart ? { decisions: nesting.run.decisions, callId: nesting.callId } : undefined,
     ),
-    allowedNames: allowedBy(options.policies?.gate),
+    ...takeJudgements(options.policies),
+  };
+}
+
+/** What the run goes by of the policies: what the caller changes later in their lists and objects does not change it. */
+function takeJudgements({ gate, stopWhen = [], output }: LoopPolicies = {}): Pick<
+  Run,
+  "allowedNames" | "stopConditions" | "output"
+> {
+  return {
+    allowedNames: allowedBy(gate),
+    stopConditions: [stopWhen].flat(),
+    output: output === undefined ? undefined : toWantedOutput(output),
   };
 }
 
@@ -126,8 +143,14 @@ function toBounds({ policies, hooks }: LoopOptions, limits: ResolvedLimits, mete
     finalAnswer: policies?.finalAnswer === true,
     asksIteration: hooks?.onIteration !== undefined,
     preToolText: copyPolicy(policies?.preToolText),
+    loopRule: toLoopRule(policies?.loopDetection),
+    outputRetries: policies?.output === undefined ? undefined : (policies.output.maxRetries ?? mostRetries),
     maxToolCalls: meter.maxToolCalls,
   };
+}
+
+function toLoopRule(policy: LoopDetection | undefined): LoopRule | undefined {
+  return policy === undefined ? undefined : { threshold: policy.threshold ?? 3, action: policy.action ?? "warn" };
 }
 
 /** What is changed later, in a list that was handed in, does not change the run. */
@@ -141,7 +164,10 @@ function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreTool
 function createState(options: LoopOptions): LoopState {
   const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
   const contextItems = (options.contextItems ?? []).map(toJson);
-  return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined });
+  const { loopDetection } = options.policies ?? {};
+  const { maxCycle = 4, compareResults = false } = loopDetection ?? {};
+  const repetition = loopDetection === undefined ? undefined : { maxCycle, compareResults };
+  return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
 }
 
 /** What the caller changes later does not change the run: a policy that is taken out of its object still holds. */

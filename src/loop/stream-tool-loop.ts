@@ -1,5 +1,6 @@
 // The same loop, read event by event.
 
+import type { Plain } from "../contract/json.ts";
 import type { LoopEvent } from "../contract/loop-event.ts";
 import type { LoopOptions } from "../contract/loop-options.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
@@ -11,9 +12,9 @@ import { startRun } from "./start-run.ts";
 const capacity = 64;
 
 /** The events of a run, and its result. */
-export interface LoopStream extends AsyncIterable<LoopEvent> {
+export interface LoopStream<Output = unknown> extends AsyncIterable<LoopEvent> {
   /** Resolves when the run has ended; waiting for it alone never holds the run back. */
-  readonly result: Promise<LoopResult>;
+  readonly result: Promise<LoopResult<Output>>;
 }
 
 /**
@@ -26,10 +27,11 @@ export interface LoopStream extends AsyncIterable<LoopEvent> {
  * for await (const event of stream) if (event.type === "text-delta") process.stdout.write(event.text);
  * const { status } = await stream.result;
  */
-export function streamToolLoop(options: LoopOptions): LoopStream {
+export function streamToolLoop<Output = unknown>(options: LoopOptions<Output>): LoopStream<Plain<Output>> {
   const queue = new EventQueue<LoopEvent>(capacity);
   const run = startRun(options, { nest, queue });
-  const result = driveRun(run);
+  // The schema of the options made the output.
+  const result = driveRun(run) as Promise<LoopResult<Plain<Output>>>;
   // Whoever only reads events has seen the end; whoever awaits the result still gets the rejection.
   result.catch(() => {});
   const iterator: AsyncIterator<LoopEvent, undefined> = {

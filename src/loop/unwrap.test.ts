@@ -51,6 +51,18 @@ const rows: Rows = {
     "CostLimitError",
     "$0.3 is spent, and the limit is $0.5",
   ],
+  "loop-detected": [
+    "error",
+    { kind: "loop-detected", toolName: "search", count: 3 },
+    "LoopEndedError",
+    'the model repeated its calls 3 times, among them "search"',
+  ],
+  "invalid-output": [
+    "error",
+    { kind: "invalid-output", issues: [{ message: "no" }], attempts: 3 },
+    "LoopEndedError",
+    "the answer did not fit its schema, 3 times in a row",
+  ],
   "cost-unknown": [
     "error",
     { kind: "cost-unknown" },

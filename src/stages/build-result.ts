@@ -9,6 +9,7 @@ import type { Ending, Termination } from "../contract/termination.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import type { LoopState } from "../state/loop-state.ts";
+import { isNamed } from "../state/transcript.ts";
 
 /** What the result says besides the state. */
 export interface ResultFacts {
@@ -50,14 +51,17 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     error: errorOf(ending.reason),
     budgetExceeded: state.spentUSD > maxCostUSD,
     finalAnswer: state.finalAnswerTo !== undefined && ending.status !== "follow_up_interrupt",
-    pendingCalls: ending.status === "suspended" ? pendingCallsOf(state) : [],
+    output: state.lastOutput?.kind === "valid" ? state.lastOutput.value : undefined,
+    pendingCalls: pendingCallsOf(state, ending),
     undelivered,
     runId,
   };
   return withJournal(result, journal);
 }
 
-function pendingCallsOf({ lastBatch }: LoopState): readonly ToolCall[] {
+function pendingCallsOf({ lastBatch, turn }: LoopState, { status, reason }: Ending): readonly ToolCall[] {
+  if (reason.kind === "stop-condition") return turn.calls.filter(isNamed);
+  if (status !== "suspended") return [];
   return lastBatch.flatMap(({ awaiting, outcome }) => (awaiting === true ? [outcome.call] : []));
 }
 

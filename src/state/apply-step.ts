@@ -3,11 +3,12 @@
 import type { NativePart, ToolResultPart } from "../contract/message.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending } from "../contract/termination.ts";
-import type { ContextRestart, NestedSpending, ToolCall, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
+import type { ContextRestart, NestedSpending, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { countsAsError, wasDispatched } from "../tools/render-outcome.ts";
 import { addCost, addUsage } from "./add-usage.ts";
-import { isResent, problemOf } from "./judge-finish.ts";
+import { joinTurn } from "./join-turn.ts";
+import { isResent } from "./judge-finish.ts";
 import {
   emptyTurn,
   toContextMessage,
@@ -16,6 +17,7 @@ import {
   type SettledCall,
   type StepResult,
 } from "./loop-state.ts";
+import { countPass, createRepetition, noteResults, type Repeats } from "./repetition.ts";
 import { earlyOutcomeOf, isNamed, placeResults, placeTurn } from "./transcript.ts";
 
 const malformedNote = "Your last tool call was malformed. Send it again, complete.";
@@ -33,7 +35,10 @@ export function applyStep(state: LoopState, step: StepResult): void {
       applyModel(state, step.result, step.finalAnswerTo);
       break;
     case "batch":
-      applyBatch(state, step.settled);
+      applyBatch(state, step);
+      break;
+    case "output":
+      applyOutput(state, step);
       break;
     case "hook":
       state.lastHook = step.answer;
@@ -74,12 +79,13 @@ function beginPass(state: LoopState): void {
   state.hop = 0;
   state.turn = emptyTurn;
   state.turnPlaced = false;
+  state.lastOutput = undefined;
   state.passStart = state.messages.length;
 }
 
 /** A turn that ended the run is taken back, for the model is asked again; what a batch has done stays done. */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
-  if (state.closedAfter === "model") {
+  if (state.closedAfter === "model" || state.closedAfter === "output") {
     state.messages.length = state.passStart;
     if (state.finalAnswerTo === undefined) state.iterations -= 1;
   }
@@ -93,6 +99,7 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   state.restarts = 0;
   state.pauses = 0;
   state.toolLimitBroken = false;
+  beginCounts(state);
   beginPass(state);
 }
 
@@ -114,6 +121,14 @@ function applySteering(state: LoopState): void {
   const rest = unsent.filter(({ verb }) => verb !== "steer");
   unsent.splice(0, unsent.length, ...rest);
   state.passStart = messages.length;
+  // Whoever was told something new may do again what was done before.
+  beginCounts(state);
+}
+
+/** What the model has repeated, or answered badly, counts no more. */
+function beginCounts(state: LoopState): void {
+  if (state.repetition !== undefined) state.repetition = createRepetition(state.repetition);
+  state.misfits = 0;
 }
 
 /** Only times of one execution are compared: days between two do not count. */
@@ -131,6 +146,13 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
   // What an interrupted pass said is in its stream's result only: the next run answers anew.
   if (result.status !== "follow_up_interrupt") applySaid(state, result);
+  const isWhole = !(isResent(result.finish) && result.status === "completed");
+  if (isWhole && finalAnswerTo === undefined) countCalls(state, result);
+}
+
+function countCalls(state: LoopState, { status }: StreamResult): void {
+  if (state.repetition === undefined) return;
+  state.repetition = countPass(state.repetition, status === "function_call" ? state.turn.calls : []);
 }
 
 function applySaid(state: LoopState, result: StreamResult): void {
@@ -161,33 +183,44 @@ function applyTurn(state: LoopState, result: StreamResult): void {
     state.hop === 0
       ? { text, reasoning, calls, native, eagerOutcomes }
       : {
-          text: turn.text + text,
-          reasoning: turn.reasoning + reasoning,
-          calls: [...withProblem(turn.calls, problemOf(result.finish)), ...calls],
+          ...joinTurn(turn, result),
           native: [...turn.native, ...native],
           eagerOutcomes: [...(turn.eagerOutcomes ?? []), ...(eagerOutcomes ?? [])],
         };
-}
-
-/** What cuts a hop off cuts the whole turn: the calls of its earlier hops run no more than its own. */
-function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): readonly ToolCall[] {
-  return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
 }
 
 function toNativeParts({ native, provider, model }: StreamResult): readonly NativePart[] {
   return native.length === 0 ? emptyTurn.native : native.map((item) => ({ provider, model, item }));
 }
 
-function applyBatch(state: LoopState, settled: readonly SettledCall[]): void {
+function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { kind: "batch" }>): void {
   const results = placeResults(state, settled);
   state.chainStarted ||= settled.length > 0;
   state.toolLimitBroken = state.toolLimitReached && settled.length > 0;
   state.lastBatch = settled;
   state.errorPeak = 0;
   settled.forEach((call, index) => applyCall(state, call, results[index]));
-  if (state.streamResults.at(-1)?.finish !== "malformed-call") return;
-  if (settled.length === 0) countError(state);
-  state.messages.push({ role: "user", content: malformedNote });
+  if (state.streamResults.at(-1)?.finish === "malformed-call") {
+    if (settled.length === 0) countError(state);
+    state.messages.push({ role: "user", content: malformedNote });
+  }
+  applyRepetition(state, results, loop);
+}
+
+/** Calls whose results have changed after all are no loop. */
+function applyRepetition(state: LoopState, results: readonly ToolResultPart[], loop: Repeats | undefined): void {
+  const { repetition, turn } = state;
+  state.repetition = repetition === undefined ? undefined : noteResults(repetition, turn.calls, results);
+  if (loop === undefined || state.repetition?.matches[loop.cycle - 1] === 0) return;
+  const content = `You repeated identical tool calls ${loop.count} times. Change your approach or answer.`;
+  state.messages.push({ role: "user", content });
+}
+
+/** The answer stands in the transcript already. */
+function applyOutput(state: LoopState, { answer, complaint }: Extract<StepResult, { kind: "output" }>): void {
+  state.lastOutput = answer;
+  if (answer.kind === "invalid") state.misfits += 1;
+  if (complaint !== undefined) state.messages.push({ role: "user", content: complaint });
 }
 
 function applyCall(state: LoopState, { outcome, restart }: SettledCall, part: ToolResultPart | undefined): void {

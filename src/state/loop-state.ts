@@ -4,11 +4,13 @@
 import type { Json } from "../contract/json.ts";
 import type { Message, NativePart, UserMessage } from "../contract/message.ts";
 import type { PlainError } from "../contract/plain-error.ts";
+import type { Issue } from "../contract/schema.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
 import type { ContextRestart, PendingApproval, ToolCall, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
 import { noUsage } from "./add-usage.ts";
+import { createRepetition, type Repeats, type Repetition } from "./repetition.ts";
 
 /** A message from outside, and what it asks for: to be sent, to end the run and be the next one's, or nothing any more. */
 export interface InboxMessage {
@@ -42,6 +44,12 @@ export type HookAnswer =
   | { readonly kind: "abort"; readonly reason?: string | undefined }
   | { readonly kind: "failed"; readonly error: PlainError };
 
+/** What became of the answer where it has to fit a schema: its value, what is wrong with it, or how the run ends instead. */
+export type OutputAnswer =
+  | { readonly kind: "valid"; readonly value: Json }
+  | { readonly kind: "invalid"; readonly issues: readonly Issue[] }
+  | { readonly kind: "ended"; readonly ending: Ending };
+
 /** Whether a recorded ending is gone behind. */
 export interface ReopenAnswer {
   readonly reopen: boolean;
@@ -67,7 +75,10 @@ export type StepResult =
   /** Steered messages join the transcript. */
   | { readonly kind: "steer" }
   | { readonly kind: "model"; readonly result: StreamResult; readonly finalAnswerTo?: Ending | undefined }
-  | { readonly kind: "batch"; readonly settled: readonly SettledCall[] }
+  /** `loop` is one that the model is told of, behind the results. */
+  | { readonly kind: "batch"; readonly settled: readonly SettledCall[]; readonly loop?: Repeats | undefined }
+  /** `complaint` is for the model, where it is asked again. */
+  | { readonly kind: "output"; readonly answer: OutputAnswer; readonly complaint?: string | undefined }
   | { readonly kind: "hook"; readonly answer: HookAnswer }
   /** The last look at the inbox before an ending. */
   | { readonly kind: "close"; readonly answer: InboxAnswer; readonly ending: Ending; readonly attempt?: number | undefined }
@@ -145,6 +156,12 @@ export interface LoopState {
   toolLimitReached: boolean;
   /** The model has asked for tools even after that. */
   toolLimitBroken: boolean;
+  /** How the calls of the last passes repeat; undefined where nobody looks. */
+  repetition: Repetition | undefined;
+  /** What became of the last answer, until the next pass. */
+  lastOutput: OutputAnswer | undefined;
+  /** Answers in a row that did not fit. */
+  misfits: number;
   /** The ending whose final answer the last pass was. */
   finalAnswerTo: Ending | undefined;
   /** How often this pass was reopened. */
@@ -168,6 +185,8 @@ export interface InitialState {
   readonly contextItems: readonly Json[];
   /** Whether costs can be known at all. */
   readonly priced: boolean;
+  /** How to count repeated calls. Default not at all. */
+  readonly repetition?: Pick<Repetition, "maxCycle" | "compareResults"> | undefined;
 }
 
 /** A turn that has not begun. */
@@ -211,6 +230,9 @@ export function createLoopState(initial: InitialState): LoopState {
     lastBatch: [],
     toolLimitReached: false,
     toolLimitBroken: false,
+    repetition: initial.repetition === undefined ? undefined : createRepetition(initial.repetition),
+    lastOutput: undefined,
+    misfits: 0,
     finalAnswerTo: undefined,
     reopens: 0,
     resumes: 0,

@@ -19,6 +19,7 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   restart: ({ name, callId, suffix }) => [name, `(${callId})`, suffix],
   "approval-asked": ({ name, callId, args }) => [name, `(${callId})`, JSON.stringify(args)],
   "approval-decided": ({ name, callId, decision }) => [name, `(${callId})`, decision],
+  "loop-detected": ({ toolName, count, cycle }) => [toolName, `${count} times`, ...(cycle === 1 ? [] : [`cycle of ${cycle}`])],
   steered: ({ message: { content } }) => [JSON.stringify(content)],
   "attempt-discarded": ({ attempt, error }) => [attempt, error.code],
   "late-result": ({ name, callId, success }) => [name, `(${callId})`, success ? "success" : "failure"],

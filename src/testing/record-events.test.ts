@@ -45,6 +45,7 @@ const samples: LoopEvents = {
   restart: { ...call, suffix: "with_memory", disableTools: [] },
   "approval-asked": { ...call, args: { a: 1 } },
   "approval-decided": { ...call, decision: "deny", reason: "no" },
+  "loop-detected": { ...base, toolName: "echo", count: 3, cycle: 2, action: "warn" },
   steered: { ...base, message: { role: "user", content: "In Celsius, please." } },
   "attempt-discarded": { ...base, attempt: 1, error: { name: "Error", code: "overloaded", message: "Busy.", retryable: true } },
   "late-result": { ...call, success: false },

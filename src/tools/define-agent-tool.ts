@@ -25,7 +25,7 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<T
    * for the same arguments. `journal` and `runId` are the loop's own.
    */
   readonly prepare: (args: Args, context: ToolContext) => NestedLoopOptions | PromiseLike<NestedLoopOptions>;
-  /** What the call gives. Default: the text of a completed run, and a failure that says how any other one ended. */
+  /** What the call gives. Default: the text of a completed run, or its `output` where it has one, and a failure that says how any other one ended. */
   readonly toResult?: ((result: LoopResult) => unknown) | undefined;
 }
 
@@ -88,8 +88,8 @@ function invalid(toolName: string, problem: string): LoopError<"invalid-tool"> {
   return new LoopError("invalid-tool", { toolName, problem });
 }
 
-function describeResult(name: string, { status, reason, error, responseText, text }: LoopResult): unknown {
-  if (status === "completed") return responseText;
+function describeResult(name: string, { status, reason, error, responseText, text, output }: LoopResult): unknown {
+  if (status === "completed") return output === undefined ? responseText : output;
   const why = error === undefined ? reason.kind : `${reason.kind}: ${error.message}`;
   const lastWords = text === "" ? "" : ` It had said: ${cutText(text, longestLastWords)}`;
   return toolResult({ success: false, error: `The agent ${name} ended as ${status} (${why}).${lastWords}` });

@@ -22,15 +22,33 @@ const converted = new WeakMap<object, JsonSchema>();
  * @see https://standardschema.dev/json-schema
  */
 export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
-  const known = converted.get(schema);
-  if (known !== undefined) return known;
   const json = isStandardSchema(schema) ? convert(schema, toolName) : checkJson(schema, toolName);
   const { type } = json;
   if (type !== undefined && type !== "object") {
     throw invalid(toolName, `must be of type "object", but is of ${describeValue(type)}`);
   }
-  converted.set(schema, json);
   return json;
+}
+
+/** A schema as JSON Schema, or why it cannot become that; `problem` reads on after the schema's name. */
+export type ConvertedSchema = { readonly json: JsonSchema } | { readonly problem: string; readonly cause?: unknown };
+
+/** Converts a Standard Schema of any type, once, without the `$schema` keyword. */
+export function convertSchema(schema: StandardSchema): ConvertedSchema {
+  const known = converted.get(schema);
+  if (known !== undefined) return { json: known };
+  const { vendor, jsonSchema } = schema["~standard"];
+  if (jsonSchema === undefined) {
+    return { problem: `cannot become JSON Schema by itself, because ${vendor} does not say how` };
+  }
+  try {
+    const keywords = Object.entries(toFields(jsonSchema.input({ target: "draft-2020-12" })));
+    const json = Object.fromEntries(keywords.filter(([keyword]) => keyword !== "$schema"));
+    converted.set(schema, json);
+    return { json };
+  } catch (cause) {
+    return { problem: `cannot become JSON Schema: ${toPlainError(cause).message.replace(/\.$/, "")}`, cause };
+  }
 }
 
 /** True for a schema that follows the Standard Schema specification; some libraries' schemas are functions. */
@@ -40,27 +58,21 @@ export function isStandardSchema(schema: ToolSchema): schema is StandardSchema {
 }
 
 function convert(schema: StandardSchema, toolName: string): JsonSchema {
-  const { vendor, jsonSchema } = schema["~standard"];
-  if (jsonSchema === undefined) {
-    throw invalid(toolName, `cannot become JSON Schema by itself, because ${vendor} does not say how. ${remedy}`);
-  }
-  try {
-    const keywords = Object.entries(toFields(jsonSchema.input({ target: "draft-2020-12" })));
-    return Object.fromEntries(keywords.filter(([keyword]) => keyword !== "$schema"));
-  } catch (error) {
-    const { message } = toPlainError(error);
-    throw invalid(toolName, `cannot become JSON Schema: ${message.replace(/\.$/, "")}. ${remedy}`, error);
-  }
+  const made = convertSchema(schema);
+  if ("problem" in made) throw invalid(toolName, `${made.problem}. ${remedy}`, made.cause);
+  return made.json;
 }
 
 /** Only plain data may be sent; the document itself is passed on untouched. */
 function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
+  if (converted.has(schema)) return schema;
   const prototype: unknown = Object.getPrototypeOf(schema);
   if (prototype !== Object.prototype && prototype !== null) {
     throw invalid(toolName, "is neither a Standard Schema nor a plain JSON Schema object");
   }
   try {
     toFields(schema);
+    converted.set(schema, schema);
     return schema;
   } catch (error) {
     throw invalid(toolName, `is not JSON: ${toPlainError(error).message}`, error);

@@ -26,7 +26,7 @@ const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json }
   }),
   denied: (outcome) => report(outcome, "denied", outcome.reason),
   "unknown-tool": renderUnknownTool,
-  "invalid-input": (outcome) => report(outcome, "invalid_input", outcome.issues.map(renderIssue).join("; ")),
+  "invalid-input": (outcome) => report(outcome, "invalid_input", renderIssues(outcome.issues)),
   malformed: (outcome) => report(outcome, "malformed_arguments", outcome.message ?? "the arguments are not valid JSON"),
   truncated: (outcome) =>
     report(outcome, "truncated", "the call was cut off before it was complete, so it was not run; send it again, shorter"),
@@ -88,6 +88,11 @@ function renderUnknownTool(outcome: OutcomeOf<"unknown-tool">): Json {
     tool_name: nameOf(outcome),
     available_tools: known,
   };
+}
+
+/** Issues as one text, each behind the place in the value that it is about. */
+export function renderIssues(issues: readonly Issue[]): string {
+  return issues.map(renderIssue).join("; ");
 }
 
 function renderIssue({ message, path = [] }: Issue): string {

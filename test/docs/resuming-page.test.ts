@@ -1,6 +1,7 @@
 // The page on resuming is complete: every kind of step, and keys as a run makes them.
 
 import { expect, it } from "vitest";
+import { z } from "zod";
 import { createLoopControl, defineTool, type LoopControl, runToolLoop, type Journal, type Step, type StepKind } from "turnwright";
 import { createMockProvider, fail, finish, type MockTurn, text, toolCall } from "turnwright/testing";
 import { readNames, readPage, readSection } from "./read-page.ts";
@@ -39,7 +40,7 @@ it("shows keys as runs make them", async () => {
       journal,
       resume,
       control,
-      policies: { approve: () => ({ kind: "approve" }) },
+      policies: { approve: () => ({ kind: "approve" }), output: { schema: z.string() } },
       hooks: { onIteration: () => {} },
     });
   await run([
@@ -50,7 +51,7 @@ it("shows keys as runs make them", async () => {
   const control = createLoopControl();
   control.drain();
   await run([toolCall("search")], "retry-last", control);
-  await run([text("The moon.")]);
+  await run([text('"The moon."')]);
 
   const [, block = ""] = /```text\n(.*?)\n```/s.exec(readSection(page, "What the keys look like")) ?? [];
   const shown = [...block.split("\n").map((line) => line.split(" ")[0]), "run", "p0/intent/1/search"];

@@ -4,9 +4,12 @@ import fc from "fast-check";
 import {
   type Approve,
   FatalToolError,
+  type LoopDetection,
   type LoopLimits,
+  type OutputPolicy,
   type StandardResult,
   type StandardSchema,
+  type StopCondition,
   type Tool,
   toolResult,
 } from "turnwright";
@@ -43,6 +46,10 @@ export interface Plan {
   readonly approve: "none" | "yes" | "no" | "late" | "never" | "edit";
   readonly hooks: boolean;
   readonly finalAnswer: boolean;
+  readonly stopWhen: "none" | "calls" | "late" | "never";
+  readonly loopDetection: LoopDetection | undefined;
+  /** Whether the answer has to fit a schema. */
+  readonly output: boolean;
   /** Where a saved journal is cut, from 0 to 1. */
   readonly cutAt: number;
 }
@@ -121,6 +128,15 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
   approve: fc.constantFrom("none", "none", "yes", "no", "late", "never", "edit"),
   hooks: fc.boolean(),
   finalAnswer: fc.boolean(),
+  stopWhen: fc.constantFrom("none", "none", "none", "calls", "late", "never"),
+  loopDetection: unlessUndefined(
+    fc.record({
+      threshold: fc.constant(2),
+      action: fc.constantFrom("warn", "stop", "inject-warning"),
+      compareResults: fc.boolean(),
+    }),
+  ),
+  output: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, fc.constant(true)),
   cutAt: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
@@ -134,6 +150,25 @@ export function approvalOf({ approve }: Plan, { later }: Workshop): Approve | un
     edit: ({ name }) => ({ kind: "modify", args: name === "picky" ? null : { edited: true } }),
   };
   return approve === "none" ? undefined : decisions[approve];
+}
+
+/** Stops as the plan says. */
+export function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefined {
+  const conditions: { readonly [Kind in Exclude<Plan["stopWhen"], "none">]: StopCondition } = {
+    calls: ({ toolCallsExecuted }) => toolCallsExecuted > 1,
+    late: ({ iteration }) => later(80, iteration > 2),
+    never: ({ iteration }) => (iteration > 1 ? never : false),
+  };
+  return stopWhen === "none" ? undefined : conditions[stopWhen];
+}
+
+/** What the answer has to be, if anything: takes its time, and is never "So.", which is no JSON. */
+export function outputOf({ output }: Plan, { later }: Workshop): OutputPolicy | undefined {
+  if (!output) return undefined;
+  const schema: StandardSchema = {
+    "~standard": { version: 1, vendor: "test", validate: (value) => later(60, { value: { value } }) },
+  };
+  return { schema, jsonSchema: {}, maxRetries: 1 };
 }
 
 /** What the tools of a run did. */

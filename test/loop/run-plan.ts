@@ -13,7 +13,7 @@ import {
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, recordEvents, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 import { answersOf } from "./play.ts";
-import { approvalOf, openWorkshop, type Plan, type Verb, type Workshop } from "./random-run.ts";
+import { approvalOf, openWorkshop, outputOf, type Plan, stopOf, type Verb, type Workshop } from "./random-run.ts";
 import { textsOf } from "./transcript-lines.ts";
 
 const listeners = countListeners();
@@ -49,7 +49,13 @@ export async function runPlan(plan: Plan, more: Partial<LoopOptions> = {}, ran: 
     events: recording.emitter,
     limits,
     timeouts: { settleMs, streamIdleMs: 400, firstChunkMs: 600, toolMs: 350, hookMs: 100, approvalMs: 250 },
-    policies: { approve: approvalOf(plan, workshop), finalAnswer: plan.finalAnswer },
+    policies: {
+      approve: approvalOf(plan, workshop),
+      finalAnswer: plan.finalAnswer,
+      stopWhen: stopOf(plan, workshop),
+      loopDetection: plan.loopDetection,
+      output: outputOf(plan, workshop),
+    },
     ...(hooks && { hooks: { preparePass: async () => ({ toolChoice: "auto" }), onIteration: async () => undefined } }),
     ...more,
   };
@@ -103,7 +109,7 @@ export function checkMessages({ result, accepted }: Ended): void {
 
 /** A turn for each request, and an answer where there are no more turns. */
 function turnsOf({ turns }: Plan): MockScript {
-  return (_, index) => turns[index] ?? text("The end.");
+  return (_, index) => turns[index] ?? text('"The end."');
 }
 
 /** Each turn is followed by the answers to its calls, and no id comes twice. */

@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import {
   isLoopError,
   type LoopOptions,
+  type LoopPolicies,
   type LoopResult,
   memoryJournal,
   type MemoryJournal,
   type Provider,
   runToolLoop,
+  type StandardSchema,
   type Tool,
 } from "turnwright";
 import { createMockProvider, createTestClock, recordEvents, text } from "turnwright/testing";
@@ -35,10 +37,21 @@ function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<Loop
   return {
     provider,
     tools: tools.map((tool) => ({ ...tool, execute: fail })),
-    ...(options.policies?.approve === undefined ? {} : { policies: { ...options.policies, approve: fail } }),
+    ...(options.policies === undefined ? {} : { policies: untouchablePolicies(options.policies, fail) }),
     ...(options.hooks === undefined
       ? {}
       : { hooks: { ...(preparePass && { preparePass: fail }), ...(onIteration && { onIteration: fail }) } }),
+  };
+}
+
+function untouchablePolicies(policies: LoopPolicies, fail: () => never): LoopPolicies {
+  const { approve, stopWhen, output } = policies;
+  const validate: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: fail } };
+  return {
+    ...policies,
+    ...(approve && { approve: fail }),
+    ...(stopWhen && { stopWhen: fail }),
+    ...(output && { output: { schema: validate, jsonSchema: {} } }),
   };
 }
 

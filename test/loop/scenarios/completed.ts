@@ -1,5 +1,7 @@
 // Runs that end well.
 
+import { z } from "zod";
+import { hasToolCall } from "turnwright";
 import { details, finish, native, reasoning, text, thoughtLog, toolCall } from "turnwright/testing";
 import { type Scenario } from "./scenario.ts";
 
@@ -31,6 +33,41 @@ export const completed: readonly Scenario[] = [
     reason: "pre-tool-text",
     script: [[text("Noted. "), toolCall("note")]],
     text: "Noted.",
+  },
+  {
+    title: "a stop condition at a call",
+    status: "completed",
+    reason: "stop-condition",
+    script: [
+      [text("Look. "), toolCall("echo", { say: "x" })],
+      [text("So: "), toolCall("finish"), toolCall("alone")],
+    ],
+    options: () => ({ policies: { stopWhen: hasToolCall("finish") } }),
+    text: "So:",
+  },
+  {
+    title: "a stop condition that takes its time, at an answer",
+    status: "completed",
+    reason: "stop-condition",
+    script: [[text("DONE")]],
+    options: () => ({ policies: { stopWhen: [() => false, async () => ({ kind: "stop", reason: "enough" })] } }),
+    text: "DONE",
+  },
+  {
+    title: "repeated calls that the model is told of",
+    status: "completed",
+    reason: "answered",
+    script: [toolCall("alone"), toolCall("alone"), toolCall("alone"), text("I see.")],
+    options: () => ({ policies: { loopDetection: { threshold: 2, action: "inject-warning" } } }),
+    text: "I see.",
+  },
+  {
+    title: "an answer that fits its schema at the second try",
+    status: "completed",
+    reason: "answered",
+    script: [toolCall("alone"), text("Eight."), text('```json\n{ "n": 8 }\n```')],
+    options: () => ({ policies: { output: { schema: z.object({ n: z.number() }) } } }),
+    text: '```json\n{ "n": 8 }\n```',
   },
   {
     title: "text at the length limit",

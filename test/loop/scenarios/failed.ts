@@ -1,5 +1,6 @@
 // Runs that end in an error.
 
+import { z } from "zod";
 import { endEarly, fail, failInBand, finish, text, toolCall, usage } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
 
@@ -49,6 +50,38 @@ export const failed: readonly Scenario[] = [
     text: "Again.",
   },
   { title: "restarts without end", status: "error", reason: "restart-cap", script: always("enrich"), text: "Again." },
+  {
+    title: "calls in a circle",
+    status: "error",
+    reason: "loop-detected",
+    script: (_, index) => [text("Again. "), toolCall("echo", { say: index % 2 === 0 ? "a" : "b" }), toolCall("alone")],
+    options: () => ({ policies: { loopDetection: { threshold: 3, action: "stop" } } }),
+    text: "Again.",
+  },
+  {
+    title: "a stop condition that throws",
+    status: "error",
+    reason: "hook-failed",
+    script: [[text("Hm. "), toolCall("alone")]],
+    options: () => ({ policies: { stopWhen: () => Promise.reject(new Error("no")) } }),
+    text: "Hm.",
+  },
+  {
+    title: "answers that never fit",
+    status: "error",
+    reason: "invalid-output",
+    script: () => text("Eight."),
+    options: () => ({ policies: { output: { schema: z.object({ n: z.number() }) } } }),
+    text: "Eight.",
+  },
+  {
+    title: "a schema that makes no plain data",
+    status: "error",
+    reason: "hook-failed",
+    script: [text("8")],
+    options: () => ({ policies: { output: { schema: z.number().transform((n) => BigInt(n)) } } }),
+    text: "8",
+  },
   {
     title: "tokens spent",
     status: "error",

@@ -1,0 +1,85 @@
+// Answers that are values.
+
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { defineAgentTool, defineTool, runToolLoop, type Message, type StandardSchema } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+const messages: readonly Message[] = [{ role: "user", content: "How is the weather in Oslo?" }];
+const tools = [
+  defineTool({
+    name: "get_weather",
+    description: "Current weather of a city",
+    inputSchema: z.object({ city: z.string() }),
+    execute: () => "rain, 7 degrees",
+  }),
+];
+const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
+
+{
+  const provider = createMockProvider([
+    toolCall("get_weather", { city: "Oslo" }),
+    text('It is raining: {"city":"Oslo","celsius":7}'),
+    text('```json\n{"city":"Oslo","celsius":7}\n```'),
+  ]);
+  // #region output
+  const schema = z.object({ city: z.string(), celsius: z.number() });
+  const result = await runToolLoop({ provider, tools, messages, policies: { output: { schema } } });
+  if (result.output !== undefined) say(`${result.output.city}: ${result.output.celsius} degrees`);
+  // The model put words around its first answer, read what was wrong with it, and sent it again.
+  // #endregion output
+  assert.deepEqual(result.output, { city: "Oslo", celsius: 7 });
+  assert.equal(result.iterations, 3);
+}
+
+{
+  const provider = createMockProvider(() => text("It is raining."));
+  const schema = z.object({ city: z.string() });
+  // #region invalid
+  const { reason, text: said } = await runToolLoop({
+    provider,
+    messages,
+    policies: { output: { schema, maxRetries: 1 } },
+  });
+  // reason.kind is "invalid-output", reason.attempts 2, reason.issues says what was wrong; `said` is "It is raining."
+  // #endregion invalid
+  assert.equal(reason.kind === "invalid-output" ? reason.attempts : 0, 2);
+  assert.equal(said, "It is raining.");
+}
+
+{
+  const provider = createMockProvider([text('"yes"')]);
+  const yesOrNo: StandardSchema<unknown, "yes" | "no"> = {
+    "~standard": {
+      version: 1,
+      vendor: "own",
+      validate: (value) => (value === "yes" || value === "no" ? { value } : { issues: [{ message: "must be yes or no" }] }),
+    },
+  };
+  // #region json-schema
+  const { output } = await runToolLoop({
+    provider,
+    messages,
+    policies: { output: { schema: yesOrNo, jsonSchema: { enum: ["yes", "no"] } } },
+  });
+  // output is of the type "yes" | "no" | undefined
+  // #endregion json-schema
+  assert.equal(output satisfies "yes" | "no" | undefined, "yes");
+}
+
+{
+  // #region agent
+  const judge = defineAgentTool({
+    name: "judge",
+    description: "Rates a text",
+    inputSchema: z.object({ essay: z.string() }),
+    prepare: ({ essay }) => ({
+      messages: [{ role: "user", content: `Rate this from 1 to 10: ${essay}` }],
+      policies: { output: { schema: z.object({ points: z.number().int().min(1).max(10) }) } },
+    }),
+  });
+  // #endregion agent
+  const provider = createMockProvider([toolCall("judge", { essay: "Rain." }), text('{"points":3}'), text("Three points.")]);
+  const { functionHistory } = await runToolLoop({ provider, tools: [judge], messages });
+  assert.deepEqual(functionHistory[0]?.functionResponse.response.result, { points: 3 });
+}

@@ -1,0 +1,88 @@
+import { expect, it } from "vitest";
+import { defineAgentTool, type LoopDetection, type LoopOptions, type LoopResult, memoryJournal, runToolLoop } from "turnwright";
+import { createMockProvider, createTestClock, type MockScript, recordEvents, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "./durable-store.ts";
+import { outcomesOf, play, tool } from "./play.ts";
+import { linesOf } from "./transcript-lines.ts";
+
+const echo = tool("echo", (args) => args);
+const warning = (count: number): string =>
+  `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
+
+/** Calls of `echo` one after the other, then an answer. */
+function calling(letters: string): MockScript {
+  return [...Array.from(letters, (letter) => toolCall("echo", { letter })), text("Done.")];
+}
+
+it("a run that was stopped is tried again with its count at 0", async () => {
+  const options = { runId: "r", messages: [{ role: "user" as const, content: "Go." }], clock: createTestClock() };
+  const policies = { loopDetection: { threshold: 2, action: "stop" } } as const;
+  const run = (script: MockScript, more: Partial<LoopOptions> = {}): Promise<LoopResult> =>
+    runToolLoop({ ...options, ...more, provider: createMockProvider(script), tools: [echo], policies });
+  const first = await run(calling("aa"));
+  expect(first.reason.kind).toBe("loop-detected");
+  const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal)));
+  // The turn that ended the run is taken back: asked for once more, its calls are the first of their kind.
+  const second = await run(calling("aaa"), { journal: saved, resume: "retry-last" });
+  expect([second.reason, second.iterations, second.toolCallsExecuted]).toEqual([
+    { kind: "loop-detected", toolName: "echo", count: 2 },
+    3,
+    2,
+  ]);
+  const third = await run(calling("b"), { journal: second.journal, resume: "retry-last" });
+  expect([third.text, outcomesOf(third).every((line) => line.endsWith("completed"))]).toEqual(["Done.", true]);
+});
+
+it("a run inside a call counts for itself, and listeners hear where", async () => {
+  const inner = createMockProvider(calling("aa"));
+  const agent = defineAgentTool({
+    name: "agent",
+    description: "Looks around",
+    inputSchema: { type: "object" },
+    prepare: () => ({
+      provider: inner,
+      messages: [{ role: "user", content: "Look." }],
+      tools: [echo],
+      policies: { loopDetection: { threshold: 2, action: "stop" } },
+    }),
+  });
+  const playing = play([toolCall("agent", {}, { id: "x" }), text("It went round.")], { tools: [agent] });
+  const result = await playing.result;
+  expect([result.text, outcomesOf(result)]).toEqual(["It went round.", ["x: failed"]]);
+  expect(playing.recording.of("loop-detected")).toMatchObject([{ path: ["x"], toolName: "echo", count: 2, action: "stop" }]);
+});
+
+it.for<LoopDetection["action"]>(["warn", "stop", "inject-warning"])("over a journal, %s is decided as it was", async (action) => {
+  for (let afterRecords = 1; afterRecords < 14; afterRecords += 1) {
+    const store = createDurableStore();
+    const asked: number[] = [];
+    const run = (
+      fate: object,
+    ): { readonly result: Promise<LoopResult>; readonly heard: () => readonly (boolean | undefined)[] } => {
+      const recording = recordEvents();
+      const result = runToolLoop({
+        provider: createMockProvider(({ iteration }) => {
+          asked.push(iteration);
+          return iteration < 4 ? toolCall("echo", { letter: iteration % 2 }) : text("Done.");
+        }),
+        tools: [echo],
+        messages: [{ role: "user", content: "Go." }],
+        runId: "durable",
+        clock: createTestClock(),
+        events: recording.emitter,
+        journal: store.open(fate),
+        policies: { loopDetection: { threshold: 2, action } },
+      });
+      return { result, heard: () => recording.of("loop-detected").map(({ replayed }) => replayed) };
+    };
+    await run({ afterRecords }).result.catch(() => {});
+    const second = run({});
+    const result = await second.result;
+    expect(second.heard()).toHaveLength(1);
+    expect([result.reason.kind, result.iterations]).toEqual(action === "stop" ? ["loop-detected", 4] : ["answered", 5]);
+    expect(linesOf(result.messages).includes(warning(2))).toBe(action === "inject-warning");
+    const replay = run({});
+    expect([(await replay.result).messages, replay.heard()]).toEqual([result.messages, [true]]);
+    expect(asked).toEqual([...new Set(asked)]);
+  }
+});

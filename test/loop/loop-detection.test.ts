@@ -1,0 +1,212 @@
+import { describe, expect, it } from "vitest";
+import { createLoopControl, isLoopError, type LoopDetection, type LoopOptions } from "turnwright";
+import { finish, type MockScript, text, toolCall } from "turnwright/testing";
+import { outcomesOf, play, tool } from "./play.ts";
+import { linesOf, textsOf } from "./transcript-lines.ts";
+
+const echo = tool("echo", (args) => args);
+const look = tool("look", (args) => args);
+const watching = (loopDetection: LoopDetection): Partial<LoopOptions> => ({ tools: [echo, look], policies: { loopDetection } });
+const warning = (count: number): string =>
+  `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
+
+/** Calls one after the other, then an answer: a lower-case letter is a call of `echo`, an upper-case one of `look`. */
+function calling(letters: string): MockScript {
+  const turns = Array.from(letters, (letter) => toolCall(letter < "a" ? "look" : "echo", { letter }));
+  return [...turns, text("Done.")];
+}
+
+/** What listeners hear: `pass: tool count×cycle`. */
+const heard = ({ recording }: ReturnType<typeof play>): readonly string[] =>
+  recording.of("loop-detected").map(({ iteration, toolName, count, cycle }) => `${iteration}: ${toolName} ${count}x${cycle}`);
+
+describe("a model that repeats itself", () => {
+  it.for<[calls: string, policy: LoopDetection, told: readonly string[]]>([
+    ["aaa", {}, ["2: echo 3x1"]],
+    ["aa", {}, []],
+    ["aaaaaa", {}, ["2: echo 3x1", "5: echo 6x1"]],
+    ["aabaa", {}, []],
+    ["AbAbAb", {}, ["5: echo 3x2"]],
+    ["aBcdaBcdaBcd", {}, ["11: echo 3x4"]],
+    ["abcdeabcdeabcde", {}, []],
+    ["abcdeabcde", { maxCycle: 5, threshold: 2 }, ["9: echo 2x5"]],
+    ["ababab", { maxCycle: 1 }, []],
+    ["AA", { threshold: 2 }, ["1: look 2x1"]],
+  ])("%s is told (%j)", async ([calls, policy, told]) => {
+    const playing = play(calling(calls), watching(policy));
+    const result = await playing.result;
+    expect([heard(playing), result.reason.kind, result.toolCallsExecuted]).toEqual([told, "answered", calls.length]);
+    expect(playing.recording.of("loop-detected").every(({ action }) => action === "warn")).toBe(true);
+  });
+
+  it("is not looked for unless somebody asks", async () => {
+    const playing = play(calling("aaaaaa"), { tools: [echo] });
+    await playing.result;
+    expect(heard(playing)).toEqual([]);
+  });
+
+  it("is told between the stream and the calls", async () => {
+    const playing = play(calling("aa"), watching({ threshold: 2 }));
+    await playing.result;
+    expect(playing.recording.types().slice(6, 11)).toEqual([
+      "pass-start",
+      "tool-args-delta",
+      "loop-detected",
+      "tool-start",
+      "tool-end",
+    ]);
+  });
+
+  it("is found by its calls in any order, and named by the first one", async () => {
+    const calls = [toolCall("look", { a: 1, b: [2] }), toolCall("echo")];
+    const playing = play(
+      [calls, [toolCall("echo"), toolCall("look", { b: [2], a: 1 })], text("Done.")],
+      watching({ threshold: 2 }),
+    );
+    await playing.result;
+    expect(heard(playing)).toEqual(["1: echo 2x1"]);
+  });
+
+  it("is found in a turn that comes in several streams, once", async () => {
+    const paused: MockScript = [
+      [toolCall("echo"), finish("paused")],
+      [toolCall("look"), finish("tool-calls")],
+    ];
+    const playing = play([...paused, [toolCall("echo"), toolCall("look")], ...paused, text("Done.")], watching({}));
+    await playing.result;
+    expect(heard(playing)).toEqual(["2: echo 3x1"]);
+  });
+
+  it("is found where its calls never run", async () => {
+    const broken = toolCall("echo", {}, { rawArgs: "{" });
+    const other = toolCall("echo", {}, { rawArgs: "[" });
+    const playing = play([broken, broken, other, broken, text("Sorry.")], watching({ threshold: 2 }));
+    await playing.result;
+    expect(heard(playing)).toEqual(["1: echo 2x1"]);
+  });
+});
+
+describe("inject-warning", () => {
+  it("tells the model, behind the results", async () => {
+    const playing = play(calling("aaa"), watching({ threshold: 2, action: "inject-warning" }));
+    const result = await playing.result;
+    expect(linesOf(result.messages)).toEqual([
+      "user: Go.",
+      "assistant: [call_p0_0]",
+      "tool: call_p0_0 completed",
+      "assistant: [call_p1_0]",
+      "tool: call_p1_0 completed",
+      warning(2),
+      "assistant: [call_p2_0]",
+      "tool: call_p2_0 completed",
+      "assistant: Done.",
+    ]);
+    expect(playing.recording.of("loop-detected").map(({ action }) => action)).toEqual(["inject-warning"]);
+  });
+});
+
+describe("stop", () => {
+  it("ends the run before the calls run", async () => {
+    const playing = play(calling("AbAb"), watching({ threshold: 2, action: "stop" }));
+    const result = await playing.result;
+    expect([result.status, result.reason]).toEqual(["error", { kind: "loop-detected", toolName: "echo", count: 2 }]);
+    expect(outcomesOf(result)).toEqual([
+      "call_p0_0: completed",
+      "call_p1_0: completed",
+      "call_p2_0: completed",
+      "call_p3_0: not-run",
+    ]);
+    expect([result.toolCallsExecuted, result.pendingCalls, heard(playing)]).toEqual([3, [], ["3: echo 2x2"]]);
+  });
+
+  it("comes behind a stop condition and before a call without a name", async () => {
+    const policy = { threshold: 2, action: "stop" } as const;
+    const stopped = play(calling("aa"), {
+      tools: [echo],
+      policies: { loopDetection: policy, stopWhen: ({ iteration }) => iteration === 2 },
+    });
+    expect([(await stopped.result).reason.kind, heard(stopped)]).toEqual(["stop-condition", []]);
+    const nameless = [toolCall("echo"), toolCall(" ")];
+    const broken = play([toolCall("echo"), nameless], watching(policy));
+    expect((await broken.result).reason.kind).toBe("malformed-call");
+  });
+
+  it("leaves a steered message undelivered", async () => {
+    const playing = play(calling("aa"), ({ control }) => ({
+      ...watching({ threshold: 2, action: "stop" }),
+      hooks: { preparePass: ({ iteration }) => void (iteration === 1 && control.steer("Stop that.")) },
+    }));
+    const result = await playing.result;
+    expect([result.reason.kind, textsOf(result.undelivered)]).toEqual(["loop-detected", ["Stop that."]]);
+  });
+});
+
+describe("results that have changed", () => {
+  const results = (...values: readonly string[]): Partial<LoopOptions> => {
+    const left = [...values];
+    return { tools: [tool("echo", () => left.shift())] };
+  };
+
+  it.for<[values: readonly string[], compareResults: boolean, told: readonly string[]]>([
+    [["1", "2", "3", "4"], false, ["2: echo 3x1"]],
+    [["1", "2", "3", "4"], true, []],
+    [["1", "1", "1", "1"], true, ["2: echo 3x1"]],
+    [["1", "2", "2", "2"], true, ["3: echo 3x1"]],
+    // Told before it is known that the third call gives something else.
+    [["1", "1", "2", "2"], true, ["2: echo 3x1"]],
+  ])("%j, compared: %s", async ([values, compareResults, told]) => {
+    const playing = play(calling("aaaa"), { ...results(...values), policies: { loopDetection: { compareResults } } });
+    await playing.result;
+    expect(heard(playing)).toEqual(told);
+  });
+
+  it("keep the model from being told", async () => {
+    const lines = async (...values: readonly string[]): Promise<readonly string[]> => {
+      const loopDetection = { compareResults: true, action: "inject-warning" } as const;
+      return linesOf((await play(calling("aaa"), { ...results(...values), policies: { loopDetection } }).result).messages);
+    };
+    expect(await lines("1", "1", "1")).toContain(warning(3));
+    expect((await lines("1", "1", "2")).filter((line) => line.startsWith("user:"))).toEqual(["user: Go."]);
+  });
+
+  it("do not count failures of one kind as changed", async () => {
+    const broken = tool("echo", () => Promise.reject(new Error("no")));
+    const playing = play(calling("aaa"), { tools: [broken], policies: { loopDetection: { compareResults: true } } });
+    await playing.result;
+    expect(heard(playing)).toEqual(["2: echo 3x1"]);
+  });
+});
+
+it("a steered message in between begins the count anew", async () => {
+  const control = createLoopControl();
+  let calls = 0;
+  const again = tool("echo", () => {
+    calls += 1;
+    if (calls === 2) control.steer("Try it once more.");
+  });
+  const playing = play(calling("aaaaa"), { control, tools: [again], policies: { loopDetection: {} } });
+  await playing.result;
+  expect(heard(playing)).toEqual(["4: echo 3x1"]);
+});
+
+it("a final answer that asks for tools again is told no more", async () => {
+  const playing = play(calling("aaa"), {
+    tools: [echo],
+    limits: { maxIterations: 2 },
+    policies: { finalAnswer: true, loopDetection: { threshold: 2 } },
+  });
+  expect([(await playing.result).reason.kind, heard(playing)]).toEqual(["max-iterations", ["1: echo 2x1"]]);
+});
+
+it.for<[option: string, policy: object, expected: string]>([
+  ["threshold", { threshold: 1 }, "a whole number of at least 2, or Infinity, but is 1"],
+  ["action", { action: "end" }, '"warn", "stop" or "inject-warning", but is "end"'],
+  ["maxCycle", { maxCycle: 0 }, "a whole number from 1 to 100, but is 0"],
+  ["maxCycle", { maxCycle: Number.POSITIVE_INFINITY }, "a whole number from 1 to 100, but is Infinity"],
+  ["compareResults", { compareResults: 1 }, "true or false, but is 1"],
+])("refuses a %s that is none: %j", async ([option, policy, expected]) => {
+  const error = await play([], watching(policy)).result.catch((thrown: unknown) => thrown);
+  expect(isLoopError(error, "invalid-option") && error.message).toBe(
+    `Option "policies.loopDetection.${option}" must be ${expected}.`,
+  );
+});

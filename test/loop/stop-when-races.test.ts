@@ -1,0 +1,167 @@
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, type LoopResult, memoryJournal, runToolLoop, type StopCondition } from "turnwright";
+import { createMockProvider, createTestClock, type MockScript, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { createDurableStore, Crash } from "./durable-store.ts";
+import { never, outcomesOf, play, tool } from "./play.ts";
+import { textsOf } from "./transcript-lines.ts";
+
+const tools = [tool("echo", (args) => args), tool("final_answer", () => "never run")];
+const stopWhen = (condition: NonNullable<LoopOptions["policies"]>["stopWhen"]): Partial<LoopOptions> => ({
+  tools,
+  policies: { stopWhen: condition },
+});
+const endOf = ({ status, reason, pendingCalls }: LoopResult): unknown => [
+  status,
+  reason,
+  pendingCalls.map(({ callId }) => callId),
+];
+
+describe("a condition that fails", () => {
+  const wrong = 'A stop condition must answer true, false, { kind: "continue" } or { kind: "stop" }, but answered ';
+
+  it.for<[how: string, condition: StopCondition, message: string]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+      "no",
+    ],
+    ["rejects", () => Promise.reject(new Error("no")), "no"],
+    ["answers nothing", () => undefined as never, `${wrong}undefined.`],
+    ["answers something else", async () => ["stop"] as never, `${wrong}an array of 1 item.`],
+    ["answers an unknown kind", () => ({ kind: "halt" }) as never, `${wrong}an object.`],
+    [
+      "answers what throws when it is read",
+      () =>
+        Object.defineProperty({}, "kind", {
+          get() {
+            throw new Error("no kind");
+          },
+        }) as never,
+      "no kind",
+    ],
+  ])("because it %s ends the run; the text, the usage and the calls are kept", async ([, condition, message]) => {
+    const script: MockScript = [[text("Look: "), toolCall("echo"), usage({ inputTokens: 9, outputTokens: 1 })]];
+    const result = await play(script, stopWhen([condition, () => true])).result;
+    expect(result).toMatchObject({
+      status: "error",
+      reason: { kind: "hook-failed", hook: "stopWhen", error: { message } },
+      error: { message },
+      text: "Look:",
+      usage: { totalTokens: 10 },
+      pendingCalls: [],
+    });
+    expect([outcomesOf(result), result.streamResults[0]?.calls.length]).toEqual([["call_p0_0: not-run"], 1]);
+  });
+
+  it("because it hangs ends the run after hookMs", async () => {
+    const playing = play([[text("Look: "), toolCall("echo")]], { ...stopWhen(() => never), timeouts: { hookMs: 700 } });
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect(result).toMatchObject({ text: "Look:", error: { message: "The hook took longer than 700 ms." } });
+    expect([playing.endedAt(), playing.clock.pending]).toEqual([700, 0]);
+  });
+});
+
+describe("a verb while a condition is asked", () => {
+  const hanging = (turn: MockTurn) =>
+    play([turn], { ...stopWhen(() => never), timeouts: { hookMs: 10_000 }, limits: { wallClockMs: 5_000 } });
+
+  it.for<[verb: string, act: (playing: ReturnType<typeof play>) => unknown, call: string, answer: string]>([
+    ["a stop", ({ control }) => control.stop(), "stopped", "stopped"],
+    ["a kill", ({ control }) => control.kill(), "killed", "killed"],
+    ["the signal", ({ abort }) => abort.abort(), "aborted", "aborted"],
+    ["the wall clock", ({ clock }) => clock.advance(5_000), "wall-clock", "answered"],
+  ])(
+    "%s ends the run at once, and no call runs; an answer stays one unless somebody stopped it",
+    async ([, act, call, answer]) => {
+      const reasons: string[] = [];
+      for (const turn of [[text("Look: "), toolCall("echo")], text("Look:")]) {
+        const playing = hanging(turn);
+        await playing.clock.flush();
+        await act(playing);
+        const before = playing.clock.now();
+        const result = await playing.result;
+        reasons.push(result.reason.kind);
+        expect([result.text, playing.endedAt(), result.pendingCalls]).toEqual(["Look:", before, []]);
+        expect(outcomesOf(result)).toEqual(result.streamResults[0]?.calls.map(({ callId }) => `${callId}: not-run`));
+        expect(playing.clock.pending).toBe(0);
+      }
+      expect(reasons).toEqual([call, answer]);
+    },
+  );
+
+  it.for<[answer: boolean, reason: string]>([
+    [true, "stop-condition"],
+    [false, "answered"],
+  ])("an interrupt comes too late, and the condition's answer (%s) counts", async ([answer, reason]) => {
+    const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
+      tools,
+      policies: {
+        stopWhen: ({ iteration }) => iteration === 1 && new Promise((resolve) => clock.setTimeout(() => resolve(answer), 50)),
+      },
+    }));
+    await playing.clock.advance(10);
+    playing.control.interrupt("And now?");
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect([result.reason.kind, textsOf(result.undelivered)]).toEqual([reason, ["And now?"]]);
+  });
+
+  it("does not have undecided calls run when the run is resumed", async () => {
+    const playing = hanging(toolCall("echo"));
+    await playing.clock.flush();
+    playing.control.kill();
+    const { journal } = await playing.result;
+    const saved = (): ReturnType<typeof memoryJournal> => memoryJournal(JSON.parse(JSON.stringify(journal)));
+    const { runId, messages } = playing.options;
+    const options = { runId, messages, tools, policies: { stopWhen: () => true } };
+    const again = await runToolLoop({ ...options, provider: createMockProvider([]), journal: saved() });
+    expect([again.reason.kind, again.toolCallsExecuted]).toEqual(["killed", 0]);
+    const provider = createMockProvider([toolCall("final_answer")]);
+    const retried = await runToolLoop({ ...options, provider, journal: saved(), resume: "retry-last" });
+    expect([retried.reason.kind, retried.pendingCalls.map(({ name }) => name)]).toEqual(["stop-condition", ["final_answer"]]);
+  });
+});
+
+describe("over a journal", () => {
+  it("calls that nobody had decided about when the process died do not run", async () => {
+    const store = createDurableStore();
+    // Dies as soon as the response is written.
+    const playing = play([toolCall("echo")], { ...stopWhen(() => never), journal: store.open({ afterRecords: 3 }) });
+    await playing.clock.flush();
+    playing.control.kill();
+    await expect(playing.result).rejects.toBeInstanceOf(Crash);
+    const { runId, messages } = playing.options;
+    const provider = createMockProvider([]);
+    const again = await runToolLoop({ runId, messages, provider, journal: store.open(), ...stopWhen(() => false) });
+    expect([again.reason.kind, outcomesOf(again)]).toEqual(["killed", ["call_p0_0: not-run"]]);
+  });
+
+  it.for([1, 2, 3, 4, 5, 6, 7, 8, 9])(
+    "a crash after record %i changes nothing, and what was decided is not asked again",
+    async (afterRecords) => {
+      const store = createDurableStore();
+      const asked: number[] = [];
+      const run = (fate: object): Promise<LoopResult> =>
+        runToolLoop({
+          provider: createMockProvider([toolCall("echo"), toolCall("echo"), toolCall("final_answer")].slice(asked.length)),
+          tools,
+          messages: [{ role: "user", content: "Go." }],
+          runId: "durable",
+          clock: createTestClock(),
+          journal: store.open(fate),
+          policies: { stopWhen: ({ iteration }) => asked.push(iteration) === 3 && { kind: "stop", reason: "three" } },
+        });
+      await run({ afterRecords }).catch((error: unknown) => expect(error).toBeInstanceOf(Crash));
+      const result = await run({});
+      expect([endOf(result), asked]).toEqual([
+        ["completed", { kind: "stop-condition", reason: "three" }, ["call_p2_0"]],
+        [1, 2, 3],
+      ]);
+      const replayed = await run({});
+      expect([endOf(replayed), asked.length, replayed.messages]).toEqual([endOf(result), 3, result.messages]);
+    },
+  );
+});

@@ -1,0 +1,206 @@
+import { describe, expect, it } from "vitest";
+import {
+  hasToolCall,
+  isLoopError,
+  iterationCountIs,
+  type LoopOptions,
+  type LoopResult,
+  type StopCondition,
+  type StopContext,
+  tokenBudget,
+  toolCallCountIs,
+} from "turnwright";
+import { fail, finish, type MockScript, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { outcomesOf, play, tool } from "./play.ts";
+import { linesOf } from "./transcript-lines.ts";
+
+const tools = [tool("echo", (args) => args), tool("final_answer", () => "never run")];
+const stopWhen = (condition: NonNullable<LoopOptions["policies"]>["stopWhen"]): Partial<LoopOptions> => ({
+  tools,
+  policies: { stopWhen: condition },
+});
+const endOf = ({ status, reason, pendingCalls }: LoopResult): unknown => [
+  status,
+  reason,
+  pendingCalls.map(({ callId }) => callId),
+];
+
+describe("a condition that says stop", () => {
+  it("ends the run before the calls run; they are pending, and answered in the transcript", async () => {
+    const playing = play(
+      [
+        toolCall("echo"),
+        [text("Here: "), toolCall("final_answer", { answer: 42 }, { id: "f" }), toolCall("echo", {}, { id: "e" })],
+      ],
+      stopWhen(hasToolCall("final_answer")),
+    );
+    const result = await playing.result;
+    expect(endOf(result)).toEqual(["completed", { kind: "stop-condition" }, ["f", "e"]]);
+    expect(result.pendingCalls[0]?.args).toEqual({ answer: 42 });
+    expect([result.text, outcomesOf(result)]).toEqual(["Here:", ["call_p0_0: completed", "f: not-run", "e: not-run"]]);
+    expect([result.toolCallsExecuted, result.functionHistory.length, playing.provider.calls]).toEqual([1, 1, 2]);
+    expect(playing.recording.of("tool-start").map(({ name }) => name)).toEqual(["echo"]);
+    expect(result.streamResults.map(({ stop }) => stop)).toEqual([undefined, {}]);
+  });
+
+  it.for<[title: string, finishes: MockTurn, status: string]>([
+    ["an answer", text("Fine."), "completed"],
+    ["an answer at its length limit", [text("Fin"), finish("length")], "completed"],
+    ["a refusal", [text("No."), finish("refusal")], "completed"],
+  ])("sees %s too", async ([, turn]) => {
+    const result = await play(
+      [turn],
+      stopWhen(() => ({ kind: "stop", reason: "enough" })),
+    ).result;
+    expect(endOf(result)).toEqual(["completed", { kind: "stop-condition", reason: "enough" }, []]);
+  });
+
+  it("leaves out a call without a name", async () => {
+    const result = await play(
+      [[toolCall("echo"), toolCall(" ")]],
+      stopWhen(() => true),
+    ).result;
+    expect([endOf(result), outcomesOf(result)]).toEqual([
+      ["completed", { kind: "stop-condition" }, ["call_p0_0"]],
+      ["call_p0_0: not-run"],
+    ]);
+  });
+
+  it("gives way to a steered message, and is asked again behind it", async () => {
+    const playing = play([toolCall("final_answer"), text("42, or so.")], ({ control }) => ({
+      tools,
+      policies: {
+        stopWhen: ({ response }) => {
+          if (response.calls.length > 0) control.steer("Round it.");
+          return response.calls.length > 0;
+        },
+      },
+    }));
+    const result = await playing.result;
+    expect([endOf(result), linesOf(result.messages)]).toEqual([
+      ["completed", { kind: "answered" }, []],
+      ["user: Go.", "assistant: [call_p0_0]", "tool: call_p0_0 not-run", "user: Round it.", "assistant: 42, or so."],
+    ]);
+  });
+});
+
+describe("several conditions", () => {
+  it("are asked in order, until one says stop", async () => {
+    const asked: string[] = [];
+    const says =
+      (name: string, answer: ReturnType<StopCondition>): StopCondition =>
+      () => (asked.push(name), answer);
+    const conditions = [
+      says("no", false),
+      says("go on", { kind: "continue" }),
+      says("late", Promise.resolve({ kind: "stop", reason: "late" })),
+      says("yes", true),
+    ];
+    const result = await play([text("Fine.")], stopWhen(conditions)).result;
+    expect([result.reason, asked]).toEqual([{ kind: "stop-condition", reason: "late" }, ["no", "go on", "late"]]);
+  });
+
+  it("that are none change nothing, and neither does one that is added later", async () => {
+    const conditions: StopCondition[] = [];
+    const playing = play([text("Fine.")], stopWhen(conditions));
+    conditions.push(() => true);
+    expect((await playing.result).reason.kind).toBe("answered");
+  });
+
+  it.for<[title: string, condition: StopCondition, passes: number]>([
+    ["iterationCountIs(2)", iterationCountIs(2), 2],
+    ["toolCallCountIs(2)", toolCallCountIs(2), 3],
+    ["tokenBudget(20)", tokenBudget(20), 2],
+  ])("%s ends a run of calls", async ([, condition, passes]) => {
+    const script: MockScript = () => [toolCall("echo"), usage({ inputTokens: 9, outputTokens: 1 })];
+    const result = await play(script, stopWhen([() => false, condition])).result;
+    expect([result.reason.kind, result.iterations, result.pendingCalls.length]).toEqual(["stop-condition", passes, 1]);
+  });
+});
+
+it("tells a condition where the run stands, this response included", async () => {
+  const seen: unknown[] = [];
+  const see = ({ response, totalUsage, lastToolResults, ...rest }: StopContext): boolean => {
+    seen.push([rest, response.text, totalUsage.totalTokens, lastToolResults.map(({ kind }) => kind)]);
+    return false;
+  };
+  const tokens = usage({ inputTokens: 9, outputTokens: 1 });
+  await play(
+    [
+      [text("One. "), toolCall("echo"), toolCall("nope"), tokens],
+      [text("Two."), tokens],
+    ],
+    {
+      ...stopWhen(see),
+      pricing: () => 0.25,
+    },
+  ).result;
+  expect(seen).toEqual([
+    [{ iteration: 1, costUSD: 0.25, toolCallsExecuted: 0 }, "One. ", 10, []],
+    [{ iteration: 2, costUSD: 0.5, toolCallsExecuted: 1 }, "Two.", 20, ["completed", "unknown-tool"]],
+  ]);
+});
+
+describe("a turn that comes in several streams", () => {
+  const hops: MockScript = [
+    [text("One "), toolCall("echo", {}, { id: "a" }), finish("paused")],
+    [text("two"), toolCall("final_answer", {}, { id: "b" })],
+  ];
+
+  it("is asked about once, as a whole", async () => {
+    const seen: unknown[] = [];
+    const see: StopCondition = ({ iteration, response }) =>
+      seen.push([iteration, response.text, response.calls.map(({ callId }) => callId)]) > 9;
+    await play([...hops, text("Done.")], stopWhen(see)).result;
+    expect(seen).toEqual([
+      [1, "One two", ["a", "b"]],
+      [2, "Done.", []],
+    ]);
+  });
+
+  it("has all its calls pending", async () => {
+    const result = await play(hops, stopWhen(hasToolCall("echo"))).result;
+    expect([endOf(result), outcomesOf(result)]).toEqual([
+      ["completed", { kind: "stop-condition" }, ["a", "b"]],
+      ["a: not-run", "b: not-run"],
+    ]);
+  });
+});
+
+it.for<[title: string, turn: MockTurn]>([
+  ["a stream that failed", [text("Par"), fail({ status: 503 })]],
+  ["silence", finish("stop")],
+])("is not asked about %s", async ([, turn]) => {
+  let asked = 0;
+  await play(
+    [turn],
+    stopWhen(() => ((asked += 1), true)),
+  ).result;
+  expect(asked).toBe(0);
+});
+
+it("is not asked about the final answer to a limit", async () => {
+  const asked: number[] = [];
+  const result = await play([toolCall("echo"), text("In short: no.")], {
+    tools,
+    limits: { maxIterations: 1 },
+    policies: { finalAnswer: true, stopWhen: ({ iteration }) => asked.push(iteration) > 1 },
+  }).result;
+  expect([asked, result.reason.kind, result.finalAnswer]).toEqual([[1], "max-iterations", true]);
+});
+
+it.for<[title: string, given: unknown, expected: string]>([
+  [
+    "what is no function",
+    "final_answer",
+    'Option "policies.stopWhen" must be a function, or an array of functions, but is "final_answer".',
+  ],
+  [
+    "a list with something else in it",
+    [() => true, 1],
+    'Option "policies.stopWhen" must be a function, or an array of functions, but is an array of 2 items.',
+  ],
+])("refuses %s", async ([, given, expected]) => {
+  const error = await play([], stopWhen(given as never)).result.catch((thrown: unknown) => thrown);
+  expect(isLoopError(error, "invalid-option") && error.message).toBe(expected);
+});

@@ -1,0 +1,230 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  runToolLoop,
+  type SavedJournal,
+  type StandardSchema,
+} from "turnwright";
+import { createMockProvider, createTestClock, fail, type MockScript, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "./durable-store.ts";
+import { never, play, tool } from "./play.ts";
+import { linesOf, textsOf } from "./transcript-lines.ts";
+
+const schema = z.object({ n: z.number() });
+const tools = [tool("echo", (args) => args)];
+const wanting = (output: NonNullable<LoopOptions["policies"]>["output"]): Partial<LoopOptions> => ({
+  tools,
+  policies: { output },
+});
+
+/** A schema whose answer takes its time. */
+function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, ms = 50): StandardSchema {
+  const validate: StandardSchema["~standard"]["validate"] = (value) =>
+    new Promise((resolve) => void clock.setTimeout(() => resolve(schema["~standard"].validate(value)), ms));
+  return { "~standard": { version: 1, vendor: "test", validate, jsonSchema: schema["~standard"].jsonSchema } };
+}
+
+describe("a schema that fails", () => {
+  it("because it hangs ends the run after hookMs, with the text kept", async () => {
+    const hanging: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
+    const playing = play([text("8")], { ...wanting({ schema: hanging, jsonSchema: {} }), timeouts: { hookMs: 700 } });
+    await playing.clock.runAll();
+    expect(await playing.result).toMatchObject({
+      status: "error",
+      reason: { kind: "hook-failed", hook: "output", error: { message: "The hook took longer than 700 ms." } },
+      text: "8",
+    });
+    expect([playing.endedAt(), playing.clock.pending]).toEqual([700, 0]);
+  });
+
+  it.for<[what: string, made: () => unknown, why: string]>([
+    ["a BigInt", () => 8n, "a BigInt"],
+    ["nothing", () => undefined, "undefined"],
+    ["a function", () => () => 8, "a function"],
+  ])("because it makes %s ends the run", async ([, made, why]) => {
+    const result = await play([text("8")], wanting({ schema: z.unknown().transform(made) })).result;
+    const message = `The schema made a value that is not plain data: ${why}.`;
+    expect(result).toMatchObject({ reason: { kind: "hook-failed", hook: "output", error: { message } }, text: "8" });
+  });
+});
+
+describe("a verb while the answer is validated", () => {
+  const validating = (answers: MockScript = [text('{ "n": 8 }')], more: Partial<LoopOptions> = {}) =>
+    play(answers, ({ clock }) => ({ ...wanting({ schema: slowSchema(clock, 1_000) }), limits: { wallClockMs: 500 }, ...more }));
+
+  it.for<[verb: string, act: (playing: ReturnType<typeof play>) => unknown, reason: string]>([
+    ["a stop", ({ control }) => control.stop(), "stopped"],
+    ["a kill", ({ control }) => control.kill(), "killed"],
+    ["the signal", ({ abort }) => abort.abort(), "aborted"],
+    ["the wall clock", ({ clock }) => clock.advance(500), "wall-clock"],
+  ])("%s ends the run at once, with the text kept", async ([, act, reason]) => {
+    const playing = validating();
+    await playing.clock.flush();
+    await act(playing);
+    const at = playing.clock.now();
+    const result = await playing.result;
+    expect([result.reason.kind, result.text, result.output, playing.endedAt()]).toEqual([reason, '{ "n": 8 }', undefined, at]);
+    const saved = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
+    const provider = createMockProvider([text('{ "n": 9 }')]);
+    const { runId, messages } = playing.options;
+    const options = { runId, messages, clock: createTestClock(), ...wanting({ schema }), provider };
+    const again = await runToolLoop({ ...options, journal: saved, resume: "retry-last" });
+    // The turn that nobody could judge is taken back.
+    expect([again.output, linesOf(again.messages), again.iterations]).toEqual([
+      { n: 9 },
+      ["user: Go.", 'assistant: { "n": 9 }'],
+      1,
+    ]);
+  });
+
+  const unlimited = { limits: {} };
+
+  it("a steered message has one more pass made, whose answer counts", async () => {
+    const playing = validating([text('{ "n": 8 }'), text('{ "n": 9 }')], unlimited);
+    await playing.clock.flush();
+    playing.control.steer("Nine, I mean.");
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect([result.output, linesOf(result.messages)]).toEqual([
+      { n: 9 },
+      ["user: Go.", 'assistant: { "n": 8 }', "user: Nine, I mean.", 'assistant: { "n": 9 }'],
+    ]);
+  });
+
+  it("a value that is overtaken by a steered message is no longer on the result", async () => {
+    const playing = validating([text('{ "n": 8 }'), fail({ status: 503 })], unlimited);
+    await playing.clock.flush();
+    playing.control.steer("Nine, I mean.");
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect([result.reason.kind, result.text, result.output]).toEqual(["provider-error", '{ "n": 8 }', undefined]);
+  });
+
+  it("a steered message goes before the end of tries, and grants new ones", async () => {
+    const playing = play([text("Eight."), text("Nine."), text("Ten.")], ({ clock }) => ({
+      tools,
+      policies: { output: { schema: slowSchema(clock), maxRetries: 0 } },
+      hooks: { preparePass: ({ iteration }) => void (iteration === 0 && playing.control.steer("Nine, I mean.")) },
+    }));
+    await playing.clock.runAll();
+    const result = await playing.result;
+    expect(result.reason).toMatchObject({ kind: "invalid-output", attempts: 1 });
+    expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Eight.", "user: Nine, I mean.", "assistant: Nine."]);
+  });
+
+  it("an interrupt comes too late for an answer that fits, and goes before another try", async () => {
+    for (const [turn, reason, undelivered] of [
+      [text('{ "n": 8 }'), "answered", ["And now?"]],
+      [text('{ "n": "8" }'), "interrupted", []],
+    ] as const) {
+      const playing = validating([turn], unlimited);
+      await playing.clock.flush();
+      playing.control.interrupt("And now?");
+      await playing.clock.runAll();
+      const result = await playing.result;
+      expect([result.reason.kind, textsOf(result.undelivered)]).toEqual([reason, undelivered]);
+      expect(playing.provider.calls).toBe(1);
+    }
+  });
+
+  it("a stop behind it outranks the last answer that did not fit", async () => {
+    const playing = play([text("Eight.")], ({ control }) => ({
+      ...wanting({ schema, maxRetries: 0 }),
+      events: undefined,
+      journal: stopBehind("p0/output", () => control.stop()),
+    }));
+    expect((await playing.result).reason.kind).toBe("stopped");
+  });
+});
+
+/** A memory journal that has something happen behind a step. */
+function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["journal"]> {
+  const journal = memoryJournal();
+  return {
+    ...journal,
+    step: async (step) => {
+      const answer = await journal.step(step);
+      if (step.key === key) act();
+      return answer;
+    },
+  };
+}
+
+describe("over a journal", () => {
+  const turns: readonly MockTurn[] = [toolCall("echo"), text("Eight."), text('{ "n": 8 }')];
+
+  it("a crash anywhere changes nothing, and no answer is validated twice once that is recorded", async () => {
+    for (let afterRecords = 1; afterRecords < 16; afterRecords += 1) {
+      const store = createDurableStore();
+      const validated: unknown[] = [];
+      const counting: StandardSchema = {
+        "~standard": {
+          version: 1,
+          vendor: "test",
+          validate: (value) => (validated.push(value), { value: { ...(value as object), times: validated.length } }),
+        },
+      };
+      const run = (fate: object): Promise<LoopResult> =>
+        runToolLoop({
+          provider: createMockProvider(({ iteration }) => turns[iteration] ?? text("")),
+          messages: [{ role: "user", content: "Go." }],
+          runId: "durable",
+          clock: createTestClock(),
+          journal: store.open(fate),
+          ...wanting({ schema: counting, jsonSchema: {} }),
+        });
+      await run({ afterRecords }).catch(() => {});
+      const result = await run({});
+      expect([result.output, validated]).toEqual([{ n: 8, times: 1 }, [{ n: 8 }]]);
+      const again = await run({});
+      expect([again.output, again.messages, validated.length]).toEqual([result.output, result.messages, 1]);
+    }
+  });
+
+  it("pins the keys", async () => {
+    const { journal } = await play([...turns], wanting({ schema })).result;
+    expect(memoryJournal(JSON.parse(JSON.stringify(journal))).keys()).toEqual([
+      "p0/inbox",
+      "p0/model",
+      "p0/tool/0/echo",
+      "p1/inbox",
+      "p1/model",
+      "p1/output",
+      "p2/inbox",
+      "p2/model",
+      "p2/output",
+      "p2/inbox-end",
+    ]);
+  });
+
+  it("an answer that is found not to fit only now is not tried again at once", async () => {
+    const { journal, runId } = await play([text("Eight.")], wanting({ schema, maxRetries: 0 })).result;
+    const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
+    const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 2)) });
+    const provider = createMockProvider([]);
+    const options = {
+      runId,
+      provider,
+      messages: [{ role: "user" as const, content: "Go." }],
+      ...wanting({ schema, maxRetries: 0 }),
+    };
+    const result = await runToolLoop({ ...options, journal: saved, resume: "retry-last" });
+    expect([result.reason.kind, provider.calls]).toEqual(["invalid-output", 0]);
+  });
+
+  it("answers that never fitted are tried again, as often as before", async () => {
+    const options = { runId: "r", messages: [{ role: "user" as const, content: "Go." }], ...wanting({ schema, maxRetries: 1 }) };
+    const first = await runToolLoop({ ...options, provider: createMockProvider(() => text("Eight.")) });
+    expect(first.reason).toMatchObject({ kind: "invalid-output", attempts: 2 });
+    const provider = createMockProvider([text("Eight."), text('{ "n": 8 }')]);
+    const again = await runToolLoop({ ...options, provider, journal: first.journal, resume: "retry-last" });
+    expect([
+      again.output,
+      again.iterations,
+      linesOf(again.messages).filter((line) => line === "assistant: Eight.").length,
+    ]).toEqual([{ n: 8 }, 3, 2]);
+  });
+});

@@ -1,0 +1,47 @@
+// What the compiler knows of structured answers. Each `@ts-expect-error` is a wrong use that must not compile.
+
+import { expect, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+import { type LoopOptions, type LoopResult, type OutputPolicy, type Plain, runToolLoop, streamToolLoop } from "turnwright";
+import { createMockProvider, text } from "turnwright/testing";
+
+const asked = { messages: [{ role: "user" as const, content: "Go." }] };
+const provider = () => createMockProvider([text('{"city":"Oslo","days":[1]}')]);
+
+it("types the output by the schema", async () => {
+  const schema = z.object({ city: z.string(), days: z.array(z.number()), note: z.string().optional() });
+  const result = await runToolLoop({ ...asked, provider: provider(), policies: { output: { schema } } });
+  expectTypeOf(result.output).toEqualTypeOf<{ city: string; days: number[]; note?: string | undefined } | undefined>();
+  const streamed = await streamToolLoop({ ...asked, provider: provider(), policies: { output: { schema } } }).result;
+  expectTypeOf(streamed.output).toEqualTypeOf(result.output);
+  // @ts-expect-error there may be none
+  expect(() => result.output.city).not.toThrow();
+  expect(streamed.output).toEqual(result.output);
+});
+
+it("types it after defaults and transforms, as what JSON makes of it", async () => {
+  const schema = z.object({ city: z.string().transform((city) => new Date(`${city.length}`)), unit: z.string().default("C") });
+  const { output } = await runToolLoop({ ...asked, provider: provider(), policies: { output: { schema } } });
+  expectTypeOf(output).toEqualTypeOf<{ city: string; unit: string } | undefined>();
+  expectTypeOf<Plain<readonly [Date, { at?: Date; n: 1 | null }]>>().toEqualTypeOf<
+    readonly [string, { at?: string; n: 1 | null }]
+  >();
+  expect(output?.unit).toBe("C");
+});
+
+it("knows nothing of it without a schema", async () => {
+  const result = await runToolLoop({ ...asked, provider: provider() });
+  expectTypeOf(result).toEqualTypeOf<LoopResult>();
+  expectTypeOf(result.output).toBeUnknown();
+  const options: LoopOptions = { ...asked, provider: provider(), policies: { output: { schema: z.unknown() } } };
+  expectTypeOf((await runToolLoop(options)).output).toBeUnknown();
+  expect(result.output).toBeUndefined();
+});
+
+it("lets typed options and results stand for others", () => {
+  expectTypeOf<LoopOptions<{ n: number }>>().toExtend<LoopOptions>();
+  expectTypeOf<LoopResult<{ n: number }>>().toExtend<LoopResult>();
+  // @ts-expect-error plain JSON Schema validates nothing
+  const policy: OutputPolicy = { schema: { type: "object" } };
+  expect(policy.maxRetries).toBeUndefined();
+});
