@@ -21,6 +21,7 @@ export type {
   LoopEvent,
   LoopEvents,
   LoopEventType,
+  ResultEvent,
   TriggerMatch,
 } from "./contract/loop-event.ts";
 export type {
@@ -33,6 +34,16 @@ export type {
   PreToolTextPolicy,
   RestartPolicy,
 } from "./contract/policies.ts";
+export type {
+  ExtractedResult,
+  ExtractionFacts,
+  MaskingPolicy,
+  ResultCacher,
+  ResultExtractor,
+  ResultPipeline,
+  ResultStore,
+  StoredResult,
+} from "./contract/results.ts";
 export type { IterationAnswer, IterationState, LoopHooks, PassPlan, PassView } from "./contract/hooks.ts";
 export type { LoopControl, StopRequest } from "./contract/loop-control.ts";
 export type { LoopLimits } from "./contract/limits.ts";
@@ -73,7 +84,14 @@ export type { ResponseTarget, Session } from "./contract/session.ts";
 export type { StreamResult } from "./contract/stream-result.ts";
 export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
 export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-definition.ts";
-export type { ContextRestart, NestedSpending, ToolCall, ToolHistoryEntry, ToolOutcome } from "./contract/tool-outcome.ts";
+export type {
+  ContextRelease,
+  ContextRestart,
+  NestedSpending,
+  ToolCall,
+  ToolHistoryEntry,
+  ToolOutcome,
+} from "./contract/tool-outcome.ts";
 export type { ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
 export { FatalToolError, isFatalToolError } from "./errors/fatal-tool-error.ts";
@@ -88,6 +106,7 @@ export { type Bounds, type NextStep, nextStep } from "./loop/next-step.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { createDeliberateMode } from "./policies/deliberate-mode/deliberate-mode.ts";
+export { truncateResults, type TruncateResultsOptions } from "./policies/truncate-results.ts";
 export { buildResult, type ResultFacts } from "./stages/build-result.ts";
 export { detectContextRestart } from "./stages/context-restart.ts";
 export type { DispatchPorts } from "./stages/dispatch-call.ts";
@@ -104,13 +123,17 @@ export {
   type InboxMessage,
   type InitialState,
   type LoopState,
+  type ReleasedResults,
   type ReopenAnswer,
   type SettledCall,
   type StepResult,
   type Turn,
 } from "./state/loop-state.ts";
+export { type ContextReleaseTool, createContextRelease, type ReleaseRequest } from "./tools/context-release.ts";
 export { type ContextStashOptions, createContextStash } from "./tools/context-stash.ts";
 export { type AgentToolFields, defineAgentTool } from "./tools/define-agent-tool.ts";
 export { type ArgsOf, defineTool, type FromSchema } from "./tools/define-tool.ts";
 export { createToolRegistry, type MutableToolRegistry } from "./tools/registry.ts";
+export type { CacheRequest } from "./tools/result-cache/cache-request.ts";
+export { createResultCache, type ResultCache, type ResultCacheOptions } from "./tools/result-cache/result-cache.ts";
 export { isToolResult, toolResult, type ToolResultFields } from "./tools/tool-result.ts";

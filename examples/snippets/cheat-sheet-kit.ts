@@ -12,6 +12,7 @@ import type {
   ModelRequest,
   Provider,
   ProviderError,
+  ResultStore,
   Tool,
   ToolContext,
   ToolDefinition,
@@ -20,6 +21,7 @@ import type {
   Validation,
 } from "turnwright";
 import * as anthropic from "turnwright/anthropic";
+import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
 import * as openai from "turnwright/openai";
 import * as testing from "turnwright/testing";
@@ -140,10 +142,18 @@ interface ConfigEntry {
 }
 // #endregion config
 
+// #region cache
+interface CacheEntry {
+  directoryStore(path: string): ResultStore; // for createResultCache({ store })
+}
+// #endregion cache
+
+cache satisfies CacheEntry;
 testing satisfies Testing;
 openai satisfies OpenAIEntry;
 anthropic satisfies AnthropicEntry;
 config satisfies ConfigEntry;
+expectNone<Differing<CacheEntry, typeof cache>>();
 expectNone<Differing<Testing, typeof testing>>();
 expectNone<Differing<OpenAIEntry, typeof openai>>();
 expectNone<Differing<AnthropicEntry, typeof anthropic>>();

@@ -1,6 +1,7 @@
 import type { Json } from "./json.ts";
 import type { TriggerMatch } from "./loop-event.ts";
 import type { Message } from "./message.ts";
+import type { MaskingPolicy, ResultPipeline } from "./results.ts";
 import type { Session } from "./session.ts";
 import type { ToolCall } from "./tool-outcome.ts";
 
@@ -16,6 +17,10 @@ export interface LoopPolicies {
   readonly preToolText?: PreToolTextPolicy | undefined;
   /** Grants one more pass without tools when the iteration or the tool-call limit ends the run. Default false. */
   readonly finalAnswer?: boolean | undefined;
+  /** What is made of successful results before they enter the transcript. */
+  readonly results?: ResultPipeline | undefined;
+  /** Leaves old results out of what is sent. */
+  readonly masking?: MaskingPolicy | undefined;
 }
 
 /** Lets only some tools through. An empty allowlist lets none through; no allowlist, all. */

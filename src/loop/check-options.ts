@@ -10,6 +10,7 @@ import { LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { isWithin } from "../kit/number-rule.ts";
 import { toJson } from "../kit/to-json.ts";
+import { checkResultPolicies } from "./check-result-policies.ts";
 import { limitRules, timeoutRules } from "./resolve-limits.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
@@ -54,6 +55,8 @@ const policyChecks: Checks<LoopPolicies> = {
   restarts: ["an object", isRecord],
   preToolText: ["an object", isRecord],
   finalAnswer: ["true or false", isFlag],
+  results: ["an object", isRecord],
+  masking: ["an object", isRecord],
 };
 
 const gateChecks: Checks<DeliberateGate> = {
@@ -131,6 +134,7 @@ export function checkPlan(plan: unknown): asserts plan is PassPlan {
 
 function checkPolicies(policies: LoopPolicies): void {
   checkFields("policies", policies, policyChecks);
+  checkResultPolicies(policies);
   const { gate, restarts, preToolText } = policies;
   if (gate !== undefined) checkGate(gate);
   if (restarts !== undefined) checkRestarts(restarts);

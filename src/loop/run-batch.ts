@@ -11,6 +11,7 @@ import { wasDispatched } from "../tools/render-outcome.ts";
 import type { SettledCall } from "../state/loop-state.ts";
 import { approveCalls } from "./approve-calls.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
+import { processResults } from "./process-results.ts";
 import type { Dispatched, Run } from "./run.ts";
 
 /** Runs the calls of the current turn and folds their outcomes. */
@@ -23,7 +24,8 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   const approved = approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));
   const dispatched = whenReady(approved, (entries) => dispatchWaves(run, withinLimit(run, entries)));
   return whenReady(dispatched, (outcomes) => {
-    applyStep(state, { kind: "batch", settled: outcomes.map((call) => settleCall(run, call)) });
+    const settled = outcomes.map((call) => settleCall(run, call));
+    return whenReady(processResults(run, settled), (read) => applyStep(state, { kind: "batch", settled: read }));
   });
 }
 

@@ -11,6 +11,7 @@ import type { EventQueue } from "../kit/event-queue.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
+import { MaskedView } from "../policies/observation-masking.ts";
 import { checkMessages } from "../state/check-messages.ts";
 import { createLoopState, type LoopState } from "../state/loop-state.ts";
 import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
@@ -35,6 +36,16 @@ export interface StartPorts {
   /** The call that the run is in, if it is in one. */
   readonly nesting?: Nesting | undefined;
 }
+
+/** What a run is before its first step. */
+const nothingYet: Pick<Run, "failure" | "exposure" | "replayed" | "openPass" | "digest" | "digestedMessages"> = {
+  failure: undefined,
+  exposure: noExposure,
+  replayed: false,
+  openPass: undefined,
+  digest: "",
+  digestedMessages: 0,
+};
 
 /** Checks the options and takes what the run needs. Throws LoopError, and then holds nothing. */
 export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
@@ -80,12 +91,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     nest,
     outer: nesting?.run,
     isPart: nesting?.isPart === true,
-    failure: undefined,
-    exposure: noExposure,
-    replayed: false,
-    openPass: undefined,
-    digest: "",
-    digestedMessages: 0,
+    view: createView(options),
+    ...nothingYet,
     release: () => {
       events.close();
       claims.release();
@@ -114,6 +121,12 @@ function toBounds({ policies, hooks }: LoopOptions, limits: Limits, meter: Meter
     preToolText: copyPolicy(policies?.preToolText),
     maxToolCalls: meter.maxToolCalls,
   };
+}
+
+function createView({ policies }: LoopOptions): MaskedView | undefined {
+  if (policies?.masking === undefined) return undefined;
+  const { keepIterations = 2, minTokens = 500, batchOf = 1 } = policies.masking;
+  return new MaskedView({ keepIterations, minTokens, batchOf });
 }
 
 /** What is changed later, in a list that was handed in, does not change the run. */

@@ -70,10 +70,10 @@ function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {
   state.messages[state.messages.length - 1] = { ...last, content };
 }
 
-function toResultPart({ outcome, restart }: SettledCall): ToolResultPart {
+function toResultPart({ outcome, restart, reading }: SettledCall): ToolResultPart {
   const { callId, name } = outcome.call;
   if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };
   const content = outcome.kind === "completed" ? outcome.content : undefined;
-  const part = { callId, name, outcome: outcome.kind, result: renderOutcome(outcome) };
+  const part = { callId, name, outcome: outcome.kind, result: reading ?? renderOutcome(outcome) };
   return content === undefined ? part : { ...part, content };
 }

@@ -12,6 +12,7 @@ const kinds: { readonly [Kind in StepKind]: true } = {
   tool: true,
   intent: true,
   approval: true,
+  results: true,
   hook: true,
   reopen: true,
 };
@@ -39,7 +40,7 @@ it("shows keys as runs make them", async () => {
       journal,
       resume,
       control,
-      policies: { approve: () => ({ kind: "approve" }) },
+      policies: { approve: () => ({ kind: "approve" }), results: { processor: () => undefined } },
       hooks: { onIteration: () => {} },
     });
   await run([
