@@ -66,10 +66,16 @@ export class MaskedView {
 
   /** Of the passes whose results can still be masked, those that somebody wants masked. */
   findForced(force: ReadonlySet<number>): readonly number[] {
-    const passes = new Set(this.#passes.keys());
-    // Its results have come since.
-    if (this.#lastPass !== undefined) passes.add(this.#lastPass);
-    return [...passes].filter((pass) => force.has(pass));
+    const last = this.#lastPass;
+    // Results of the pass that was sent last have come since, and are not in the view yet.
+    const found = last !== undefined && force.has(last) ? [last] : [];
+    const passes = this.#passes;
+    // Either may be long; to look through the shorter one is enough.
+    const before =
+      force.size < passes.size
+        ? [...force].filter((pass) => passes.has(pass))
+        : [...passes.keys()].filter((pass) => force.has(pass));
+    return [...before.filter((pass) => pass !== last), ...found];
   }
 
   /** Brings the view up to date before a stream, and tells what is newly masked. */
