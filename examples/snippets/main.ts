@@ -15,6 +15,7 @@ const snippets = [
   () => import("./next-step.ts"),
   () => import("./provider.ts"),
   () => import("./restarts.ts"),
+  () => import("./results.ts"),
   () => import("./resuming.ts"),
   () => import("./stopping.ts"),
   () => import("./talking.ts"),

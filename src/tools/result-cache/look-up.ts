@@ -28,7 +28,7 @@ export function lookUp(text: string, request: CacheRequest): string {
     case "grep":
       return findLines(lines, request);
     case "stats":
-      return `${lines.length} lines, ${countBytes(text)} bytes, about ${estimateTokens(text)} tokens.`;
+      return `Lines: ${lines.length}. Bytes: ${countBytes(text)}. Tokens: about ${estimateTokens(text)}.`;
     default:
       return assertNever(request);
   }
