@@ -144,6 +144,21 @@ describe("size", () => {
     expect((await held.list()).length).toBe(2);
   });
 
+  it("is made room for before something is written", async () => {
+    const held = createMemoryStore();
+    let most = 0;
+    const store: ResultStore = {
+      ...held,
+      write: async (id, text) => {
+        await held.write(id, text);
+        most = Math.max(most, (await held.list()).length);
+      },
+    };
+    const cache = createResultCache({ store, maxBytes: 25 });
+    for (let count = 0; count < 5; count += 1) await keep(cache, "x".repeat(10));
+    expect(most).toBe(2);
+  });
+
   it("refuses what is larger than all of it, and keeps the rest", async () => {
     const cache = createResultCache({ maxBytes: 10 });
     const id = await keep(cache, "x");

@@ -104,6 +104,25 @@ describe("a recorded batch", () => {
     expect(changesOf(again)).toEqual(changesOf(live));
   });
 
+  it("that was lost while its calls were kept is no recalled pass", async () => {
+    const { results, asked } = counting();
+    const first = start(texts(100), {});
+    const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
+    const kept = Object.fromEntries(
+      Object.entries(steps).filter(([key]) => key.startsWith("p0/tool") || /^p0\/(inbox|model)$/.test(key)),
+    );
+    const again = play([text("Done.")], {
+      tools: [tool("give", () => "unused")],
+      policies: { results },
+      journal: memoryJournal({ steps: kept }),
+    });
+    await again.result;
+    expect(asked).toEqual(["processor", "extractor", "store"]);
+    const { recording } = again;
+    expect([recording.of("tool-end")[0]?.replayed, recording.of("result-cached")[0]?.replayed]).toEqual([true, undefined]);
+    expect(recording.of("pass-end")[0]?.replayed).toBeUndefined();
+  });
+
   const durable = async (fate: Parameters<ReturnType<typeof createDurableStore>["open"]>[0]): Promise<readonly string[]> => {
     const { results, asked } = counting();
     const store = createDurableStore();
