@@ -22,6 +22,7 @@ export type {
   LoopEvent,
   LoopEvents,
   LoopEventType,
+  ResultEvent,
   TriggerMatch,
 } from "./contract/loop-event.ts";
 export type {
@@ -36,6 +37,16 @@ export type {
   PreToolTextPolicy,
   RestartPolicy,
 } from "./contract/policies.ts";
+export type {
+  ExtractedResult,
+  ExtractionFacts,
+  MaskingPolicy,
+  ResultCacher,
+  ResultExtractor,
+  ResultPipeline,
+  ResultStore,
+  StoredResult,
+} from "./contract/results.ts";
 export type { IterationAnswer, IterationState, LoopHooks, PassPlan, PassView } from "./contract/hooks.ts";
 export type { LoopControl, StopRequest } from "./contract/loop-control.ts";
 export type { LoopLimits } from "./contract/limits.ts";
@@ -78,6 +89,7 @@ export type { StreamResult } from "./contract/stream-result.ts";
 export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
 export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-definition.ts";
 export type {
+  ContextRelease,
   ContextRestart,
   NestedSpending,
   PendingApproval,
@@ -115,6 +127,7 @@ export { unwrap } from "./loop/unwrap.ts";
 export { createDeliberateMode } from "./policies/deliberate-mode/deliberate-mode.ts";
 export type { LoopRule } from "./policies/loop-detection.ts";
 export { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./policies/stop-when.ts";
+export { truncateResults, type TruncateResultsOptions } from "./policies/truncate-results.ts";
 export { buildResult, type ResultFacts } from "./stages/build-result.ts";
 export { detectContextRestart } from "./stages/context-restart.ts";
 export type { DispatchPorts } from "./stages/dispatch-call.ts";
@@ -132,14 +145,18 @@ export {
   type InitialState,
   type LoopState,
   type OutputAnswer,
+  type ReleasedResults,
   type ReopenAnswer,
   type SettledCall,
   type StepResult,
   type Turn,
 } from "./state/loop-state.ts";
 export type { Repeats, Repetition } from "./state/repetition.ts";
+export { type ContextReleaseTool, createContextRelease, type ReleaseRequest } from "./tools/context-release.ts";
 export { type ContextStashOptions, createContextStash } from "./tools/context-stash.ts";
 export { type AgentToolFields, defineAgentTool } from "./tools/define-agent-tool.ts";
 export { type ArgsOf, defineTool, type FromSchema } from "./tools/define-tool.ts";
 export { createToolRegistry, type MutableToolRegistry } from "./tools/registry.ts";
+export type { CacheRequest } from "./tools/result-cache/cache-request.ts";
+export { createResultCache, type ResultCache, type ResultCacheOptions } from "./tools/result-cache/result-cache.ts";
 export { isToolResult, toolResult, type ToolResultFields } from "./tools/tool-result.ts";

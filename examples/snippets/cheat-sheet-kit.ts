@@ -13,6 +13,7 @@ import type {
   Pricing,
   Provider,
   ProviderError,
+  ResultStore,
   Tool,
   ToolContext,
   ToolDefinition,
@@ -21,6 +22,7 @@ import type {
   Validation,
 } from "turnwright";
 import * as anthropic from "turnwright/anthropic";
+import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
 import * as openai from "turnwright/openai";
 import * as prices from "turnwright/prices";
@@ -153,11 +155,19 @@ interface ConfigEntry {
 }
 // #endregion config
 
+// #region cache
+interface CacheEntry {
+  directoryStore(path: string): ResultStore; // for createResultCache({ store })
+}
+// #endregion cache
+
+cache satisfies CacheEntry;
 testing satisfies Testing;
 openai satisfies OpenAIEntry;
 anthropic satisfies AnthropicEntry;
 prices satisfies PricesEntry;
 config satisfies ConfigEntry;
+expectNone<Differing<CacheEntry, typeof cache>>();
 expectNone<Differing<Testing, typeof testing>>();
 expectNone<Differing<OpenAIEntry, typeof openai>>();
 expectNone<Differing<AnthropicEntry, typeof anthropic>>();

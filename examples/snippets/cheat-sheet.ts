@@ -44,6 +44,10 @@ import type {
   ProviderError,
   ProviderErrorCode,
   ProviderErrorFacts,
+  ResultCacher,
+  ResultExtractor,
+  ResultPipeline,
+  ResultStore,
   SavedJournal,
   Session,
   StandardSchema,
@@ -63,6 +67,7 @@ import type {
   ToolOutcome,
   ToolRegistry,
   ToolResult,
+  TruncateResultsOptions,
   Usage,
   UserMessage,
 } from "turnwright";
@@ -104,6 +109,15 @@ interface Core {
   toolCallCountIs(calls: number): StopCondition;
   tokenBudget(tokens: number): StopCondition;
   textMatches(pattern: string | RegExp): StopCondition;
+  createContextRelease(): Tool<never>; // the tool context_release: the model drops results that it has done with
+  truncateResults(options: TruncateResultsOptions): NonNullable<ResultPipeline["processor"]>; // maxTokens or maxBytes, keep
+  createResultCache(options?: {
+    store?: ResultStore; // in memory
+    ttlMs?: number; // 3,600,000
+    maxBytes?: number; // 64 MiB
+    threshold?: number; // 2,000
+    clock?: Pick<Clock, "now">;
+  }): { cacher: ResultCacher; tool: Tool<never> };
   // providers
   providerError(code: ProviderErrorCode, message: string, facts?: ProviderErrorFacts): ProviderError; // status, retryable, retryAfterMs, cause
   toProviderError(thrown: unknown): ProviderError; // classifies what an SDK throws
@@ -209,6 +223,19 @@ interface Policies {
   preToolText?: {
     readonly endAfterTextFamilies?: readonly string[]; // ["novelai"]: the `family` of a provider, not its `id`
     readonly suppressFollowUpAfterText?: readonly string[]; // ["update_short_term_memory"]: names of tools
+  };
+  // what is made of successful results before the model reads them; each may answer with a promise
+  results?: {
+    readonly processor?: (toolName: string, output: string) => string | undefined | PromiseLike<string | undefined>;
+    readonly extractor?: ResultExtractor; // { threshold?: 15,000, extract(output, { toolName, userText }) => text | { text, usage?, model? } }
+    readonly cacher?: ResultCacher; // { threshold?: 2,000, store(output, { toolName }) => text }
+  };
+  // leaves old results out of requests, not out of the transcript
+  masking?: {
+    readonly keepIterations?: number; // 2
+    readonly minTokens?: number; // 500
+    readonly batchOf?: number; // 1: mask in steps of so many passes, for the prompt cache
+    readonly force?: ReadonlySet<number>; // 0-based passes
   };
   finalAnswer?: boolean; // one more pass without tools at maxIterations and maxToolCalls
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...

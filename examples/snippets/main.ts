@@ -17,6 +17,7 @@ const snippets = [
   () => import("./prices.ts"),
   () => import("./provider.ts"),
   () => import("./restarts.ts"),
+  () => import("./results.ts"),
   () => import("./resuming.ts"),
   () => import("./stop-conditions.ts"),
   () => import("./stopping.ts"),

@@ -24,6 +24,12 @@ export interface CallEvent extends EventBase {
   readonly name: string;
 }
 
+/** How a result has changed, in estimated tokens. */
+export interface ResultEvent extends CallEvent {
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
 /** A text fragment; `attempt` is set where a wrapping provider numbers its attempts. */
 export interface DeltaEvent extends EventBase {
   readonly text: string;
@@ -100,13 +106,21 @@ export interface LoopEvents {
     readonly cycle: number;
     readonly action: LoopAction;
   };
+  /** `policies.results.processor` has changed a result. */
+  "result-processed": ResultEvent;
+  /** `policies.results.extractor` has condensed a result. */
+  "result-extracted": ResultEvent;
+  /** `policies.results.cacher` has put a result aside. */
+  "result-cached": ResultEvent;
+  /** Results that are left out from this request on: the ids of their calls, and the estimated tokens of all together. */
+  masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
   /** A message to `control.steer` joins the transcript. */
   steered: EventBase & { readonly message: UserMessage };
   /** A wrapping provider took back what its attempt said. */
   "attempt-discarded": EventBase & { readonly attempt: number; readonly error: ProviderError };
   /** A tool that was left behind ended after all; its value is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
-  /** A listener, `gate.retain`, `pricing` or the stash threw or rejected; each listener is reported once per run. */
+  /** A listener, `gate.retain`, `pricing`, the stash or a stage of `results` threw or rejected; each listener is reported once per run. */
   "listener-error": EventBase & { readonly event: string; readonly error: PlainError };
 }
 

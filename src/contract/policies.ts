@@ -2,6 +2,7 @@ import type { Json } from "./json.ts";
 import type { LoopAction, TriggerMatch } from "./loop-event.ts";
 import type { Message } from "./message.ts";
 import type { JsonSchema, StandardSchema } from "./schema.ts";
+import type { MaskingPolicy, ResultPipeline } from "./results.ts";
 import type { Session } from "./session.ts";
 import type { StopCondition } from "./stop-condition.ts";
 import type { ToolCall } from "./tool-outcome.ts";
@@ -24,6 +25,10 @@ export interface LoopPolicies<Output = unknown> {
   readonly loopDetection?: LoopDetection | undefined;
   /** Makes the answer a value: it is parsed, validated, and asked for again where it does not fit. */
   readonly output?: OutputPolicy<Output> | undefined;
+  /** What is made of successful results before they enter the transcript. */
+  readonly results?: ResultPipeline | undefined;
+  /** Leaves old results out of what is sent. */
+  readonly masking?: MaskingPolicy | undefined;
 }
 
 /** When repeated calls are a loop, and what is done about it. */

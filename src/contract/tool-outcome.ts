@@ -44,6 +44,8 @@ export type ToolOutcome = {
       readonly endTurn?: boolean | undefined;
       /** What the stash held under the result's `pending_context_key`. */
       readonly pendingContext?: Json | undefined;
+      /** Results that are not to be sent any more. Set by the tool of `createContextRelease`. */
+      readonly release?: ContextRelease | undefined;
     }
   /** The tool failed; `fatal` ends the run. */
   | { readonly kind: "failed"; readonly error: PlainError; readonly fatal?: boolean | undefined }
@@ -58,6 +60,9 @@ export type ToolOutcome = {
   /** `truncated`: cut off by a limit of the model. `interrupted`: may have run. `not-run`: never dispatched. `limit`: past `maxToolCalls`. */
   | { readonly kind: "truncated" | "interrupted" | "not-run" | "limit" }
 );
+
+/** Ids of calls whose results the model has done with, or all of the passes before. */
+export type ContextRelease = "all" | readonly string[];
 
 /** What the runs inside one call have used. */
 export interface NestedSpending {

@@ -19,6 +19,7 @@ import { isRecord } from "../kit/is-record.ts";
 import { isWithin } from "../kit/number-rule.ts";
 import { toJson } from "../kit/to-json.ts";
 import { isStandardSchema } from "../tools/json-schema.ts";
+import { checkResultPolicies } from "./check-result-policies.ts";
 import { limitRules, timeoutRules } from "./resolve-limits.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
@@ -67,6 +68,8 @@ const policyChecks: Checks<LoopPolicies> = {
   stopWhen: ["a function, or an array of functions", (value) => [value].flat().every(isFunction)],
   loopDetection: ["an object", isRecord],
   output: ["an object", isRecord],
+  results: ["an object", isRecord],
+  masking: ["an object", isRecord],
 };
 
 const gateChecks: Checks<DeliberateGate> = {
@@ -169,6 +172,7 @@ export function checkPlan(plan: unknown): asserts plan is PassPlan {
 
 function checkPolicies(policies: LoopPolicies): void {
   checkFields("policies", policies, policyChecks);
+  checkResultPolicies(policies);
   const { gate, restarts, preToolText, loopDetection, output } = policies;
   if (gate !== undefined) checkGate(gate);
   if (restarts !== undefined) checkRestarts(restarts);

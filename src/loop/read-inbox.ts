@@ -22,7 +22,7 @@ export function readInbox(run: Run): void | PromiseLike<void> {
   run.replayed = true;
   const body = (): InboxAnswer => {
     run.replayed = false;
-    return lookAround(run);
+    return withForced(run, lookAround(run));
   };
   return whenReady(look(run, key, body), (found) => applyStep(state, { kind: "inbox", answer: found }));
 }
@@ -73,6 +73,13 @@ export function takeUndelivered({ state, control }: Run, { reason }: Ending): re
   control?.release(reason.kind);
   const consumed = reason.kind === "interrupted" ? left.findIndex(({ verb }) => verb === "interrupt") : -1;
   return left.filter((_, index) => index !== consumed).map(({ message }) => message);
+}
+
+/** The caller's set is live: what it says is part of the answer, so that a replay masks the same. */
+function withForced({ view, options }: Run, answer: InboxAnswer): InboxAnswer {
+  const force = options.policies?.masking?.force;
+  const forced = force === undefined ? undefined : view?.findForced(force);
+  return forced === undefined || forced.length === 0 ? answer : { ...answer, force: forced };
 }
 
 function lookAround({ clock, token, scope, control, meter, state }: Run): InboxAnswer {

@@ -15,6 +15,7 @@ import { earlyOutcomeOf } from "../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
 import type { BatchEntry, EarlyCall } from "./batch-entry.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
+import { processResults } from "./process-results.ts";
 import type { Dispatched, Run } from "./run.ts";
 
 /** A call that was started while the model spoke is over already. */
@@ -35,7 +36,8 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   const dispatched = whenReady(approved, (entries) => dispatchWaves(run, withinLimit(run, entries)));
   return whenReady(dispatched, (outcomes) => {
     const loop = findToldLoop(run);
-    applyStep(state, { kind: "batch", settled: outcomes.map((call) => settleCall(run, call)), loop });
+    const settled = outcomes.map((call) => settleCall(run, call));
+    return whenReady(processResults(run, settled), (read) => applyStep(state, { kind: "batch", settled: read, loop }));
   });
 }
 

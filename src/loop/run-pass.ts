@@ -11,6 +11,7 @@ import { digest, stableJson } from "../kit/stable-json.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { findLoop } from "../policies/loop-detection.ts";
+import { type Masked, MaskedView, releaseOnly } from "../policies/observation-masking.ts";
 import { streamOnce } from "../stages/stream-once.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
@@ -32,16 +33,17 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { hop } = state;
   const key = stepKey(state, hop === 0 ? "model" : `model/hop${hop}`);
+  const masked = maskOld(run);
   run.replayed = true;
   const body = (): Promise<StreamResult> => {
     run.replayed = false;
-    sendStart(run);
+    sendStart(run, masked);
     return streamPass(run, next);
   };
   return whenReady(runStep({ key, kind: "model", input: inputOf(run), run: body }, run), (result) => {
     if (run.replayed) {
       run.exposure = exposeNames(run, result.exposedTools);
-      sendStart(run);
+      sendStart(run, masked);
       sendRecalled(run, result);
     }
     run.passRecalled = run.replayed;
@@ -136,9 +138,16 @@ function systemOf({ options, output }: Run, planned?: string): string | undefine
   return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
 }
 
-/** The transcript with the context items at its end; before the turn where a paused one is resent. */
-function viewOf({ state }: Run): readonly Message[] {
-  const { messages, contextMessage, turnPlaced } = state;
+/** Brings the view that is sent up to date. It is there once something may be masked: by a policy, or because a tool released results. */
+function maskOld(run: Run): Masked | undefined {
+  if (run.view === undefined && run.state.releases.length > 0) run.view = new MaskedView(releaseOnly);
+  return run.view?.update(run.state);
+}
+
+/** What is sent of the transcript, with the context items at its end; before the turn where a paused one is resent. */
+function viewOf({ state, view }: Run): readonly Message[] {
+  const { contextMessage, turnPlaced } = state;
+  const { messages } = view ?? state;
   if (contextMessage === undefined) return messages;
   const end = turnPlaced ? messages.length - 1 : messages.length;
   return [...messages.slice(0, end), contextMessage, ...messages.slice(end)];
@@ -168,13 +177,14 @@ function inputOf(run: Run): Json {
   return { digest: run.digest };
 }
 
-function sendStart(run: Run): void {
+function sendStart(run: Run, masked: Masked | undefined): void {
   const { events, state, replayed } = run;
   const { iteration, hop } = state;
   const base = { runId: events.runId, iteration, replayed: replayed ? true : undefined };
   const warns = iteration === run.softWarnIteration && hop === 0 && run.session.surfaceUserErrors !== false;
   if (warns) events.send({ type: "notice", ...base, kind: "still-working" });
   if (events.wants("pass-start")) events.send({ type: "pass-start", ...base, hop });
+  if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
 }
 
 /** What a recalled pass had said, in one piece each. */

@@ -13,6 +13,7 @@ import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Alarm } from "../kit/alarm.ts";
 import type { RunScope } from "../kit/run-scope.ts";
 import type { WantedOutput } from "../policies/structured-output.ts";
+import type { MaskedView } from "../policies/observation-masking.ts";
 import type { ToolCallPorts } from "../stages/execute-tool-call.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { Decisions } from "./decisions.ts";
@@ -97,6 +98,8 @@ export interface Run {
   readonly outer: Run | undefined;
   /** Whether its steps are in the journal of the run around it: then that one says whether something is tried again. */
   readonly isPart: boolean;
+  /** What is sent in place of the transcript, where something may be masked. */
+  view: MaskedView | undefined;
   /** What broke the run, such as a journal that threw. */
   failure: { readonly error: unknown } | undefined;
   /** Runs the loop again, inside a call of this run. */

@@ -11,6 +11,7 @@ import type { EventQueue } from "../kit/event-queue.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
+import { MaskedView } from "../policies/observation-masking.ts";
 import type { LoopRule } from "../policies/loop-detection.ts";
 import { toWantedOutput } from "../policies/structured-output.ts";
 import { checkMessages } from "../state/check-messages.ts";
@@ -42,6 +43,17 @@ export interface StartPorts {
   readonly maxToolRounds?: number | undefined;
 }
 
+/** What a run is before its first step. */
+const nothingYet: Pick<Run, "failure" | "exposure" | "replayed" | "passRecalled" | "openPass" | "digest" | "digestedMessages"> = {
+  failure: undefined,
+  exposure: noExposure,
+  replayed: false,
+  passRecalled: false,
+  openPass: undefined,
+  digest: "",
+  digestedMessages: 0,
+};
+
 /** Checks the options and takes what the run needs. Throws LoopError, and then holds nothing. */
 export function startRun(given: LoopOptions, { nest, queue, nesting, maxToolRounds }: StartPorts): Run {
   const options = snapshot(given);
@@ -63,13 +75,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting, maxToolRoun
     control: claims.control,
     nest,
     outer: nesting?.run,
-    failure: undefined,
-    exposure: noExposure,
-    replayed: false,
-    passRecalled: false,
-    openPass: undefined,
-    digest: "",
-    digestedMessages: 0,
+    view: createView(options),
+    ...nothingYet,
     release: () => {
       events.close();
       claims.release();
@@ -151,6 +158,12 @@ function toBounds({ policies, hooks }: LoopOptions, limits: ResolvedLimits, mete
 
 function toLoopRule(policy: LoopDetection | undefined): LoopRule | undefined {
   return policy === undefined ? undefined : { threshold: policy.threshold ?? 3, action: policy.action ?? "warn" };
+}
+
+function createView({ policies }: LoopOptions): MaskedView | undefined {
+  if (policies?.masking === undefined) return undefined;
+  const { keepIterations = 2, minTokens = 500, batchOf = 1 } = policies.masking;
+  return new MaskedView({ keepIterations, minTokens, batchOf });
 }
 
 /** What is changed later, in a list that was handed in, does not change the run. */

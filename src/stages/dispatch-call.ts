@@ -94,7 +94,7 @@ function conclude({ ready, deadline, ports }: Dispatch, end: Raced<unknown>): To
 
 /** Success is written out field by field: spreading takes longer than all the rest of a synchronous call. */
 function toOutcomeOf(call: ToolCall, ending: Ending, facts: Pick<ToolOutcome, "durationMs" | "approvedArgs">): ToolOutcome {
-  if (ending.kind !== "completed") return { ...ending, call, ...facts };
+  if (ending.kind !== "completed" || ending.release !== undefined) return { ...ending, call, ...facts };
   const { kind, data, content, endTurn } = ending;
   return { kind, call, durationMs: facts.durationMs, approvedArgs: facts.approvedArgs, data, content, endTurn };
 }

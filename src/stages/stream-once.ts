@@ -98,8 +98,12 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: TurnContent): Judgem
   }
 }
 
-/** A price list that throws does not know the price. */
-function costOf(usage: Usage, { provider, model, iteration }: StreamDraft, { pricing, events }: StreamPorts): number | undefined {
+/** What tokens cost, in USD. A price list that throws does not know the price. */
+export function costOf(
+  usage: Usage,
+  { provider, model, iteration }: Pick<StreamDraft, "provider" | "model" | "iteration">,
+  { pricing, events }: Pick<StreamPorts, "pricing" | "events">,
+): number | undefined {
   try {
     const cost: unknown = pricing?.(usage, { provider, model });
     if (isThenable(cost)) {

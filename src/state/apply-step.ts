@@ -64,6 +64,7 @@ export function applyStep(state: LoopState, step: StepResult): void {
 function applyInbox(state: LoopState, answer: InboxAnswer): void {
   if (state.phase !== "start" && state.phase !== "resume") beginIteration(state);
   applyMessages(state, answer);
+  if (answer.force !== undefined) state.forcedPasses.push(...answer.force);
   state.ending = undefined;
   beginPass(state);
 }
@@ -143,6 +144,7 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   if (state.hop > 0) state.pauses += 1;
   else if (finalAnswerTo === undefined) state.iterations += 1;
   applySpending(state, result);
+  state.lastCostUSD = result.costUSD ?? state.lastCostUSD;
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
   // What an interrupted pass said is in its stream's result only: the next run answers anew.
   if (result.status !== "follow_up_interrupt") applySaid(state, result);
@@ -165,12 +167,10 @@ function applySaid(state: LoopState, result: StreamResult): void {
   state.hop = resent ? state.hop + 1 : state.hop;
 }
 
-function applySpending(state: LoopState, result: StreamResult): void {
+function applySpending(state: LoopState, result: Pick<StreamResult, "usage" | "costUSD">): void {
   if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
   state.costUSD = addCost(state.costUSD, result.costUSD);
-  if (result.costUSD === undefined) return;
-  state.spentUSD += result.costUSD;
-  state.lastCostUSD = result.costUSD;
+  state.spentUSD += result.costUSD ?? 0;
 }
 
 function applyTurn(state: LoopState, result: StreamResult): void {
@@ -223,18 +223,24 @@ function applyOutput(state: LoopState, { answer, complaint }: Extract<StepResult
   if (complaint !== undefined) state.messages.push({ role: "user", content: complaint });
 }
 
-function applyCall(state: LoopState, { outcome, restart }: SettledCall, part: ToolResultPart | undefined): void {
+function applyCall(state: LoopState, { outcome, restart, extraction }: SettledCall, part: ToolResultPart | undefined): void {
   const { kind } = outcome;
   if (wasDispatched(kind)) state.toolCallsExecuted += 1;
+  if (extraction !== undefined) applySpending(state, extraction);
   if (outcome.nested !== undefined) applyNested(state, outcome.nested);
   if (kind === "limit") state.toolLimitReached = true;
-  if (kind === "completed") state.consecutiveToolErrors = 0;
+  if (kind === "completed") applySuccess(state, outcome);
   else if (countsAsError(kind)) countError(state);
   if (restart !== undefined) applyRestart(state, restart);
   else if (kind !== "interrupted" && kind !== "not-run" && part !== undefined) {
     state.functionHistory.push(toHistoryEntry(state, outcome, part));
     if (part.content !== undefined) state.contentDelivered = true;
   }
+}
+
+function applySuccess(state: LoopState, { release }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {
+  state.consecutiveToolErrors = 0;
+  if (release !== undefined) state.releases.push({ iteration: state.iteration, release });
 }
 
 function applyRestart(state: LoopState, restart: ContextRestart): void {

@@ -7,7 +7,14 @@ import type { PlainError } from "../contract/plain-error.ts";
 import type { Issue } from "../contract/schema.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
-import type { ContextRestart, PendingApproval, ToolCall, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
+import type {
+  ContextRelease,
+  ContextRestart,
+  PendingApproval,
+  ToolCall,
+  ToolHistoryEntry,
+  ToolOutcome,
+} from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
 import { noUsage } from "./add-usage.ts";
 import { createRepetition, type Repeats, type Repetition } from "./repetition.ts";
@@ -34,6 +41,8 @@ export interface InboxAnswer {
   /** What was said to the control since the last look, in order. */
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly drain?: true | undefined;
+  /** Passes whose results the caller wants left out, and did not before. */
+  readonly force?: readonly number[] | undefined;
   /** The ending that a last look was for; one for another ending is out of date. */
   readonly before?: Termination["kind"] | undefined;
 }
@@ -61,6 +70,10 @@ export interface ReopenAnswer {
 export interface SettledCall {
   readonly outcome: ToolOutcome;
   readonly restart?: ContextRestart | undefined;
+  /** What the model reads in place of the result, where a stage of `policies.results` has changed it. */
+  readonly reading?: string | undefined;
+  /** What extracting the result took; USD, undefined where unknown. */
+  readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
   /** Whether its tool says that nothing is left to say after it. */
   readonly needsNoFollowUp?: true | undefined;
   /** Whether somebody has to decide about the call before it can run. */
@@ -85,6 +98,12 @@ export type StepResult =
   | { readonly kind: "reopen"; readonly answer: ReopenAnswer; readonly attempt: number }
   /** A recorded suspension is gone behind. */
   | { readonly kind: "resume" };
+
+/** Results that a tool has released, and in which pass it did. */
+export interface ReleasedResults {
+  readonly iteration: number;
+  readonly release: ContextRelease;
+}
 
 /** The turn of the current pass, its earlier hops included. */
 export interface Turn {
@@ -121,6 +140,10 @@ export interface LoopState {
   /** The context items as one message; made anew when they change. */
   contextMessage: UserMessage | undefined;
   readonly hiddenTools: Set<string>;
+  /** Passes whose results the caller wants left out of what is sent. */
+  readonly forcedPasses: number[];
+  /** What tools want left out of it, in order. */
+  readonly releases: ReleasedResults[];
 
   // results
   readonly streamResults: StreamResult[];
@@ -209,6 +232,8 @@ export function createLoopState(initial: InitialState): LoopState {
     contextItems: [...initial.contextItems],
     contextMessage: toContextMessage(initial.contextItems),
     hiddenTools: new Set(),
+    forcedPasses: [],
+    releases: [],
     streamResults: [],
     functionHistory: [],
     modelParts: [],

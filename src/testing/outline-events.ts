@@ -1,6 +1,6 @@
 // Events as lines of text that can be read as a tree: run > pass > what happens in it.
 
-import type { LoopEvent, LoopEvents, LoopEventType } from "../contract/loop-event.ts";
+import type { LoopEvent, LoopEvents, LoopEventType, ResultEvent } from "../contract/loop-event.ts";
 
 /** What a line says after the event's name. One entry for each event, so that a new one without does not compile. */
 const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => readonly unknown[] } = {
@@ -20,6 +20,10 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   "approval-asked": ({ name, callId, args }) => [name, `(${callId})`, JSON.stringify(args)],
   "approval-decided": ({ name, callId, decision }) => [name, `(${callId})`, decision],
   "loop-detected": ({ toolName, count, cycle }) => [toolName, `${count} times`, ...(cycle === 1 ? [] : [`cycle of ${cycle}`])],
+  "result-processed": describeResult,
+  "result-extracted": describeResult,
+  "result-cached": describeResult,
+  masked: ({ calls, tokensBefore, tokensAfter }) => [calls.join(","), `${tokensBefore} -> ${tokensAfter}`],
   steered: ({ message: { content } }) => [JSON.stringify(content)],
   "attempt-discarded": ({ attempt, error }) => [attempt, error.code],
   "late-result": ({ name, callId, success }) => [name, `(${callId})`, success ? "success" : "failure"],
@@ -66,6 +70,10 @@ function mergeDeltas(events: readonly LoopEvent[]): readonly LoopEvent[] {
 function sourceOf(event: Extract<LoopEvent, { readonly text: string }>): string {
   const source = event.type === "tool-args-delta" ? event.index : event.attempt;
   return JSON.stringify([event.type, event.runId, event.iteration, source, event.replayed]);
+}
+
+function describeResult({ name, callId, tokensBefore, tokensAfter }: ResultEvent): readonly string[] {
+  return [name, `(${callId})`, `${tokensBefore} -> ${tokensAfter}`];
 }
 
 function hopOf(hop: number): readonly string[] {

@@ -7,6 +7,7 @@ import { isFatalToolError } from "../errors/fatal-tool-error.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { redactSecrets, toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
+import { releaseOf } from "./release-mark.ts";
 import { isToolResult } from "./tool-result.ts";
 
 type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
@@ -60,16 +61,19 @@ function complete(value: unknown): Completion | Failure {
 }
 
 /** A success that has a message and no data gives the message as its data, so that the model reads it. */
-function completeWith({ data, message, content, endTurn }: ToolResult): Completion | Failure {
+function completeWith(result: ToolResult): Completion | Failure {
+  const { data, message, content, endTurn } = result;
   if (content !== undefined && !Array.isArray(content)) return unwritable("its content, which must be an array of parts");
   // Only a value that was returned itself has been awaited.
   if (isThenable(data)) return unwritable("a promise, which has to be awaited first");
   const completion = complete(data === undefined ? message : data);
   if (completion.kind === "failed") return completion;
+  const release = releaseOf(result);
   return {
     ...completion,
     ...(content === undefined || content.length === 0 ? {} : { content }),
     ...(endTurn === true ? { endTurn } : {}),
+    ...(release === undefined ? {} : { release }),
   };
 }
 

@@ -13,6 +13,7 @@ const kinds: { readonly [Kind in StepKind]: true } = {
   tool: true,
   intent: true,
   approval: true,
+  results: true,
   hook: true,
   reopen: true,
 };
@@ -40,7 +41,7 @@ it("shows keys as runs make them", async () => {
       journal,
       resume,
       control,
-      policies: { approve: () => ({ kind: "approve" }), output: { schema: z.string() } },
+      policies: { approve: () => ({ kind: "approve" }), results: { processor: () => undefined }, output: { schema: z.string() } },
       hooks: { onIteration: () => {} },
     });
   await run([

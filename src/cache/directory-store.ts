@@ -1,0 +1,90 @@
+// Keeps cached results as files of one directory, and never touches anything outside it: names come from ids of the cache's own, links are
+// not followed, and what else lies there is left alone.
+
+import { constants } from "node:fs";
+import { lstat, mkdir, open, readdir, unlink } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { ResultStore, StoredResult } from "../contract/results.ts";
+import { isRecord } from "../kit/is-record.ts";
+import { storedAt } from "../tools/result-cache/cache-id.ts";
+
+const ending = ".txt";
+
+/** Windows has no such flag. */
+const noFollow: number = typeof constants.O_NOFOLLOW === "number" ? constants.O_NOFOLLOW : 0;
+
+/**
+ * Makes a store for `createResultCache` out of a directory, which is made where there is none. Several processes may share it. Files are
+ * readable by their owner only.
+ *
+ * Its methods reject where the directory is a symbolic link, where an id is not one of the cache's own, and with what the file system says.
+ *
+ * @example const cache = createResultCache({ store: directoryStore("/var/cache/results") });
+ */
+export function directoryStore(path: string): ResultStore {
+  const directory = resolve(path);
+  return {
+    async write(id, text) {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      const file = await fileOf(directory, id);
+      // Fails where there is anything of that name, a link to somewhere else too.
+      const handle = await open(file, "wx", 0o600);
+      try {
+        await handle.writeFile(text, "utf8");
+      } finally {
+        await handle.close();
+      }
+    },
+    read: async (id) => unlessMissing(async () => readText(await fileOf(directory, id)), undefined),
+    remove: async (id) => unlessMissing(async () => unlink(await fileOf(directory, id)), undefined),
+    list: () => unlessMissing(() => listFiles(directory), []),
+  };
+}
+
+/** The file of an id, in a directory that is one. */
+async function fileOf(directory: string, id: string): Promise<string> {
+  if (storedAt(id) === undefined) throw new Error("This is no id of a cached result.");
+  await checkDirectory(directory);
+  return join(directory, id + ending);
+}
+
+async function checkDirectory(directory: string): Promise<void> {
+  if (!(await lstat(directory)).isDirectory()) throw new Error("The path of the result cache is no directory, or a link to one.");
+}
+
+async function readText(file: string): Promise<string | undefined> {
+  // Looked at first as well, for systems without the flag.
+  if (!(await lstat(file)).isFile()) return undefined;
+  const handle = await open(file, constants.O_RDONLY | noFollow);
+  try {
+    return (await handle.stat()).isFile() ? await handle.readFile("utf8") : undefined;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function listFiles(directory: string): Promise<readonly StoredResult[]> {
+  await checkDirectory(directory);
+  const names = (await readdir(directory)).filter((name) => name.endsWith(ending));
+  const ids = names.map((name) => name.slice(0, -ending.length)).filter((id) => storedAt(id) !== undefined);
+  const sizes = await Promise.all(ids.map((id) => unlessMissing(() => sizeOf(join(directory, id + ending)), undefined)));
+  return ids.flatMap((id, index) => {
+    const bytes = sizes[index];
+    return bytes === undefined ? [] : [{ id, bytes }];
+  });
+}
+
+async function sizeOf(file: string): Promise<number | undefined> {
+  const stats = await lstat(file);
+  return stats.isFile() ? stats.size : undefined;
+}
+
+/** What is not there (any more) is no failure: another process may have dropped it. */
+async function unlessMissing<T>(work: () => Promise<T>, fallback: T): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isRecord(error) && error["code"] === "ENOENT") return fallback;
+    throw error;
+  }
+}

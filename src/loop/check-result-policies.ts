@@ -1,0 +1,51 @@
+// Checks the policies about results, before any request.
+
+import type { MaskingPolicy, ResultCacher, ResultExtractor, ResultPipeline } from "../contract/results.ts";
+import type { LoopPolicies } from "../contract/policies.ts";
+import { type Check, type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { isRecord } from "../kit/is-record.ts";
+import { describeRule, isWithin } from "../kit/number-rule.ts";
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const count: Check = [describeRule({ min: 0 }), (value) => isWithin(value, { min: 0 })];
+
+const pipelineChecks: Checks<ResultPipeline> = {
+  processor: ["a function", isFunction],
+  extractor: ['an object with "extract"', isRecord],
+  cacher: ['an object with "store"', isRecord],
+};
+
+const extractorChecks: Checks<ResultExtractor> = { threshold: count, extract: ["a function", isFunction] };
+
+const cacherChecks: Checks<ResultCacher> = { threshold: count, store: ["a function", isFunction] };
+
+const maskingChecks: Checks<MaskingPolicy> = {
+  keepIterations: count,
+  minTokens: count,
+  force: ["a Set of pass numbers", (value) => value instanceof Set],
+  batchOf: ["a whole number of at least 1", (value) => Number.isFinite(value) && isWithin(value, { min: 1 })],
+};
+
+/** Throws LoopError "unknown-option" or "invalid-option". */
+export function checkResultPolicies({ results, masking }: LoopPolicies): void {
+  if (masking !== undefined) checkFields("policies.masking", masking, maskingChecks);
+  if (results === undefined) return;
+  checkFields("policies.results", results, pipelineChecks);
+  const { extractor, cacher } = results;
+  if (extractor !== undefined) checkStage("policies.results.extractor", extractor, { checks: extractorChecks, does: "extract" });
+  if (cacher !== undefined) checkStage("policies.results.cacher", cacher, { checks: cacherChecks, does: "store" });
+}
+
+/** Instances of classes have fields of their own, so that only what a stage needs is looked at; a literal has no others. */
+function checkStage(
+  option: string,
+  stage: object,
+  { checks, does }: { checks: { readonly [field: string]: Check }; does: string },
+): void {
+  const prototype: unknown = Object.getPrototypeOf(stage);
+  if (prototype === Object.prototype || prototype === null) checkFields(option, stage, checks);
+  const threshold: unknown = Reflect.get(stage, "threshold");
+  if (threshold !== undefined && !count[1](threshold)) throw invalidOption(`${option}.threshold`, count[0], threshold);
+  const method: unknown = Reflect.get(stage, does);
+  if (!isFunction(method)) throw invalidOption(`${option}.${does}`, "a function", method);
+}

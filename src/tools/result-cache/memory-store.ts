@@ -1,0 +1,15 @@
+// Where a result cache keeps its texts unless it is told otherwise.
+
+import type { ResultStore } from "../../contract/results.ts";
+import { countBytes } from "../../kit/estimate-tokens.ts";
+
+/** Makes a store in memory. */
+export function createMemoryStore(): ResultStore {
+  const texts = new Map<string, { readonly text: string; readonly bytes: number }>();
+  return {
+    write: (id, text) => void texts.set(id, { text, bytes: countBytes(text) }),
+    read: (id) => texts.get(id)?.text,
+    remove: (id) => void texts.delete(id),
+    list: () => [...texts].map(([id, { bytes }]) => ({ id, bytes })),
+  };
+}

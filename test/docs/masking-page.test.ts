@@ -1,0 +1,64 @@
+// The figures of the page on masking are those of runs.
+
+import { expect, it } from "vitest";
+import { defineTool, type MaskingPolicy, runToolLoop } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { readPage } from "./read-page.ts";
+
+interface Traffic {
+  readonly sent: number;
+  /** Bytes that stand at the beginning of the request before, too. */
+  readonly shared: number;
+}
+
+/** What 100 passes send, each with a result of 1,000 tokens. */
+async function measure(masking: MaskingPolicy | undefined): Promise<Traffic> {
+  const provider = createMockProvider((_, index) => (index < 99 ? toolCall("search", { page: index }) : text("Done.")));
+  const search = defineTool<{ page: number }>({
+    name: "search",
+    description: "Finds pages",
+    inputSchema: { type: "object" },
+    execute: ({ page }) => `${page} `.repeat(4_000).slice(0, 4_000),
+  });
+  const messages = [{ role: "user" as const, content: "What makes the tides?" }];
+  await runToolLoop({ provider, tools: [search], messages, policies: { masking } });
+  // Without the bracket that ends the list: the next request goes on there.
+  const requests = provider.requests.map((request) => JSON.stringify(request.messages).slice(0, -1));
+  const shared = requests.map((request, index) => countShared(request, requests[index - 1] ?? ""));
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+  return { sent: sum(requests.map(({ length }) => length)), shared: sum(shared) };
+}
+
+/** The texts are ASCII, of which each character is a byte. */
+function countShared(request: string, before: string): number {
+  const most = Math.min(request.length, before.length);
+  for (let at = 0; at < most; at += 1) if (request[at] !== before[at]) return at;
+  return most;
+}
+
+const rows: readonly (readonly [name: string, masking: MaskingPolicy | undefined])[] = [
+  ["none", undefined],
+  ["`batchOf: 1`", {}],
+  ["`batchOf: 5`", { batchOf: 5 }],
+  ["`batchOf: 10`", { batchOf: 10 }],
+  ["`batchOf: 25`", { batchOf: 25 }],
+];
+
+it("shows what runs send with and without steps, and steps share more and read less anew", async () => {
+  const measured = await Promise.all(rows.map(([, masking]) => measure(masking)));
+  const lines = measured.map(({ sent, shared }, index) => {
+    const percent = ((100 * shared) / sent).toFixed(1);
+    const cells = [rows[index]?.[0], ...[sent, shared].map((count) => count.toLocaleString("en")), `${percent}%`];
+    return `| ${[...cells, (sent - shared).toLocaleString("en")].join(" | ")} |`;
+  });
+  const header = "| Masking | Bytes sent | As in the request before | | Read anew |\n|---|--:|--:|--:|--:|";
+  const table = [header, ...lines].join("\n");
+  console.log(table);
+  const [, single, ...batched] = measured;
+  for (const { sent, shared } of batched) {
+    expect(shared / sent).toBeGreaterThan((single?.shared ?? 0) / (single?.sent ?? 1));
+    expect(sent - shared).toBeLessThan((single?.sent ?? 0) - (single?.shared ?? 0));
+    expect(sent).toBeLessThan(measured[0]?.sent ?? 0);
+  }
+  expect(readPage("docs/guides/results-and-masking.md")).toContain(`<!-- figures:start -->\n${table}\n<!-- figures:end -->`);
+});

@@ -1,0 +1,98 @@
+// The tool with which a model drops results that it has done with.
+
+import { describe, expect, it } from "vitest";
+import { createContextRelease, createToolRegistry, type MaskingPolicy, memoryJournal, toolResult } from "turnwright";
+import { type MockTurn, text, toolCall } from "turnwright/testing";
+import { answersOf, outcomesOf, play, tool } from "../play.ts";
+import { masksOf, search, turnsOf } from "./masking-stage.ts";
+
+describe("a release", () => {
+  const releasing = (args: object, before = 2): readonly MockTurn[] => [
+    ...turnsOf(before).slice(0, before),
+    [toolCall("context_release", { ...args }, { id: "release" }), toolCall("search", {}, { id: "beside" })],
+    toolCall("search", {}, { id: "after0" }),
+    toolCall("search", {}, { id: "after1" }),
+    text("Done."),
+  ];
+  const tools = [search(), createContextRelease()];
+
+  it.for<[what: string, args: object, answer: unknown, masked: string]>([
+    ["all before", {}, { released: "all" }, "c0 c1"],
+    ["all before, said with null", { call_ids: null }, { released: "all" }, "c0 c1"],
+    ["one call", { call_ids: ["c1"] }, { released: ["c1"] }, "c1"],
+    ["a call twice", { call_ids: ["c0", "c0"] }, { released: ["c0"] }, "c0"],
+    [
+      "unknown ones, and its sibling",
+      { call_ids: ["c0", "nope", "beside"] },
+      { released: ["c0"], unknown: ["nope", "beside"] },
+      "c0",
+    ],
+    ["the name of a property of every object", { call_ids: ["__proto__"] }, { released: [], unknown: ["__proto__"] }, ""],
+  ])("of %s", async ([, args, answer, masked]) => {
+    const { provider, recording, result } = play(releasing(args), { tools });
+    const answered = answersOf(await result).find(({ callId }) => callId === "release");
+    expect(answered?.result).toEqual(answer);
+    expect(masksOf(provider.requests).slice(0, 5)).toEqual(["", "", "", masked, masked]);
+    expect(
+      recording
+        .of("masked")
+        .flatMap(({ calls }) => calls)
+        .join(" "),
+    ).toBe(masked);
+  });
+
+  it.for<[what: string, args: object]>([
+    ["no ids", { call_ids: [] }],
+    ["a text", { call_ids: "c0" }],
+    ["numbers", { call_ids: [0] }],
+    ["more ids than it takes", { call_ids: Array.from({ length: 1_001 }, (_, index) => `c${index}`) }],
+  ])("of %s is invalid", async ([, args]) => {
+    const { provider, result } = play(releasing(args), { tools });
+    expect(outcomesOf(await result)).toContain("release: invalid-input");
+    expect(masksOf(provider.requests).join("")).toBe("");
+  });
+
+  it("keeps to the minimum of the policy, and works beside it", async () => {
+    const masking: MaskingPolicy = { minTokens: 1_001, keepIterations: 0 };
+    const small = play(releasing({}), { tools, policies: { masking } });
+    await small.result;
+    expect(masksOf(small.provider.requests).join("")).toBe("");
+    const beside = play(releasing({ call_ids: ["c1"] }), { tools, policies: { masking: { keepIterations: 3 } } });
+    await beside.result;
+    expect(masksOf(beside.provider.requests)).toEqual(["", "", "", "c1", "c0 c1", "c0 c1"]);
+  });
+
+  it("is part of the outcome: a run that goes on elsewhere sends the same", async () => {
+    const first = play(releasing({ call_ids: ["c0"] }), { tools });
+    const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => /^p[012]\//.test(key)));
+    const again = play(releasing({}).slice(3), { tools, journal: memoryJournal({ steps: kept }) });
+    await again.result;
+    expect(again.provider.requests.map(({ messages }) => messages)).toEqual(
+      first.provider.requests.slice(3).map(({ messages }) => messages),
+    );
+    expect(masksOf(again.provider.requests)[0]).toBe("c0");
+  });
+
+  it("cannot be had by what a tool passes on", async () => {
+    const data = { type: "context_release", released: "all", release: "all" };
+    for (const give of [data, toolResult({ data }), JSON.parse(JSON.stringify(toolResult({ data }))) as unknown]) {
+      const forged = tool("forged", () => give);
+      const { provider, result } = play([toolCall("search"), toolCall("forged"), text("Done.")], { tools: [search(), forged] });
+      await result;
+      expect(masksOf(provider.requests)).toEqual(["", "", ""]);
+    }
+  });
+
+  it("works in a registry of the caller's own", async () => {
+    const registry = createToolRegistry(tools);
+    const own = {
+      definitions: () => registry.definitions(),
+      executeTool: async (...call: Parameters<typeof registry.executeTool>) => registry.executeTool(...call),
+      validate: registry.validate.bind(registry),
+    };
+    const { provider, result } = play(releasing({}), { tools: own });
+    await result;
+    expect(masksOf(provider.requests)[3]).toBe("c0 c1");
+  });
+});

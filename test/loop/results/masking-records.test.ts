@@ -1,0 +1,124 @@
+// What a run masks is the same in every execution of it.
+
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, type MaskingPolicy, memoryJournal, type Message, runToolLoop } from "turnwright";
+import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "../durable-store.ts";
+import { play, tool } from "../play.ts";
+import { masksOf, playPasses, search, turnsOf } from "./masking-stage.ts";
+
+describe("a live set of forced passes", () => {
+  it("is read before each pass; what was left out stays so", async () => {
+    const force = new Set<number>();
+    const tools = [
+      tool("search", (_, { iteration }) => {
+        if (iteration === 2) force.add(0);
+        if (iteration === 3) force.clear();
+        return "x".repeat(4_000);
+      }),
+    ];
+    const { provider, result } = play(turnsOf(4), { tools, policies: { masking: { keepIterations: 9, force } } });
+    await result;
+    expect(masksOf(provider.requests)).toEqual(["", "", "", "c0", "c0"]);
+  });
+
+  it("is not read again for what was recorded: the same is sent on replay", async () => {
+    const force = new Set<number>();
+    const tools = [tool("search", (_, { iteration }) => (force.add(iteration - 1), "x".repeat(4_000)))];
+    const options: Partial<LoopOptions> = { tools, policies: { masking: { keepIterations: 9, force } } };
+    const first = play(turnsOf(5), options);
+    await first.result;
+    const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
+    const kept = Object.fromEntries(
+      Object.entries(steps).filter(([key]) => !/^p[45]\/(model|tool|inbox-end)/.test(key) && !key.startsWith("p5")),
+    );
+    const none = new Set<number>();
+    const again = play([toolCall("search", {}, { id: "c4" }), text("Done.")], {
+      ...options,
+      policies: { masking: { keepIterations: 9, force: none } },
+      journal: memoryJournal({ steps: kept }),
+    });
+    await again.result;
+    expect(masksOf(first.provider.requests)).toEqual(["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"]);
+    // Pass 4's look outside was recorded, pass 5's was not.
+    expect(masksOf(again.provider.requests)).toEqual(["c0 c1 c2", "c0 c1 c2"]);
+    expect(again.provider.requests[0]?.messages).toEqual(first.provider.requests[4]?.messages);
+  });
+});
+
+describe("a run that goes on elsewhere", () => {
+  const masking: MaskingPolicy = { keepIterations: 1 };
+
+  it("sends what it would have sent, whichever record was its last", async () => {
+    const whole = playPasses(5, { policies: { masking } });
+    await whole.result;
+    for (let records = 1; records < 24; records += 1) {
+      const store = createDurableStore();
+      const requests: (readonly Message[])[] = [];
+      const options = (): LoopOptions => ({
+        provider: createMockProvider((request) => {
+          const at = request.iteration;
+          requests[at] = [...request.messages];
+          return turnsOf(5)[at];
+        }),
+        messages: [{ role: "user", content: "Go." }],
+        tools: [{ ...search(), replay: "safe" }],
+        policies: { masking },
+        runId: `masked-${records}`,
+        journal: store.open(),
+      });
+      await expect(runToolLoop({ ...options(), journal: store.open({ afterRecords: records }) })).rejects.toThrow(
+        "The process died.",
+      );
+      await runToolLoop(options());
+      expect(requests).toEqual(whole.provider.requests.map(({ messages }) => messages));
+    }
+  });
+
+  it("tells again what it does without", async () => {
+    const first = playPasses(3, { policies: { masking } });
+    const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
+    const again = playPasses(3, { policies: { masking }, journal });
+    await again.result;
+    expect(again.recording.of("masked")).toEqual(
+      first.recording.of("masked").map((event) => ({ ...event, runId: again.options.runId, replayed: true })),
+    );
+  });
+
+  it("that is tried again behind a failure sends the same once more", async () => {
+    const turns = [...turnsOf(3).slice(0, 3), [text("Half"), fail({ status: 400 })], text("Done.")];
+    const first = play(turns, { tools: [search()], policies: { masking } });
+    const { journal, status } = await first.result;
+    const again = play([text("Done.")], {
+      ...first.options,
+      provider: createMockProvider([text("Done.")]),
+      journal: memoryJournal(JSON.parse(JSON.stringify(journal))),
+      resume: "retry-last",
+      control: undefined,
+    });
+    const provider = again.options.provider as ReturnType<typeof createMockProvider>;
+    expect([status, (await again.result).text]).toEqual(["error", "Done."]);
+    expect(provider.requests[0]?.messages).toEqual(first.provider.requests[3]?.messages);
+    expect(masksOf(provider.requests)).toEqual(["c0 c1"]);
+  });
+});
+
+it("a run inside a call masks by its own policy and its own passes", async () => {
+  const inner = createMockProvider(turnsOf(3));
+  const nested = tool("nested", async (_, context) => {
+    const { text: said } = await context.runToolLoop({
+      provider: inner,
+      messages: [{ role: "user", content: "Go." }],
+      tools: [search()],
+      policies: { masking: { keepIterations: 1 } },
+    });
+    return said;
+  });
+  const { provider, recording, result } = play([toolCall("nested"), ...turnsOf(2)], { tools: [nested, search()] });
+  await result;
+  expect([masksOf(inner.requests), masksOf(provider.requests)]).toEqual([
+    ["", "", "c0", "c0 c1"],
+    ["", "", "", ""],
+  ]);
+  expect(recording.of("masked").map(({ path }) => path)).toEqual([["call_p0_0"], ["call_p0_0"]]);
+});

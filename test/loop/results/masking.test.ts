@@ -1,0 +1,178 @@
+// Old results are left out of what is sent, and of nothing else.
+
+import { describe, expect, it } from "vitest";
+import { type MaskingPolicy, type Message, toolResult } from "turnwright";
+import { finish, type MockTurn, text, toolCall } from "turnwright/testing";
+import { play, tool } from "../play.ts";
+import { maskedIn, masksOf, playPasses, search, turnsOf } from "./masking-stage.ts";
+
+describe("which results each request does without", () => {
+  it.for<[what: string, masking: MaskingPolicy, requests: readonly string[]]>([
+    ["by default those of all but the last two passes", {}, ["", "", "", "c0", "c0 c1", "c0 c1 c2"]],
+    ["none are kept", { keepIterations: 0 }, ["", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3", "c0 c1 c2 c3 c4"]],
+    ["one pass is kept", { keepIterations: 1 }, ["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"]],
+    ["all are kept", { keepIterations: Number.POSITIVE_INFINITY }, ["", "", "", "", "", ""]],
+    ["results just below the minimum", { minTokens: 1_001 }, ["", "", "", "", "", ""]],
+    ["results just as large as it", { minTokens: 1_000 }, ["", "", "", "c0", "c0 c1", "c0 c1 c2"]],
+    ["in steps of two", { keepIterations: 1, batchOf: 2 }, ["", "", "", "c0 c1", "c0 c1", "c0 c1 c2 c3"]],
+    ["in steps of three", { keepIterations: 2, batchOf: 3 }, ["", "", "", "", "", "c0 c1 c2"]],
+    ["forced, whatever the age", { keepIterations: 4, force: new Set([1, 3]) }, ["", "", "c1", "c1", "c1 c3", "c0 c1 c3"]],
+    ["forced, below the minimum", { minTokens: 1_001, force: new Set([0, 1]) }, ["", "", "", "", "", ""]],
+    ["forced, of no such pass", { keepIterations: 9, force: new Set([-1, 77, 0.5]) }, ["", "", "", "", "", ""]],
+  ])("%s", async ([, masking, requests]) => {
+    const { provider, result } = playPasses(5, { policies: { masking } });
+    await result;
+    expect(masksOf(provider.requests)).toEqual(requests);
+  });
+
+  it("none at all without the policy", async () => {
+    const { provider, result } = playPasses(5, {});
+    await result;
+    expect(masksOf(provider.requests)).toEqual(["", "", "", "", "", ""]);
+  });
+
+  it("never errors, nor answers to calls that did not run", async () => {
+    const long = "x".repeat(8_000);
+    const tools = [
+      tool("search", () => long),
+      tool("failing", () => toolResult({ success: false, error: long })),
+      tool("restart", () => ({ type: "context_restart_x", enhanced_context_item: [long] })),
+      tool("late", () => new Promise(() => {}), { timeoutMs: 10 }),
+    ];
+    const names = ["search", "failing", "nope", "restart", "late"];
+    const turn = names.map((name) => toolCall(name, { long }, { id: name }));
+    const playing = play([turn, ...turnsOf(3)], { tools, policies: { masking: { minTokens: 0 } } });
+    await playing.clock.runAll();
+    await playing.result;
+    expect(masksOf(playing.provider.requests)).toEqual(["", "", "", "search", "search c0"]);
+  });
+
+  it("none of what was handed in, also where it is forced", async () => {
+    const messages: readonly Message[] = [
+      { role: "user", content: "Go." },
+      { role: "assistant", content: [{ type: "tool-call", callId: "old", name: "search", args: {} }] },
+      { role: "tool", results: [{ callId: "old", name: "search", outcome: "completed", result: "x".repeat(8_000) }] },
+      { role: "user", content: "Once more." },
+    ];
+    const { provider, result } = playPasses(2, {
+      messages,
+      policies: { masking: { keepIterations: 0, force: new Set([0, 1]) } },
+    });
+    await result;
+    expect(masksOf(provider.requests)).toEqual(["", "c0", "c0 c1"]);
+  });
+
+  it("each call of a batch by its own size, images too", async () => {
+    const image = { type: "image" as const, mediaType: "image/png", data: "z".repeat(4_000) };
+    const tools = [search(), tool("small", () => "x"), tool("look", () => toolResult({ data: "seen", content: [image] }))];
+    const turn = ["search", "small", "look"].map((name) => toolCall(name, {}, { id: name }));
+    const { provider, result } = play([turn, text("Done.")], { tools, policies: { masking: { keepIterations: 0 } } });
+    await result;
+    expect(provider.requests[1]?.messages.at(-1)).toEqual({
+      role: "tool",
+      results: [
+        {
+          callId: "search",
+          name: "search",
+          outcome: "completed",
+          result: "[Result of search from pass 0 left out: 1,000 tokens.]",
+        },
+        { callId: "small", name: "small", outcome: "completed", result: "x" },
+        { callId: "look", name: "look", outcome: "completed", result: "[Result of look from pass 0 left out: 1,001 tokens.]" },
+      ],
+    });
+  });
+
+  it("what the pipeline has made of a result counts, not what the tool gave", async () => {
+    const { provider, result } = playPasses(2, {
+      policies: { masking: { keepIterations: 0 }, results: { processor: (_, output) => output.slice(0, 1_999) } },
+    });
+    await result;
+    expect(masksOf(provider.requests)).toEqual(["", "c0", "c0 c1"]);
+    const shorter = playPasses(2, {
+      policies: { masking: { keepIterations: 0 }, results: { processor: (_, output) => output.slice(0, 1_996) } },
+    });
+    await shorter.result;
+    expect(masksOf(shorter.provider.requests)).toEqual(["", "", ""]);
+  });
+});
+
+describe("what is not sent", () => {
+  it("is in the transcript, the history, and what tools and approvals see", async () => {
+    const seen: number[] = [];
+    const look = (messages: readonly Message[]): void => void seen.push(maskedIn(messages).length);
+    const tools = [tool("search", (_, { messages }) => (look(messages), "x".repeat(4_000)))];
+    const { provider, result } = play(turnsOf(4), {
+      tools,
+      policies: { masking: { keepIterations: 0 }, approve: (_, { messages }) => (look(messages), { kind: "approve" }) },
+    });
+    const { messages, functionHistory } = await result;
+    expect(masksOf(provider.requests).at(-1)).toBe("c0 c1 c2 c3");
+    expect([maskedIn(messages), new Set(seen)]).toEqual([[], new Set([0])]);
+    expect(functionHistory.map(({ functionResponse }) => JSON.stringify(functionResponse.response.result).length)).toEqual([
+      4_002, 4_002, 4_002, 4_002,
+    ]);
+  });
+
+  it("is what preparePass is shown", async () => {
+    const shown: string[] = [];
+    const { provider, result } = playPasses(4, {
+      policies: { masking: {} },
+      hooks: { preparePass: ({ messages }) => void shown.push(maskedIn(messages).join(" ")) },
+    });
+    await result;
+    expect(shown).toEqual(masksOf(provider.requests));
+  });
+
+  it("is told once: the pass, the calls, the tokens before and after", async () => {
+    const { recording, result } = playPasses(4, { policies: { masking: {} } });
+    await result;
+    const told = recording
+      .of("masked")
+      .map(({ iteration, calls, tokensBefore, tokensAfter }) => [iteration, calls, tokensBefore, tokensAfter]);
+    expect(told).toEqual([
+      [3, ["c0"], 1_000, 14],
+      [4, ["c1"], 1_000, 14],
+    ]);
+    expect(recording.outline()).toContain("  pass-start 3\n    masked c0 1000 -> 14\n");
+  });
+
+  it("is the same object in every later request", async () => {
+    const { provider, result } = playPasses(8, { policies: { masking: {} } });
+    await result;
+    const last = provider.requests.at(-1)?.messages ?? [];
+    for (const { messages } of provider.requests) {
+      messages.forEach((message, at) => {
+        if (message.role !== "tool" || maskedIn([message]).length > 0) expect(message).toBe(last[at]);
+      });
+    }
+  });
+
+  it("stands before the context items, and before a turn that is resent", async () => {
+    const turns: readonly MockTurn[] = [...turnsOf(1).slice(0, 1), [text("So "), finish("paused")], text("it is.")];
+    const { provider, result } = play(turns, {
+      tools: [search()],
+      contextItems: ["It is night."],
+      policies: { masking: { keepIterations: 0 } },
+    });
+    expect((await result).text).toBe("So it is.");
+    const roles = provider.requests.map(({ messages }) => messages.map(({ role }) => role).join(" "));
+    expect(roles).toEqual(["user user", "user assistant tool user", "user assistant tool user assistant"]);
+    expect(masksOf(provider.requests)).toEqual(["", "c0", "c0"]);
+  });
+});
+
+it.for<[option: string, masking: unknown, code: string]>([
+  ["policies.masking", true, "invalid-option"],
+  ["policies.masking.keepIterations", { keepIterations: -1 }, "invalid-option"],
+  ["policies.masking.keepIterations", { keepIterations: 1.5 }, "invalid-option"],
+  ["policies.masking.minTokens", { minTokens: Number.NaN }, "invalid-option"],
+  ["policies.masking.batchOf", { batchOf: 0 }, "invalid-option"],
+  ["policies.masking.batchOf", { batchOf: Number.POSITIVE_INFINITY }, "invalid-option"],
+  ["policies.masking.force", { force: [1] }, "invalid-option"],
+  ["policies.masking.keep", { keep: 1 }, "unknown-option"],
+])("%s is looked at before any request: %o", async ([option, masking, code]) => {
+  const { provider, result } = playPasses(1, { policies: { masking: masking as MaskingPolicy } });
+  await expect(result).rejects.toMatchObject({ code, details: { option } });
+  expect(provider.calls).toBe(0);
+});

@@ -1,0 +1,95 @@
+// Stages that misbehave, and runs that end while one is at work.
+
+import { describe, expect, it } from "vitest";
+import { memoryJournal, type ResultPipeline } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { never, play, tool } from "../play.ts";
+import { changesOf, failuresOf, readingsOf, start } from "./result-stage.ts";
+
+describe("a stage that fails is told and skipped", () => {
+  it.for<[stage: string, results: (fail: () => never) => ResultPipeline]>([
+    ["processor", (fail) => ({ processor: fail, cacher: { threshold: 0, store: () => "stored" } })],
+    ["extractor", (fail) => ({ extractor: { threshold: 0, extract: fail }, cacher: { threshold: 0, store: () => "stored" } })],
+  ])("%s: the next one has the result as it was", async ([stage, results]) => {
+    const fail = (): never => {
+      throw new Error("Out of order.");
+    };
+    const playing = start("whole", results(fail));
+    expect([await readingsOf(playing), failuresOf(playing)]).toEqual([["stored"], [`results.${stage}: Out of order.`]]);
+    expect(changesOf(playing)).toEqual(["result-cached 2 -> 2"]);
+  });
+
+  it("cacher: the result stays as it is, the others have their turn", async () => {
+    const store = (output: string): Promise<string> =>
+      output === "a" ? Promise.reject(new Error("Full.")) : Promise.resolve("stored");
+    const playing = play([[toolCall("a"), toolCall("b")], text("Done.")], {
+      tools: [tool("a", () => "a"), tool("b", () => "b")],
+      policies: { results: { cacher: { threshold: 0, store } } },
+    });
+    expect([await readingsOf(playing), failuresOf(playing)]).toEqual([["a", "stored"], ["results.cacher: Full."]]);
+  });
+
+  it("that hangs is left after hookMs", async () => {
+    const playing = start("whole", { processor: () => never, cacher: { threshold: 0, store: () => "stored" } });
+    await playing.clock.advance(29_999);
+    expect(playing.endedAt()).toBeUndefined();
+    await playing.clock.advance(1);
+    expect(await readingsOf(playing)).toEqual(["stored"]);
+    expect([failuresOf(playing), playing.clock.pending]).toEqual([["results.processor: The hook took longer than 30000 ms."], 0]);
+  });
+
+  it.for<[what: string, results: ResultPipeline, message: string]>([
+    ["a number", { processor: () => 7 as never }, "results.processor: It gave no text."],
+    ["nothing to read", { cacher: { threshold: 0, store: () => undefined as never } }, "results.cacher: It gave no text."],
+    [
+      "an object without a text",
+      { extractor: { threshold: 0, extract: () => ({ said: "x" }) as never } },
+      "results.extractor: It gave neither a text nor { text, usage? }.",
+    ],
+    [
+      "an unusable usage",
+      { extractor: { threshold: 0, extract: () => ({ text: "x", usage: { inputTokens: Number.NaN } }) as never } },
+      "results.extractor: Its usage does not say inputTokens and outputTokens.",
+    ],
+  ])("that gives %s", async ([, results, message]) => {
+    const playing = start("whole", results);
+    expect([await readingsOf(playing), failuresOf(playing)]).toEqual([["whole"], [message]]);
+    expect((await playing.result).usage.totalTokens).toBeLessThan(1_000);
+  });
+});
+
+describe("the end of the run in the middle of a stage", () => {
+  it.for<[verb: "stop" | "kill", reason: string]>([
+    ["stop", "stopped"],
+    ["kill", "killed"],
+  ])("cuts it off and skips the rest: %s", async ([verb, reason]) => {
+    const asked: string[] = [];
+    const results: ResultPipeline = {
+      extractor: { threshold: 0, extract: (output) => (asked.push(output), output === "a" ? "A" : never) },
+      cacher: { threshold: 100, store: () => "stored" },
+    };
+    const playing = play([[toolCall("a"), toolCall("b"), toolCall("c")], text("Done.")], {
+      tools: ["a", "b", "c"].map((name) => tool(name, () => name)),
+      policies: { results },
+    });
+    await playing.clock.flush();
+    playing.control[verb]();
+    await playing.clock.advance(1);
+    const result = await playing.result;
+    // What was made before stands; what was cut off is as the tool gave it.
+    expect([result.reason.kind, await readingsOf(playing), asked]).toEqual([reason, ["A", "b", "c"], ["a", "b"]]);
+    expect([failuresOf(playing), playing.clock.pending, playing.provider.calls]).toEqual([[], 0, 1]);
+    const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
+    const again = play([], { ...playing.options, journal, control: undefined, runId: "again" });
+    expect((await again.result).messages).toEqual(result.messages);
+  });
+
+  it("before it skips all of it", async () => {
+    const asked: string[] = [];
+    const stopped = play([[toolCall("quick"), toolCall("stopper")], text("Done.")], ({ control }) => ({
+      tools: [tool("quick", () => "whole"), tool("stopper", () => void control.stop())],
+      policies: { results: { processor: (_, output) => (asked.push(output), "changed") } },
+    }));
+    expect([await readingsOf(stopped), asked]).toEqual([["whole", expect.objectContaining({ status: "interrupted" })], []]);
+  });
+});

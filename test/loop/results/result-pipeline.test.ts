@@ -1,0 +1,180 @@
+// What becomes of successful results before the model reads them.
+
+import { describe, expect, it } from "vitest";
+import { FatalToolError, memoryJournal, type ResultPipeline, toolResult, truncateResults } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { answersOf, play, tool } from "../play.ts";
+import { changesOf, readingsOf, start, texts } from "./result-stage.ts";
+
+describe("the stages", () => {
+  it("come in their order, each over what the one before has left", async () => {
+    const seen: unknown[] = [];
+    const playing = start(texts(20_000), {
+      processor: (toolName, output) => (seen.push(["processor", toolName, output.length]), output.slice(0, 64_000)),
+      extractor: { extract: (output, facts) => (seen.push(["extractor", output.length, facts]), texts(3_000)) },
+      cacher: { store: (output, facts) => (seen.push(["cacher", output.length, facts]), "It is put aside.") },
+    });
+    expect(await readingsOf(playing)).toEqual(["It is put aside."]);
+    expect(seen).toEqual([
+      ["processor", "give", 80_000],
+      ["extractor", 64_000, { toolName: "give", userText: "Go." }],
+      ["cacher", 12_000, { toolName: "give" }],
+    ]);
+    expect(changesOf(playing)).toEqual([
+      "result-processed 20000 -> 16000",
+      "result-extracted 16000 -> 3000",
+      "result-cached 3000 -> 4",
+    ]);
+  });
+
+  it.for<[tokens: number, own: { extractor?: number; cacher?: number }, asked: readonly string[]]>([
+    [2_000, {}, []],
+    [2_001, {}, ["cacher"]],
+    [15_000, {}, ["cacher"]],
+    [15_001, {}, ["extractor", "cacher"]],
+    [10, { extractor: 10, cacher: 10 }, []],
+    [11, { extractor: 10, cacher: 10 }, ["extractor", "cacher"]],
+    [1, { extractor: 0, cacher: 0 }, ["extractor", "cacher"]],
+    [16_000, { extractor: Number.POSITIVE_INFINITY, cacher: Number.POSITIVE_INFINITY }, []],
+  ])("of %d tokens, with thresholds of %o: %o are asked", async ([tokens, own, asked]) => {
+    const seen: string[] = [];
+    const playing = start(texts(tokens), {
+      extractor: { threshold: own.extractor, extract: (output) => (seen.push("extractor"), output) },
+      cacher: { threshold: own.cacher, store: (output) => (seen.push("cacher"), output) },
+    });
+    expect([await readingsOf(playing), seen, changesOf(playing)]).toEqual([[texts(tokens)], asked, []]);
+  });
+
+  it("may answer later", async () => {
+    const playing = start("x", { processor: async () => "later" });
+    expect(await readingsOf(playing)).toEqual(["later"]);
+  });
+
+  it.for<[what: string, output: unknown, seen: string]>([
+    ["a text", "as it is", "as it is"],
+    ["an object", { a: [1, null] }, '{"a":[1,null]}'],
+    ["nothing", undefined, "null"],
+    ["a number", 7, "7"],
+  ])("read %s as text, and leave it alone where they change nothing", async ([, output, seen]) => {
+    let read = "";
+    const playing = start(output, { processor: (_, given) => void (read = given) });
+    const [reading] = await readingsOf(playing);
+    expect([read, reading]).toEqual([seen, output ?? null]);
+    expect(changesOf(playing)).toEqual([]);
+  });
+
+  it("leave images beside a result alone", async () => {
+    const content = [{ type: "image" as const, mediaType: "image/png", data: "aGk=" }];
+    const playing = start(toolResult({ data: "long", content }), { processor: () => "short" });
+    expect(answersOf(await playing.result)).toMatchObject([{ result: "short", content }]);
+  });
+
+  it("get the text of the last user message", async () => {
+    const seen: string[] = [];
+    const extractor: ResultPipeline["extractor"] = {
+      threshold: 0,
+      extract: (output, { userText }) => (seen.push(userText), output),
+    };
+    const image = { type: "image" as const, mediaType: "image/png", data: "aGk=" };
+    const content = [{ type: "text" as const, text: "What is" }, image, { type: "text" as const, text: "this?" }];
+    const messages = [
+      { role: "user" as const, content: "Hello." },
+      { role: "user" as const, content },
+    ];
+    await start("x", { extractor }, { messages }).result;
+    await start("x", { extractor }, { messages: [{ role: "user", content: [image] }] }).result;
+    expect(seen).toEqual(["What is\nthis?", ""]);
+  });
+
+  it("take their calls in the order of the model, one after the other, in one step", async () => {
+    const seen: string[] = [];
+    const processor = async (_: string, output: string): Promise<string> => {
+      seen.push(`begin ${output}`);
+      await Promise.resolve();
+      seen.push(`end ${output}`);
+      return `${output}!`;
+    };
+    const later = tool("later", () => Promise.resolve().then(() => "a"));
+    const playing = play([[toolCall("later"), toolCall("now")], text("Done.")], {
+      tools: [later, tool("now", () => "b")],
+      policies: { results: { processor } },
+    });
+    expect(await readingsOf(playing)).toEqual(["a!", "b!"]);
+    expect(seen).toEqual(["begin a", "end a", "begin b", "end b"]);
+    const keys = memoryJournal(JSON.parse(JSON.stringify((await playing.result).journal))).keys();
+    expect(keys.filter((key) => key.includes("results"))).toEqual(["p0/results"]);
+  });
+});
+
+describe("what the model reads", () => {
+  it("is in the next request, the transcript and the history; listeners of tool-end had the whole", async () => {
+    const playing = start({ rows: [1, 2, 3] }, { processor: () => "3 rows" });
+    const result = await playing.result;
+    expect(playing.provider.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ result: "3 rows" }] });
+    expect(answersOf(result)).toMatchObject([{ outcome: "completed", result: "3 rows" }]);
+    expect(result.functionHistory).toMatchObject([{ functionResponse: { response: { result: "3 rows" } } }]);
+    expect(playing.recording.of("tool-end")).toMatchObject([{ result: { rows: [1, 2, 3] } }]);
+  });
+});
+
+it.for<[what: string, give: () => unknown]>([
+  ["that failed", () => toolResult({ success: false, error: "No." })],
+  [
+    "that threw",
+    () => {
+      throw new Error("No.");
+    },
+  ],
+  ["of a restart", () => ({ type: "context_restart_x" })],
+  [
+    "that ended the run",
+    () => {
+      throw new FatalToolError("Gone.");
+    },
+  ],
+])("a result %s is not looked at, and costs no step", async ([, give]) => {
+  const asked: string[] = [];
+  const processor = (_: string, output: string): string => (asked.push(output), "changed");
+  const playing = play([[toolCall("give"), toolCall("nope")], text("Done.")], {
+    tools: [tool("give", give)],
+    policies: { results: { processor } },
+  });
+  const { journal } = await playing.result;
+  expect([asked, JSON.stringify(journal).includes("p0/results")]).toEqual([[], false]);
+});
+
+it("truncateResults is a processor", async () => {
+  const playing = start(texts(1_000), { processor: truncateResults({ maxTokens: 100 }) });
+  expect(await readingsOf(playing)).toEqual([expect.stringContaining("bytes left out here")]);
+  expect(changesOf(playing)).toEqual(["result-processed 1000 -> 100"]);
+});
+
+it.for<[option: string, results: unknown, code: string]>([
+  ["policies.results", 7, "invalid-option"],
+  ["policies.results.processor", { processor: "x" }, "invalid-option"],
+  ["policies.results.extractors", { extractors: {} }, "unknown-option"],
+  ["policies.results.extractor", { extractor: () => "x" }, "invalid-option"],
+  ["policies.results.extractor.extract", { extractor: {} }, "invalid-option"],
+  ["policies.results.extractor.threshold", { extractor: { extract: String, threshold: -1 } }, "invalid-option"],
+  ["policies.results.extractor.treshold", { extractor: { extract: String, treshold: 1 } }, "unknown-option"],
+  ["policies.results.cacher.store", { cacher: { threshold: 3 } }, "invalid-option"],
+  ["policies.results.cacher.threshold", { cacher: { store: String, threshold: 1.5 } }, "invalid-option"],
+])("%s is looked at before any request", async ([option, results, code]) => {
+  const playing = start("x", results as ResultPipeline);
+  await expect(playing.result).rejects.toMatchObject({ code, details: { option } });
+  expect(playing.provider.calls).toBe(0);
+});
+
+it("a stage may be an instance of a class, and keeps its own this", async () => {
+  class Shelf {
+    readonly threshold = 0;
+    readonly #kept: string[] = [];
+    readonly name = "shelf";
+
+    store(output: string): string {
+      this.#kept.push(output);
+      return `${this.name} ${this.#kept.length}`;
+    }
+  }
+  expect(await readingsOf(start("x", { cacher: new Shelf() }))).toEqual(["shelf 1"]);
+});

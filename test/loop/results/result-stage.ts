@@ -1,0 +1,27 @@
+// Starts runs with a result pipeline, and reads what became of it.
+
+import type { LoopOptions, ResultPipeline } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { answersOf, play, type Playing, tool } from "../play.ts";
+
+/** A text of so many tokens. */
+export const texts = (count: number, letter = "x"): string => letter.repeat(count * 4);
+
+/** Starts a run that calls `give` once, which gives `output`. */
+export function start(output: unknown, results: ResultPipeline, more: Partial<LoopOptions> = {}): Playing {
+  return play([toolCall("give"), text("Done.")], { tools: [tool("give", () => output)], policies: { results }, ...more });
+}
+
+/** What the model reads of each call. */
+export const readingsOf = async (playing: Playing): Promise<readonly unknown[]> =>
+  answersOf(await playing.result).map(({ result }) => result);
+
+/** What listeners heard of results that changed. */
+export const changesOf = ({ recording }: Playing): readonly unknown[] =>
+  recording.events.flatMap((event) =>
+    "tokensBefore" in event ? [`${event.type} ${event.tokensBefore} -> ${event.tokensAfter}`] : [],
+  );
+
+/** What they heard of stages that failed. */
+export const failuresOf = ({ recording }: Playing): readonly string[] =>
+  recording.of("listener-error").map(({ event, error }) => `${event}: ${error.message}`);
