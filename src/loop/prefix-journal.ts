@@ -23,7 +23,9 @@ export function prefixJournal(journal: Journal, { prefix, failureOf }: JournalPa
         return answer;
       }),
   });
+  const replays = journal.replays?.bind(journal);
   return {
+    ...(replays === undefined ? {} : { replays: (key: string) => replays(prefix + key) }),
     durable: journal.durable,
     ordered: journal.ordered,
     step: (step) => journal.step(within(step)),
