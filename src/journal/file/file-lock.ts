@@ -16,6 +16,9 @@ interface Claim {
   readonly start?: string | undefined;
 }
 
+/** Read once: it does not change. */
+let ownStart: Promise<string | undefined> | undefined;
+
 /**
  * Locks a file until the answered function is called. Throws LoopError "journal-locked" where somebody has it. A claim of a process
  * that is gone does not count; one of another machine does, for nobody can know.
@@ -23,7 +26,7 @@ interface Claim {
 export async function lockFile(path: string): Promise<() => Promise<void>> {
   const lockPath = `${path}.lock`;
   const { pid } = process;
-  const claim: Claim = { token: randomUUID(), pid, host: hostname(), start: await startOf(pid) };
+  const claim: Claim = { token: randomUUID(), pid, host: hostname(), start: await (ownStart ??= startOf(pid)) };
   for (;;) {
     const file = await open(lockPath, "a+", 0o600);
     try {

@@ -29,8 +29,8 @@ export interface Recorded {
   readonly sum: string;
   /** How many bytes of the file hold. */
   readonly size: number;
-  /** What has to be written before the next line. */
-  readonly missing: string;
+  /** Whether the last line lacks its end, and nothing else. */
+  readonly unended: boolean;
   readonly torn: TornLine | undefined;
 }
 
@@ -54,7 +54,7 @@ export function toLine(json: string, before: string): Line {
 export function readLines(bytes: Buffer, path: string): Recorded {
   if (bytes.length < headBytes.length && headBytes.subarray(0, bytes.length).equals(bytes)) {
     const torn = bytes.length === 0 ? undefined : { line: 1, bytes: bytes.length };
-    return { answers: new Map(), sum: "", size: 0, missing: head, torn };
+    return { answers: new Map(), sum: "", size: 0, unended: false, torn };
   }
   if (!bytes.subarray(0, headBytes.length).equals(headBytes)) {
     throw new LoopError("journal-damaged", { path, line: 1, problem: "is not the first line of a journal of this version" });
@@ -68,14 +68,14 @@ export function readLines(bytes: Buffer, path: string): Recorded {
     if (read === undefined) {
       const tail = bytes.subarray(start);
       if (end >= 0 || readLine(tail.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
-      return { answers, sum, size: start, missing: "", torn: { line, bytes: tail.length } };
+      return { answers, sum, size: start, unended: false, torn: { line, bytes: tail.length } };
     }
     answers.set(read.key, read.answer);
     ({ sum } = read);
-    if (end < 0) return { answers, sum, size: bytes.length, missing: "\n", torn: undefined };
+    if (end < 0) return { answers, sum, size: bytes.length, unended: true, torn: undefined };
     start = end + 1;
   }
-  return { answers, sum, size: bytes.length, missing: "", torn: undefined };
+  return { answers, sum, size: bytes.length, unended: false, torn: undefined };
 }
 
 interface ReadRecord {

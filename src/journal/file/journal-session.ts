@@ -76,14 +76,15 @@ interface Place {
 }
 
 async function continueFile({ file, place }: Place, recorded: Recorded, options: FileJournalOptions): Promise<LineWriter> {
-  const { torn, size, sum, missing } = recorded;
+  const { torn, size, sum, unended } = recorded;
   const { fsync = true, onTornLine } = options;
   if (torn !== undefined) {
     onTornLine?.(torn);
     await truncate(place, size);
   }
   if (size === 0 && fsync) await syncFolder(dirname(place));
-  return createLineWriter(file, { sum, missing, fsync });
+  if (unended) await file.appendFile("\n");
+  return createLineWriter(file, { sum, isNew: size === 0, fsync });
 }
 
 /** A new file is there after a loss of power only if its folder says so. Windows has no such thing. */

@@ -1,14 +1,14 @@
 // Appends lines to a file, one write at a time. What comes while a write is under way goes into the next one together.
 
 import type { FileHandle } from "node:fs/promises";
-import { toLine } from "./journal-lines.ts";
+import { head, toLine } from "./journal-lines.ts";
 
 /** Where the file stands. */
 export interface WriterOptions {
   /** The checksum that the first line is chained to. */
   readonly sum: string;
-  /** What has to be written before it. */
-  readonly missing: string;
+  /** Whether nothing is there yet, not even the head. */
+  readonly isNew: boolean;
   /** Whether each write waits for the disk. */
   readonly fsync: boolean;
 }
@@ -24,9 +24,9 @@ export interface LineWriter {
 }
 
 /** Makes a writer at the end of a file that was opened for appending. */
-export function createLineWriter(file: FileHandle, { sum, missing, fsync }: WriterOptions): LineWriter {
+export function createLineWriter(file: Pick<FileHandle, "appendFile" | "datasync">, { sum, isNew, fsync }: WriterOptions): LineWriter {
   let last = sum;
-  let waiting = missing;
+  let waiting = isNew ? head : "";
   let next: Promise<void> | undefined;
   let latest: Promise<void> = Promise.resolve();
   let failure: { readonly error: unknown } | undefined;
