@@ -48,7 +48,9 @@ async function record(runId?: string): Promise<Buffer> {
 }
 
 /** Runs beside each other, for most of their time they wait for the disk: each sees to its part of the places of a file. */
-async function atEachByte(check: (place: number, file: { readonly bytes: Buffer; readonly path: string; readonly runId: string }) => Promise<void>): Promise<void> {
+async function atEachByte(
+  check: (place: number, file: { readonly bytes: Buffer; readonly path: string; readonly runId: string }) => Promise<void>,
+): Promise<void> {
   const runIds = ["a", "b", "c", "d"];
   const lanes = runIds.map(async (runId, lane) => {
     const file = { bytes: await record(runId), path: join(makeFolder(), "run.jsonl"), runId };

@@ -29,7 +29,13 @@ export const journalIn = (folder: string): string => join(folder, "run.jsonl");
 export const notesIn = (folder: string): string => join(folder, "notes.txt");
 
 const outer: readonly MockTurn[] = [
-  [text("Four things. "), toolCall("note", { n: 1 }), toolCall("look", { n: 2 }), toolCall("research"), toolCall("pay", { usd: 3 })],
+  [
+    text("Four things. "),
+    toolCall("note", { n: 1 }),
+    toolCall("look", { n: 2 }),
+    toolCall("research"),
+    toolCall("pay", { usd: 3 }),
+  ],
   [toolCall("pay", { usd: 4_000 }), toolCall("note", { n: 5 })],
   text("Done."),
 ];

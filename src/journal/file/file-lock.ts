@@ -116,5 +116,7 @@ function parse(line: string): unknown {
 }
 
 function isClaim(line: unknown): line is Claim {
-  return isRecord(line) && typeof line["token"] === "string" && typeof line["pid"] === "number" && typeof line["host"] === "string";
+  return (
+    isRecord(line) && typeof line["token"] === "string" && typeof line["pid"] === "number" && typeof line["host"] === "string"
+  );
 }

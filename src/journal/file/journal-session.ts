@@ -66,8 +66,12 @@ export async function openJournal(path: string, options: FileJournalOptions): Pr
 /** Opens a file that is only read: whoever writes it goes on writing. */
 export async function readJournal(path: string): Promise<JournalSession> {
   const file = await open(path, "r");
-  const bytes = await file.readFile().finally(() => file.close());
-  return createSession(path, readLines(bytes, path), { writer: undefined, redact: undefined, undo: [] });
+  try {
+    const recorded = readLines(await file.readFile(), path);
+    return createSession(path, recorded, { writer: undefined, redact: undefined, undo: [] });
+  } finally {
+    await file.close();
+  }
 }
 
 interface Place {
@@ -91,7 +95,11 @@ async function continueFile({ file, place }: Place, recorded: Recorded, options:
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await open(path, "r");
-  await folder.sync().finally(() => folder.close());
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
 
 interface SessionParts {
@@ -116,7 +124,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
     async record<T>({ key, kind }: Step<T>, answer: T) {
       const text = JSON.stringify({ key, kind, answer });
       const own: { readonly answer: T } = JSON.parse(text);
-      const written = redact === undefined ? text : rewrite(JSON.parse(text), redact);
+      const written = redact === undefined ? text : rewrite(text, redact);
       // Whoever closed the journal meanwhile has left this step behind.
       if (closing !== undefined || writer === undefined) throw new LoopError("journal-closed", { path });
       await writer.write(written);
@@ -127,12 +135,14 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
   };
 }
 
-function rewrite(record: JournalRecord, redact: NonNullable<FileJournalOptions["redact"]>): string {
-  const answer: unknown = redact({ ...record });
+/** What is redacted is a copy: what is done to it is done to nothing else. */
+function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>): string {
+  const { key, kind, answer: own }: JournalRecord = JSON.parse(text);
+  const answer: unknown = redact({ key, kind, answer: own });
   if (answer === undefined || isThenable(answer)) {
     throw invalidOption("redact", "a function that gives plain data, at once", answer);
   }
-  return JSON.stringify({ key: record.key, kind: record.kind, answer });
+  return JSON.stringify({ key, kind, answer });
 }
 
 /** Each is let go of, whatever becomes of the others; what went wrong first is told. */

@@ -24,7 +24,10 @@ export interface LineWriter {
 }
 
 /** Makes a writer at the end of a file that was opened for appending. */
-export function createLineWriter(file: Pick<FileHandle, "appendFile" | "datasync">, { sum, isNew, fsync }: WriterOptions): LineWriter {
+export function createLineWriter(
+  file: Pick<FileHandle, "appendFile" | "datasync">,
+  { sum, isNew, fsync }: WriterOptions,
+): LineWriter {
   let last = sum;
   let waiting = isNew ? head : "";
   let next: Promise<void> | undefined;
