@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { open as openFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { isLoopError, runToolLoop } from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -62,15 +63,20 @@ describe("two writers of one file", () => {
   it("by one journal: the second run is refused, and the first goes on", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const { options } = runOver(path);
+    const journal = fileJournal(path);
     const seen: unknown[] = [];
     const nosy = tool("save", async () => {
-      const others = [runToolLoop({ ...options, runId: "other" }), runToolLoop({ ...runOver(path).options, runId: "third" })];
+      const others = [
+        runToolLoop({ ...options, journal, runId: "other" }),
+        runToolLoop({ ...options, runId: "third", journal: replayJournal(journal) }),
+        runToolLoop({ ...runOver(path).options, runId: "fourth" }),
+      ];
       for (const end of await Promise.allSettled(others))
         seen.push(end.status === "rejected" && isLoopError(end.reason, "journal-locked"));
     });
     const provider = createMockProvider([toolCall("save"), text("Done.")]);
-    const result = await runToolLoop({ ...options, provider, tools: [nosy] });
-    expect([seen, result.text, readRecords(path).length]).toEqual([[true, true], "Done.", 8]);
+    const result = await runToolLoop({ ...options, journal, provider, tools: [nosy] });
+    expect([seen, result.text, readRecords(path).length]).toEqual([[true, true, true], "Done.", 8]);
   });
 
   it("at once: one of them has it", async () => {
@@ -82,6 +88,23 @@ describe("two writers of one file", () => {
     await (
       await fileJournal(path).open()
     )();
+  });
+
+  it("one of which lets go while the other takes hold: that one has the lock that is there, not the one that was", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    const probe = await openFile(join(path, "..", "probe"), "a");
+    await probe.close();
+    const prototype: { appendFile(text: string): Promise<void> } = Object.getPrototypeOf(probe);
+    const { appendFile } = prototype;
+    const spy = vi.spyOn(prototype, "appendFile").mockImplementationOnce(async function (this: typeof prototype, claim: string) {
+      rmSync(`${path}.lock`);
+      return appendFile.call(this, claim);
+    });
+    const close = await fileJournal(path).open();
+    spy.mockRestore();
+    await expect(fileJournal(path).open()).rejects.toMatchObject(locked());
+    await close();
+    expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
   it("one of which only reads disturb nobody", async () => {
