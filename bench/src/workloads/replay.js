@@ -30,7 +30,10 @@ export async function measureWorkload() {
  */
 async function toCostRow(path) {
   const replay = await record(path, usual);
-  const { minimal, turnwright, ratio } = await compare({ minimal: repeat(5, () => parseLines(path)), turnwright: repeat(5, replay) });
+  const { minimal, turnwright, ratio } = await compare({
+    minimal: repeat(5, () => parseLines(path)),
+    turnwright: repeat(5, replay),
+  });
   const passes = 5 * usual;
   return {
     workload: "replay from a file, 1,000 passes (minimal: its lines parsed)",
