@@ -17,7 +17,18 @@ import { missesTarget, toTable } from "./src/row.js";
 
 /** @typedef {import("./src/row.js").Row} Row */
 
-const workloads = ["passes", "growth", "deltas", "parallel", "cold-import", "concurrent", "large-results", "leftovers", "abort"];
+const workloads = [
+  "passes",
+  "growth",
+  "replay",
+  "deltas",
+  "parallel",
+  "cold-import",
+  "concurrent",
+  "large-results",
+  "leftovers",
+  "abort",
+];
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,

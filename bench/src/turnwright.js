@@ -8,5 +8,8 @@ export const dist = process.env.TURNWRIGHT_DIST
 
 /** @type {typeof import("../../src/index.ts")} */
 const library = await import(new URL("index.js", dist).href);
+/** @type {typeof import("../../src/journal/index.ts")} */
+const journals = await import(new URL("journal.js", dist).href);
 
+export const { fileJournal, replayJournal } = journals;
 export const { createLoopEvents, defineTool, runToolLoop, streamToolLoop } = library;

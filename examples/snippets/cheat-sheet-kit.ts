@@ -24,6 +24,7 @@ import type {
 import * as anthropic from "turnwright/anthropic";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
+import * as journal from "turnwright/journal";
 import * as openai from "turnwright/openai";
 import * as prices from "turnwright/prices";
 import * as testing from "turnwright/testing";
@@ -63,6 +64,8 @@ interface JournalPort {
   ordered?: boolean; // steps have to come in the same order in each execution
   step: Journal["step"]; // <T>(step: { key, kind, input, run }) => T | PromiseLike<T>
   all: Journal["all"]; // several steps at once, answers in their order
+  open?(how?: { readonly readOnly?: boolean }): PromiseLike<() => PromiseLike<void>>; // before the first step; gives what lets go of it
+  replays?(key: string): PromiseLike<boolean> | boolean; // set by replayJournal: whether a step is recorded
   wait?(key: string): PromiseLike<Json>; // not called in this release
 }
 // #endregion ports
@@ -162,18 +165,37 @@ interface CacheEntry {
 // #endregion cache
 
 cache satisfies CacheEntry;
+
+// #region journal
+interface JournalEntry {
+  // the same call over the same file goes on where it was; one file and one runId for each run
+  fileJournal(
+    path: string,
+    options?: {
+      fsync?: boolean; // true: each record waits until the disk has it
+      redact?: (record: journal.JournalRecord) => Json; // gives the answer that is written
+      onTornLine?: (torn: journal.TornLine) => void; // { line, bytes } of a last line that a crash cut off
+    },
+  ): journal.FileJournal;
+  replayJournal(recorded: Journal): Journal; // asks and runs nothing; the run ends as recorded
+}
+// #endregion journal
+
 testing satisfies Testing;
 openai satisfies OpenAIEntry;
 anthropic satisfies AnthropicEntry;
 prices satisfies PricesEntry;
 config satisfies ConfigEntry;
 expectNone<Differing<CacheEntry, typeof cache>>();
+journal satisfies JournalEntry;
 expectNone<Differing<Testing, typeof testing>>();
 expectNone<Differing<OpenAIEntry, typeof openai>>();
 expectNone<Differing<AnthropicEntry, typeof anthropic>>();
 expectNone<Differing<PricesEntry, typeof prices>>();
 expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, prices.GenaiPricesOptions>>();
 expectNone<Differing<ConfigEntry, typeof config>>();
+expectNone<Differing<JournalEntry, typeof journal>>();
+expectNone<Differing<NonNullable<Parameters<JournalEntry["fileJournal"]>[1]>, journal.FileJournalOptions>>();
 expectNone<Differing<Parameters<AnthropicEntry["anthropicMessages"]>[0], anthropic.AnthropicMessagesOptions>>();
 expectNone<Differing<Parameters<OpenAIEntry["openaiChat"]>[0], openai.OpenAIChatOptions>>();
 expectNone<Differing<ProviderPort, Provider>>();

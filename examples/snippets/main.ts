@@ -12,6 +12,7 @@ const snippets = [
   () => import("./deliberate-mode.ts"),
   () => import("./endings.ts"),
   () => import("./events.ts"),
+  () => import("./journal-file.ts"),
   () => import("./nesting.ts"),
   () => import("./next-step.ts"),
   () => import("./prices.ts"),

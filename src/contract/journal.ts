@@ -28,6 +28,16 @@ export interface Journal {
   step<T>(step: Step<T>): PromiseLike<T> | T;
   /** Runs or recalls several steps at once; answers in their order. */
   all<T>(steps: readonly Step<T>[]): PromiseLike<readonly T[]> | readonly T[];
+  /**
+   * Takes the journal for one run, before its first step, where one run at a time may have it. What it gives is called when that run is
+   * over, however it ended; it may be called more than once. Not asked for runs inside calls, whose steps belong to the run around them.
+   */
+  open?(how?: { readonly readOnly?: boolean | undefined }): PromiseLike<() => PromiseLike<void>>;
+  /**
+   * There where no body runs any more, as under `replayJournal`: whether a step is recorded. The run then goes on behind a suspension or
+   * an ending where its records do, and nowhere else.
+   */
+  replays?(key: string): PromiseLike<boolean> | boolean;
   /** Where an engine can wait for days: waits for what is sent under `key`. Not called yet. */
   wait?(key: string): PromiseLike<Json>;
 }

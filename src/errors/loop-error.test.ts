@@ -34,6 +34,19 @@ describe("LoopError", () => {
       "The journal was written by another run: its runId is r2, but this run's is r1.",
     ],
     [
+      new LoopError("journal-locked", { path: "runs/a.jsonl", pid: 7, host: "ship" }),
+      'The journal runs/a.jsonl is being written by process 7 on "ship". If that one is gone for certain, remove runs/a.jsonl.lock.',
+    ],
+    [
+      new LoopError("journal-damaged", { path: "runs/a.jsonl", line: 3, problem: "is not what was written" }),
+      "The journal runs/a.jsonl is damaged: line 3 is not what was written.",
+    ],
+    [
+      new LoopError("journal-closed", { path: "runs/a.jsonl" }),
+      'The journal runs/a.jsonl is not open: a loop of your own calls its "open" first.',
+    ],
+    [new LoopError("journal-incomplete", { key: "p0/model" }), 'Step "p0/model" is not recorded, and a replay runs nothing.'],
+    [
       new LoopError("tools-changed", { changed: ["search", "x".repeat(100)] }),
       `These tools changed since the run was recorded: "search", "${"x".repeat(64)}…".`,
     ],

@@ -24,6 +24,14 @@ export interface LoopErrorDetails {
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
   /** A decision about a call that does not wait for one: unknown, or settled. A call inside another one is named by the path to it. */
   readonly "unknown-decision": { readonly call: string };
+  /** A journal that somebody writes already: a process, by its id and its machine's name. */
+  readonly "journal-locked": { readonly path: string; readonly pid: number; readonly host: string };
+  /** A journal that is not what was written; `line` is 1-based, and `problem` reads on after it. */
+  readonly "journal-damaged": { readonly path: string; readonly line: number; readonly problem: string };
+  /** A step of a loop of the caller's own over a journal that is not open. */
+  readonly "journal-closed": { readonly path: string };
+  /** A replay that came to a step which is not recorded. */
+  readonly "journal-incomplete": { readonly key: string };
   /** A resumed run whose tools are no longer those that it was recorded with. */
   readonly "tools-changed": { readonly changed: readonly string[] };
 }
@@ -53,6 +61,11 @@ const messages: Messages = {
   "journal-mismatch": ({ field, expected, received }) =>
     `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`,
   "unknown-decision": ({ call }) => `No call ${quote(call)} of this run waits for a decision.`,
+  "journal-locked": ({ path, pid, host }) =>
+    `The journal ${path} is being written by process ${pid} on ${quote(host)}. If that one is gone for certain, remove ${path}.lock.`,
+  "journal-damaged": ({ path, line, problem }) => `The journal ${path} is damaged: line ${line} ${problem}.`,
+  "journal-closed": ({ path }) => `The journal ${path} is not open: a loop of your own calls its "open" first.`,
+  "journal-incomplete": ({ key }) => `Step ${quote(key)} is not recorded, and a replay runs nothing.`,
   "tools-changed": ({ changed }) => `These tools changed since the run was recorded: ${changed.map(quote).join(", ")}.`,
 };
 

@@ -75,23 +75,30 @@ interface Later extends Omit<Asking, "approve"> {
  * one takes it from its `decisions`, or asks on. A journal that can wait for days does, and no execution ends.
  */
 async function decideLater(run: Run, entry: ReadyCall, { index, live, first }: Later): Promise<Answer> {
-  const { journal, decisions, token } = run;
+  const { decisions } = run;
   const { callId, name, args } = entry.call;
   const key = approvalKey(run, entry, index);
   let answer = first;
   for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
     checkSchema(entry, answer.schema);
-    if (journal.wait === undefined && answer.token === token) return answer;
+    const next = numberedKey(key, attempt);
+    if (!(await goesBehind(run, next, answer.token))) return answer;
     const waited = await waitFor(run, `${key}/decision${attempt}`);
     const body = (): Answer => {
       if (run.scope.cause !== undefined) return { kind: "cancelled" };
       live.add(callId);
       return toAnswer(run, entry, waited ?? decisions.take(callId) ?? { kind: "ask" });
     };
-    answer = await runStep({ key: numberedKey(key, attempt), kind: "approval", input: { callId, name, args }, run: body }, run);
+    answer = await runStep({ key: next, kind: "approval", input: { callId, name, args }, run: body }, run);
   }
   decisions.settle(callId, answer);
   return answer;
+}
+
+/** The execution that asked has no answer, unless its journal waits for one; a replay goes as far as its records. */
+function goesBehind({ journal, token }: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
+  if (journal.replays !== undefined) return journal.replays(next);
+  return journal.wait !== undefined || asked !== token;
 }
 
 /** What was approved of one tool is not what another one of its name would get. */
@@ -102,7 +109,7 @@ function checkSchema({ definition }: ReadyCall, asked: string): void {
 
 /** Waits where the journal can. A run that is ended meanwhile does not go on waiting. */
 async function waitFor({ journal, scope, clock }: Run, key: string): Promise<Decided | undefined> {
-  if (journal.wait === undefined) return undefined;
+  if (journal.wait === undefined || journal.replays !== undefined) return undefined;
   const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(journal.wait(key));
   switch (raced.kind) {
     case "value":

@@ -23,7 +23,11 @@ export function prefixJournal(journal: Journal, { prefix, failureOf }: JournalPa
         return answer;
       }),
   });
+  const replays = journal.replays?.bind(journal);
+  const wait = journal.wait?.bind(journal);
   return {
+    ...(replays === undefined ? {} : { replays: (key: string) => replays(prefix + key) }),
+    ...(wait === undefined ? {} : { wait: (key: string) => wait(prefix + key) }),
     durable: journal.durable,
     ordered: journal.ordered,
     step: (step) => journal.step(within(step)),

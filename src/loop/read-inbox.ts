@@ -8,7 +8,7 @@ import type { Cause } from "../kit/run-scope.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { toAbortReason } from "../state/ending-of-cause.ts";
-import type { InboxAnswer } from "../state/loop-state.ts";
+import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 import { numberedKey } from "./step-key.ts";
@@ -18,7 +18,7 @@ export function readInbox(run: Run): void | PromiseLike<void> {
   const { state } = run;
   const { phase } = state;
   const stays = phase === "start" || phase === "resume";
-  const key = numberedKey(`p${stays ? state.iteration : state.iteration + 1}/inbox`, stays ? state.resumes : 0);
+  const key = inboxKey(stays ? state.iteration : state.iteration + 1, stays ? state.resumes : 0);
   run.replayed = true;
   const body = (): InboxAnswer => {
     run.replayed = false;
@@ -33,7 +33,7 @@ export function readInbox(run: Run): void | PromiseLike<void> {
  */
 export function readLastInbox(run: Run, ending: Ending, attempt: number = run.state.closes): void | PromiseLike<void> {
   const { state } = run;
-  const key = numberedKey(`p${state.iteration}/inbox-end`, attempt);
+  const key = lastInboxKey(state.iteration, attempt);
   const before = ending.reason.kind;
   return whenReady(
     look(run, key, () => ({ ...lookAround(run), before })),
@@ -42,6 +42,19 @@ export function readLastInbox(run: Run, ending: Ending, attempt: number = run.st
       return applyStep(state, { kind: "close", answer: found, ending, attempt });
     },
   );
+}
+
+/** The key of the look that comes next where a suspension is gone behind. */
+export function keyBehind({ iteration, resumes, closes, ending }: LoopState): string {
+  return ending === undefined ? inboxKey(iteration, resumes + 1) : lastInboxKey(iteration, closes);
+}
+
+function inboxKey(iteration: number, resumes: number): string {
+  return numberedKey(`p${iteration}/inbox`, resumes);
+}
+
+function lastInboxKey(iteration: number, closes: number): string {
+  return numberedKey(`p${iteration}/inbox-end`, closes);
 }
 
 /** Looks as a step. What a journal fails to keep was not taken: whoever makes the call again with this control has it. */

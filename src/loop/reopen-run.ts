@@ -1,9 +1,11 @@
 // Goes on behind a recorded ending: a run that ended badly can be tried again from where it ended.
 
 import type { Ending, LoopStatus } from "../contract/termination.ts";
+import { whenReady } from "../kit/when-ready.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { type ReopenAnswer, suspensionOf } from "../state/loop-state.ts";
 import type { Run } from "./run.ts";
+import { keyBehind } from "./read-inbox.ts";
 import { runStep } from "./run-step.ts";
 
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped_by_user"]);
@@ -12,23 +14,29 @@ const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stoppe
  * Whether a run that is about to end goes on after all. Answers at once where there is nothing to go behind: between the last look
  * outside and the end there is no moment in which something could be said and lost.
  */
-export function goesOn(run: Run, { status }: Ending): boolean | Promise<boolean> {
+export function goesOn(run: Run, { status }: Ending): boolean | PromiseLike<boolean> {
   if (status === "suspended") return resumeRun(run);
   const isRecalled = run.replayed && !run.isPart && run.scope.cause === undefined;
   return isRecalled && reopenable.has(status) ? reopenRun(run) : false;
 }
 
-/** A suspension is obeyed by the execution that was asked for it; another one over the same journal goes on behind it. */
-function resumeRun({ state, token }: Run): boolean {
+/**
+ * A suspension is obeyed by the execution that was asked for it; another one over the same journal goes on behind it. A replay obeys it
+ * where nothing is recorded behind it.
+ */
+function resumeRun({ state, token, journal }: Run): boolean | PromiseLike<boolean> {
   // A run inside a call was suspended in this execution, or it would have gone on by itself.
-  if (suspensionOf(state) !== undefined || state.lastInbox?.token === token) return false;
-  applyStep(state, { kind: "resume" });
-  return true;
+  if (suspensionOf(state) !== undefined) return false;
+  const goesBehind = journal.replays === undefined ? state.lastInbox?.token !== token : journal.replays(keyBehind(state));
+  return whenReady(goesBehind, (goes) => {
+    if (goes) applyStep(state, { kind: "resume" });
+    return goes;
+  });
 }
 
 /** What led to the ending was recalled from the journal: this call, or one that the journal remembers, may have asked to try again. */
 async function reopenRun(run: Run): Promise<boolean> {
-  const { state, options, clock, token } = run;
+  const { state, options, clock, token, journal } = run;
   for (let attempt = state.reopens + 1; ; attempt += 1) {
     let isLive = false;
     const body = (): ReopenAnswer => {
@@ -37,7 +45,9 @@ async function reopenRun(run: Run): Promise<boolean> {
       run.replayed = false;
       return { reopen: options.resume === "retry-last", now: clock.now(), token };
     };
-    const answer = await runStep({ key: `p${state.iteration}/reopen/${attempt}`, kind: "reopen", input: null, run: body }, run);
+    const key = `p${state.iteration}/reopen/${attempt}`;
+    if (journal.replays !== undefined && !(await journal.replays(key))) return false;
+    const answer = await runStep({ key, kind: "reopen", input: null, run: body }, run);
     if (answer.reopen) {
       applyStep(state, { kind: "reopen", answer, attempt });
       return true;

@@ -42,7 +42,7 @@ export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatch
   if (end.kind === "ended" && end.result.status === "suspended") {
     const { status, reason } = end.result;
     const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(end) };
-    return tell(run, { outcome, live: true, suspended: { status, reason } });
+    return tell(run, { outcome, live: run.journal.replays === undefined, suspended: { status, reason } });
   }
   let live = false;
   const body = (): ToolOutcome | PromiseLike<ToolOutcome> => {

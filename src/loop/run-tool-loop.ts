@@ -47,8 +47,10 @@ export function nest(options: LoopOptions, nesting: Nesting): NestedRun {
 
 /** Runs a started run to its end, and releases all that it holds. */
 export async function driveRun(run: Run): Promise<LoopResult> {
-  const { state, bounds, events, options } = run;
+  const { state, bounds, events, options, journal } = run;
+  let close: (() => PromiseLike<void>) | undefined;
   try {
+    if (journal.open !== undefined) close = await journal.open();
     await recordRun(run);
     const { provider } = options;
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
@@ -58,7 +60,9 @@ export async function driveRun(run: Run): Promise<LoopResult> {
       if (next.kind === "end") {
         const on = goesOn(run, next.ending);
         if (isThenable(on) ? await on : on) continue;
-        return finishRun(run, next.ending);
+        const result = finishRun(run, next.ending);
+        if (close !== undefined) await close();
+        return result;
       }
       const pending = perform(run, next);
       if (isThenable(pending)) await pending;
@@ -68,10 +72,16 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.fail(error);
     // A journal that failed may have left streams and tools running.
     run.scope.cancel({ kind: "abort", reason: error });
+    if (close !== undefined) await closeBroken(close);
     throw error;
   } finally {
     run.release();
   }
+}
+
+/** How a run broke says more than that its journal could not be closed either. */
+async function closeBroken(close: () => PromiseLike<void>): Promise<void> {
+  await Promise.resolve(close()).catch(() => {});
 }
 
 function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | PromiseLike<void> {

@@ -93,6 +93,10 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "already-running": true,
   "depth-exceeded": true,
   "journal-mismatch": true,
+  "journal-locked": true,
+  "journal-damaged": true,
+  "journal-closed": true,
+  "journal-incomplete": true,
   "tools-changed": true,
   "unknown-decision": true,
 };

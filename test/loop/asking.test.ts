@@ -12,6 +12,7 @@ import {
   type LoopOptions,
   memoryJournal,
 } from "turnwright";
+import { replayJournal } from "turnwright/journal";
 import { text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { answersOf, outcomesOf, play, tool, type Playing } from "./play.ts";
@@ -125,6 +126,17 @@ describe("a call that nobody can decide about", () => {
       expect(answersOf(result).map(({ outcome }) => outcome)).not.toContain("awaiting-approval");
     },
   );
+
+  it("is replayed as far as it went: with what waits, or with what was decided", async () => {
+    const { ran, start } = setUp();
+    const first = start();
+    const pending = await start({ journal: replayJournal(await savedOf(first)) }).result;
+    expect([pending.reason, pending.messages]).toEqual([(await first.result).reason, (await first.result).messages]);
+    const second = start({ journal: await savedOf(first), decisions: both("approve") });
+    const decided = start({ journal: replayJournal(await savedOf(second)) });
+    expect([(await decided.result).text, decided.provider.calls, ran.length]).toEqual(["Done.", 0, 3]);
+    expect(decided.recording.of("approval-decided").every(({ replayed }) => replayed)).toBe(true);
+  });
 
   it("keeps its place in the limit of calls", async () => {
     const { ran, start } = setUp({ limits: { maxToolCalls: 2 } });

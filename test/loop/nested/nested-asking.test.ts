@@ -1,7 +1,7 @@
 // Calls inside calls that nobody can decide about at once.
 
 import { describe, expect, it } from "vitest";
-import { type Approve, isLoopError, type LoopOptions, memoryJournal } from "turnwright";
+import { type Approve, isLoopError, type Json, type LoopOptions, memoryJournal } from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
 import { type Kind, nesting, question } from "./nesting.ts";
@@ -88,5 +88,17 @@ describe("a call inside a call that nobody can decide about", () => {
       results: [{ outcome: "denied", result: { reason: "Nobody can be asked inside this tool." } }, { outcome: "completed" }],
     });
     expect(ran.some((key) => key.endsWith("pay"))).toBe(false);
+  });
+
+  it("is waited for by a journal that can wait, under the path to it", async () => {
+    const { ran, start } = setUp("agent tool");
+    const asked: string[] = [];
+    const wait = async (key: string): Promise<Json> => {
+      asked.push(key);
+      return { kind: "approve" };
+    };
+    expect((await start({ journal: { ...memoryJournal(), wait } }).result).text).toBe("Done.");
+    expect(asked).toEqual(["p0/approval/1/pay/decision1", "p0/tool/0/agent/p0/approval/0/pay/decision1"]);
+    expect(ran).toHaveLength(4);
   });
 });

@@ -1,0 +1,92 @@
+// What a recorded run costs to play again from its file, beside reading and parsing the file's lines, and whether long runs cost more a pass.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { compare, repeat } from "../measure.js";
+import { callingModel } from "../scripts.js";
+import { forecast, turnwrightOptions } from "../subjects.js";
+import { fileJournal, replayJournal, runToolLoop } from "../turnwright.js";
+
+/** @typedef {import("../row.js").Row} Row */
+/** @typedef {import("../measure.js").Task} Task */
+
+const short = 100;
+const long = 5000;
+const usual = 1000;
+
+/** @returns {Promise<readonly Row[]>} */
+export async function measureWorkload() {
+  const folder = mkdtempSync(join(tmpdir(), "turnwright-bench-"));
+  try {
+    return [await toCostRow(join(folder, "usual.jsonl")), await toGrowthRow(folder)];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<Row>}
+ */
+async function toCostRow(path) {
+  const replay = await record(path, usual);
+  const { minimal, turnwright, ratio } = await compare({
+    minimal: repeat(5, () => parseLines(path)),
+    turnwright: repeat(5, replay),
+  });
+  const passes = 5 * usual;
+  return {
+    workload: "replay from a file, 1,000 passes (minimal: its lines parsed)",
+    unit: "us",
+    minimal: (minimal * 1000) / passes,
+    turnwright: (turnwright * 1000) / passes,
+    ratio,
+  };
+}
+
+/**
+ * All results are kept until the last, so that short runs keep as much as a long one does.
+ *
+ * @param {string} folder
+ * @returns {Promise<Row>}
+ */
+async function toGrowthRow(folder) {
+  const replay = await record(join(folder, "short.jsonl"), short);
+  const replayAll = async () => {
+    const results = [];
+    for (let index = 0; index < long / short; index += 1) results.push(await replay());
+    return results;
+  };
+  const { ratio } = await compare({ minimal: replayAll, turnwright: await record(join(folder, "long.jsonl"), long) });
+  return {
+    workload: "growth: a replayed pass in runs of 5,000 over one in runs of 100",
+    unit: "x",
+    turnwright: ratio,
+    target: { of: "turnwright", atMost: 1.5 },
+  };
+}
+
+/**
+ * Records a run of so many passes, and gives the task that plays it again.
+ *
+ * @param {string} path
+ * @param {number} passes
+ * @returns {Promise<Task>}
+ */
+async function record(path, passes) {
+  const options = { ...turnwrightOptions(callingModel(passes), forecast), runId: path, limits: { maxIterations: passes } };
+  await runToolLoop({ ...options, journal: fileJournal(path, { fsync: false }) });
+  return async () => {
+    const result = await runToolLoop({ ...options, journal: replayJournal(fileJournal(path)) });
+    if (result.iterations !== passes) throw new Error(`A replay had ${result.iterations} passes.`);
+    return result;
+  };
+}
+
+/** @param {string} path */
+function parseLines(path) {
+  return readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}

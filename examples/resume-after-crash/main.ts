@@ -1,0 +1,90 @@
+// A process is killed while a card is being charged, and another one goes on: nothing is booked twice, nothing is charged twice, and
+// nothing is lost. Both make the same call over the same journal file.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { type LoopOptions, runToolLoop } from "turnwright";
+import { fileJournal, replayJournal } from "turnwright/journal";
+import { type Bank, createModel, createTools, openLedger } from "./travel-agent.ts";
+
+/** The call that every process makes. */
+function optionsIn(folder: string, bank: Bank): LoopOptions {
+  return {
+    provider: createModel(),
+    tools: createTools(openLedger(join(folder, "ledger.txt")), bank),
+    messages: [{ role: "user", content: "Book me three days in Lisbon, and pay with my card." }],
+    runId: "trip-1",
+    journal: fileJournal(join(folder, "trip-1.jsonl")),
+  };
+}
+
+/** What a process of its own does. Its bank has charged the card, and takes for ever to say so. */
+async function workIn(folder: string): Promise<void> {
+  const slowBank: Bank = () => {
+    console.log("The bank is asked.");
+    return new Promise((resolve) => setTimeout(resolve, 2 ** 31 - 1));
+  };
+  const result = await runToolLoop(optionsIn(folder, slowBank));
+  console.log(result.text);
+}
+
+interface Ended {
+  readonly lines: readonly string[];
+  readonly end: unknown;
+}
+
+/** Starts a process, and kills it, with no time to say goodbye, when it says `killAt`. */
+async function startProcess(folder: string, killAt?: string): Promise<Ended> {
+  const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const end = new Promise((resolve) => child.on("exit", (code, signal) => resolve(signal ?? code)));
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line);
+    if (line === killAt) child.kill("SIGKILL");
+  }
+  return { lines, end: await end };
+}
+
+async function crashAndResume(folder: string): Promise<void> {
+  const ledger = openLedger(join(folder, "ledger.txt"));
+  const first = await startProcess(folder, "The bank is asked.");
+  assert.equal(first.end, "SIGKILL");
+  console.log(`The first process was killed. The ledger says: ${ledger.entries().join(", ")}.`);
+
+  const second = await startProcess(folder);
+  assert.deepEqual(second, {
+    lines: ["Lisbon is booked. We were cut off over the payment: I looked, and your card was charged once."],
+    end: 0,
+  });
+  assert.deepEqual([...ledger.entries()].sort(), ["charge of 640 USD", "flight to Lisbon", "hotel to Lisbon"]);
+  console.log(`The second one: ${second.lines.join(" ")}`);
+
+  // Here and now, from the records alone: no model, no tool and no bank is asked any more.
+  const { journal, ...options } = optionsIn(folder, () => Promise.reject(new Error("There is no bank.")));
+  assert.ok(journal);
+  const replayed = await runToolLoop({ ...options, journal: replayJournal(journal) });
+  assert.deepEqual(
+    replayed.messages.flatMap((message) => (message.role === "tool" ? message.results.map(({ outcome }) => outcome) : [])),
+    ["completed", "completed", "interrupted", "completed"],
+  );
+  console.log(`What became of its calls: ${replayed.functionHistory.length} answered, 1 interrupted.`);
+}
+
+const [, , given] = process.argv;
+if (given === undefined) {
+  const folder = mkdtempSync(join(tmpdir(), "trip-"));
+  try {
+    await crashAndResume(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+} else {
+  await workIn(given);
+}

@@ -1,0 +1,75 @@
+// The agent of a travel office: its model, its tools, and the ledger in which every booking and every charge ends up.
+
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { defineTool, type ModelRequest, type Provider, type Tool } from "turnwright";
+import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { z } from "zod";
+
+/** What has happened in the world, in order. It cannot be taken back. */
+export interface Ledger {
+  add(entry: string): void;
+  entries(): readonly string[];
+}
+
+/** Opens the ledger in a file; it need not be there. */
+export function openLedger(path: string): Ledger {
+  return {
+    add: (entry) => appendFileSync(path, `${entry}\n`),
+    entries: () => (existsSync(path) ? readFileSync(path, "utf8").split("\n").slice(0, -1) : []),
+  };
+}
+
+/** Where a card is charged: answers when the bank does. */
+export type Bank = (usd: number) => Promise<string>;
+
+/** The tools. Bookings and charges must not happen twice; looking at the ledger may. */
+export function createTools(ledger: Ledger, bank: Bank): readonly Tool[] {
+  const book = (what: "flight" | "hotel"): Tool =>
+    defineTool({
+      name: `book_${what}`,
+      description: `Books a ${what}`,
+      inputSchema: z.object({ city: z.string() }),
+      execute({ city }) {
+        ledger.add(`${what} to ${city}`);
+        return { booked: true };
+      },
+    });
+  const charge = defineTool({
+    name: "charge_card",
+    description: "Charges the customer's card",
+    inputSchema: z.object({ usd: z.number() }),
+    async execute({ usd }) {
+      ledger.add(`charge of ${usd} USD`);
+      return { receipt: await bank(usd) };
+    },
+  });
+  const find = defineTool({
+    name: "find_charges",
+    description: "Lists what the card was charged with",
+    inputSchema: z.object({}),
+    replay: "safe",
+    execute: () => ledger.entries().filter((entry) => entry.startsWith("charge")),
+  });
+  return [book("flight"), book("hotel"), charge, find];
+}
+
+/** Stands in for a model. It is told that a charge may have been made, and looks before it tries again. */
+export function createModel(): Provider {
+  return createMockProvider((request) => (isUnsure(request) ? toolCall("find_charges") : turns[passOf(request)]));
+}
+
+const turns: readonly MockTurn[] = [
+  [text("I book both. "), toolCall("book_flight", { city: "Lisbon" }), toolCall("book_hotel", { city: "Lisbon" })],
+  toolCall("charge_card", { usd: 640 }),
+  text("Lisbon is booked, and your card was charged."),
+  text("Lisbon is booked. We were cut off over the payment: I looked, and your card was charged once."),
+];
+
+function passOf({ messages }: ModelRequest): number {
+  return messages.filter(({ role }) => role === "assistant").length;
+}
+
+function isUnsure({ messages }: ModelRequest): boolean {
+  const last = messages.at(-1);
+  return last?.role === "tool" && last.results.some(({ outcome }) => outcome === "interrupted");
+}

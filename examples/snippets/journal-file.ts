@@ -1,0 +1,79 @@
+// A run whose journal is a file: it goes on where it was, keeps no secrets on disk, and can be played again.
+
+import assert from "node:assert/strict";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineTool, isLoopError, type Json, type Message, runToolLoop } from "turnwright";
+import { fileJournal, type JournalRecord, replayJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+const folder = mkdtempSync(join(tmpdir(), "runs-"));
+const messages: readonly Message[] = [{ role: "user", content: "Order the book." }];
+let orders = 0;
+const tools = [
+  defineTool({
+    name: "order",
+    description: "Orders a book",
+    inputSchema: { type: "object" },
+    execute: () => ({ order: ++orders, card: "4929 1111" }),
+  }),
+];
+const provider = createMockProvider([toolCall("order"), text("It is on its way.")]);
+const file = join(folder, "order-12.jsonl");
+
+{
+  // #region file
+  const result = await runToolLoop({ provider, tools, messages, runId: "order-12", journal: fileJournal(file) });
+  // #endregion file
+  assert.equal(result.text, "It is on its way.");
+  const again = await runToolLoop({ provider, tools, messages, runId: "order-12", journal: fileJournal(file) });
+  assert.deepEqual([again.text, provider.calls, orders], ["It is on its way.", 2, 1]);
+}
+
+{
+  // #region replay
+  const replayed = await runToolLoop({ provider, tools, messages, runId: "order-12", journal: replayJournal(fileJournal(file)) });
+  // #endregion replay
+  assert.deepEqual([replayed.text, provider.calls, orders], ["It is on its way.", 2, 1]);
+}
+
+{
+  appendFileSync(file, '{"sum":"00');
+  const torn: string[] = [];
+  const log = (line: string): void => void torn.push(line);
+  // #region torn
+  const journal = fileJournal(file, {
+    onTornLine: ({ line, bytes }) => log(`Line ${line} was cut off by a crash: ${bytes} bytes of it are removed.`),
+  });
+  // #endregion torn
+  await runToolLoop({ provider, tools, messages, runId: "order-12", journal });
+  assert.deepEqual(torn, ["Line 10 was cut off by a crash: 10 bytes of it are removed."]);
+}
+
+{
+  const holder = fileJournal(file);
+  const close = await holder.open();
+  const second = runToolLoop({ provider, tools, messages, runId: "order-12", journal: fileJournal(file) });
+  const refusal: unknown = await second.catch((error: unknown) => error);
+  assert.ok(isLoopError(refusal, "journal-locked"));
+  assert.equal(refusal.details.pid, process.pid);
+  await close();
+}
+
+{
+  const path = join(folder, "order-13.jsonl");
+  // #region redact
+  const redact = ({ answer }: JournalRecord): Json => {
+    const clean: Json = JSON.parse(JSON.stringify(answer).replace(/\d{4} \d{4}/g, "**** ****"));
+    return clean; // of the same shape: a resumed run goes on with it
+  };
+  const journal = fileJournal(path, { redact });
+  // #endregion redact
+  const model = createMockProvider([toolCall("order"), text("Done.")]);
+  await runToolLoop({ provider: model, tools, messages, runId: "order-13", journal });
+  const seen = JSON.stringify(model.requests.at(-1)?.messages);
+  assert.deepEqual([seen.includes("4929"), readFileSync(path, "utf8").includes("4929")], [true, false]);
+}
+
+rmSync(folder, { recursive: true, force: true });

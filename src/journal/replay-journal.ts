@@ -1,0 +1,54 @@
+// A journal under which nothing happens any more: what is recorded is told once more.
+
+import type { Journal, Step } from "../contract/journal.ts";
+import { invalidOption } from "../errors/check-fields.ts";
+import { isLoopError, LoopError } from "../errors/loop-error.ts";
+import { isRecord } from "../kit/is-record.ts";
+
+/**
+ * Plays a recorded run again: the same call over this journal asks no model, runs no tool, calls no hook and writes nothing, and ends
+ * as the records do. One that was suspended and never resumed ends suspended. Listeners hear all of it with `replayed: true`.
+ *
+ * A step that is not recorded rejects the run with LoopError "journal-incomplete": the run had not ended, or its messages, policies or
+ * limits were others. A journal file is only read, also while somebody writes it. Throws LoopError "invalid-option" for what is no
+ * journal.
+ *
+ * @example
+ * const result = await runToolLoop({ ...options, journal: replayJournal(fileJournal("runs/order-7.jsonl")) });
+ */
+export function replayJournal(journal: Journal): Journal {
+  if (!isJournal(journal)) throw invalidOption("journal", "a journal", journal);
+  const { durable, ordered } = journal;
+  const open = journal.open?.bind(journal);
+  return {
+    durable,
+    ordered,
+    step: (one) => journal.step(withoutBody(one)),
+    all: (steps) => journal.all(steps.map(withoutBody)),
+    replays: (key) => isRecorded(journal, key),
+    ...(open === undefined ? {} : { open: () => open({ readOnly: true }) }),
+  };
+}
+
+function withoutBody<T>(step: Step<T>): Step<T> {
+  return {
+    ...step,
+    run: () => {
+      throw new LoopError("journal-incomplete", { key: step.key });
+    },
+  };
+}
+
+async function isRecorded(journal: Journal, key: string): Promise<boolean> {
+  try {
+    await journal.step(withoutBody({ key, kind: "inbox", input: null, run: () => undefined }));
+    return true;
+  } catch (error) {
+    if (isLoopError(error, "journal-incomplete")) return false;
+    throw error;
+  }
+}
+
+function isJournal(value: unknown): value is Journal {
+  return isRecord(value) && typeof value["step"] === "function" && typeof value["all"] === "function";
+}

@@ -1,0 +1,159 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isLoopError, type LoopResult, runToolLoop, type Tool, toolResult } from "turnwright";
+import { fileJournal, type TornLine } from "turnwright/journal";
+import { createMockProvider, createTestClock, type MockTurn, text, toolCall } from "turnwright/testing";
+import { answersOf, tool } from "../loop/play.ts";
+import { makeFolder, readRecords } from "./folder.ts";
+
+/** One pass, for the file is lived through as often as it has bytes: the second call ends the turn. */
+const turn: MockTurn = [text("Dönè."), toolCall("once", "ä"), toolCall("safe")];
+
+interface Lived {
+  readonly result: LoopResult | undefined;
+  readonly error: unknown;
+  /** The tools that ran, and the passes that were asked for. */
+  readonly did: readonly string[];
+  readonly torn: readonly TornLine[];
+}
+
+/** One process of a run over a file. */
+async function live(path: string, runId = "r"): Promise<Lived> {
+  const did: string[] = [];
+  const torn: TornLine[] = [];
+  const make = (name: string, traits: Partial<Tool> = {}): Tool =>
+    tool(name, () => toolResult({ data: did.push(name), endTurn: name === "safe" }), traits);
+  const provider = createMockProvider(() => (did.push("model"), turn));
+  const end = await runToolLoop({
+    provider,
+    tools: [make("once"), make("safe", { replay: "safe" })],
+    messages: [{ role: "user", content: "Gö." }],
+    runId,
+    clock: createTestClock(),
+    journal: fileJournal(path, { fsync: false, onTornLine: (line) => void torn.push(line) }),
+  }).then(
+    (result) => ({ result, error: undefined }),
+    (error: unknown) => ({ result: undefined, error }),
+  );
+  return { ...end, did, torn };
+}
+
+/** A whole run, as bytes. */
+async function record(runId?: string): Promise<Buffer> {
+  const path = join(makeFolder(), "run.jsonl");
+  await live(path, runId);
+  return readFileSync(path);
+}
+
+/** Runs beside each other, for most of their time they wait for the disk: each sees to its part of the places of a file. */
+async function atEachByte(
+  check: (place: number, file: { readonly bytes: Buffer; readonly path: string; readonly runId: string }) => Promise<void>,
+): Promise<void> {
+  const runIds = ["a", "b", "c", "d"];
+  const lanes = runIds.map(async (runId, lane) => {
+    const file = { bytes: await record(runId), path: join(makeFolder(), "run.jsonl"), runId };
+    for (let place = lane; place <= file.bytes.length; place += runIds.length) await check(place, file);
+  });
+  await Promise.all(lanes);
+}
+
+const newline = 0x0a;
+const linesBefore = (bytes: Buffer, end: number): number => bytes.subarray(0, end).filter((byte) => byte === newline).length;
+
+describe("a file that was cut off", () => {
+  it("at any byte is gone on with: what is recorded stands, and no tool that may have run runs again", async () => {
+    const acts = new Map([
+      ["p0/model", "model"],
+      ["p0/tool/0/once", "once"],
+      ["p0/tool/1/safe", "safe"],
+    ]);
+    await atEachByte(async (size, { bytes, path, runId }) => {
+      writeFileSync(path, bytes.subarray(0, size));
+      const start = bytes.subarray(0, size).lastIndexOf(newline) + 1;
+      // A record that lacks only its end is one; a head like that holds nothing.
+      const isWhole = start === size || (start > 0 && bytes[size] === newline);
+      const lines = linesBefore(bytes, isWhole ? size + 1 : size);
+      const recorded = new Set(recordsOf(bytes).slice(0, Math.max(0, lines - 1)));
+      const { result, did, torn } = await live(path, runId);
+
+      const mayHaveRun = recorded.has("p0/intent/0/once") && !recorded.has("p0/tool/0/once");
+      const expected = [...acts].flatMap(([key, act]) => (recorded.has(key) || (mayHaveRun && act === "once") ? [] : [act]));
+      const outcomes = [mayHaveRun ? "interrupted" : "completed", "completed"];
+      expect([size, did, result?.text, result && answersOf(result).map(({ outcome }) => outcome)]).toEqual([
+        size,
+        expected,
+        "Dönè.",
+        outcomes,
+      ]);
+      expect([size, torn]).toEqual([size, isWhole ? [] : [{ line: lines + 1, bytes: size - start }]]);
+      expect(readRecords(path).map(({ key }) => key)).toEqual(recordsOf(bytes));
+    });
+  });
+});
+
+describe("a file in which a byte has changed", () => {
+  it("is refused with its line, whichever byte it is: nothing is asked, run, or written", async () => {
+    const masks = [0x01, 0x80, 0x20, 0xff];
+    await atEachByte(async (at, { bytes, path, runId }) => {
+      if (at === bytes.length) return;
+      const broken = Buffer.from(bytes);
+      broken.writeUInt8(bytes.readUInt8(at) ^ (masks[(at >> 2) % masks.length] ?? 1), at);
+      writeFileSync(path, broken);
+      const { error, did, torn } = await live(path, runId);
+      expect([at, isLoopError(error, "journal-damaged") && error.details.line]).toEqual([at, linesBefore(bytes, at) + 1]);
+      expect([did, torn, readFileSync(path).equals(broken)]).toEqual([[], [], true]);
+    });
+  });
+
+  it.for<[what: string, change: (lines: readonly string[]) => readonly string[], line: number]>([
+    ["lacks a line", (lines) => lines.filter((_, index) => index !== 4), 5],
+    ["lacks its first record", (lines) => lines.filter((_, index) => index !== 1), 2],
+    ["has a line twice", (lines) => lines.flatMap((line, index) => (index === 3 ? [line, line] : [line])), 5],
+    ["has two lines in another order", ([a = "", b = "", c = "", d = "", ...rest]) => [a, b, d, c, ...rest], 3],
+    ["has an empty line", (lines) => lines.flatMap((line, index) => (index === 4 ? ["", line] : [line])), 5],
+    ["has the line ends of another system", (lines) => lines.map((line) => (line === "" ? line : `${line}\r`)), 1],
+    ["has another version", ([head = "", ...lines]) => [head.replace(":1}", ":2}"), ...lines], 1],
+    ["is another file", () => ["{}", ""], 1],
+    ["is another file, of one line", () => ["Dear diary"], 1],
+    ["begins with a mark of its encoding", ([head = "", ...lines]) => [`\uFEFF${head}`, ...lines], 1],
+  ])("or that %s, is refused", async ([, change, line]) => {
+    const bytes = await record();
+    const path = join(makeFolder(), "run.jsonl");
+    const changed = change(bytes.toString("utf8").split("\n")).join("\n");
+    writeFileSync(path, changed);
+    const { error } = await live(path);
+    expect(isLoopError(error, "journal-damaged") && [error.details.path, error.details.line]).toEqual([path, line]);
+    expect(readFileSync(path, "utf8")).toBe(changed);
+  });
+
+  it("in several places, and cut off, is refused or gone on with: no recorded tool runs again", async () => {
+    const bytes = await record();
+    const path = join(makeFolder(), "run.jsonl");
+    const at = fc.nat(bytes.length - 1);
+    const flips = fc.array(fc.tuple(at, fc.integer({ min: 1, max: 255 })), { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(fc.nat(bytes.length), flips, async (size, changes) => {
+        const broken = Buffer.from(bytes);
+        for (const [place, mask] of changes) broken.writeUInt8(broken.readUInt8(place) ^ mask, place);
+        writeFileSync(path, broken.subarray(0, size));
+        const { error, result, did } = await live(path);
+        const sound = bytes.findIndex((byte, index) => index >= size || broken[index] !== byte);
+        const whole = linesBefore(bytes, sound < 0 ? bytes.length : sound);
+        const recorded = recordsOf(bytes).slice(0, Math.max(0, whole - 1));
+        if (result === undefined) expect([isLoopError(error, "journal-damaged"), did]).toEqual([true, []]);
+        else if (recorded.some((key) => key.endsWith("once"))) expect(did).not.toContain("once");
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+function recordsOf(bytes: Buffer): readonly string[] {
+  return bytes
+    .toString("utf8")
+    .split("\n")
+    .slice(1, -1)
+    .map((line) => String(JSON.parse(line).key));
+}

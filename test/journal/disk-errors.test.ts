@@ -1,0 +1,101 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { open as openFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it, vi } from "vitest";
+import { createLoopControl, runToolLoop, type Step } from "turnwright";
+import { fileJournal } from "turnwright/journal";
+import { runOver, stepOf, untouched } from "./file-run.ts";
+import { makeFolder, readRecords } from "./folder.ts";
+
+/** A disk that is full at one write of lines, counted from 1: all of it is written but the end. Gives how many writes came. */
+async function fillDisk(folder: string, at: number): Promise<() => number> {
+  const probe = await openFile(join(folder, "probe"), "a");
+  await probe.close();
+  const prototype: { appendFile(text: string): Promise<void> } = Object.getPrototypeOf(probe);
+  const { appendFile } = prototype;
+  let writes = 0;
+  const full = vi.spyOn(prototype, "appendFile").mockImplementation(async function (this: typeof prototype, text: string) {
+    if (!text.startsWith('{"')) return appendFile.call(this, text);
+    writes += 1;
+    if (writes < at) return appendFile.call(this, text);
+    await appendFile.call(this, text.slice(0, -9));
+    throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+  });
+  return () => {
+    full.mockRestore();
+    return writes;
+  };
+}
+
+it.for<[what: string, path: string, code: string]>([
+  ["there is no such folder", "none/run.jsonl", "ENOENT"],
+  ["a folder is in the file's place", ".", "EISDIR"],
+  ["a file is in the folder's place", "file/run.jsonl", "ENOTDIR"],
+  ["a link leads to itself", "loop", "ELOOP"],
+  ["a folder is in the lock's place", "taken", "EISDIR"],
+])("where %s the run is rejected with what the disk says, and nothing is held", async ([, name, code]) => {
+  const folder = makeFolder();
+  symlinkSync("loop", join(folder, "loop"));
+  mkdirSync(join(folder, "taken.lock"));
+  writeFileSync(join(folder, "file"), "");
+  const { options, ran } = runOver(join(folder, name));
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const control = createLoopControl();
+    await expect(runToolLoop({ ...options, control })).rejects.toMatchObject({ code });
+    expect(control.stop()).toBe("finished");
+  }
+  expect([ran, existsSync(`${join(folder, name)}.lock`)]).toEqual([[], name === "taken"]);
+});
+
+it.for([1, 2, 3, 4, 5, 6, 7, 8])(
+  "a disk that is full at write %d rejects the run; later it goes on from what is there",
+  async (at) => {
+    const folder = makeFolder();
+    const path = join(folder, "run.jsonl");
+    const endOfDisk = await fillDisk(folder, at);
+    const first = runOver(path);
+    await expect(runToolLoop(first.options)).rejects.toMatchObject({ code: "ENOSPC" });
+    // Nothing is written past the hole.
+    expect([endOfDisk(), existsSync(`${path}.lock`)]).toEqual([at, false]);
+    const torn: number[] = [];
+    const second = runOver(path, { onTornLine: ({ bytes }) => void torn.push(bytes) });
+    const result = await runToolLoop(second.options);
+    expect([result.text, torn.length]).toEqual(["Done.", 1]);
+    const ran = [...first.ran, ...second.ran].map((args) => JSON.stringify(args));
+    expect(ran).toEqual([...new Set(ran)]);
+    expect(readRecords(path)).toHaveLength(10);
+  },
+);
+
+it("each step behind a write that failed is refused, without running it", async () => {
+  const folder = makeFolder();
+  const endOfDisk = await fillDisk(folder, 2);
+  const journal = fileJournal(join(folder, "run.jsonl"));
+  const close = await journal.open();
+  const ran: string[] = [];
+  const one = (key: string): Step<string> => stepOf(key, () => (ran.push(key), key));
+  expect(await journal.step(one("a"))).toBe("a");
+  const ends = await Promise.allSettled([journal.step(one("b")), journal.step(one("c"))]);
+  await expect(journal.step(one("d"))).rejects.toMatchObject({ code: "ENOSPC" });
+  expect([ends.map(({ status }) => status), ran]).toEqual([
+    ["rejected", "rejected"],
+    ["a", "b", "c"],
+  ]);
+  expect(journal.step(stepOf("a", untouched))).toBe("a");
+  await close();
+  expect(endOfDisk()).toBe(2);
+});
+
+it("a torn line stays where it is if whoever is told throws", async () => {
+  const folder = makeFolder();
+  const path = join(folder, "run.jsonl");
+  const endOfDisk = await fillDisk(folder, 3);
+  await expect(runToolLoop(runOver(path).options)).rejects.toMatchObject({ code: "ENOSPC" });
+  endOfDisk();
+  const bytes = readFileSync(path);
+  const onTornLine = (): never => {
+    throw new Error("look at it first");
+  };
+  await expect(runToolLoop(runOver(path, { onTornLine }).options)).rejects.toThrow("look at it first");
+  expect([readFileSync(path).equals(bytes), existsSync(`${path}.lock`)]).toEqual([true, false]);
+});

@@ -1,0 +1,261 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { open as openFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { createLoopControl, isLoopError, type Json, runToolLoop, streamToolLoop } from "turnwright";
+import { fileJournal, type FileJournalOptions } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { never, tool } from "../loop/play.ts";
+import { runOver, stepOf, untouched } from "./file-run.ts";
+import { makeFolder, readRecords } from "./folder.ts";
+
+const setUp = (): { readonly folder: string; readonly path: string } => {
+  const folder = makeFolder();
+  return { folder, path: join(folder, "run.jsonl") };
+};
+
+describe("a journal in a file", () => {
+  it("has a line for each record, in an order in which each is there before the next step begins", async () => {
+    const { path, folder } = setUp();
+    const { options } = runOver(path);
+    const result = await runToolLoop(options);
+    expect([result.text, result.journal]).toEqual(["Done.", options.journal]);
+    expect(
+      readRecords(path)
+        .map(({ key }) => key)
+        .join(" "),
+    ).toMatchInlineSnapshot(
+      `"run p0/inbox p0/model p0/intent/0/save p0/intent/1/save p0/tool/0/save p0/tool/1/save p1/inbox p1/model p1/inbox-end"`,
+    );
+    const [head = ""] = readFileSync(path, "utf8").split("\n");
+    expect(JSON.parse(head)).toEqual({ format: "turnwright-journal", version: 1 });
+    expect(readRecords(path)[0]).toMatchObject({
+      kind: "run",
+      answer: { version: 1, runId: path, toolHashes: { save: expect.any(String) } },
+    });
+    expect([statSync(path).mode & 0o077, existsSync(join(folder, "run.jsonl.lock"))]).toEqual([0, false]);
+  });
+
+  it("is recalled by the same call, over this journal or another one of the file: nothing is asked, run or written", async () => {
+    const { path } = setUp();
+    const first = runOver(path);
+    const { journal: own } = await runToolLoop(first.options);
+    const bytes = readFileSync(path);
+    for (const journal of [own, fileJournal(path)]) {
+      const { options, ran } = runOver(path);
+      const provider = createMockProvider([]);
+      expect((await runToolLoop({ ...options, provider, journal })).text).toBe("Done.");
+      expect([provider.calls, ran, readFileSync(path).equals(bytes)]).toEqual([0, [], true]);
+    }
+  });
+
+  it("of another run, or with other tools, is refused and stays as it is", async () => {
+    const { path } = setUp();
+    await runToolLoop(runOver(path).options);
+    const bytes = readFileSync(path);
+    await expect(runToolLoop({ ...runOver(path).options, runId: "other" })).rejects.toMatchObject({ code: "journal-mismatch" });
+    await expect(runToolLoop({ ...runOver(path).options, tools: [] })).rejects.toMatchObject({ code: "tools-changed" });
+    expect([readFileSync(path).equals(bytes), existsSync(`${path}.lock`)]).toEqual([true, false]);
+  });
+
+  it("is not made before the run begins, and let go of however it ends", async () => {
+    const { path } = setUp();
+    const { options } = runOver(path);
+    expect(existsSync(path)).toBe(false);
+    const control = createLoopControl();
+    const hang = tool("save", () => (control.kill(), never));
+    const killed = await runToolLoop({ ...options, tools: [hang], control });
+    expect([killed.reason.kind, existsSync(`${path}.lock`)]).toEqual(["killed", false]);
+    const stream = streamToolLoop({ ...runOver(path).options, tools: [hang], resume: "retry-last" });
+    for await (const event of stream) if (event.type === "pass-start") break;
+    await stream.result;
+    expect(existsSync(`${path}.lock`)).toBe(false);
+  });
+
+  it("suspends a run that is drained, and goes on with it", async () => {
+    const { path } = setUp();
+    const control = createLoopControl();
+    const draining = tool("save", (args) => (control.drain(), args));
+    const first = await runToolLoop({ ...runOver(path).options, tools: [draining], control });
+    const second = runOver(path);
+    const result = await runToolLoop(second.options);
+    expect([first.status, result.text, second.ran]).toEqual(["suspended", "Done.", []]);
+  });
+
+  it("gives live what a resumed run would read", async () => {
+    const { path } = setUp();
+    let deep: Json = "x";
+    for (let level = 0; level < 900; level += 1) deep = level % 2 === 0 ? [deep] : { in: deep };
+    const answers: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+      ["a hostile key", JSON.parse('{"__proto__":{"constructor":1}}')],
+      ["a date", new Date(0)],
+      ["nothing", undefined],
+      ["null", null],
+      ["halves of characters", "a\ud800b\udfff\u2028\0\n"],
+      ["much", "ä".repeat(3_000_000)],
+      ["many levels", deep],
+      ["numbers", [Number.NaN, -0, 1e300]],
+      ["holes", { a: undefined, b: [undefined] }],
+      ["__proto__", 1],
+      ["constructor", 2],
+      ["", 3],
+    ]);
+    const journal = fileJournal(path, { fsync: false });
+    const close = await journal.open();
+    const live = await journal.all([...answers].map(([key, answer]) => stepOf(key, () => answer)));
+    await close();
+    const closeAgain = await journal.open();
+    const recalled = await journal.all([...answers.keys()].map((key) => stepOf(key, untouched)));
+    await closeAgain();
+    expect(recalled).toStrictEqual(live);
+    const plain = [...answers.values()].map((answer) => JSON.stringify(answer));
+    expect([live, recalled].map((all) => all.map((answer) => JSON.stringify(answer)))).toEqual([plain, plain]);
+  });
+
+  it("records nothing of a step that fails, or whose answer is no data, and goes on", async () => {
+    const { path } = setUp();
+    const journal = fileJournal(path);
+    const close = await journal.open();
+    await expect(journal.step(stepOf("a", untouched))).rejects.toThrow("run again");
+    await expect(journal.step(stepOf("b", () => 1n))).rejects.toThrow("BigInt");
+    expect(await journal.step(stepOf("c", () => 1))).toBe(1);
+    await close();
+    expect(readRecords(path).map(({ key }) => key)).toEqual(["c"]);
+  });
+
+  it("writes what is ready at once with one write and one wait for the disk", async () => {
+    const { path } = setUp();
+    const probe = await openFile(join(path, "..", "probe"), "a");
+    await probe.close();
+    const prototype: { appendFile(): Promise<void>; datasync(): Promise<void> } = Object.getPrototypeOf(probe);
+    const datasync = vi.spyOn(prototype, "datasync");
+    const wave = [toolCall("save"), toolCall("save"), toolCall("save"), toolCall("save")];
+    const script = [wave, text("Done.")];
+    await runToolLoop({ ...runOver(path, { fsync: true }).options, provider: createMockProvider(script) });
+    // The steps run, inbox, model, the intents, the tools, inbox, model and inbox-end.
+    expect(datasync).toHaveBeenCalledTimes(8);
+    datasync.mockClear();
+    await runToolLoop({ ...runOver(join(path, "..", "other.jsonl")).options, provider: createMockProvider(script) });
+    expect(datasync).not.toHaveBeenCalled();
+    datasync.mockRestore();
+  });
+
+  it("has the records of all steps that ended, in any order of their ends", async () => {
+    const { folder } = setUp();
+    let count = 0;
+    const ends = fc.record({ ticks: fc.nat(4), size: fc.nat(200), fails: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(ends, { minLength: 1, maxLength: 6 }), { maxLength: 6 }), async (waves) => {
+        const path = join(folder, `${(count += 1)}.jsonl`);
+        const journal = fileJournal(path, { fsync: false });
+        const close = await journal.open();
+        const kept = new Map<string, string>();
+        const lanes = waves.map(async (wave, lane) => {
+          const steps = wave.map(({ ticks, size, fails }, index) =>
+            stepOf(`${lane}/${index}`, async () => {
+              for (let tick = 0; tick < ticks; tick += 1) await new Promise(setImmediate);
+              if (fails) throw new Error("no");
+              return "é".repeat(size);
+            }),
+          );
+          const settled = await Promise.allSettled(steps.map(async (one) => journal.step(one)));
+          settled.forEach((end, index) => end.status === "fulfilled" && kept.set(`${lane}/${index}`, end.value));
+        });
+        await Promise.all(lanes);
+        await close();
+        const records = existsSync(path) && kept.size > 0 ? readRecords(path) : [];
+        expect(new Map(records.map(({ key, answer }) => [key, answer]))).toEqual(kept);
+        expect(records).toHaveLength(kept.size);
+        const closeAgain = await journal.open();
+        for (const [key, answer] of kept) expect(journal.step(stepOf(key, untouched))).toBe(answer);
+        await closeAgain();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("takes no step where it is not open, and none of a run that is over", async () => {
+    const { path } = setUp();
+    const journal = fileJournal(path);
+    await expect(journal.step(stepOf("a", untouched))).rejects.toMatchObject({ code: "journal-closed", details: { path } });
+    const close = await journal.open();
+    let finish = (): void => {};
+    const late = journal.step(stepOf("a", () => new Promise<number>((resolve) => (finish = () => resolve(1)))));
+    await Promise.all([close(), close()]);
+    const closeAgain = await journal.open();
+    finish();
+    await expect(late).rejects.toMatchObject({ code: "journal-closed" });
+    await closeAgain();
+    expect(readFileSync(path, "utf8")).toBe("");
+  });
+});
+
+describe("what is redacted", () => {
+  it("is written and read by a resumed run, while the live one goes on with its own", async () => {
+    const { path } = setUp();
+    const seen: string[] = [];
+    const redact: FileJournalOptions["redact"] = ({ key, kind, answer }) => {
+      seen.push(`${kind} ${key}`);
+      const text = JSON.stringify(answer).replaceAll("sesame", "******");
+      // The copy may be changed as well: nobody else has it.
+      if (typeof answer === "object" && answer !== null)
+        for (const name of Object.keys(answer)) Reflect.deleteProperty(answer, name);
+      return JSON.parse(text) as Json;
+    };
+    const options = {
+      ...runOver(path, { redact }).options,
+      tools: [tool("save", () => ({ password: "sesame" }))],
+      provider: createMockProvider([toolCall("save", { open: "sesame" }), text("It is sesame.")]),
+    };
+    const live = await runToolLoop(options);
+    expect([live.text, JSON.stringify(live.messages).match(/sesame/g)?.length]).toEqual(["It is sesame.", 3]);
+    expect(readFileSync(path, "utf8")).not.toContain("sesame");
+    expect(seen).toEqual(readRecords(path).map(({ key, kind }) => `${kind} ${key}`));
+    const again = await runToolLoop({ ...options, provider: createMockProvider([]) });
+    expect([again.text, JSON.stringify(again.messages)]).toEqual([
+      "It is ******.",
+      JSON.stringify(live.messages).replaceAll("sesame", "******"),
+    ]);
+  });
+
+  it.for<[what: string, redact: NonNullable<FileJournalOptions["redact"]>, message: string]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no rule for it");
+      },
+      "no rule for it",
+    ],
+    [
+      "gives nothing",
+      () => undefined as never,
+      'Option "redact" must be a function that gives plain data, at once, but is undefined.',
+    ],
+    ["gives a promise", () => Promise.resolve(1) as never, "but is a promise"],
+  ])("by a function that %s refuses the step: nothing of it is written", async ([, atTool, message]) => {
+    const { path } = setUp();
+    const { options } = runOver(path, { redact: (record) => (record.kind === "tool" ? atTool(record) : record.answer) });
+    await expect(runToolLoop(options)).rejects.toThrow(message);
+    expect(readRecords(path).at(-1)?.key).toBe("p0/intent/1/save");
+    expect(existsSync(`${path}.lock`)).toBe(false);
+    const result = await runToolLoop(runOver(path).options);
+    expect(result.messages[2]).toMatchObject({ results: [{ outcome: "interrupted" }, { outcome: "interrupted" }] });
+  });
+});
+
+it.for<[make: () => unknown, code: string]>([
+  [() => fileJournal(""), "invalid-option"],
+  [() => fileJournal(7 as never), "invalid-option"],
+  [() => fileJournal("x", { fsync: 1 as never }), "invalid-option"],
+  [() => fileJournal("x", { redact: true as never }), "invalid-option"],
+  [() => fileJournal("x", { onTorn: () => {} } as never), "unknown-option"],
+])("bad options are refused (%#)", ([make, code]) => {
+  let thrown: unknown;
+  try {
+    make();
+  } catch (error) {
+    thrown = error;
+  }
+  expect(isLoopError(thrown) && thrown.code).toBe(code);
+});

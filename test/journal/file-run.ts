@@ -1,0 +1,38 @@
+// A run over a journal file that calls a tool twice and answers.
+
+import type { Json, LoopOptions, Step } from "turnwright";
+import { fileJournal, type FileJournalOptions } from "turnwright/journal";
+import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+
+const turns: readonly MockTurn[] = [[toolCall("save", { n: 1 }), toolCall("save", { n: 2 })], text("Done.")];
+
+/** What a run is told, and the arguments of the calls that came to run. */
+export interface FileRun {
+  readonly options: LoopOptions;
+  readonly ran: readonly unknown[];
+}
+
+/** One process of the run of a file. */
+export function runOver(path: string, kept: FileJournalOptions = {}): FileRun {
+  const ran: unknown[] = [];
+  const save = tool("save", (args) => (ran.push(args), { saved: args }));
+  const options: LoopOptions = {
+    provider: createMockProvider(({ iteration }) => turns[iteration]),
+    tools: [save],
+    messages: [{ role: "user", content: "Go." }],
+    runId: path,
+    journal: fileJournal(path, { fsync: false, ...kept }),
+  };
+  return { options, ran };
+}
+
+/** A step of a loop of one's own. */
+export function stepOf<T>(key: string, run: Step<T>["run"], input: Json = null): Step<T> {
+  return { key, kind: "tool", input, run };
+}
+
+/** The body of a step that must be recalled. */
+export function untouched(): never {
+  throw new Error("run again");
+}

@@ -1,0 +1,121 @@
+// A run over a journal file whose process can be told when to die: parallel tools, approvals, and a nested run. What it does outside
+// is noted in a file that outlives it.
+
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineAgentTool, defineTool, type Journal, type LoopResult, runToolLoop, type Step, type Tool } from "turnwright";
+import { fileJournal } from "turnwright/journal";
+import { createMockProvider, type MockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+
+/** When a process kills itself: around the n-th record that it writes itself, or inside a tool. */
+export type Death =
+  | { readonly when: "before the record" | "behind the record"; readonly count: number }
+  | { readonly when: "within the tool"; readonly key: string };
+
+/** One process of the run. */
+export interface Life {
+  /** Holds the journal and the notes. */
+  readonly folder: string;
+  readonly death?: Death | undefined;
+}
+
+/** The tools that may run again. */
+export const safeTools: ReadonlySet<string> = new Set(["look"]);
+
+/** The journal of a folder. */
+export const journalIn = (folder: string): string => join(folder, "run.jsonl");
+
+/** The notes of a folder: what was begun, ended and asked, by key. */
+export const notesIn = (folder: string): string => join(folder, "notes.txt");
+
+const outer: readonly MockTurn[] = [
+  [
+    text("Four things. "),
+    toolCall("note", { n: 1 }),
+    toolCall("look", { n: 2 }),
+    toolCall("research"),
+    toolCall("pay", { usd: 3 }),
+  ],
+  [toolCall("pay", { usd: 4_000 }), toolCall("note", { n: 5 })],
+  text("Done."),
+];
+const inner: readonly MockTurn[] = [[toolCall("dig"), toolCall("look", { n: 6 })], text("Found.")];
+const inputSchema = { type: "object" } as const;
+
+/** Lives until the run ends, or the process. */
+export function live({ folder, death }: Life): Promise<LoopResult> {
+  const note = (line: string): void => appendFileSync(notesIn(folder), `${line}\n`);
+  const model = (runKey: string, turns: readonly MockTurn[]): MockProvider =>
+    createMockProvider(({ messages }) => {
+      const pass = messages.filter(({ role }) => role === "assistant").length;
+      note(`asked ${runKey}p${pass}/model`);
+      return turns[pass];
+    });
+  const make = (name: string): Tool =>
+    defineTool({
+      name,
+      description: name,
+      inputSchema,
+      replay: safeTools.has(name) ? "safe" : "never",
+      async execute(args: unknown, { idempotencyKey }) {
+        const key = idempotencyKey.slice("killed/".length);
+        note(`began ${key}`);
+        await Promise.resolve();
+        if (death?.when === "within the tool" && death.key === key) die();
+        note(`ended ${key}`);
+        return args;
+      },
+    });
+  const research = defineAgentTool({
+    name: "research",
+    description: "research",
+    inputSchema,
+    prepare: (_, { idempotencyKey }) => ({
+      messages: [{ role: "user", content: "Dig." }],
+      provider: model(`${idempotencyKey.slice("killed/".length)}/`, inner),
+      tools: [make("dig"), make("look")],
+    }),
+    toResult: (result) => result.text,
+  });
+  return runToolLoop({
+    provider: model("", outer),
+    tools: [make("note"), make("look"), make("pay"), research],
+    messages: [{ role: "user", content: "Go." }],
+    runId: "killed",
+    journal: mortalJournal(folder, death),
+    policies: {
+      approve({ callId, args }) {
+        note(`approved ${callId}`);
+        return JSON.stringify(args).includes("4000") ? { kind: "deny", reason: "too much" } : { kind: "approve" };
+      },
+    },
+  });
+}
+
+/** The file, and a process that dies around one of its own records. */
+function mortalJournal(folder: string, death: Death | undefined): Journal {
+  let begun = 0;
+  let written = 0;
+  const journal = fileJournal(journalIn(folder), {
+    fsync: false,
+    redact({ answer }) {
+      begun += 1;
+      if (death?.when === "before the record" && death.count === begun) die();
+      return answer;
+    },
+  });
+  const step = async <T>(one: Step<T>): Promise<T> => {
+    const ran = new Set<string>();
+    const answer = await journal.step({ ...one, run: (call) => (ran.add(one.key), one.run(call)) });
+    written += ran.size;
+    if (death?.when === "behind the record" && written >= death.count) die();
+    return answer;
+  };
+  return { ...journal, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
+}
+
+/** Not a word more is said or written. */
+function die(): never {
+  process.kill(process.pid, "SIGKILL");
+  throw new Error("The process goes on.");
+}

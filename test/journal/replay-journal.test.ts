@@ -1,0 +1,254 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  createLoopControl,
+  defineAgentTool,
+  isLoopError,
+  type Journal,
+  type LoopOptions,
+  type LoopResult,
+  type LoopStatus,
+  memoryJournal,
+  runToolLoop,
+  type Tool,
+} from "turnwright";
+import { fileJournal, replayJournal } from "turnwright/journal";
+import {
+  createMockProvider,
+  createTestClock,
+  fail,
+  type MockProvider,
+  type MockTurn,
+  recordEvents,
+  text,
+  toolCall,
+} from "turnwright/testing";
+import { createDurableStore } from "../loop/durable-store.ts";
+import { plain, question } from "../loop/nested/nesting.ts";
+import { tool } from "../loop/play.ts";
+import { makeFolder, readRecords } from "./folder.ts";
+
+/** Options of a run, and what foreign it has called. */
+interface Cast {
+  readonly options: Omit<LoopOptions, "journal">;
+  readonly calls: string[];
+}
+
+const inner: readonly MockTurn[] = [[toolCall("work"), toolCall("drain_inside")], text("Inner.")];
+
+function cast(turns: readonly MockTurn[]): Cast {
+  const calls: string[] = [];
+  const note = <T>(what: string, value: T): T => (calls.push(what), value);
+  const model = (script: readonly MockTurn[]): MockProvider =>
+    createMockProvider(({ messages }) => note("model", script[messages.filter(({ role }) => role === "assistant").length]));
+  const make = (name: string, act: (args: unknown) => unknown): Tool => tool(name, (args) => note(name, act(args)));
+  const control = createLoopControl();
+  const inside = createLoopControl();
+  const work = make("work", (args) => args);
+  const agent = defineAgentTool({
+    name: "agent",
+    description: "agent",
+    inputSchema: { type: "object" },
+    prepare: () => ({
+      messages: question,
+      provider: model(inner),
+      tools: [work, make("drain_inside", () => void inside.drain())],
+      control: inside,
+    }),
+    toResult: (result) => note("toResult", result.text),
+  });
+  const options: Cast["options"] = {
+    provider: model(turns),
+    tools: [work, make("drain", () => void control.drain()), make("stop", () => void control.stop()), agent],
+    messages: question,
+    runId: "r",
+    clock: createTestClock(),
+    control,
+    policies: { approve: () => note("approve", { kind: "approve" }) },
+    hooks: { preparePass: () => note("preparePass", {}), onIteration: () => void note("onIteration", 0) },
+  };
+  return { options, calls };
+}
+
+/** Where records can be: opened anew for each execution, after the result of the one before. */
+const stores: readonly (readonly [where: string, make: () => (last?: LoopResult) => Journal])[] = [
+  [
+    "a file",
+    () => {
+      const path = join(makeFolder(), "run.jsonl");
+      return () => fileJournal(path, { fsync: false });
+    },
+  ],
+  [
+    "a durable store",
+    () => {
+      const store = createDurableStore();
+      return () => store.open();
+    },
+  ],
+  ["memory", () => (last) => memoryJournal(last && JSON.parse(JSON.stringify(last.journal)))],
+];
+
+/** Executions over one journal, the first one new: what the model says in each, and how each ends. */
+type Execution = readonly [status: LoopStatus, turns: readonly MockTurn[]];
+const busy = fail({ status: 503, message: "busy" });
+const drained: readonly MockTurn[] = [[toolCall("work"), toolCall("drain")], text("Done.")];
+const suspendedInside: readonly MockTurn[] = [[toolCall("agent"), toolCall("work")], text("Done.")];
+
+const runs: readonly (readonly [what: string, executions: readonly Execution[]])[] = [
+  ["answered", [["completed", [[toolCall("work", 1), toolCall("work", 2)], toolCall("work"), text("Done.")]]]],
+  ["was drained", [["suspended", drained]]],
+  [
+    "was drained, and went on",
+    [
+      ["suspended", drained],
+      ["completed", drained],
+    ],
+  ],
+  [
+    "was drained twice",
+    [
+      ["suspended", [toolCall("drain"), toolCall("drain"), text("Done.")]],
+      ["suspended", [toolCall("drain"), toolCall("drain"), text("Done.")]],
+      ["completed", [toolCall("drain"), toolCall("drain"), text("Done.")]],
+    ],
+  ],
+  ["was suspended inside a call", [["suspended", suspendedInside]]],
+  [
+    "was suspended inside a call, and went on",
+    [
+      ["suspended", suspendedInside],
+      ["completed", suspendedInside],
+    ],
+  ],
+  ["failed", [["error", [toolCall("work"), busy]]]],
+  [
+    "failed, and was tried again",
+    [
+      ["error", [toolCall("work"), busy]],
+      ["completed", [toolCall("work"), text("Better.")]],
+    ],
+  ],
+  [
+    "failed twice",
+    [
+      ["error", [busy]],
+      ["error", [busy]],
+      ["completed", [text("Better.")]],
+    ],
+  ],
+  ["was stopped", [["stopped_by_user", [[toolCall("work"), toolCall("stop")], text("Done.")]]]],
+];
+
+describe.for(stores)("a replay over %s", ([, make]) => {
+  it.for(runs)("of a run that %s calls nothing foreign, and ends as recorded", async ([, executions]) => {
+    const open = make();
+    let last: LoopResult | undefined;
+    for (const [status, turns] of executions) {
+      last = await runToolLoop({ ...cast(turns).options, journal: open(last), resume: "retry-last" });
+      expect(last.status).toBe(status);
+      for (const resume of [undefined, "retry-last"] as const) {
+        const { options, calls } = cast([]);
+        const { emitter, events } = recordEvents();
+        const replayed = await runToolLoop({ ...options, resume, events: emitter, journal: replayJournal(open(last)) });
+        expect([plain(replayed), calls]).toEqual([plain(last), []]);
+        expect(events.filter((event) => event.type === "tool-end" && event.replayed !== true)).toEqual([]);
+      }
+    }
+  });
+});
+
+describe("a replay", () => {
+  it("of a file that a crash has cut off says where it ends, and leaves it as it is", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    const turns: readonly MockTurn[] = [[toolCall("work"), toolCall("agent")], text("Done.")];
+    await runToolLoop({ ...cast(turns).options, journal: fileJournal(path, { fsync: false }) });
+    const bytes = readFileSync(path);
+    const keys = readRecords(path).map(({ key }) => key);
+    expect(keys.length).toBeGreaterThan(15);
+    for (const [index] of keys.entries()) {
+      const store = createDurableStore();
+      for (const { key, answer } of readRecords(path).slice(0, index)) store.records.set(key, JSON.stringify(answer));
+      const { options, calls } = cast([]);
+      const replayed = runToolLoop({ ...options, journal: replayJournal(store.open()) });
+      const thrown: unknown = await replayed.catch((error: unknown) => error);
+      expect([index, isLoopError(thrown, "journal-incomplete") && keys.slice(index).includes(thrown.details.key)]).toEqual([
+        index,
+        true,
+      ]);
+      expect([calls, store.records.size]).toEqual([[], index]);
+    }
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+  });
+
+  it("of a call that may have run tells what was recorded of it: tokens do not count", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    const turns: readonly MockTurn[] = [toolCall("work"), text("Done.")];
+    const crash = fileJournal(path, {
+      fsync: false,
+      redact: ({ key, answer }) => {
+        if (key === "p0/tool/0/work") throw new Error("crash");
+        return answer;
+      },
+    });
+    await expect(runToolLoop({ ...cast(turns).options, journal: crash })).rejects.toThrow("crash");
+    const resumed = await runToolLoop({ ...cast(turns).options, journal: fileJournal(path) });
+    const replayed = await runToolLoop({ ...cast([]).options, journal: replayJournal(fileJournal(path)) });
+    expect([replayed.text, plain(replayed)]).toEqual(["Done.", plain(resumed)]);
+  });
+
+  it("of 1,000 passes calls nothing, and asks each record once; the file grows with the passes and not faster", async () => {
+    const sizes: number[] = [];
+    for (const passes of [100, 1_000]) {
+      const path = join(makeFolder(), "run.jsonl");
+      const script = (calls: { count: number }) =>
+        createMockProvider(() => ((calls.count += 1) < passes ? toolCall("work") : text("Done.")));
+      const { options } = cast([]);
+      const asked = { count: 0 };
+      const limits = { maxIterations: passes, maxConsecutiveToolErrors: passes };
+      const live = await runToolLoop({
+        ...options,
+        limits,
+        provider: script(asked),
+        journal: fileJournal(path, { fsync: false }),
+      });
+      expect([live.status, asked.count]).toEqual(["completed", passes]);
+      sizes.push(statSync(path).size);
+
+      const journal = replayJournal(fileJournal(path));
+      const steps: string[] = [];
+      const counting: Journal = {
+        ...journal,
+        step: (step) => (steps.push(step.key), journal.step(step)),
+        all: (several) => (steps.push(...several.map(({ key }) => key)), journal.all(several)),
+      };
+      const again = cast([]);
+      const replayed = await runToolLoop({ ...again.options, limits, journal: counting });
+      expect([replayed.text, replayed.iterations, again.calls]).toEqual(["Done.", passes, []]);
+      expect([...steps].sort()).toEqual(
+        readRecords(path)
+          .map(({ key }) => key)
+          .sort(),
+      );
+    }
+    const [short = 0, long = 0] = sizes;
+    expect(long / short).toBeLessThan(10.5);
+  });
+
+  it("of what was never recorded runs nothing", async () => {
+    const { options, calls } = cast([]);
+    const over = (journal: Journal): Promise<LoopResult> => runToolLoop({ ...options, journal: replayJournal(journal) });
+    await expect(over(memoryJournal())).rejects.toMatchObject({ code: "journal-incomplete", details: { key: "p0/inbox" } });
+    const path = join(makeFolder(), "run.jsonl");
+    await expect(over(fileJournal(path))).rejects.toMatchObject({ code: "ENOENT" });
+    writeFileSync(path, "");
+    await expect(over(fileJournal(path))).rejects.toMatchObject({ code: "journal-incomplete", details: { key: "run" } });
+    expect([calls, readFileSync(path, "utf8")]).toEqual([[], ""]);
+  });
+
+  it("is refused of what is no journal", () => {
+    expect(() => replayJournal({} as never)).toThrow('Option "journal" must be a journal, but is an object.');
+    expect(() => replayJournal(undefined as never)).toThrow("but is undefined");
+  });
+});

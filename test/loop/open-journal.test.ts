@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { type Journal, type LoopControl, memoryJournal, runToolLoop, type Step, streamToolLoop } from "turnwright";
+import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
+import { nesting, question } from "./nested/nesting.ts";
+import { play, tool } from "./play.ts";
+
+interface Faults {
+  /** What opening or closing throws. */
+  readonly open?: Error;
+  readonly close?: Error;
+  /** The step that fails. */
+  readonly at?: string;
+}
+
+/** A journal that one run at a time may have, and what was done with it. */
+function openable(faults: Faults = {}): { readonly journal: Journal; readonly log: string[] } {
+  const log: string[] = [];
+  const inner = memoryJournal();
+  const step = <T>(one: Step<T>): PromiseLike<T> | T => {
+    log.push(one.key);
+    if (one.key === faults.at) throw new Error(`no ${one.key}`);
+    return inner.step(one);
+  };
+  const journal: Journal = {
+    durable: false,
+    step,
+    all: (steps) => Promise.all(steps.map((one) => step(one))),
+    open: async () => {
+      log.push("open");
+      if (faults.open !== undefined) throw faults.open;
+      return async () => {
+        log.push("close");
+        if (faults.close !== undefined) throw faults.close;
+      };
+    },
+  };
+  return { journal, log };
+}
+
+describe("a journal that is opened", () => {
+  it("is opened before the first step and closed behind the last one, before the run is over", async () => {
+    const { journal, log } = openable();
+    const { result } = play([text("Done.")], { journal });
+    void result.then(() => log.push("over"));
+    await result;
+    expect(log).toEqual(["open", "p0/inbox", "p0/model", "p0/inbox-end", "close", "over"]);
+  });
+
+  it("is opened once, whatever runs inside the run", async () => {
+    const { journal, log } = openable();
+    const child = nesting("agent tool", "child", () => ({ messages: question, provider: createMockProvider([text("c")]) }));
+    await play([toolCall("child"), text("Done.")], { journal, tools: [child] }).result;
+    expect(log.filter((line) => line === "open" || line === "close")).toEqual(["open", "close"]);
+    expect(log).toContain("p0/tool/0/child/p0/model");
+  });
+
+  it.for<[what: string, end: (control: LoopControl) => void]>([
+    ["stopped", (control) => void control.stop()],
+    ["killed", (control) => void control.kill()],
+  ])("is closed where the run is %s", async ([kind, end]) => {
+    const { journal, log } = openable();
+    const playing = play([stall()], { journal });
+    await playing.clock.flush();
+    end(playing.control);
+    await playing.clock.runAll();
+    expect([(await playing.result).reason.kind, log.at(-1)]).toEqual([kind, "close"]);
+  });
+
+  it("is closed where a reader leaves", async () => {
+    const { journal, log } = openable();
+    const stream = streamToolLoop({ provider: createMockProvider([[text("a"), stall()]]), messages: question, journal });
+    for await (const { type } of stream) if (type === "text-delta") break;
+    await stream.result;
+    expect(log.at(-1)).toBe("close");
+  });
+
+  it.for<[what: string, faults: Faults, message: string, log: readonly string[]]>([
+    ["that cannot be opened", { open: new Error("locked") }, "locked", ["open"]],
+    ["whose step fails is closed, and", { at: "p0/model" }, "no p0/model", ["open", "p0/inbox", "p0/model", "close"]],
+    [
+      "that cannot be closed",
+      { close: new Error("stuck") },
+      "stuck",
+      ["open", "p0/inbox", "p0/model", "p0/inbox-end", "close", "close"],
+    ],
+    [
+      "whose step fails, and that cannot be closed then,",
+      { at: "p0/model", close: new Error("stuck") },
+      "no p0/model",
+      ["open", "p0/inbox", "p0/model", "close"],
+    ],
+  ])("%s rejects the run with its error, and nothing is held", async ([, faults, message, expected]) => {
+    const { journal, log } = openable(faults);
+    const { result, options, control, clock } = play([text("Done.")], { journal, tools: [tool("t", () => 1)] });
+    await expect(result).rejects.toThrow(message);
+    expect([log, control.stop(), clock.pending]).toEqual([expected, "finished", 0]);
+    const again = { ...options, journal: undefined, provider: createMockProvider([text("Done.")]) };
+    expect((await runToolLoop(again)).text).toBe("Done.");
+  });
+});
