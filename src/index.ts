@@ -88,6 +88,8 @@ export { type Bounds, type NextStep, nextStep } from "./loop/next-step.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { createDeliberateMode } from "./policies/deliberate-mode/deliberate-mode.ts";
+export { type FallbackOptions, withFallback } from "./providers/with-fallback.ts";
+export { type RetryOptions, withRetry } from "./providers/with-retry.ts";
 export { buildResult, type ResultFacts } from "./stages/build-result.ts";
 export { detectContextRestart } from "./stages/context-restart.ts";
 export type { DispatchPorts } from "./stages/dispatch-call.ts";

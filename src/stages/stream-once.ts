@@ -3,15 +3,16 @@
 import type { EventSink } from "../contract/loop-event.ts";
 import type { ModelRequest, Provider } from "../contract/provider.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
-import type { Pricing, Usage } from "../contract/usage.ts";
+import type { Pricing } from "../contract/usage.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
+import { addCost } from "../state/add-usage.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { judgeFinish, type Judgement, type TurnContent } from "../state/judge-finish.ts";
 import { guardStream, type GuardPorts, type StreamEnd } from "./guard-stream.ts";
-import { StreamDraft } from "./stream-draft.ts";
+import { type Spending, StreamDraft } from "./stream-draft.ts";
 
 /** What stage 01 uses of a run. */
 export interface StreamPorts extends GuardPorts {
@@ -62,7 +63,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, startedA
     token: draft.token,
     native: draft.native,
     usage,
-    costUSD: usage === undefined ? undefined : costOf(usage, draft, ports),
+    costUSD: costOf(draft, ports),
     provider: draft.provider,
     model: draft.model,
     family: draft.family,
@@ -102,8 +103,16 @@ function createIds(iteration: number, { heldIds, carried }: StreamPorts): (index
   };
 }
 
+/** Each attempt at the prices of who made it. Unknown where one of them is. */
+function costOf({ spendings, iteration }: StreamDraft, ports: StreamPorts): number | undefined {
+  let sum = ports.pricing === undefined ? undefined : 0;
+  for (const spending of spendings) sum = addCost(sum, priceOf(spending, iteration, ports));
+  return sum;
+}
+
 /** A price list that throws does not know the price. */
-function costOf(usage: Usage, { provider, model, iteration }: StreamDraft, { pricing, events }: StreamPorts): number | undefined {
+function priceOf({ usage, provider, model }: Spending, iteration: number, { pricing, events }: StreamPorts): number | undefined {
+  if (usage === undefined) return undefined;
   try {
     const cost: unknown = pricing?.(usage, { provider, model });
     if (isThenable(cost)) {

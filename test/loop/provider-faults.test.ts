@@ -144,7 +144,8 @@ describe("a provider that takes back an attempt", () => {
     const ran: unknown[] = [];
     const playing = play(script, {
       tools: [tool("t", (args) => ran.push(args))],
-      pricing: ({ totalTokens }, { model }) => (model === "m2" ? totalTokens : undefined),
+      pricing: ({ totalTokens }, { provider, model }) =>
+        ({ "first m1": totalTokens * 100, "second m2": totalTokens })[`${provider} ${model}`],
     });
     const [first] = (await playing.result).streamResults;
     expect(first).toMatchObject({
@@ -153,7 +154,7 @@ describe("a provider that takes back an attempt", () => {
       model: "m2",
       family: "f",
       usage: { totalTokens: 14 },
-      costUSD: 14,
+      costUSD: 1_004,
     });
     expect(ran).toEqual([{ n: 2 }]);
     expect(playing.recording.of("attempt-discarded")).toMatchObject([
