@@ -24,9 +24,13 @@ describe("a turn that goes on", () => {
   });
 
   it("may end without a word of its own", async () => {
-    const a = mock("a", finish("length"));
-    const request = { continuationToken: "turnwright-fallback:0:t" };
-    expect((await outlineAll(withFallback([a, mock("b")]), { request })).slice(-2)).toEqual(["finish length", "end"]);
+    const messages: readonly Message[] = [
+      ...goRequest.messages,
+      { role: "assistant", content: [{ type: "text", text: "Half" }] },
+    ];
+    const second = mock("b");
+    const lines = await outlineAll(withFallback([mock("a", finish("length")), second]), { request: { messages } });
+    expect([lines.slice(-2), second.calls]).toEqual([["finish length", "end"], 0]);
   });
 
   it("goes to its author first where its native parts say who that is", async () => {
@@ -43,9 +47,9 @@ describe("a turn that goes on", () => {
 
   it("with a token of somebody else, or of a provider that is there no more, goes the usual way", async () => {
     const ask = async (continuationToken: string): Promise<unknown> => {
-      const a = mock("a", text("Hi."));
-      await outlineAll(withFallback([a]), { request: { continuationToken } });
-      return a.requests[0]?.continuationToken;
+      const b = mock("b", text("Hi."));
+      await outlineAll(withFallback([mock("a", busy), b]), { request: { continuationToken } });
+      return b.requests[0]?.continuationToken;
     };
     expect([await ask("odd"), await ask("turnwright-fallback:7:odd")]).toEqual(["odd", "odd"]);
   });

@@ -12,7 +12,6 @@ import {
   native,
   reasoning,
   refusal,
-  stall,
   text,
   toolCall,
   usage,
@@ -157,49 +156,6 @@ describe("withRetry", () => {
     await clock.runAll();
     await ended;
     expect(beats).toEqual([0, 500, 1_010]);
-  });
-
-  it.for<[when: string, atMs: number, calls: number]>([
-    ["during an attempt", 50, 1],
-    ["while it waits", 150, 1],
-    ["during the second attempt", 400, 2],
-  ])("ends at once when the signal fires %s", async ([, atMs, calls]) => {
-    const inner = mock([wait(100), busy], [stall({ ignoreSignal: true })]);
-    const { clock, abort, lines, ended } = outline(withRetry(inner, half), { timeouts: { settleMs: 0 } });
-    await clock.advance(atMs);
-    abort.abort(new Error("Enough."));
-    await clock.flush();
-    await ended;
-    expect([lines.at(-1), clock.now(), clock.pending]).toEqual(["aborted", atMs, 0]);
-    await clock.advance(10_000);
-    expect(inner.calls).toBe(calls);
-  });
-
-  it("asks nothing where the signal has fired before", async () => {
-    const inner = mock(text("Hi."));
-    const abort = new AbortController();
-    abort.abort(new Error("Enough."));
-    const stream = withRetry(inner).stream(goRequest, callOf({ signal: abort.signal }));
-    await expect(stream[Symbol.asyncIterator]().next()).rejects.toThrow("Enough.");
-    expect(inner.calls).toBe(0);
-  });
-
-  it("leaves its provider when its reader does, and ends every read", async () => {
-    const inner = mock([text("Hi"), stall({ ignoreSignal: true })]);
-    let signal: AbortSignal | undefined;
-    const spied = {
-      ...inner,
-      stream: (...args: Parameters<typeof inner.stream>) => ((signal = args[1].signal), inner.stream(...args)),
-    };
-    const iterator = withRetry(spied).stream(goRequest, callOf())[Symbol.asyncIterator]();
-    await iterator.next();
-    await iterator.next();
-    const reads = [iterator.next(), iterator.next()];
-    await iterator.return?.();
-    const over = { done: true, value: undefined };
-    expect(await Promise.all(reads)).toEqual([over, over]);
-    expect(await iterator.next()).toEqual(over);
-    expect(signal?.reason).toMatchObject({ name: "AbortError", message: "The stream was given up." });
   });
 
   it.for<[what: string, make: () => unknown, facts: object]>([
