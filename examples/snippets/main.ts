@@ -11,6 +11,7 @@ const snippets = [
   () => import("./deliberate-mode.ts"),
   () => import("./endings.ts"),
   () => import("./events.ts"),
+  () => import("./fallback.ts"),
   () => import("./nesting.ts"),
   () => import("./next-step.ts"),
   () => import("./provider.ts"),

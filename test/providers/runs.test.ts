@@ -17,7 +17,6 @@ import {
   text,
   toolCall,
   usage,
-  wait,
 } from "turnwright/testing";
 import { countListeners } from "../loop/count-listeners.ts";
 import { Crash, createDurableStore } from "../loop/durable-store.ts";
@@ -124,62 +123,6 @@ describe("native parts", () => {
   it("of an attempt that was taken back are gone", async () => {
     const provider = withFallback([named("a", [[native(1), lost]]), named("b", [[native(2), text("Hi.")]])]);
     expect((await play([], { provider }).result).accumulatedModelParts).toEqual([{ provider: "b", model: "b-1", item: 2 }]);
-  });
-});
-
-describe("a silent provider", () => {
-  it("does not use up the time of the next one", async () => {
-    const slow = named("b", [[wait(290_000), text("Slow."), wait(110_000), text(" Very.")]]);
-    const playing = play([], { provider: withFallback([named("a", [stall({ ignoreSignal: true })]), slow]) });
-    await playing.clock.runAll();
-    expect(await playing.result).toMatchObject({ status: "completed", text: "Slow. Very." });
-    expect(playing.endedAt()).toBe(300_000 + 5_000 + 290_000 + 110_000);
-  });
-
-  it("at the end of the row ends the pass by silence", async () => {
-    const providers = [named("a", [stall()]), named("b", [[text("Half"), stall()]])];
-    const playing = play([], { provider: withFallback(providers, { firstChunkMs: 10_000 }) });
-    await playing.clock.runAll();
-    expect(await playing.result).toMatchObject({
-      status: "timeout",
-      reason: { kind: "stream-idle", limitMs: 120_000 },
-      text: "Half",
-    });
-    expect([playing.endedAt(), providers.map(({ active }) => active)]).toEqual([130_000, [0, 0]]);
-  });
-
-  it("that is retried has the time of a first chunk with each attempt", async () => {
-    const provider = withRetry(
-      named("a", [
-        [wait(250_000), busy],
-        [wait(250_000), busy],
-        [wait(299_000), text("Hi.")],
-      ]),
-    );
-    const playing = play([], { provider });
-    await playing.clock.runAll();
-    expect((await playing.result).text).toBe("Hi.");
-  });
-
-  it("that is retried ends the pass by silence", async () => {
-    const playing = play([], { provider: withRetry(named("a", [busy, stall()])) });
-    await playing.clock.runAll();
-    expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 300_000 });
-  });
-
-  it("may say what it has cost when the wall clock strikes", async () => {
-    const speaks: Provider = {
-      id: "a",
-      model: "a-1",
-      async *stream(_request, { signal }) {
-        yield { type: "text-delta", text: "Half" };
-        await new Promise((resolve) => signal.addEventListener("abort", resolve));
-        yield { type: "usage", mode: "snapshot", usage: { inputTokens: 5, outputTokens: 2, totalTokens: 7 } };
-      },
-    };
-    const playing = play([], { provider: withFallback([speaks, named("b", [])]), limits: { wallClockMs: 1_000 } });
-    await playing.clock.runAll();
-    expect(await playing.result).toMatchObject({ reason: { kind: "wall-clock" }, text: "Half", usage: { totalTokens: 7 } });
   });
 });
 
