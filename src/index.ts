@@ -128,6 +128,8 @@ export { createDeliberateMode } from "./policies/deliberate-mode/deliberate-mode
 export type { LoopRule } from "./policies/loop-detection.ts";
 export { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./policies/stop-when.ts";
 export { truncateResults, type TruncateResultsOptions } from "./policies/truncate-results.ts";
+export { type FallbackOptions, withFallback } from "./providers/with-fallback.ts";
+export { type RetryOptions, withRetry } from "./providers/with-retry.ts";
 export { buildResult, type ResultFacts } from "./stages/build-result.ts";
 export { detectContextRestart } from "./stages/context-restart.ts";
 export type { DispatchPorts } from "./stages/dispatch-call.ts";

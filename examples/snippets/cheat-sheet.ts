@@ -119,6 +119,8 @@ interface Core {
     clock?: Pick<Clock, "now">;
   }): { cacher: ResultCacher; tool: Tool<never> };
   // providers
+  withRetry(provider: Provider, options?: Retries): Provider; // asks again after retryable errors, before anything was heard
+  withFallback(providers: readonly Provider[], options?: Fallback): Provider; // asks the next one after an error or silence
   providerError(code: ProviderErrorCode, message: string, facts?: ProviderErrorFacts): ProviderError; // status, retryable, retryAfterMs, cause
   toProviderError(thrown: unknown): ProviderError; // classifies what an SDK throws
   isProviderError(value: unknown): value is ProviderError;
@@ -161,6 +163,22 @@ interface Core {
   RunScope: new () => object; // live cancellation, for the ports of the stages
 }
 // #endregion core
+
+// #region wrappers
+interface Retries {
+  maxAttempts?: number; // 3
+  baseDelayMs?: number; // 500, doubled with each attempt
+  maxDelayMs?: number; // 30,000
+  maxRetryAfterMs?: number; // 60,000: a service that asks for more is not asked again
+  random?: () => number; // Math.random
+}
+
+interface Fallback {
+  firstChunkMs?: number; // of every provider but the last one; default: the run's timeouts
+  streamIdleMs?: number;
+  restMs?: number; // 0; for how long one that has failed is asked after the others
+}
+// #endregion wrappers
 
 // #region options
 interface Options {
@@ -286,6 +304,8 @@ interface Result {
 turnwright satisfies Core;
 expectNone<Differing<Core, typeof turnwright>>();
 expectNone<Differing<Options, LoopOptions>>();
+expectNone<Differing<Retries, turnwright.RetryOptions>>();
+expectNone<Differing<Fallback, turnwright.FallbackOptions>>();
 expectNone<Differing<Limits, turnwright.LoopLimits>>();
 expectNone<Differing<WaitingTimes, Timeouts>>();
 expectNone<Differing<Policies, turnwright.LoopPolicies>>();

@@ -13,6 +13,7 @@ const snippets = [
   () => import("./endings.ts"),
   () => import("./events.ts"),
   () => import("./journal-file.ts"),
+  () => import("./fallback.ts"),
   () => import("./nesting.ts"),
   () => import("./next-step.ts"),
   () => import("./prices.ts"),

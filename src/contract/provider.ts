@@ -100,13 +100,16 @@ export type ModelChunk =
   | { readonly type: "details"; readonly text: string }
   /** The last one of a run becomes `result.thoughtLog`. */
   | { readonly type: "thought-log"; readonly payload: unknown }
+  /** Of a wrapping provider: who answers from here on, and whose usage, prices and native parts follow. */
   | {
       readonly type: "attempt-start";
+      /** From 1 in each stream. */
       readonly attempt: number;
       readonly provider: string;
       readonly model: string;
       readonly family?: string | undefined;
     }
+  /** Of a wrapping provider: what the attempt has said is taken back; what it has used stays. */
   | { readonly type: "attempt-discarded"; readonly attempt: number; readonly error: ProviderError }
   /** Last and once; only where the service said so. */
   | {

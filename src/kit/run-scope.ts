@@ -7,7 +7,8 @@ import { assertNever } from "./assert-never.ts";
 
 /** Why a run is being ended from outside. */
 export type Cause =
-  | { readonly kind: "wall-clock"; readonly limitMs: number }
+  /** `reason` is what a signal says of it; by default that the run took too long. */
+  | { readonly kind: "wall-clock"; readonly limitMs: number; readonly reason?: unknown }
   | { readonly kind: "interrupt"; readonly message: UserMessage }
   | { readonly kind: "stop"; readonly requester?: string | undefined; readonly note?: string | undefined }
   | { readonly kind: "kill" }
@@ -117,7 +118,7 @@ export function abortReasonOf(cause: Cause): unknown {
     case "interrupt":
       return new DOMException("The run was interrupted by a message.", "AbortError");
     case "wall-clock":
-      return new DOMException(`The run took longer than ${cause.limitMs} ms.`, "TimeoutError");
+      return cause.reason ?? new DOMException(`The run took longer than ${cause.limitMs} ms.`, "TimeoutError");
     default:
       return assertNever(cause);
   }

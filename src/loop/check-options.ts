@@ -15,6 +15,7 @@ import type { ToolSchema } from "../contract/schema.ts";
 import type { ResponseTarget, Session } from "../contract/session.ts";
 import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
+import { providerCheck } from "../errors/provider-check.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { isWithin } from "../kit/number-rule.ts";
 import { toJson } from "../kit/to-json.ts";
@@ -33,7 +34,7 @@ const has =
     typeof value === "object" && value !== null && methods.every((name) => isFunction(Reflect.get(value, name)));
 
 const optionChecks: Checks<LoopOptions> = {
-  provider: ['a provider: an object with "id", "model" and "stream"', isProvider],
+  provider: providerCheck,
   tools: ["an array of tools, or a registry", (value) => Array.isArray(value) || has("definitions", "executeTool")(value)],
   messages: ["an array of at least one message", (value) => Array.isArray(value) && value.length > 0],
   system: ["a string", isText],
@@ -231,10 +232,6 @@ function checkSession({ responseTarget }: Session): void {
 
 function isResponseTarget(value: unknown): boolean {
   return isRecord(value) && targetKinds.some((kind) => kind === value["kind"]);
-}
-
-function isProvider(value: unknown): boolean {
-  return isRecord(value) && isText(value["id"]) && isText(value["model"]) && isFunction(value["stream"]);
 }
 
 function isToolChoice(value: unknown): boolean {

@@ -130,7 +130,7 @@ class StreamGuard implements ModelCall, Slot {
     if (this.#phase === "closed") return;
     try {
       if (result === undefined || result.done === true) return this.#close(this.#verdict);
-      this.#onSignOfLife();
+      this.#onSignOfLife(result.value);
       if (this.#phase !== "settling" || result.value.type === "usage") this.#stream.take(result.value);
       this.#goOn();
     } catch (error) {
@@ -138,15 +138,21 @@ class StreamGuard implements ModelCall, Slot {
     }
   };
 
-  #onSignOfLife(): void {
+  #onSignOfLife({ type }: ModelChunk): void {
     const now = this.clock.now();
     if (this.#phase === "settling") return this.#settleUntil(now);
     this.#lastSign = now;
-    if (this.#phase === "first-chunk") {
-      this.#phase = "stream-idle";
-      this.#alarm.set(now + this.timeouts.streamIdleMs, this.#ring);
+    // An attempt that begins has said nothing yet: whoever is asked has the time of a first chunk.
+    const phase = type === "attempt-start" ? "first-chunk" : "stream-idle";
+    if (this.#phase !== phase) {
+      this.#phase = phase;
+      this.#alarm.set(now + this.#limitMs, this.#ring);
     }
     this.#ports.scope.checkDeadline(now);
+  }
+
+  get #limitMs(): number {
+    return this.#phase === "first-chunk" ? this.timeouts.firstChunkMs : this.timeouts.streamIdleMs;
   }
 
   /** Looked at on each chunk too, for a stream that never waits lets no timer fire. */
@@ -181,7 +187,7 @@ class StreamGuard implements ModelCall, Slot {
   readonly #ring = (): void => {
     if (this.#phase === "closed") return;
     if (this.#phase === "settling") return this.#close(this.#verdict);
-    const limitMs = this.#phase === "first-chunk" ? this.timeouts.firstChunkMs : this.timeouts.streamIdleMs;
+    const limitMs = this.#limitMs;
     if (this.#held) this.heartbeat();
     const dueAt = this.#lastSign + limitMs;
     if (this.clock.now() < dueAt) return this.#alarm.set(dueAt, this.#ring);

@@ -2,7 +2,7 @@
 
 import type { EventSink } from "../contract/loop-event.ts";
 import type { Json } from "../contract/json.ts";
-import type { ProviderError } from "../contract/plain-error.ts";
+import type { ProviderError, ProviderErrorCode } from "../contract/plain-error.ts";
 import type { FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
@@ -29,6 +29,14 @@ export interface DraftPorts {
   readonly eager?: EagerPorts | undefined;
 }
 
+/** What one attempt has used, and whose prices hold for it. */
+export interface Spending {
+  readonly provider: string;
+  readonly model: string;
+  /** Undefined where nobody said. */
+  readonly usage: Usage | undefined;
+}
+
 /** What can be taken back when a wrapping provider discards an attempt. */
 interface Attempt {
   text: string;
@@ -51,6 +59,15 @@ const emptyAttempt = (): Attempt => ({
 
 const nothing: readonly never[] = [];
 const noIds: ReadonlySet<string> = new Set();
+
+/** Errors of services that turn a request away before the model has worked on it. */
+const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);
+
+/** Whether an attempt was turned away, so that it has cost nothing though nobody said so. */
+function wasRefused({ text, reasoning, calls, native }: Attempt, { code, status }: ProviderError): boolean {
+  if (text !== "" || reasoning !== "" || calls !== undefined || native !== undefined) return false;
+  return status !== undefined || refusals.has(code);
+}
 
 /** Joins details by a blank line; blank ones are ignored. */
 function mergeDetails(before: string, incoming: string): string {
@@ -92,8 +109,10 @@ export class StreamDraft implements GuardedStream {
   #attempt: Attempt = emptyAttempt();
   #attemptNumber: number | undefined;
   #usage: Usage | undefined;
-  /** What discarded attempts have used: a snapshot must not replace it. */
-  #usageBefore: Usage | undefined;
+  /** What discarded attempts have used: a snapshot must not replace it. Made with the first of them. */
+  #discarded: Spending[] | undefined;
+  /** One attempt is discarded, and no other one has begun. */
+  #isBetween = false;
   finish: FinishReason | undefined;
   finishRaw: string | undefined;
   token: string | undefined;
@@ -147,9 +166,19 @@ export class StreamDraft implements GuardedStream {
     return this.#attempt.native ?? nothing;
   }
 
+  /** Of all attempts together. */
   get usage(): Usage | undefined {
-    if (this.#usageBefore === undefined || this.#usage === undefined) return this.#usage ?? this.#usageBefore;
-    return addUsage(this.#usageBefore, this.#usage);
+    let sum: Usage | undefined;
+    for (const { usage } of this.spendings) if (usage !== undefined) sum = sum === undefined ? usage : addUsage(sum, usage);
+    return sum;
+  }
+
+  /** What each attempt has used, the last one included; not those that were turned away. */
+  get spendings(): readonly Spending[] {
+    const discarded = this.#discarded ?? nothing;
+    if (this.#isBetween && this.#usage === undefined) return discarded;
+    const { provider, model } = this;
+    return [...discarded, { provider, model, usage: this.#usage }];
   }
 
   /** Takes one chunk. Throws on what is not a chunk: that is the provider's mistake and ends the pass as its error. */
@@ -197,6 +226,7 @@ export class StreamDraft implements GuardedStream {
         this.#attempt.thoughtLog = toJson(chunk.payload);
         return;
       case "attempt-start":
+        this.#isBetween = false;
         this.#attemptNumber = countOf(chunk.attempt);
         this.provider = textOf(chunk, "provider");
         this.model = textOf(chunk, "model");
@@ -238,7 +268,12 @@ export class StreamDraft implements GuardedStream {
   }
 
   #discard({ attempt, error }: Extract<ModelChunk, { type: "attempt-discarded" }>): void {
-    this.#usageBefore = this.usage;
+    const failure = toProviderError(error);
+    if (this.#usage !== undefined || !wasRefused(this.#attempt, failure)) {
+      this.#discarded ??= [];
+      this.#discarded.push({ provider: this.provider, model: this.model, usage: this.#usage });
+    }
+    this.#isBetween = true;
     this.#usage = undefined;
     this.#attempt = emptyAttempt();
     this.#idOf = undefined;
@@ -250,7 +285,7 @@ export class StreamDraft implements GuardedStream {
     this.error = undefined;
     const events = this.#events;
     const base = { runId: events.runId, iteration: this.iteration };
-    events.send({ type: "attempt-discarded", ...base, attempt: countOf(attempt) ?? 0, error: toProviderError(error) });
+    events.send({ type: "attempt-discarded", ...base, attempt: countOf(attempt) ?? 0, error: failure });
   }
 
   #sendDelta(type: "text-delta" | "reasoning-delta", text: string): void {

@@ -1,13 +1,20 @@
 import { describe, expect, it } from "vitest";
 import type { LoopEvent } from "../contract/loop-event.ts";
+import type { ProviderError } from "../contract/plain-error.ts";
 import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
+import type { Pricing } from "../contract/usage.ts";
+import { providerError } from "../errors/provider-error.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import {
+  chunk,
   endEarly,
+  fail,
   failInBand,
   finish,
+  type MockPart,
   type MockTurn,
   native,
+  reasoning,
   stall,
   text,
   toolCall,
@@ -143,6 +150,48 @@ describe("one stream", () => {
     const { calls } = await streamOnce(request, setUp(argsDelta('{"__proto__":{"polluted":true}}')));
     expect(JSON.stringify(calls[0]?.args)).toBe('{"__proto__":{"polluted":true}}');
     expect(Object.getPrototypeOf(calls[0]?.args)).toBe(Object.prototype);
+  });
+
+  const began = (model: string): MockPart => chunk({ type: "attempt-start", attempt: 1, provider: "p", model });
+  const took = (error: ProviderError): MockPart => chunk({ type: "attempt-discarded", attempt: 1, error });
+  const tokens = (total: number): MockPart => usage({ inputTokens: total, outputTokens: 0 });
+  const refused = took(providerError("rate-limit", "Slow down."));
+  const lost = took(providerError("network", "Gone."));
+  const done = [began("b"), text("Hi."), tokens(10)] as const;
+
+  it.for<[what: string, turn: MockTurn, total: number | undefined, cost: number | undefined]>([
+    ["its only attempt", done, 10, 20],
+    ["two models", [began("a"), tokens(7), lost, ...done], 17, 27],
+    ["three attempts", [began("a"), tokens(7), lost, began("a"), tokens(1), lost, ...done], 18, 28],
+    ["an attempt whose price is not known", [began("x"), tokens(7), lost, ...done], 17, undefined],
+    ["an attempt that was turned away", [began("a"), refused, ...done], 10, 20],
+    [
+      "an attempt that was turned away by status",
+      [began("a"), took(providerError("server", "Down.", { status: 502 })), ...done],
+      10,
+      20,
+    ],
+    ["an attempt that was turned away after it had begun", [began("a"), text("H"), refused, ...done], 10, undefined],
+    ["an attempt that was turned away after a thought", [began("a"), reasoning("H"), refused, ...done], 10, undefined],
+    ["an attempt that was turned away after a call", [began("a"), toolCall("t"), refused, ...done], 10, undefined],
+    ["an attempt that was turned away after a native part", [began("a"), native(1), refused, ...done], 10, undefined],
+    ["an attempt that was lost and did not say", [began("a"), lost, ...done], 10, undefined],
+    ["a last attempt that does not say", [began("a"), tokens(7), lost, began("b"), text("Hi."), endEarly()], 7, undefined],
+    ["an attempt that nothing came after", [began("a"), tokens(7), lost, fail({ status: 500 })], 7, 7],
+    ["an attempt that was turned away and nothing came after", [began("a"), refused, endEarly()], undefined, 0],
+    ["no attempt at all", endEarly(), undefined, undefined],
+  ])("costs what each of its attempts costs: %s", async ([, turn, total, cost]) => {
+    const prices = new Map([
+      ["a", 1],
+      ["b", 2],
+    ]);
+    const pricing: Pricing = ({ totalTokens }, { model }) => {
+      const price = prices.get(model);
+      return price === undefined ? undefined : totalTokens * price;
+    };
+    const priced = await streamOnce(request, setUp(turn, { pricing }));
+    expect([priced.usage?.totalTokens, priced.costUSD]).toEqual([total, cost]);
+    expect((await streamOnce(request, setUp(turn))).costUSD).toBeUndefined();
   });
 
   it("is not even opened where the run is over", async () => {

@@ -9,6 +9,7 @@ import { toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
+import { addCost } from "../state/add-usage.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { judgeFinish, type Judgement, type TurnContent } from "../state/judge-finish.ts";
 import type { EagerPorts } from "./eager-calls.ts";
@@ -73,7 +74,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     token: draft.token,
     native: draft.native,
     usage,
-    costUSD: usage === undefined ? undefined : costOf(usage, draft, ports),
+    costUSD: costOfAttempts(draft, ports),
     provider: draft.provider,
     model: draft.model,
     family: draft.family,
@@ -96,6 +97,15 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: TurnContent): Judgem
     default:
       return assertNever(end);
   }
+}
+
+/** Each attempt at the prices of who made it. Unknown where one of them is. */
+function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPorts): number | undefined {
+  let sum = ports.pricing === undefined ? undefined : 0;
+  for (const { usage, provider, model } of spendings) {
+    sum = addCost(sum, usage === undefined ? undefined : costOf(usage, { provider, model, iteration }, ports));
+  }
+  return sum;
 }
 
 /** What tokens cost, in USD. A price list that throws does not know the price. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Clock, ModelCall, ModelChunk, Provider, Timeouts } from "turnwright";
+import { providerError, type Clock, type ModelCall, type ModelChunk, type Provider, type Timeouts } from "turnwright";
 import {
   chunk,
   createTestClock,
@@ -79,7 +79,7 @@ describe("silence within a stream", () => {
     ["a native part", native(1)],
     ["details", details(".")],
     ["a thought log", thoughtLog({})],
-    ["the start of an attempt", chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" })],
+    ["an attempt that is taken back", chunk({ type: "attempt-discarded", attempt: 1, error: providerError("server", "Down.") })],
   ])("ends with any chunk: %s", async ([, part]) => {
     const playing = play([[wait(90_000), part, wait(90_000), part, wait(90_000), part, stall()]], {
       timeouts: { firstChunkMs: 100_000, streamIdleMs: 100_000 },
@@ -87,6 +87,16 @@ describe("silence within a stream", () => {
     await playing.clock.runAll();
     expect((await playing.result).reason.kind).toBe("stream-idle");
     expect(playing.endedAt()).toBe(370_000);
+  });
+
+  it("is silence before the first chunk again once an attempt begins", async () => {
+    const begin = chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" });
+    const playing = play([[begin, wait(190), text("a"), wait(90), begin, wait(190), text("b"), wait(90), begin, stall()]], {
+      timeouts: { firstChunkMs: 200, streamIdleMs: 100, settleMs: 0 },
+    });
+    await playing.clock.runAll();
+    expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 200 });
+    expect(playing.endedAt()).toBe(2 * (190 + 90) + 200);
   });
 
   it("may last for ever where there is no limit", async () => {

@@ -144,7 +144,7 @@ describe("a provider that takes back an attempt", () => {
     const ran: unknown[] = [];
     const playing = play(script, {
       tools: [tool("t", (args) => ran.push(args))],
-      pricing: ({ totalTokens }, { model }) => (model === "m2" ? totalTokens : undefined),
+      pricing: ({ totalTokens }, { provider, model }) => totalTokens * (`${provider} ${model}` === "first m1" ? 100 : 1),
     });
     const [first] = (await playing.result).streamResults;
     expect(first).toMatchObject({
@@ -153,7 +153,7 @@ describe("a provider that takes back an attempt", () => {
       model: "m2",
       family: "f",
       usage: { totalTokens: 14 },
-      costUSD: 14,
+      costUSD: 1_004,
     });
     expect(ran).toEqual([{ n: 2 }]);
     expect(playing.recording.of("attempt-discarded")).toMatchObject([

@@ -1,0 +1,116 @@
+// Providers that ask again, and providers that ask another one.
+
+import assert from "node:assert/strict";
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
+import { runToolLoop, streamToolLoop, withFallback, withRetry, type Message } from "turnwright";
+import { anthropicMessages } from "turnwright/anthropic";
+import { openaiChat } from "turnwright/openai";
+import { createMockProvider, fail, text as says, usage } from "turnwright/testing";
+
+const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
+
+/** What the services answer in place of the network. */
+const overloaded = (): Response =>
+  Response.json({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, { status: 529 });
+const limited = (): Response => Response.json({ error: { message: "Rate limit reached" } }, { status: 429 });
+const answered = (): Response => {
+  const delta = { choices: [{ index: 0, delta: { content: "It is." }, finish_reason: "stop" }] };
+  return new Response(`data: ${JSON.stringify(delta)}\n\ndata: [DONE]\n\n`, { headers: { "content-type": "text/event-stream" } });
+};
+
+{
+  let asked = 0;
+  const fetch = async (): Promise<Response> => ((asked += 1), asked === 1 ? limited() : answered());
+  const client = new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch });
+  // #region retry
+  // The client is made with `maxRetries: 0`: two that retry multiply.
+  const provider = withRetry(openaiChat({ client, model: "gpt-5-mini" }), { maxAttempts: 5, baseDelayMs: 200 });
+  const { text } = await runToolLoop({ provider, messages });
+  // #endregion retry
+  assert.deepEqual([text, asked], ["It is.", 2]);
+}
+
+{
+  let asked = 0;
+  const anthropic = new Anthropic({
+    apiKey: "not-a-key",
+    maxRetries: 0,
+    fetch: async (): Promise<Response> => ((asked += 1), overloaded()),
+  });
+  const openai = new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch: async (): Promise<Response> => answered() });
+  // #region fallback
+  const provider = withFallback(
+    [
+      withRetry(anthropicMessages({ client: anthropic, model: "claude-sonnet-4-6" }), { maxAttempts: 2 }),
+      openaiChat({ client: openai, model: "gpt-5-mini" }),
+    ],
+    { firstChunkMs: 20_000, restMs: 60_000 },
+  );
+  const { text, streamResults } = await runToolLoop({ provider, messages });
+  // Claude was busy, twice. "It is." comes from gpt-5-mini, which is asked first for the next minute.
+  // #endregion fallback
+  assert.deepEqual([text, asked, streamResults[0]?.model], ["It is.", 2, "gpt-5-mini"]);
+  await runToolLoop({ provider, messages });
+  assert.equal(asked, 2);
+}
+
+{
+  const answers = [limited, answered];
+  const clients = answers.map((answer) => new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch: async () => answer() }));
+  // #region keys
+  const provider = withFallback(clients.map((client) => openaiChat({ client, model: "gpt-5-mini" })));
+  // #endregion keys
+  const { text } = await runToolLoop({ provider, messages });
+  assert.equal(text, "It is.");
+}
+
+{
+  const tokens = usage({ inputTokens: 100, outputTokens: 10 });
+  const provider = withFallback([
+    createMockProvider([[tokens, says("It is eleven in the"), fail(new TypeError("terminated"))]], { model: "large" }),
+    createMockProvider([[says("It is 11 pm there."), tokens]], { model: "small" }),
+  ]);
+  const pricePerToken: ReadonlyMap<string, number> = new Map([
+    ["large", 0.000_01],
+    ["small", 0.000_001],
+  ]);
+  const frames: string[] = [];
+  const show = (text: string): void => void frames.push(text);
+  // #region take-back
+  const stream = streamToolLoop({
+    provider,
+    messages,
+    pricing: ({ totalTokens }, { model }) => totalTokens * (pricePerToken.get(model) ?? Number.NaN),
+  });
+  let before = ""; // of earlier streams: what they have said stays
+  let shown = "";
+  for await (const event of stream) {
+    if (event.type === "pass-start") before = shown;
+    if (event.type === "text-delta") shown += event.text;
+    if (event.type === "attempt-discarded") shown = before;
+    show(shown);
+  }
+  const { text, costUSD } = await stream.result; // "It is 11 pm there.", and what both attempts have cost
+  // #endregion take-back
+  assert.deepEqual([...new Set(frames)], ["", "It is eleven in the", "It is 11 pm there."]);
+  assert.equal(text, "It is 11 pm there.");
+  assert.equal(costUSD?.toFixed(5), "0.00121");
+}
+
+{
+  const down = (status: number, message: string) => createMockProvider([fail({ status, message })]);
+  // #region nobody
+  const provider = withFallback([down(529, "Overloaded"), down(401, "Invalid key")]);
+  const { reason } = await runToolLoop({ provider, messages });
+  // { kind: "provider-error", error: { code: "auth", message: "All 2 providers failed; the last one: Invalid key", ... } }
+  // #endregion nobody
+  assert(reason.kind === "provider-error");
+  assert.deepEqual(reason.error, {
+    name: "ProviderError",
+    code: "auth",
+    message: "All 2 providers failed; the last one: Invalid key",
+    status: 401,
+    retryable: false,
+  });
+}

@@ -1,0 +1,28 @@
+// The page on fallback and retries is complete: every option of both wrappers.
+
+import { expect, it } from "vitest";
+import type { FallbackOptions, RetryOptions } from "turnwright";
+import { readNames, readPage, readRows, readSection } from "./read-page.ts";
+
+const page = readPage("docs/guides/fallback-and-retries.md");
+
+const retryOptions: { readonly [Name in keyof RetryOptions]-?: true } = {
+  maxAttempts: true,
+  baseDelayMs: true,
+  maxDelayMs: true,
+  maxRetryAfterMs: true,
+  random: true,
+};
+const fallbackOptions: { readonly [Name in keyof FallbackOptions]-?: true } = {
+  firstChunkMs: true,
+  streamIdleMs: true,
+  restMs: true,
+};
+
+it.for<[section: string, options: object]>([
+  ["Asking again", retryOptions],
+  ["Asking somebody else", fallbackOptions],
+])("lists every option under %s once", ([section, options]) => {
+  const listed = readRows(readSection(page, section)).map(([cell = ""]) => readNames(cell)[0]);
+  expect(listed).toEqual(Object.keys(options));
+});

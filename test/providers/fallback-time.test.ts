@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { type Provider, withFallback } from "turnwright";
+import { createMockProvider, fail, heartbeat, stall, text, wait, type MockProvider, type MockTurn } from "turnwright/testing";
+import { callOf, goRequest, outline } from "./outline.ts";
+
+const mock = (id: string, ...turns: readonly MockTurn[]): MockProvider =>
+  createMockProvider(turns, { id, model: `${id}-1`, usage: false });
+const busy = fail({ status: 503, message: "Busy." });
+const answer = ["text Hi.", "finish stop", "end"] as const;
+
+describe("a provider that falls silent", () => {
+  it.for<[when: string, turn: MockTurn, options: object, at: number, limit: string]>([
+    ["before its first chunk", stall(), {}, 2_000, "start 1 a/a-1"],
+    ["before its first chunk, for as long as it may", stall(), { firstChunkMs: 300 }, 300, "start 1 a/a-1"],
+    ["after it", [text("Half"), stall()], {}, 1_000, "text Half"],
+    ["after it, for as long as it may", [text("Half"), stall()], { streamIdleMs: 300 }, 300, "text Half"],
+    ["before its first chunk, for longer than the run waits", stall(), { firstChunkMs: 9_000 }, 9_000, "start 1 a/a-1"],
+    ["although it beats before", [wait(250), heartbeat(), stall()], { firstChunkMs: 300 }, 550, "start 1 a/a-1"],
+    ["and is deaf", stall({ ignoreSignal: true }), { firstChunkMs: 300 }, 400, "start 1 a/a-1"],
+  ])("%s is left for the next one", async ([, turn, options, at, before]) => {
+    const second = mock("b", text("Hi."));
+    const { clock, lines, ended } = outline(withFallback([mock("a", turn), second], options));
+    await clock.advance(at - 1);
+    expect([lines.at(-1), second.calls]).toEqual([before, 0]);
+    await clock.advance(1);
+    expect(lines.slice(-5)).toEqual(["discard 1 network", "start 2 b/b-1", ...answer]);
+    await ended;
+    expect(clock.pending).toBe(0);
+  });
+
+  it("may still say what it has cost", async () => {
+    const { clock, lines, ended } = outline(
+      withFallback([
+        {
+          id: "a",
+          model: "a-1",
+          async *stream(_request, { signal, clock }) {
+            yield { type: "text-delta", text: "Half" };
+            await new Promise((resolve) => signal.addEventListener("abort", resolve));
+            await new Promise<void>((resolve) => void clock.setTimeout(resolve, 50));
+            yield { type: "text-delta", text: "late" };
+            yield { type: "usage", mode: "snapshot", usage: { inputTokens: 5, outputTokens: 2, totalTokens: 7 } };
+          },
+        },
+        mock("b", text("Hi.")),
+      ]),
+    );
+    await clock.runAll();
+    await ended;
+    expect(lines).toEqual(["start 1 a/a-1", "text Half", "usage 7", "discard 1 network", "start 2 b/b-1", ...answer]);
+  });
+
+  it("is the last one: then the stream is silent as the provider is, for as long as the run waits", async () => {
+    const { clock, lines, beats, abort, ended } = outline(
+      withFallback([mock("a", busy), mock("b", [wait(5_000), heartbeat(), stall()])], { firstChunkMs: 300 }),
+    );
+    await clock.advance(60_000);
+    expect([lines.at(-1), clock.pending]).toEqual(["start 2 b/b-1", 0]);
+    expect(beats).toEqual([0, 5_000]);
+    abort.abort();
+    await ended;
+  });
+
+  it("beats no more once it is left", async () => {
+    let beat = (): void => {};
+    const { clock, beats, ended } = outline(
+      withFallback([
+        {
+          id: "a",
+          model: "a-1",
+          async *stream(_request, call): AsyncIterable<never> {
+            beat = call.heartbeat;
+            await new Promise(() => {});
+            yield* [];
+          },
+        },
+        mock("b", [wait(500), text("Hi.")]),
+      ]),
+    );
+    await clock.advance(2_100);
+    const before = beats.length;
+    beat();
+    expect(beats.length).toBe(before);
+    await clock.runAll();
+    await ended;
+  });
+});
+
+describe("a provider that has failed", () => {
+  const order = async (provider: Provider, times: readonly number[]): Promise<readonly string[]> => {
+    const clock = callOf().clock as ReturnType<typeof outline>["clock"];
+    const seen: string[] = [];
+    for (const at of times) {
+      await clock.advance(at - clock.now());
+      const starts: string[] = [];
+      for await (const one of provider.stream(goRequest, callOf({ clock })))
+        if (one.type === "attempt-start") starts.push(one.provider);
+      seen.push(starts.join(""));
+    }
+    return seen;
+  };
+  const down = (id: string): MockProvider => createMockProvider(() => busy, { id });
+  const up = (id: string): MockProvider => createMockProvider(() => text("Hi."), { id });
+
+  it("is asked first again", async () => {
+    expect(await order(withFallback([down("a"), up("b")]), [0, 1])).toEqual(["ab", "ab"]);
+  });
+
+  it("is asked after the others while it rests", async () => {
+    const provider = withFallback([down("a"), down("b"), up("c")], { restMs: 1_000 });
+    expect(await order(provider, [0, 999, 1_000])).toEqual(["abc", "c", "abc"]);
+    expect(await order(withFallback([down("a"), down("b")], { restMs: 1_000 }), [0, 1])).toEqual(["ab", "ab"]);
+  });
+});

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { providerError, type Provider, withFallback } from "turnwright";
+import {
+  chunk,
+  createMockProvider,
+  endEarly,
+  fail,
+  failInBand,
+  finish,
+  refusal,
+  text,
+  toolCall,
+  type MockProvider,
+  type MockTurn,
+} from "turnwright/testing";
+import { callOf, goRequest, outlineAll } from "./outline.ts";
+
+const mock = (id: string, ...turns: readonly MockTurn[]): MockProvider =>
+  createMockProvider(turns, { id, model: `${id}-1`, usage: false });
+const busy = fail({ status: 503, message: "Busy." });
+const answer = ["text Hi.", "finish stop", "end"] as const;
+
+describe("withFallback", () => {
+  it("presents itself as the first of its providers", () => {
+    const first = createMockProvider([], { id: "a", model: "m", family: "f" });
+    const provider = withFallback([first, mock("b")]);
+    expect([provider.id, provider.model, provider.family]).toEqual(["a", "m", "f"]);
+    expect(Object.keys(withFallback([mock("a")]))).toEqual(["id", "model", "stream"]);
+  });
+
+  it("asks nobody else where the first one answers", async () => {
+    const second = mock("b");
+    expect(await outlineAll(withFallback([mock("a", text("Hi.")), second]))).toEqual(["start 1 a/a-1", ...answer]);
+    expect(second.calls).toBe(0);
+  });
+
+  it.for<[what: string, turn: MockTurn, code: string, said?: readonly string[]]>([
+    ["an error that is thrown", busy, "overloaded"],
+    ["an error in the stream", failInBand(providerError("server", "It broke.")), "server"],
+    ["a wrong key", fail({ status: 401 }), "auth"],
+    ["a bad request", fail({ status: 400 }), "bad-request"],
+    ["a full context", fail({ status: 400, code: "context_length_exceeded" }), "context-too-long"],
+    ["a mistake in the program", fail(new RangeError("odd")), "server"],
+    ["a stream that ends without a finish", endEarly(), "stream-ended-early"],
+    ["a finish with an error", finish("error"), "finish-error"],
+    ["a finish that nobody knows", finish("unknown"), "finish-unknown"],
+    ["a limit of output before the first word", finish("length"), "no-output"],
+    ["calls that were announced and did not come", finish("tool-calls"), "no-output"],
+    ["an error after text", [text("Half"), busy], "overloaded", ["text Half"]],
+    ["an error after a call", [toolCall("t", {}, { fragments: 0 }), busy], "overloaded", ["call t"]],
+    ["an error after a finish", [text("Half"), finish("stop"), busy], "overloaded", ["text Half", "finish stop"]],
+    ["a text that is none", chunk({ type: "text-delta", text: 7 } as never), "server"],
+    ["a chunk that nobody knows", chunk({ type: "odd" } as never), "server"],
+    ["a chunk that is none", chunk(null as never), "server"],
+    ["a call whose stream ends early", [toolCall("t", {}, { fragments: 0 }), endEarly()], "stream-ended-early", ["call t"]],
+  ])("asks the next one after %s", async ([, turn, code, said = []]) => {
+    expect(await outlineAll(withFallback([mock("a", turn), mock("b", text("Hi."))]))).toEqual([
+      "start 1 a/a-1",
+      ...said,
+      `discard 1 ${code}`,
+      "start 2 b/b-1",
+      ...answer,
+    ]);
+  });
+
+  it.for<[what: string, turn: MockTurn, last: string]>([
+    ["an empty answer", finish("stop"), "finish stop"],
+    ["a refusal", [refusal("No."), finish("refusal")], "finish refusal"],
+    ["a refusal without a word", finish("refusal"), "finish refusal"],
+    ["a content filter", finish("content-filter"), "finish content-filter"],
+    ["an answer that is cut off", [text("Half"), finish("length")], "finish length"],
+    ["a call that the service could not read", finish("malformed-call"), "finish malformed-call"],
+    ["a turn that goes on", finish("paused"), "finish paused turnwright-fallback:0"],
+  ])("asks nobody else after %s", async ([, turn, last]) => {
+    const second = mock("b");
+    const lines = await outlineAll(withFallback([mock("a", turn), second]));
+    expect([lines.at(-2), second.calls]).toEqual([last, 0]);
+  });
+
+  it("takes a provider whose stream cannot be opened for one that has failed", async () => {
+    const providers: readonly Provider[] = [
+      { id: "a", model: "a-1", stream: () => Promise.resolve([]) as never },
+      {
+        id: "b",
+        model: "b-1",
+        stream: () => {
+          throw Object.assign(new Error("No."), { status: 500 });
+        },
+      },
+      mock("c", text("Hi.")),
+    ];
+    expect((await outlineAll(withFallback(providers))).filter((line) => !line.startsWith("start"))).toEqual([
+      "discard 1 server",
+      "discard 2 server",
+      ...answer,
+    ]);
+  });
+
+  it("holds errors back until nobody is left, and then says how many were asked", async () => {
+    const told = fail({ status: 429, message: "Slow down.", headers: { "retry-after": "2" } });
+    const lines = await outlineAll(
+      withFallback([mock("a", busy), mock("b", failInBand(providerError("server", "No."))), mock("c", told)]),
+    );
+    expect(lines).toEqual([
+      "start 1 a/a-1",
+      "discard 1 overloaded",
+      "start 2 b/b-1",
+      "discard 2 server",
+      "start 3 c/c-1",
+      "error rate-limit: All 3 providers failed; the last one: Slow down.",
+      "end",
+    ]);
+    const stream = withFallback([mock("a", busy), mock("b", told)]).stream(goRequest, callOf());
+    const chunks = [];
+    for await (const one of stream) chunks.push(one);
+    expect(chunks.at(-1)).toMatchObject({ error: { status: 429, retryable: true, retryAfterMs: 2_000 } });
+  });
+
+  it("hands the failure of an only provider on as it came", async () => {
+    expect(await outlineAll(withFallback([mock("a", busy)]))).toEqual(["start 1 a/a-1", "throws overloaded"]);
+    expect(await outlineAll(withFallback([mock("a", endEarly())]))).toEqual(["start 1 a/a-1", "end"]);
+    expect(await outlineAll(withFallback([mock("a", finish("error"))]))).toEqual(["start 1 a/a-1", "finish error", "end"]);
+  });
+
+  it("does not see what is done to its list later", async () => {
+    const list = [mock("a", busy), mock("b", text("Hi."))];
+    const provider = withFallback(list);
+    list.pop();
+    expect((await outlineAll(provider)).slice(-3)).toEqual(answer);
+  });
+
+  it.for<[what: string, providers: unknown, options: unknown, facts: object]>([
+    ["no list", undefined, {}, { code: "invalid-option", details: { option: "providers", received: "undefined" } }],
+    ["an empty list", [], {}, { details: { option: "providers", received: "an array of 0 items" } }],
+    ["one provider without a list", mock("a"), {}, { details: { option: "providers" } }],
+    ["what is no provider", [mock("a"), { id: "b" }], {}, { details: { option: "providers[1]" } }],
+    ["options that are none", [mock("a")], [], { details: { option: "options" } }],
+    ["an option that is not there", [mock("a")], { idleMs: 1 }, { code: "unknown-option" }],
+    ["a limit of 0", [mock("a")], { firstChunkMs: 0 }, { details: { option: "firstChunkMs" } }],
+    ["a limit that is no whole number", [mock("a")], { streamIdleMs: 0.5 }, { details: { option: "streamIdleMs" } }],
+    ["a negative rest", [mock("a")], { restMs: -1 }, { details: { option: "restMs" } }],
+  ])("refuses %s", ([, providers, options, facts]) => {
+    let thrown: unknown;
+    try {
+      withFallback(providers as never, options as never);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({ name: "LoopError", ...facts });
+  });
+});

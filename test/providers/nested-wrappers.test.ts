@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import { providerError, type Provider, withFallback, withRetry } from "turnwright";
+import {
+  chunk,
+  createMockProvider,
+  fail,
+  finish,
+  native,
+  stall,
+  text,
+  usage,
+  type MockProvider,
+  type MockTurn,
+} from "turnwright/testing";
+import { outline, outlineAll } from "./outline.ts";
+
+const mock = (id: string, ...turns: readonly MockTurn[]): MockProvider =>
+  createMockProvider(turns, { id, model: `${id}-1`, usage: false });
+const busy = fail({ status: 503, message: "Busy." });
+const answer = ["text Hi.", "finish stop", "end"] as const;
+
+describe("wrappers in wrappers", () => {
+  const quick = { baseDelayMs: 0 };
+
+  it.for<[what: string, make: () => Provider, lines: readonly string[]]>([
+    [
+      "a fallback over retries",
+      () => withFallback([withRetry(mock("a", busy, busy, busy), quick), withRetry(mock("b", busy, text("Hi.")), quick)]),
+      [
+        "start 1 a/a-1",
+        "discard 1 overloaded",
+        "start 2 a/a-1",
+        "discard 2 overloaded",
+        "start 3 a/a-1",
+        "discard 3 overloaded",
+        "start 4 b/b-1",
+        "discard 4 overloaded",
+        "start 5 b/b-1",
+        ...answer,
+      ],
+    ],
+    [
+      "a fallback over fallbacks",
+      () =>
+        withFallback([withFallback([mock("a", busy), mock("b", busy)]), withFallback([mock("c", busy), mock("d", text("Hi."))])]),
+      [
+        "start 1 a/a-1",
+        "discard 1 overloaded",
+        "start 2 b/b-1",
+        "discard 2 overloaded",
+        "start 3 c/c-1",
+        "discard 3 overloaded",
+        "start 4 d/d-1",
+        ...answer,
+      ],
+    ],
+    [
+      "a retry over a fallback, whose taken-back text is no longer heard",
+      () => withRetry(withFallback([mock("a", [text("Half"), busy], text("Hi.")), mock("b", busy)]), quick),
+      ["start 1 a/a-1", "text Half", "discard 1 overloaded", "start 2 b/b-1", "discard 2 overloaded", "start 3 a/a-1", ...answer],
+    ],
+    [
+      "a wrapper that says more exactly who answers",
+      () =>
+        withFallback([
+          mock("a", [chunk({ type: "attempt-start", attempt: 9, provider: "x", model: "x-1", family: "f" }), busy]),
+          mock("b", text("Hi.")),
+        ]),
+      ["start 1 a/a-1", "start 1 x/x-1/f", "discard 1 overloaded", "start 2 b/b-1", ...answer],
+    ],
+    [
+      "a wrapper that takes back and starts nothing",
+      () =>
+        withFallback([
+          mock("a", [
+            text("A"),
+            chunk({ type: "attempt-discarded", attempt: 9, error: providerError("server", "No.") }),
+            text("B"),
+            busy,
+          ]),
+          mock("b", text("Hi.")),
+        ]),
+      [
+        "start 1 a/a-1",
+        "text A",
+        "discard 1 server",
+        "start 2 a/a-1",
+        "text B",
+        "discard 2 overloaded",
+        "start 3 b/b-1",
+        ...answer,
+      ],
+    ],
+  ])("count all attempts as one row: %s", async ([, make, lines]) => {
+    expect(await outlineAll(make())).toEqual(lines);
+  });
+
+  it("give each inner attempt the limits of the outer one, and each is left in its time", async () => {
+    const inner = withFallback([mock("a", stall({ ignoreSignal: true })), mock("b", stall())]);
+    const { clock, lines, ended } = outline(withFallback([inner, mock("c", text("Hi."))], { firstChunkMs: 300 }));
+    await clock.advance(400);
+    expect(lines.at(-1)).toBe("start 2 b/b-1");
+    await clock.advance(300);
+    await ended;
+    expect([lines.slice(-3), clock.now(), clock.pending]).toEqual([answer, 700, 0]);
+  });
+
+  it("wait for a retry that waits longer than they have patience", async () => {
+    const slow = withRetry(mock("a", busy, text("Hi.")), { baseDelayMs: 10_000 });
+    const lines = await outlineAll(withFallback([slow, mock("b")], { firstChunkMs: 300, streamIdleMs: 300 }));
+    expect(lines.slice(-4)).toEqual(["start 2 a/a-1", ...answer]);
+  });
+
+  it("hand each token to the wrapper that wrote it", async () => {
+    const b = mock("b", finish("continue", { token: "t" }), text("Hi."));
+    const provider = withFallback([mock("x", busy), withFallback([mock("a", busy), b])]);
+    const lines = await outlineAll(provider);
+    expect(lines.at(-2)).toBe("finish continue turnwright-fallback:1:turnwright-fallback:1:t");
+    await outlineAll(provider, { request: { continuationToken: "turnwright-fallback:1:turnwright-fallback:1:t" } });
+    expect(b.requests.map(({ continuationToken }) => continuationToken)).toEqual([undefined, "t"]);
+  });
+
+  it("keep the tokens of each attempt apart", async () => {
+    const tokens = usage({ inputTokens: 5, outputTokens: 2 });
+    const provider = withFallback([
+      withRetry(mock("a", [tokens, busy], [tokens, native(1), busy]), { maxAttempts: 2, ...quick }),
+      mock("b", [text("Hi."), tokens]),
+    ]);
+    const lines = await outlineAll(provider);
+    expect(lines.filter((line) => /^(?:usage|discard)/.test(line))).toEqual([
+      "usage 7",
+      "discard 1 overloaded",
+      "usage 7",
+      "discard 2 overloaded",
+      "usage 7",
+    ]);
+  });
+});

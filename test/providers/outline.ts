@@ -1,0 +1,84 @@
+// Reads a wrapping provider chunk by chunk, as lines, with time and signal at hand.
+
+import { type ModelCall, type ModelChunk, type ModelRequest, type Provider, type Timeouts, toProviderError } from "turnwright";
+import { createTestClock, type TestClock } from "turnwright/testing";
+
+/** A stream under way. */
+export interface Outlining {
+  readonly clock: TestClock;
+  readonly abort: AbortController;
+  /** What came so far, one line for each chunk; the last line says how it ended. */
+  readonly lines: string[];
+  /** When the stream said that it is alive, by the clock. */
+  readonly beats: number[];
+  /** Resolves when the stream has ended, however it did. */
+  readonly ended: Promise<void>;
+}
+
+/** What of a call and a request a test may choose. */
+export interface OutlineOptions {
+  readonly timeouts?: Partial<Timeouts>;
+  readonly request?: Partial<ModelRequest>;
+}
+
+/** The call of a stream that nobody reads as lines. */
+export function callOf(more: Partial<ModelCall> = {}): ModelCall {
+  const timeouts = { streamIdleMs: 1_000, firstChunkMs: 2_000, settleMs: 100, toolMs: 1, approvalMs: 1, hookMs: 1 };
+  const signal = new AbortController().signal;
+  return { signal, heartbeat: () => {}, iteration: 0, clock: createTestClock(), timeouts, ...more };
+}
+
+/** What such a stream is asked. */
+export const goRequest: ModelRequest = { messages: [{ role: "user", content: "Go." }], tools: [], iteration: 0 };
+
+/** Starts to read. */
+export function outline(provider: Provider, { timeouts, request }: OutlineOptions = {}): Outlining {
+  const clock = createTestClock();
+  const abort = new AbortController();
+  const lines: string[] = [];
+  const beats: number[] = [];
+  const plain = callOf();
+  const call: ModelCall = {
+    ...plain,
+    signal: abort.signal,
+    heartbeat: () => void beats.push(clock.now()),
+    clock,
+    timeouts: { ...plain.timeouts, ...timeouts },
+  };
+  const read = async (): Promise<void> => {
+    try {
+      for await (const chunk of provider.stream({ ...goRequest, ...request }, call)) lines.push(lineOf(chunk));
+      lines.push("end");
+    } catch (error) {
+      lines.push(error === abort.signal.reason ? "aborted" : `throws ${toProviderError(error).code}`);
+    }
+  };
+  return { clock, abort, lines, beats, ended: read() };
+}
+
+/** Reads to the end, with all the time that it takes. */
+export async function outlineAll(provider: Provider, options: OutlineOptions = {}): Promise<readonly string[]> {
+  const { clock, lines, ended } = outline(provider, options);
+  await clock.runAll();
+  await ended;
+  return lines;
+}
+
+type Lines = { readonly [Type in ModelChunk["type"]]?: (chunk: Extract<ModelChunk, { type: Type }>) => string };
+
+/** What the line of a chunk says of it; the type alone for those that are not here. */
+const lines: Lines = {
+  "attempt-start": ({ attempt, provider, model, family }) =>
+    `start ${attempt} ${[provider, model, family].filter(Boolean).join("/")}`,
+  "attempt-discarded": ({ attempt, error }) => `discard ${attempt} ${error.code}`,
+  "text-delta": ({ text }) => `text ${text}`,
+  "call-ready": ({ name }) => `call ${name}`,
+  usage: ({ usage }) => `usage ${usage.totalTokens}`,
+  finish: ({ reason, token }) => `finish ${reason}${token === undefined ? "" : ` ${token}`}`,
+  error: ({ error }) => `error ${error.code}: ${error.message}`,
+};
+
+function lineOf(chunk: ModelChunk): string {
+  const say = lines[chunk.type] as ((chunk: ModelChunk) => string) | undefined;
+  return say?.(chunk) ?? chunk.type;
+}

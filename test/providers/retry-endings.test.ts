@@ -1,0 +1,101 @@
+// What ends a retry, at whatever moment, and what becomes of the provider inside.
+
+import { describe, expect, it } from "vitest";
+import { type Provider, type RetryOptions, withRetry } from "turnwright";
+import {
+  createMockProvider,
+  createTestClock,
+  fail,
+  type MockProvider,
+  type MockTurn,
+  stall,
+  text,
+  wait,
+} from "turnwright/testing";
+import { callOf, goRequest, outline } from "./outline.ts";
+
+const mock = (...turns: readonly MockTurn[]): MockProvider => createMockProvider(turns, { id: "a", model: "m", usage: false });
+const busy = fail({ status: 503, message: "Busy." });
+const half: RetryOptions = { random: () => 0 };
+
+describe("withRetry", () => {
+  it.for<[when: string, atMs: number, calls: number]>([
+    ["during an attempt", 50, 1],
+    ["while it waits", 150, 1],
+    ["during the second attempt", 400, 2],
+  ])("ends at once when the signal fires %s", async ([, atMs, calls]) => {
+    const inner = mock([wait(100), busy], [stall({ ignoreSignal: true })]);
+    const { clock, abort, lines, ended } = outline(withRetry(inner, half), { timeouts: { settleMs: 0 } });
+    await clock.advance(atMs);
+    abort.abort(new Error("Enough."));
+    await clock.flush();
+    await ended;
+    expect([lines.at(-1), clock.now(), clock.pending]).toEqual(["aborted", atMs, 0]);
+    await clock.advance(10_000);
+    expect(inner.calls).toBe(calls);
+  });
+
+  it("does not wait where the signal fires while a failed attempt is put away", async () => {
+    const abort = new AbortController();
+    let asked = 0;
+    const provider: Provider = {
+      id: "a",
+      model: "m",
+      stream: () => {
+        asked += 1;
+        const next = (): Promise<never> => Promise.reject(Object.assign(new Error("Busy."), { status: 503 }));
+        return {
+          [Symbol.asyncIterator]: () => ({
+            next,
+            return: () => (abort.abort(), Promise.resolve({ done: true, value: undefined })),
+          }),
+        };
+      },
+    };
+    const clock = createTestClock();
+    const opened = withRetry(provider).stream(goRequest, callOf({ signal: abort.signal, clock }));
+    const stream = opened[Symbol.asyncIterator]();
+    await stream.next();
+    await expect(stream.next()).rejects.toBe(abort.signal.reason);
+    await clock.runAll();
+    expect(asked).toBe(1);
+  });
+
+  it("hands its provider a signal that fires with the call's, for the same reason", async () => {
+    let signal: AbortSignal | undefined;
+    const inner = mock([text("Hi"), stall()]);
+    const spied: Provider = { ...inner, stream: (request, call) => ((signal = call.signal), inner.stream(request, call)) };
+    const { clock, abort, ended } = outline(withRetry(spied));
+    await clock.flush();
+    abort.abort(new Error("Enough."));
+    await ended;
+    expect(signal?.reason).toBe(abort.signal.reason);
+  });
+
+  it("asks nothing where the signal has fired before", async () => {
+    const inner = mock(text("Hi."));
+    const abort = new AbortController();
+    abort.abort(new Error("Enough."));
+    const stream = withRetry(inner).stream(goRequest, callOf({ signal: abort.signal }));
+    await expect(stream[Symbol.asyncIterator]().next()).rejects.toThrow("Enough.");
+    expect(inner.calls).toBe(0);
+  });
+
+  it("leaves its provider when its reader does, and ends every read", async () => {
+    const inner = mock([text("Hi"), stall({ ignoreSignal: true })]);
+    let signal: AbortSignal | undefined;
+    const spied = {
+      ...inner,
+      stream: (...args: Parameters<typeof inner.stream>) => ((signal = args[1].signal), inner.stream(...args)),
+    };
+    const iterator = withRetry(spied).stream(goRequest, callOf())[Symbol.asyncIterator]();
+    await iterator.next();
+    await iterator.next();
+    const reads = [iterator.next(), iterator.next()];
+    await iterator.return?.();
+    const over = { done: true, value: undefined };
+    expect(await Promise.all(reads)).toEqual([over, over]);
+    expect(await iterator.next()).toEqual(over);
+    expect(signal?.reason).toMatchObject({ name: "AbortError", message: "The stream was given up." });
+  });
+});

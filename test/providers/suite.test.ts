@@ -1,0 +1,32 @@
+// Both wrappers pass the conformance suite, over the mock provider and over each other.
+
+import { describe, expect, it } from "vitest";
+import { type Provider, withFallback, withRetry } from "turnwright";
+import { createMockProvider, createScenarioProvider, createTestClock, fail, providerSuite, stall } from "turnwright/testing";
+
+describe.for<[what: string, wrap: (provider: Provider) => Provider]>([
+  ["withRetry", (provider) => withRetry(provider, { maxAttempts: 1 })],
+  ["withRetry that tries again", (provider) => withRetry(provider, { baseDelayMs: 1 })],
+  ["withFallback to nobody", (provider) => withFallback([provider])],
+  ["withFallback to a second one", (provider) => withFallback([createMockProvider(() => fail({ status: 503 })), provider])],
+  ["withFallback from a first one", (provider) => withFallback([provider, createMockProvider(() => stall())])],
+  ["both", (provider) => withFallback([withRetry(withFallback([provider]), { maxAttempts: 1 })])],
+])("%s", ([what, wrap]) => {
+  // Where the scripted service is to refuse, the next attempt would be beyond its script, or answered by somebody else.
+  const isAlone = what !== "withFallback from a first one" && what !== "withRetry that tries again";
+  const suite = providerSuite({ create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }) });
+  for (const { title, run } of suite) if (isAlone || !/cut early|reports a (?:refused|rate|failed)/.test(title)) it(title, run);
+
+  it("leaves no timer behind", async () => {
+    const clock = createTestClock();
+    for (const { run } of providerSuite({
+      create: (scenario) => ({ provider: wrap(createScenarioProvider(scenario)) }),
+      clock,
+    })) {
+      const running = run().catch(() => undefined);
+      await clock.runAll();
+      await running;
+      expect(clock.pending).toBe(0);
+    }
+  });
+});
