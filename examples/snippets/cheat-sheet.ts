@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
 import type {
   ApprovalDecision,
-  Approve,
   Bounds,
   Clock,
   ContextRestart,
@@ -12,7 +11,6 @@ import type {
   ContextStash,
   DeliberateMode,
   DeliberateModeOptions,
-  DeliberateGate,
   EndedKind,
   EndedResult,
   Ending,
@@ -20,8 +18,6 @@ import type {
   GenerateRequest,
   Journal,
   Json,
-  JsonSchema,
-  LoopAction,
   LoopControl,
   LoopEmitter,
   LoopEndedError,
@@ -30,6 +26,7 @@ import type {
   LoopEvent,
   LoopHooks,
   LoopOptions,
+  LoopPolicies,
   LoopResult,
   LoopState,
   LoopStatus,
@@ -45,12 +42,10 @@ import type {
   ProviderErrorCode,
   ProviderErrorFacts,
   ResultCacher,
-  ResultExtractor,
   ResultPipeline,
   ResultStore,
   SavedJournal,
   Session,
-  StandardSchema,
   StepResult,
   StopCondition,
   StreamPorts,
@@ -164,22 +159,6 @@ interface Core {
 }
 // #endregion core
 
-// #region wrappers
-interface Retries {
-  maxAttempts?: number; // 3
-  baseDelayMs?: number; // 500, doubled with each attempt
-  maxDelayMs?: number; // 30,000
-  maxRetryAfterMs?: number; // 60,000: a service that asks for more is not asked again
-  random?: () => number; // Math.random
-}
-
-interface Fallback {
-  firstChunkMs?: number; // of every provider but the last one; default: the run's timeouts
-  streamIdleMs?: number;
-  restMs?: number; // 0; for how long one that has failed is asked after the others
-}
-// #endregion wrappers
-
 // #region options
 interface Options {
   provider: Provider;
@@ -193,7 +172,7 @@ interface Options {
   repair?: boolean; // mend messages with open calls or orphan results
   limits?: Limits;
   timeouts?: { readonly [Name in keyof Timeouts]?: number };
-  policies?: Policies;
+  policies?: LoopPolicies;
   hooks?: LoopHooks; // preparePass(view), onIteration(iteration, state)
   pricing?: Pricing; // (usage, { provider, model }) => USD | undefined
   control?: LoopControl;
@@ -232,44 +211,6 @@ interface WaitingTimes {
   approvalMs: number; // none
   hookMs: number; // 30,000
 }
-
-interface Policies {
-  approve?: Approve; // (call, context) => { kind: "approve" } | { kind: "deny", reason? } | { kind: "modify", args }
-  gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
-  restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };
-  // ends runs whose model said something and called tools in one pass; a list of your own replaces its default, [] switches it off
-  preToolText?: {
-    readonly endAfterTextFamilies?: readonly string[]; // ["novelai"]: the `family` of a provider, not its `id`
-    readonly suppressFollowUpAfterText?: readonly string[]; // ["update_short_term_memory"]: names of tools
-  };
-  // what is made of successful results before the model reads them; each may answer with a promise
-  results?: {
-    readonly processor?: (toolName: string, output: string) => string | undefined | PromiseLike<string | undefined>;
-    readonly extractor?: ResultExtractor; // { threshold?: 15,000, extract(output, { toolName, userText }) => text | { text, usage?, model? } }
-    readonly cacher?: ResultCacher; // { threshold?: 2,000, store(output, { toolName }) => text }
-  };
-  // leaves old results out of requests, not out of the transcript
-  masking?: {
-    readonly keepIterations?: number; // 2
-    readonly minTokens?: number; // 500
-    readonly batchOf?: number; // 1: mask in steps of so many passes, for the prompt cache
-    readonly force?: ReadonlySet<number>; // 0-based passes
-  };
-  finalAnswer?: boolean; // one more pass without tools at maxIterations and maxToolCalls
-  stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
-  loopDetection?: {
-    readonly threshold?: number; // 3 times the same calls in a row
-    readonly action?: LoopAction; // "warn" | "stop" | "inject-warning"
-    readonly maxCycle?: number; // 4 passes
-    readonly compareResults?: boolean; // false
-  };
-  // the answer as a value: parsed, validated, asked for again; the model is told the schema
-  output?: {
-    readonly schema: StandardSchema;
-    readonly jsonSchema?: JsonSchema; // where the schema cannot become JSON Schema by itself
-    readonly maxRetries?: number; // 2
-  };
-}
 // #endregion options
 
 // #region result
@@ -304,11 +245,8 @@ interface Result {
 turnwright satisfies Core;
 expectNone<Differing<Core, typeof turnwright>>();
 expectNone<Differing<Options, LoopOptions>>();
-expectNone<Differing<Retries, turnwright.RetryOptions>>();
-expectNone<Differing<Fallback, turnwright.FallbackOptions>>();
 expectNone<Differing<Limits, turnwright.LoopLimits>>();
 expectNone<Differing<WaitingTimes, Timeouts>>();
-expectNone<Differing<Policies, turnwright.LoopPolicies>>();
 expectNone<Differing<Result, LoopResult>>();
 
 /** What the sheet says of a value has to hold of the value itself. */
@@ -316,13 +254,11 @@ const holds: {
   readonly options: (options: Options) => LoopOptions;
   readonly limits: (limits: Limits) => turnwright.LoopLimits;
   readonly timeouts: (timeouts: WaitingTimes) => Timeouts;
-  readonly policies: (policies: Policies) => turnwright.LoopPolicies;
   readonly result: (result: LoopResult) => Result;
 } = {
   options: (options) => options,
   limits: (limits) => limits,
   timeouts: (timeouts) => timeouts,
-  policies: (policies) => policies,
   result: (result) => result,
 };
 assert.deepEqual(holds.limits({ maxIterations: 2 }), { maxIterations: 2 });

@@ -6,6 +6,7 @@ const snippets = [
   () => import("./chat.ts"),
   () => import("./cheat-sheet.ts"),
   () => import("./cheat-sheet-kit.ts"),
+  () => import("./cheat-sheet-policies.ts"),
   () => import("./cheat-sheet-shapes.ts"),
   () => import("./cheat-sheet-tools.ts"),
   () => import("./config.ts"),

@@ -2,7 +2,7 @@
 
 import type { EventSink } from "../contract/loop-event.ts";
 import type { Json } from "../contract/json.ts";
-import type { ProviderError, ProviderErrorCode } from "../contract/plain-error.ts";
+import type { ProviderError } from "../contract/plain-error.ts";
 import type { FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
@@ -10,10 +10,10 @@ import { assertNever } from "../kit/assert-never.ts";
 import { toJson } from "../kit/to-json.ts";
 import type { GuardedStream } from "./guard-stream.ts";
 import { toProviderError } from "../errors/provider-error.ts";
-import { isRecord } from "../kit/is-record.ts";
 import { countOf } from "../kit/read-foreign.ts";
 import { createCallIds, type IdOf } from "./call-ids.ts";
 import { EagerCalls, type EagerPorts } from "./eager-calls.ts";
+import { type Attempt, emptyAttempt, mergeDetails, textOrNone, toUsage, wasRefused } from "./attempt.ts";
 import { CallDrafts, type CallChunk, type CallDraft, textOf } from "./call-drafts.ts";
 import { addUsage, noUsage } from "../state/add-usage.ts";
 import { problemOf } from "../state/judge-finish.ts";
@@ -37,62 +37,8 @@ export interface Spending {
   readonly usage: Usage | undefined;
 }
 
-/** What can be taken back when a wrapping provider discards an attempt. */
-interface Attempt {
-  text: string;
-  reasoning: string;
-  details: string;
-  thoughtLog: Json | undefined;
-  /** Made with the first call, as `native` is with the first part: most turns have neither. */
-  calls: CallDrafts | undefined;
-  native: Json[] | undefined;
-}
-
-const emptyAttempt = (): Attempt => ({
-  text: "",
-  reasoning: "",
-  details: "",
-  thoughtLog: undefined,
-  calls: undefined,
-  native: undefined,
-});
-
 const nothing: readonly never[] = [];
 const noIds: ReadonlySet<string> = new Set();
-
-/** Errors of services that turn a request away before the model has worked on it. */
-const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);
-
-/** Whether an attempt was turned away, so that it has cost nothing though nobody said so. */
-function wasRefused({ text, reasoning, calls, native }: Attempt, { code, status }: ProviderError): boolean {
-  if (text !== "" || reasoning !== "" || calls !== undefined || native !== undefined) return false;
-  return status !== undefined || refusals.has(code);
-}
-
-/** Joins details by a blank line; blank ones are ignored. */
-function mergeDetails(before: string, incoming: string): string {
-  if (incoming.trim() === "") return before;
-  return before === "" ? incoming : `${before}\n\n${incoming}`;
-}
-
-/** What a provider says of tokens is summed, so that it must be numbers. */
-function toUsage(value: unknown): Usage {
-  if (!isRecord(value)) throw new TypeError('A chunk of type "usage" must have an object as "usage".');
-  const inputTokens = countOf(value.inputTokens) ?? 0;
-  const outputTokens = countOf(value.outputTokens) ?? 0;
-  return {
-    inputTokens,
-    outputTokens,
-    totalTokens: countOf(value.totalTokens) ?? inputTokens + outputTokens,
-    cachedInputTokens: countOf(value.cachedInputTokens),
-    cacheWriteTokens: countOf(value.cacheWriteTokens),
-    reasoningTokens: countOf(value.reasoningTokens),
-  };
-}
-
-function textOrNone(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
 
 /** Collects the chunks of one pass. */
 export class StreamDraft implements GuardedStream {

@@ -3,20 +3,11 @@
 import type { NativePart, ToolResultPart } from "../contract/message.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending } from "../contract/termination.ts";
-import type { ContextRestart, NestedSpending, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { countsAsError, wasDispatched } from "../tools/render-outcome.ts";
-import { addCost, addUsage } from "./add-usage.ts";
+import { applyCall, applySpending, countError } from "./apply-call.ts";
 import { joinTurn } from "./join-turn.ts";
 import { isResent } from "./judge-finish.ts";
-import {
-  emptyTurn,
-  toContextMessage,
-  type InboxAnswer,
-  type LoopState,
-  type SettledCall,
-  type StepResult,
-} from "./loop-state.ts";
+import { emptyTurn, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
 import { countPass, createRepetition, noteResults, type Repeats } from "./repetition.ts";
 import { earlyOutcomeOf, isNamed, placeResults, placeTurn } from "./transcript.ts";
 
@@ -167,12 +158,6 @@ function applySaid(state: LoopState, result: StreamResult): void {
   state.hop = resent ? state.hop + 1 : state.hop;
 }
 
-function applySpending(state: LoopState, result: Pick<StreamResult, "usage" | "costUSD">): void {
-  if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
-  state.costUSD = addCost(state.costUSD, result.costUSD);
-  state.spentUSD += result.costUSD ?? 0;
-}
-
 function applyTurn(state: LoopState, result: StreamResult): void {
   const native = toNativeParts(result);
   for (const part of native) state.modelParts.push(part);
@@ -221,65 +206,6 @@ function applyOutput(state: LoopState, { answer, complaint }: Extract<StepResult
   state.lastOutput = answer;
   if (answer.kind === "invalid") state.misfits += 1;
   if (complaint !== undefined) state.messages.push({ role: "user", content: complaint });
-}
-
-function applyCall(state: LoopState, { outcome, restart, extraction }: SettledCall, part: ToolResultPart | undefined): void {
-  const { kind } = outcome;
-  if (wasDispatched(kind)) state.toolCallsExecuted += 1;
-  if (extraction !== undefined) applySpending(state, extraction);
-  if (outcome.nested !== undefined) applyNested(state, outcome.nested);
-  if (kind === "limit") state.toolLimitReached = true;
-  if (kind === "completed") applySuccess(state, outcome);
-  else if (countsAsError(kind)) countError(state);
-  if (restart !== undefined) applyRestart(state, restart);
-  else if (kind !== "interrupted" && kind !== "not-run" && part !== undefined) {
-    state.functionHistory.push(toHistoryEntry(state, outcome, part));
-    if (part.content !== undefined) state.contentDelivered = true;
-  }
-}
-
-function applySuccess(state: LoopState, { release }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {
-  state.consecutiveToolErrors = 0;
-  if (release !== undefined) state.releases.push({ iteration: state.iteration, release });
-}
-
-function applyRestart(state: LoopState, restart: ContextRestart): void {
-  state.restarts += 1;
-  for (const name of restart.disableTools) state.hiddenTools.add(name);
-  const items = [restart.item, restart.pendingContext].filter((item) => item !== undefined);
-  if (items.length === 0) return;
-  state.contextItems.push(...items);
-  state.contextMessage = toContextMessage(state.contextItems);
-}
-
-/** What runs inside a call have used counts once, here. */
-function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
-  state.usage = addUsage(state.usage, usage);
-  state.costUSD = addCost(state.costUSD, costUSD);
-  state.spentUSD += costUSD ?? knownCostUSD;
-  state.toolCallsExecuted += toolCallsExecuted;
-}
-
-function countError(state: LoopState): void {
-  state.consecutiveToolErrors += 1;
-  state.errorPeak = Math.max(state.errorPeak, state.consecutiveToolErrors);
-}
-
-function toHistoryEntry(
-  state: LoopState,
-  { call, kind, durationMs }: ToolOutcome,
-  { result, content }: ToolResultPart,
-): ToolHistoryEntry {
-  const { text } = state.turn;
-  return {
-    functionCall: { id: call.callId, name: call.name, args: call.args },
-    functionResponse: { name: call.name, response: { result } },
-    outcome: kind,
-    iteration: state.iteration,
-    durationMs,
-    content,
-    preToolText: text.trim() === "" ? undefined : text,
-  };
 }
 
 /** Whatever a turn still asks for is answered, so that the transcript can be sent as it is. */

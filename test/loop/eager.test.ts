@@ -1,74 +1,11 @@
 // Calls that start while the model still speaks: each runs once, and its outcome is kept however the stream ends.
 
 import { describe, expect, it } from "vitest";
-import {
-  defineTool,
-  type LoopOptions,
-  type LoopResult,
-  memoryJournal,
-  type ModelChunk,
-  providerError,
-  type Tool,
-} from "turnwright";
-import {
-  chunk,
-  createMockProvider,
-  fail,
-  finish,
-  type MockPart,
-  type MockTurn,
-  stall,
-  type TestClock,
-  text,
-  toolCall,
-  wait,
-} from "turnwright/testing";
-import { answersOf, outcomesOf, play, type Playing, tool } from "./play.ts";
+import { defineTool, type LoopOptions, type Tool } from "turnwright";
+import { chunk, createMockProvider, fail, finish, type MockPart, stall, text, toolCall, wait } from "turnwright/testing";
+import { answersOf, outcomesOf, play, tool } from "./play.ts";
 import { nesting, question } from "./nested/nesting.ts";
-
-const said = (...chunks: readonly ModelChunk[]): readonly MockPart[] => chunks.map((one) => chunk(one));
-
-interface Stage {
-  readonly ran: string[];
-  readonly start: (script: readonly MockTurn[], more?: Partial<LoopOptions>) => Playing;
-}
-
-/** A tool that looks early, and one that waits for its batch; both take 10 ms. */
-function setUp(): Stage {
-  const ran: string[] = [];
-  const work = (clock: TestClock, name: string, traits: Partial<Tool>): Tool => {
-    const execute = async (args: unknown, { idempotencyKey }: { idempotencyKey: string }): Promise<unknown> => {
-      ran.push(`${idempotencyKey.replace(/^.*?\//, "")} ${JSON.stringify(args)}`);
-      await new Promise((resolve) => void clock.setTimeout(() => resolve(0), 10));
-      return args;
-    };
-    return tool(name, execute, traits);
-  };
-  const start: Stage["start"] = (script, more = {}) =>
-    play(script, ({ clock }) => ({ tools: [work(clock, "look", { eager: true }), work(clock, "act", {})], ...more }));
-  return { ran, start };
-}
-
-async function finished(playing: Playing): Promise<LoopResult> {
-  await playing.clock.advance(1_000);
-  const result = await playing.result;
-  expect([playing.clock.pending, playing.provider.active]).toEqual([0, 0]);
-  return result;
-}
-
-/** The run over what it has recorded: it must say the same, and touch nothing. */
-async function replayed({ options }: Playing, result: LoopResult): Promise<Playing> {
-  const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
-  const again = play([], { ...options, provider: createMockProvider([]), journal, events: undefined });
-  const { messages, functionHistory, toolCallsExecuted, reason } = await again.result;
-  expect([messages, functionHistory, toolCallsExecuted, reason]).toEqual([
-    result.messages,
-    result.functionHistory,
-    result.toolCallsExecuted,
-    result.reason,
-  ]);
-  return again;
-}
+import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
 describe("an eager call", () => {
   it("starts when it is complete, and what is not eager with its batch", async () => {
@@ -243,38 +180,6 @@ describe("an eager call", () => {
     expect(result.streamResults[0]?.eagerOutcomes?.[0]?.nested?.usage.totalTokens).toBeGreaterThan(0);
     const again = await replayed(playing, result);
     expect((await again.result).usage).toEqual(result.usage);
-  });
-});
-
-describe("an eager call of an attempt that is taken back", () => {
-  const busy = providerError("overloaded", "Busy.");
-  const began = (attempt: number): readonly MockPart[] =>
-    said({ type: "attempt-start", attempt, provider: "p", model: `m${attempt}` });
-  const tookBack = said({ type: "attempt-discarded", attempt: 1, error: busy });
-
-  it.for<[what: string, again: readonly MockPart[], ran: number, answers: number]>([
-    ["is not run again where the next attempt asks for the same", [toolCall("look", { b: 2, a: 1 })], 1, 1],
-    ["is left where the next one asks for something else", [toolCall("look", { a: 2 })], 2, 1],
-    ["is left where the next one asks for nothing", [text("Hi.")], 1, 0],
-    [
-      "is run once more for each time more that the next one asks",
-      [toolCall("look", { a: 1, b: 2 }), toolCall("look", { a: 1, b: 2 })],
-      2,
-      2,
-    ],
-  ])("%s", async ([, next, ranTimes, answers]) => {
-    const { ran, start } = setUp();
-    const turn = [...began(1), toolCall("look", { a: 1, b: 2 }), wait(20), ...tookBack, ...began(2), ...next];
-    const playing = start([turn, text("Done.")]);
-    const result = await finished(playing);
-    expect([ran.length, answersOf(result).length]).toEqual([ranTimes, answers]);
-    expect(answersOf(result).every(({ outcome }) => outcome === "completed")).toBe(true);
-    const ids = playing.recording.of("tool-start").map(({ callId }) => callId);
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(playing.recording.of("tool-end").map(({ callId }) => callId)).toEqual(ids);
-    for (const { callId } of answersOf(result)) expect(ids).toContain(callId);
-    await replayed(playing, result);
-    expect(ran).toHaveLength(ranTimes);
   });
 });
 

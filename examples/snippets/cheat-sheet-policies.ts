@@ -1,0 +1,82 @@
+// The policies and the wrapping providers in short, as llms.txt shows them. What differs from the real ones does not compile.
+
+import assert from "node:assert/strict";
+import type {
+  Approve,
+  ContextSource,
+  DeliberateGate,
+  FallbackOptions,
+  JsonSchema,
+  LoopAction,
+  LoopPolicies,
+  ResultCacher,
+  ResultExtractor,
+  RetryOptions,
+  StandardSchema,
+  StopCondition,
+} from "turnwright";
+import { type Differing, expectNone } from "./same-names.ts";
+
+// #region policies
+interface Policies {
+  approve?: Approve; // (call, context) => { kind: "approve" } | { kind: "deny", reason? } | { kind: "modify", args }
+  gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
+  restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };
+  // ends runs whose model said something and called tools in one pass; a list of your own replaces its default, [] switches it off
+  preToolText?: {
+    readonly endAfterTextFamilies?: readonly string[]; // ["novelai"]: the `family` of a provider, not its `id`
+    readonly suppressFollowUpAfterText?: readonly string[]; // ["update_short_term_memory"]: names of tools
+  };
+  // what is made of successful results before the model reads them; each may answer with a promise
+  results?: {
+    readonly processor?: (toolName: string, output: string) => string | undefined | PromiseLike<string | undefined>;
+    readonly extractor?: ResultExtractor; // { threshold?: 15,000, extract(output, { toolName, userText }) => text | { text, usage?, model? } }
+    readonly cacher?: ResultCacher; // { threshold?: 2,000, store(output, { toolName }) => text }
+  };
+  // leaves old results out of requests, not out of the transcript
+  masking?: {
+    readonly keepIterations?: number; // 2
+    readonly minTokens?: number; // 500
+    readonly batchOf?: number; // 1: mask in steps of so many passes, for the prompt cache
+    readonly force?: ReadonlySet<number>; // 0-based passes
+  };
+  finalAnswer?: boolean; // one more pass without tools at maxIterations and maxToolCalls
+  stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
+  loopDetection?: {
+    readonly threshold?: number; // 3 times the same calls in a row
+    readonly action?: LoopAction; // "warn" | "stop" | "inject-warning"
+    readonly maxCycle?: number; // 4 passes
+    readonly compareResults?: boolean; // false
+  };
+  // the answer as a value: parsed, validated, asked for again; the model is told the schema
+  output?: {
+    readonly schema: StandardSchema;
+    readonly jsonSchema?: JsonSchema; // where the schema cannot become JSON Schema by itself
+    readonly maxRetries?: number; // 2
+  };
+}
+// #endregion policies
+
+// #region wrappers
+interface Retries {
+  maxAttempts?: number; // 3
+  baseDelayMs?: number; // 500, doubled with each attempt
+  maxDelayMs?: number; // 30,000
+  maxRetryAfterMs?: number; // 60,000: a service that asks for more is not asked again
+  random?: () => number; // Math.random
+}
+
+interface Fallback {
+  firstChunkMs?: number; // of every provider but the last one; default: the run's timeouts
+  streamIdleMs?: number;
+  restMs?: number; // 0; for how long one that has failed is asked after the others
+}
+// #endregion wrappers
+
+expectNone<Differing<Retries, RetryOptions>>();
+expectNone<Differing<Fallback, FallbackOptions>>();
+expectNone<Differing<Policies, LoopPolicies>>();
+
+/** What the sheet says of a value has to hold of the value itself. */
+const holds = (policies: Policies): LoopPolicies => policies;
+assert.deepEqual(holds({ finalAnswer: true }), { finalAnswer: true });
