@@ -19,7 +19,7 @@ const layers = [
 
 /** Stages are strangers; a stage and its helpers are one family. */
 const stageFamilies = [
-  ["stream-once", "guard-stream", "stream-draft", "call-drafts"],
+  ["stream-once", "guard-stream", "stream-draft", "attempt", "call-ids", "eager-calls", "call-drafts"],
   ["execute-tool-call", "prepare-call", "dispatch-call"],
 ];
 

@@ -65,6 +65,8 @@ import type {
   TruncateResultsOptions,
   Usage,
   UserMessage,
+  FallbackOptions,
+  RetryOptions,
 } from "turnwright";
 import type { AgentFields, ResultFields, ToolFields } from "./cheat-sheet-tools.ts";
 import { type Differing, expectNone } from "./same-names.ts";
@@ -114,8 +116,8 @@ interface Core {
     clock?: Pick<Clock, "now">;
   }): { cacher: ResultCacher; tool: Tool<never> };
   // providers
-  withRetry(provider: Provider, options?: Retries): Provider; // asks again after retryable errors, before anything was heard
-  withFallback(providers: readonly Provider[], options?: Fallback): Provider; // asks the next one after an error or silence
+  withRetry(provider: Provider, options?: RetryOptions): Provider; // asks again after retryable errors, before anything was heard
+  withFallback(providers: readonly Provider[], options?: FallbackOptions): Provider; // asks the next one after an error or silence
   providerError(code: ProviderErrorCode, message: string, facts?: ProviderErrorFacts): ProviderError; // status, retryable, retryAfterMs, cause
   toProviderError(thrown: unknown): ProviderError; // classifies what an SDK throws
   isProviderError(value: unknown): value is ProviderError;
