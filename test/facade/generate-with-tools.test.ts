@@ -9,6 +9,7 @@ import {
   LoopEndedError,
   type ToolExecutor,
   toolResult,
+  withFallback,
 } from "turnwright";
 import { createMockProvider, fail, finish, reasoning, text, toolCall } from "turnwright/testing";
 import { endedBy, generate, recordExecutor } from "./play.ts";
@@ -95,6 +96,15 @@ describe("generateWithTools", () => {
     const [part] = answer?.role === "tool" ? answer.results : [];
     if (typeof read === "object" && read !== null) expect(part?.result).toMatchObject(read);
     else expect(part?.result).toBe(read);
+  });
+
+  it("asks the next provider of a row within any round, and runs no tool again", async () => {
+    const first = createMockProvider([toolCall("a"), fail({ status: 529 }), fail({ status: 529 })]);
+    const second = createMockProvider([toolCall("b"), text("Done.")]);
+    const { executor, executed } = recordExecutor();
+    const result = await generateWithTools(withFallback([first, second]), { prompt: "Go." }, executor);
+    expect([result.text, first.calls, second.calls]).toEqual(["Done.", 3, 2]);
+    expect(executed.map(([name]) => name)).toEqual(["a", "b"]);
   });
 
   it("calls the executor as a method, with the signal of the call", async () => {
