@@ -28,10 +28,17 @@ export async function approveCalls(run: Run, prepared: readonly BatchEntry[], ap
   for (const [position, { entry, index }] of asked.entries()) {
     const first = answers[position] ?? { kind: "cancelled" };
     const answer = first.kind === "ask" ? await decideLater(run, entry, { index, live, first }) : first;
-    sendDecision(run, entry, { answer, live: live.has(entry.call.callId) });
-    approved[index] = await obey(run, entry, answer);
+    const isLive = live.has(entry.call.callId);
+    sendDecision(run, entry, { answer, live: isLive });
+    const obeyed = await obey(run, entry, answer);
+    approved[index] = isLive ? toLive(obeyed) : obeyed;
   }
   return approved;
+}
+
+/** What is refused now is told as new, however much of its pass was recalled. */
+function toLive(obeyed: Prepared | AwaitingCall): BatchEntry {
+  return obeyed.kind === "ready" || obeyed.kind === "awaiting" ? obeyed : { kind: "refused", outcome: obeyed };
 }
 
 interface Asking {

@@ -15,5 +15,11 @@ export interface EarlyCall {
   readonly outcome: ToolOutcome;
 }
 
+/** A call that somebody has refused in this execution: nobody has heard of that, also where its pass was recalled. */
+export interface RefusedCall {
+  readonly kind: "refused";
+  readonly outcome: ToolOutcome;
+}
+
 /** A call of a batch. */
-export type BatchEntry = Prepared | AwaitingCall | EarlyCall;
+export type BatchEntry = Prepared | AwaitingCall | EarlyCall | RefusedCall;
