@@ -7,6 +7,8 @@ import type { Prepared } from "../stages/prepare-call.ts";
 export interface AwaitingCall {
   readonly kind: "awaiting";
   readonly call: ToolCall;
+  /** Of the step that the decision will be. */
+  readonly key: string;
 }
 
 /** A call that was started while the model spoke, and is over. */

@@ -171,7 +171,8 @@ function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: 
   });
 }
 
-function refuse(run: Run, outcome: ToolOutcome, replayed: boolean = run.replayed): Dispatched {
+/** Tells of a call that does not run, and why. */
+export function refuse(run: Run, outcome: ToolOutcome, replayed: boolean = run.replayed): Dispatched {
   sendBoth(run, outcome, replayed);
   return { outcome, live: !replayed };
 }
