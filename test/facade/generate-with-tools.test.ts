@@ -62,6 +62,15 @@ describe("generateWithTools", () => {
     expect(outcomes).toEqual(["completed", "not-run"]);
   });
 
+  it("starts no tool early of the round too many", async () => {
+    const { executor, executed } = recordExecutor();
+    const definitions = executor.definitions.map((definition) => ({ ...definition, eager: true }));
+    const provider = createMockProvider([toolCall("a", { n: 1 }), [text("On."), finish("continue")], toolCall("a", { n: 2 })]);
+    const result = generateWithTools(provider, { prompt: "Go." }, { ...executor, definitions }, { maxIterations: 1 });
+    expect(await endedBy(result)).toBeInstanceOf(IterationLimitError);
+    expect(executed).toEqual([["a", { n: 1 }]]);
+  });
+
   it("lets a model answer after its last round", async () => {
     const { executed, result } = generate([toolCall("a"), toolCall("a"), text("Done.")], { maxIterations: 2 });
     expect((await result).text).toBe("Done.");
