@@ -1,7 +1,7 @@
 // The packed package, installed and used from outside.
 
 import { spawnSync } from "node:child_process";
-import { copyFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { entries } from "../../scripts/entries.ts";
@@ -43,9 +43,31 @@ describe("the packed package", () => {
   it("holds the build, the docs and nothing else", () => {
     const { files } = install([]);
     const topmost = new Set(files.map((path) => path.replace(/\/.*/, "")));
-    expect([...topmost].sort()).toEqual(["LICENSE", "README.md", "dist", "docs", "llms.txt", "package.json"]);
+    expect([...topmost].sort()).toEqual([
+      "LICENSE",
+      "README.md",
+      "THIRD-PARTY-LICENSES.txt",
+      "dist",
+      "docs",
+      "llms.txt",
+      "package.json",
+    ]);
     expect(files.filter((path) => path.startsWith("docs/") && !path.endsWith(".md"))).toEqual([]);
     expect(files.filter((path) => path.startsWith("dist/") && !/\.(c?js|d\.c?ts)$/.test(path))).toEqual([]);
+  });
+
+  it("names the license of each package that dist holds a copy of", () => {
+    const built = readdirSync("dist").filter((file) => file.endsWith("js"));
+    const copied = built.flatMap((file) => [
+      ...readFileSync(join("dist", file), "utf8").matchAll(/^\/\/ node_modules\/([^/]+)\//gm),
+    ]);
+    const names = [...new Set(copied.map(([, name = ""]) => name))].sort();
+    const notices = readFileSync("THIRD-PARTY-LICENSES.txt", "utf8");
+    expect(names).toEqual(["eventemitter3", "p-timeout"]);
+    for (const name of names) {
+      const own = readdirSync(join("node_modules", name)).find((file) => /^license$/i.test(file)) ?? "";
+      expect(notices).toContain(readFileSync(join("node_modules", name, own), "utf8").trim());
+    }
   });
 
   it.for([
