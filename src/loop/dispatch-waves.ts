@@ -65,10 +65,12 @@ async function runWaves(
   waves: readonly (readonly Entry[])[],
   dispatched: Dispatched[],
 ): Promise<readonly Dispatched[]> {
+  let isOver = dispatched.some(endsBatch);
   for (const wave of waves) {
-    if (dispatched.some(endsBatch))
+    if (isOver)
       for (const { ready, index } of wave) dispatched[index] = refuse(run, { call: ready.call, durationMs: 0, kind: "not-run" });
     else await runWave(run, wave, dispatched);
+    isOver ||= wave.some(({ index }) => endsBatch(dispatched[index]));
   }
   return dispatched;
 }

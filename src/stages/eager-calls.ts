@@ -15,14 +15,14 @@ interface StartedCall {
   readonly call: ToolCall;
   readonly signature: string;
   readonly outcome: Promise<ToolOutcome | undefined>;
-  /** Whether the current attempt asks for it. */
-  claimed: boolean;
 }
 
 /** The calls of one stream that were started early. */
 export class EagerCalls {
   readonly #ports: EagerPorts;
   readonly #started: StartedCall[] = [];
+  /** What attempts before this one have started, by signature, and nobody has asked for again. */
+  #unclaimed: ReadonlyMap<string, StartedCall[]> = new Map();
 
   constructor(ports: EagerPorts) {
     this.#ports = ports;
@@ -37,18 +37,14 @@ export class EagerCalls {
   offer(call: ToolCall, index: number): void {
     if (call.problem !== undefined) return;
     const signature = signatureOf(call);
-    const same = this.#started.find((started) => !started.claimed && started.signature === signature);
-    if (same !== undefined) {
-      same.claimed = true;
-      return;
-    }
+    if (this.#unclaimed.get(signature)?.shift() !== undefined) return;
     const outcome = this.#ports.start(call, index);
-    if (outcome !== undefined) this.#started.push({ call, signature, outcome: Promise.resolve(outcome), claimed: true });
+    if (outcome !== undefined) this.#started.push({ call, signature, outcome: Promise.resolve(outcome) });
   }
 
   /** The attempt that asked is taken back. Gives the ids of all that was started: no other call may have one of them. */
   release(): ReadonlySet<string> {
-    for (const started of this.#started) started.claimed = false;
+    this.#unclaimed = bySignature(this.#started);
     return new Set(this.#started.map(({ call }) => call.callId));
   }
 
@@ -57,16 +53,26 @@ export class EagerCalls {
     const ends = await Promise.all(
       this.#started.map(async ({ outcome, ...started }) => ({ ...started, outcome: await outcome })),
     );
-    const left = ends.filter(({ outcome }) => outcome !== undefined);
+    const left = bySignature(ends.filter(({ outcome }) => outcome !== undefined));
     return calls.flatMap((call): readonly ToolOutcome[] => {
-      const position = left.findIndex(({ signature }) => signature === signatureOf(call));
-      const [found] = position === -1 ? [] : left.splice(position, 1);
+      const found = left.get(signatureOf(call))?.shift();
       if (found?.outcome === undefined) return [];
       const outcome = { ...found.outcome, call };
       if (found.call.callId !== call.callId) this.#ports.onAdopted(outcome);
       return [outcome];
     });
   }
+}
+
+/** Equal calls in the order in which they were started. */
+function bySignature<Started extends { readonly signature: string }>(started: readonly Started[]): ReadonlyMap<string, Started[]> {
+  const groups = new Map<string, Started[]>();
+  for (const one of started) {
+    const group = groups.get(one.signature);
+    if (group === undefined) groups.set(one.signature, [one]);
+    else group.push(one);
+  }
+  return groups;
 }
 
 function signatureOf({ name, args }: ToolCall): string {
