@@ -21,6 +21,8 @@ interface StartedCall {
 export class EagerCalls {
   readonly #ports: EagerPorts;
   readonly #started: StartedCall[] = [];
+  /** What the current attempt asks for, by the id of its call. */
+  readonly #claimed = new Map<string, StartedCall>();
   /** What attempts before this one have started, by signature, and nobody has asked for again. */
   #unclaimed: ReadonlyMap<string, StartedCall[]> = new Map();
 
@@ -37,36 +39,48 @@ export class EagerCalls {
   offer(call: ToolCall, index: number): void {
     if (call.problem !== undefined) return;
     const signature = signatureOf(call);
-    if (this.#unclaimed.get(signature)?.shift() !== undefined) return;
+    const started = this.#unclaimed.get(signature)?.shift() ?? this.#start(call, { index, signature });
+    if (started !== undefined) this.#claimed.set(call.callId, started);
+  }
+
+  #start(call: ToolCall, { index, signature }: { readonly index: number; readonly signature: string }): StartedCall | undefined {
     const outcome = this.#ports.start(call, index);
-    if (outcome !== undefined) this.#started.push({ call, signature, outcome: Promise.resolve(outcome) });
+    if (outcome === undefined) return undefined;
+    const started = { call, signature, outcome: Promise.resolve(outcome) };
+    this.#started.push(started);
+    return started;
   }
 
   /** The attempt that asked is taken back. Gives the ids of all that was started: no other call may have one of them. */
   release(): ReadonlySet<string> {
+    this.#claimed.clear();
     this.#unclaimed = bySignature(this.#started);
     return new Set(this.#started.map(({ call }) => call.callId));
   }
 
   /** Waits for all that was started, and gives each call of the turn what was started for it, once. */
   async settle(calls: readonly ToolCall[]): Promise<readonly ToolOutcome[]> {
-    const ends = await Promise.all(
-      this.#started.map(async ({ outcome, ...started }) => ({ ...started, outcome: await outcome })),
-    );
-    const left = bySignature(ends.filter(({ outcome }) => outcome !== undefined));
+    const ends = new Map<StartedCall, ToolOutcome | undefined>();
+    await Promise.all(this.#started.map(async (started) => ends.set(started, await started.outcome)));
     return calls.flatMap((call): readonly ToolOutcome[] => {
-      const found = left.get(signatureOf(call))?.shift();
-      if (found?.outcome === undefined) return [];
-      const outcome = { ...found.outcome, call };
-      if (found.call.callId !== call.callId) this.#ports.onAdopted(outcome);
+      const started = this.#claimed.get(call.callId) ?? this.#claimLate(call);
+      const end = started && ends.get(started);
+      if (started === undefined || end === undefined) return [];
+      const outcome = { ...end, call };
+      if (started.call.callId !== call.callId) this.#ports.onAdopted(outcome);
       return [outcome];
     });
+  }
+
+  /** A call that was never offered, because one before it was not complete. Broken arguments say nothing of what was asked for. */
+  #claimLate(call: ToolCall): StartedCall | undefined {
+    return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;
   }
 }
 
 /** Equal calls in the order in which they were started. */
-function bySignature<Started extends { readonly signature: string }>(started: readonly Started[]): ReadonlyMap<string, Started[]> {
-  const groups = new Map<string, Started[]>();
+function bySignature(started: readonly StartedCall[]): ReadonlyMap<string, StartedCall[]> {
+  const groups = new Map<string, StartedCall[]>();
   for (const one of started) {
     const group = groups.get(one.signature);
     if (group === undefined) groups.set(one.signature, [one]);

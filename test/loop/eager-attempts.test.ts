@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { providerError } from "turnwright";
 import { type MockPart, text, toolCall, wait } from "turnwright/testing";
-import { answersOf } from "./play.ts";
+import { answersOf, outcomesOf } from "./play.ts";
 
 import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
@@ -36,5 +36,30 @@ describe("an eager call of an attempt that is taken back", () => {
     for (const { callId } of answersOf(result)) expect(ids).toContain(callId);
     await replayed(playing, result);
     expect(ran).toHaveLength(ranTimes);
+  });
+});
+
+describe("what an eager call has given is not given to a call whose arguments are broken", () => {
+  it("before it", async () => {
+    const { ran, start } = setUp();
+    const playing = start([[toolCall("look", {}, { rawArgs: "{" }), toolCall("look")], text("Done.")]);
+    const result = await finished(playing);
+    expect(outcomesOf(result)).toEqual(["call_p0_0: malformed", "call_p0_1: completed"]);
+    expect(ran).toEqual(["p0/tool/1/look {}"]);
+    await replayed(playing, result);
+  });
+
+  it("in the next attempt", async () => {
+    const { ran, start } = setUp();
+    const began = (attempt: number): readonly MockPart[] =>
+      said({ type: "attempt-start", attempt, provider: "p", model: `m${attempt}` });
+    const tookBack = said({ type: "attempt-discarded", attempt: 1, error: providerError("overloaded", "Busy.") });
+    const broken = toolCall("look", {}, { rawArgs: "{" });
+    const turn = [...began(1), toolCall("look"), wait(20), ...tookBack, ...began(2), broken, toolCall("look")];
+    const playing = start([turn, text("Done.")]);
+    const result = await finished(playing);
+    expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(["malformed", "completed"]);
+    expect(ran).toEqual(["p0/tool/0/look {}"]);
+    await replayed(playing, result);
   });
 });
