@@ -136,6 +136,7 @@ export type { DispatchPorts } from "./stages/dispatch-call.ts";
 export { executeToolCall, type ToolCallPorts } from "./stages/execute-tool-call.ts";
 export type { GuardPorts } from "./stages/guard-stream.ts";
 export type { PreparePorts } from "./stages/prepare-call.ts";
+export type { EagerPorts } from "./stages/eager-calls.ts";
 export { streamOnce, type StreamPorts } from "./stages/stream-once.ts";
 export { applyStep } from "./state/apply-step.ts";
 export type { TurnContent } from "./state/judge-finish.ts";
@@ -153,7 +154,7 @@ export {
   type StepResult,
   type Turn,
 } from "./state/loop-state.ts";
-export type { Repeats, Repetition } from "./state/repetition.ts";
+export type { CountedPass, Repeats, Repetition } from "./state/repetition.ts";
 export { type ContextReleaseTool, createContextRelease, type ReleaseRequest } from "./tools/context-release.ts";
 export { type ContextStashOptions, createContextStash } from "./tools/context-stash.ts";
 export { type AgentToolFields, defineAgentTool } from "./tools/define-agent-tool.ts";

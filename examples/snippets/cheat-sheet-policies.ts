@@ -19,7 +19,7 @@ import { type Differing, expectNone } from "./same-names.ts";
 
 // #region policies
 interface Policies {
-  approve?: Approve; // (call, context) => { kind: "approve" } | { kind: "deny", reason? } | { kind: "modify", args }
+  approve?: Approve; // (call, context) => { kind: "approve" | "ask" } | { kind: "deny", reason? } | { kind: "modify", args }
   gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
   restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };
   // ends runs whose model said something and called tools in one pass; a list of your own replaces its default, [] switches it off

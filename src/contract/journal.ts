@@ -38,6 +38,6 @@ export interface Journal {
    * an ending where its records do, and nowhere else.
    */
   replays?(key: string): PromiseLike<boolean> | boolean;
-  /** Where an engine can wait for days: waits for what is sent under `key`. Not called yet. */
+  /** Where an engine can wait for days: waits for the decision about a call that nobody could decide about, sent under `key`. */
   wait?(key: string): PromiseLike<Json>;
 }

@@ -18,7 +18,7 @@ export interface LoopLimits {
   readonly toolConcurrency?: number | undefined;
   /** Most calls dispatched. Default none. */
   readonly maxToolCalls?: number | undefined;
-  /** Most tokens, input and output. Checked before each pass. Default none. */
+  /** Most tokens, input and output. Checked before each stream. Default none. */
   readonly maxTokens?: number | undefined;
   /** Most USD, as `pricing` says; checked before each stream, with what the last one cost added to what is spent. Default none. */
   readonly maxCostUSD?: number | undefined;

@@ -2,7 +2,7 @@ import type { Json } from "./json.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { FinishReason } from "./provider.ts";
 import type { StreamStatus, Termination } from "./termination.ts";
-import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
+import type { NestedSpending, ToolCall, ToolOutcome } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
 
 /** What one pass gave. Plain data: it is what the journal keeps of a model step. */
@@ -18,6 +18,8 @@ export interface StreamResult {
   readonly calls: readonly ToolCall[];
   /** What became of the calls that were started while the stream went on. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
+  /** What runs inside such calls have used, of those that no call of the turn is the same as: their attempts were taken back. */
+  readonly eagerSpent?: readonly NestedSpending[] | undefined;
   readonly finish?: FinishReason | undefined;
   /** Where a "continue" hop goes on. */
   readonly token?: string | undefined;

@@ -16,6 +16,9 @@ import { numberedKey, stepKey } from "./step-key.ts";
 /** What the journal keeps: a decision, or which execution was left without one, and what the tool's schema was then. */
 type Answer = Exclude<Decided, { kind: "ask" }> | { readonly kind: "ask"; readonly token: string; readonly schema: string };
 
+/** A decision, or the key of the step that it will be. */
+type Found = Exclude<Answer, { kind: "ask" }> | { readonly kind: "waits"; readonly key: string };
+
 /** Asks for every ready call. Refused ones become their outcome; edited ones are validated again; some may have to wait. */
 export async function approveCalls(run: Run, prepared: readonly BatchEntry[], approve: Approve): Promise<readonly BatchEntry[]> {
   const asked = prepared.flatMap((entry, index) => (entry.kind === "ready" ? [{ entry, index }] : []));
@@ -28,10 +31,17 @@ export async function approveCalls(run: Run, prepared: readonly BatchEntry[], ap
   for (const [position, { entry, index }] of asked.entries()) {
     const first = answers[position] ?? { kind: "cancelled" };
     const answer = first.kind === "ask" ? await decideLater(run, entry, { index, live, first }) : first;
-    sendDecision(run, entry, { answer, live: live.has(entry.call.callId) });
-    approved[index] = await obey(run, entry, answer);
+    const isLive = live.has(entry.call.callId);
+    sendDecision(run, entry, { answer, live: isLive });
+    const obeyed = await obey(run, entry, answer);
+    approved[index] = isLive ? toLive(obeyed) : obeyed;
   }
   return approved;
+}
+
+/** What is refused now is told as new, however much of its pass was recalled. */
+function toLive(obeyed: Prepared | AwaitingCall): BatchEntry {
+  return obeyed.kind === "ready" || obeyed.kind === "awaiting" ? obeyed : { kind: "refused", outcome: obeyed };
 }
 
 interface Asking {
@@ -74,15 +84,15 @@ interface Later extends Omit<Asking, "approve"> {
  * What became of a call that nobody could decide about when it was asked for. The execution that asked ends without an answer; a later
  * one takes it from its `decisions`, or asks on. A journal that can wait for days does, and no execution ends.
  */
-async function decideLater(run: Run, entry: ReadyCall, { index, live, first }: Later): Promise<Answer> {
+async function decideLater(run: Run, entry: ReadyCall, { index, live, first }: Later): Promise<Found> {
   const { decisions } = run;
   const { callId, name, args } = entry.call;
   const key = approvalKey(run, entry, index);
-  let answer = first;
+  let answer: Answer = first;
   for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
     checkSchema(entry, answer.schema);
     const next = numberedKey(key, attempt);
-    if (!(await goesBehind(run, next, answer.token))) return answer;
+    if (!(await goesBehind(run, next, answer.token))) return { kind: "waits", key: next };
     const waited = await waitFor(run, `${key}/decision${attempt}`);
     const body = (): Answer => {
       if (run.scope.cause !== undefined) return { kind: "cancelled" };
@@ -124,7 +134,7 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<Dec
   }
 }
 
-function obey({ ports }: Run, entry: ReadyCall, answer: Answer): Prepared | AwaitingCall | Promise<Prepared> {
+function obey({ ports }: Run, entry: ReadyCall, answer: Found): Prepared | AwaitingCall | Promise<Prepared> {
   const { call } = entry;
   switch (answer.kind) {
     case "approve":
@@ -133,8 +143,8 @@ function obey({ ports }: Run, entry: ReadyCall, answer: Answer): Prepared | Awai
       return { call, durationMs: 0, kind: "denied", reason: answer.reason };
     case "modify":
       return editCall(entry, answer.args, ports);
-    case "ask":
-      return { kind: "awaiting", call };
+    case "waits":
+      return { kind: "awaiting", call, key: answer.key };
     case "cancelled":
       return { call, durationMs: 0, kind: "not-run" };
     default:
@@ -142,8 +152,8 @@ function obey({ ports }: Run, entry: ReadyCall, answer: Answer): Prepared | Awai
   }
 }
 
-function sendDecision({ events, state }: Run, { call }: ReadyCall, { answer, live }: { answer: Answer; live: boolean }): void {
-  if (answer.kind === "cancelled" || answer.kind === "ask") return;
+function sendDecision({ events, state }: Run, { call }: ReadyCall, { answer, live }: { answer: Found; live: boolean }): void {
+  if (answer.kind === "cancelled" || answer.kind === "waits") return;
   const reason = answer.kind === "deny" ? answer.reason : undefined;
   const base = { runId: events.runId, iteration: state.iteration, callId: call.callId, name: call.name };
   events.send({ type: "approval-decided", ...base, decision: answer.kind, reason, replayed: live ? undefined : true });

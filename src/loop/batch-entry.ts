@@ -7,6 +7,8 @@ import type { Prepared } from "../stages/prepare-call.ts";
 export interface AwaitingCall {
   readonly kind: "awaiting";
   readonly call: ToolCall;
+  /** Of the step that the decision will be. */
+  readonly key: string;
 }
 
 /** A call that was started while the model spoke, and is over. */
@@ -15,5 +17,11 @@ interface EarlyCall {
   readonly outcome: ToolOutcome;
 }
 
+/** A call that somebody has refused in this execution: nobody has heard of that, also where its pass was recalled. */
+export interface RefusedCall {
+  readonly kind: "refused";
+  readonly outcome: ToolOutcome;
+}
+
 /** A call of a batch. */
-export type BatchEntry = Prepared | AwaitingCall | EarlyCall;
+export type BatchEntry = Prepared | AwaitingCall | EarlyCall | RefusedCall;

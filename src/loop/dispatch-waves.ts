@@ -41,6 +41,7 @@ export function dispatchWaves(
   prepared.forEach((entry, index) => {
     if (entry.kind === "early") dispatched[index] = { outcome: entry.outcome, live: !run.passRecalled };
     else if (entry.kind === "awaiting") dispatched[index] = hold(entry);
+    else if (entry.kind === "refused") dispatched[index] = refuse(run, entry.outcome, false);
     else if (entry.kind !== "ready") dispatched[index] = refuse(run, entry);
     else entries.push({ ready: entry, index, agent: findAgent(run.registry, entry.call.name), live: false });
   });
@@ -172,7 +173,8 @@ function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: 
   });
 }
 
-function refuse(run: Run, outcome: ToolOutcome): Dispatched {
-  sendBoth(run, outcome, run.replayed);
-  return { outcome, live: !run.replayed };
+/** Tells of a call that does not run, and why. */
+export function refuse(run: Run, outcome: ToolOutcome, replayed: boolean = run.replayed): Dispatched {
+  sendBoth(run, outcome, replayed);
+  return { outcome, live: !replayed };
 }

@@ -1,6 +1,6 @@
 // Starts calls of eager tools while the model still speaks.
 
-import type { ToolCall } from "../contract/tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { EagerPorts } from "../stages/eager-calls.ts";
@@ -17,6 +17,7 @@ export function createEagerPorts(run: Run): EagerPorts | undefined {
   if (!run.exposure.hasEager) return undefined;
   if (policies?.stopWhen !== undefined || policies?.loopDetection?.action === "stop") return undefined;
   if (policies?.approve !== undefined || run.meter.maxToolCalls !== Number.POSITIVE_INFINITY) return undefined;
+  if (isPastRounds(run)) return undefined;
   let running = 0;
   const start = (call: ToolCall, index: number): ReturnType<EagerPorts["start"]> => {
     if (running >= run.toolConcurrency || !isEager(run, call)) return undefined;
@@ -27,7 +28,17 @@ export function createEagerPorts(run: Run): EagerPorts | undefined {
       return end;
     });
   };
-  return { start, onAdopted: (outcome) => sendBoth(run, outcome, false) };
+  const onAdopted = (outcome: ToolOutcome, index: number): void => {
+    run.ports.placeEarly(outcome.call.callId, index);
+    sendBoth(run, outcome, false);
+  };
+  return { start, onAdopted };
+}
+
+/** Whether what this pass asks for does not run any more. The pass is counted with its first stream. */
+function isPastRounds({ state, bounds }: Run): boolean {
+  const { maxToolRounds } = bounds;
+  return maxToolRounds !== undefined && state.iterations + (state.hop === 0 ? 1 : 0) > maxToolRounds;
 }
 
 function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {

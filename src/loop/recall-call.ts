@@ -19,7 +19,8 @@ export function sendBoth(run: Run, outcome: ToolOutcome, replayed: boolean): voi
   sendToolEnd(run, outcome, replayed);
 }
 
-function toSpending({ usage, costUSD, knownCostUSD, toolCallsExecuted }: NestedSpending): Spending {
+/** What the meter counts of a call's nested runs. */
+export function toSpending({ usage, costUSD, knownCostUSD, toolCallsExecuted }: NestedSpending): Spending {
   const known = costUSD ?? knownCostUSD;
   return { tokens: usage.totalTokens, toolCalls: toolCallsExecuted, costUSD: known, costUnknown: costUSD === undefined };
 }

@@ -15,6 +15,7 @@ import { earlyOutcomesOf } from "../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
+import { dropAwaiting } from "./drop-awaiting.ts";
 import { processResults } from "./process-results.ts";
 import type { Dispatched, Run } from "./run.ts";
 
@@ -33,7 +34,10 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   const approve = options.policies?.approve;
   const approved: readonly BatchEntry[] | PromiseLike<readonly BatchEntry[]> =
     approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));
-  const dispatched = whenReady(approved, (entries) => dispatchWaves(run, withinLimit(run, entries)));
+  const dispatched = whenReady(approved, (entries) => {
+    const within = withinLimit(run, entries);
+    return whenReady(dispatchWaves(run, within), (ends) => dropAwaiting(run, within, ends));
+  });
   return whenReady(dispatched, (outcomes) => {
     const loop = findToldLoop(run);
     const settled = outcomes.map((call) => settleCall(run, call));

@@ -21,7 +21,7 @@ import { checkPlan } from "./check-options.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import { expose, exposeNames } from "./exposure.ts";
 import type { NextStep } from "./next-step.ts";
-import { recallCall } from "./recall-call.ts";
+import { recallCall, toSpending } from "./recall-call.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
@@ -50,10 +50,16 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
     const { usage, costUSD } = result;
     run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
-    if (run.passRecalled) for (const outcome of result.eagerOutcomes ?? []) recallCall(run, outcome);
+    if (run.passRecalled) recallEarly(run, result);
     run.openPass = { result, hop };
     sendLoop(run);
   });
+}
+
+/** What was started early in a recalled pass, and what was spent on what nobody asked for in the end. */
+function recallEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
+  for (const outcome of eagerOutcomes) recallCall(run, outcome);
+  for (const spent of eagerSpent) run.meter.add(toSpending(spent));
 }
 
 function streamPass(run: Run, next: ModelStep): Promise<StreamResult> {

@@ -30,8 +30,8 @@ function prepare<T>(given: Step<T>, ports: StepPorts): Step<T> {
   return ports.journal.durable ? obeyEngine(timed, ports) : timed;
 }
 
-/** Steps that do something new; the others only look, or take the decisions. */
-const acts: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "hook"]);
+/** Steps that do something new, or say that it is to be done; the others only look, or take the decisions. */
+const acts: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
 /** A decision that nothing waits for is found before anything is done. */
 function refuseLeft<T>(step: Step<T>, { decisions, state, registry }: StepPorts): Step<T> {

@@ -1,5 +1,6 @@
 // Calls that start while their stream goes on, and that belong to whoever asks for the same once the turn is complete.
 
+import type { StreamResult } from "../contract/stream-result.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { stableJson } from "../kit/stable-json.ts";
 
@@ -7,9 +8,12 @@ import { stableJson } from "../kit/stable-json.ts";
 export interface EagerPorts {
   /** Starts a call at this position of its turn; undefined, at once or later, where it has to wait for its batch. */
   start(call: ToolCall, index: number): ToolOutcome | undefined | PromiseLike<ToolOutcome | undefined>;
-  /** Told where what a call has given is another one's, because its own attempt was taken back. */
-  onAdopted(outcome: ToolOutcome): void;
+  /** Told where what a call has given is another one's, at this position of its turn, because its own attempt was taken back. */
+  onAdopted(outcome: ToolOutcome, index: number): void;
 }
+
+/** What became of the calls of one stream that were started early. */
+export type SettledEarly = Pick<StreamResult, "eagerOutcomes" | "eagerSpent">;
 
 interface StartedCall {
   readonly call: ToolCall;
@@ -58,18 +62,29 @@ export class EagerCalls {
     return new Set(this.#started.map(({ call }) => call.callId));
   }
 
-  /** Waits for all that was started, and gives each call of the turn what was started for it, once. */
-  async settle(calls: readonly ToolCall[]): Promise<readonly ToolOutcome[]> {
-    const ends = new Map<StartedCall, ToolOutcome | undefined>();
-    await Promise.all(this.#started.map(async (started) => ends.set(started, await started.outcome)));
-    return calls.flatMap((call): readonly ToolOutcome[] => {
+  /**
+   * Waits for all that was started, and gives each call of the turn what was started for it, once. `firstIndex` is the position of the
+   * first of them in the turn.
+   */
+  async settle(calls: readonly ToolCall[], firstIndex: number): Promise<SettledEarly> {
+    const left = new Map<StartedCall, ToolOutcome>();
+    await Promise.all(
+      this.#started.map(async (started) => {
+        const end = await started.outcome;
+        if (end !== undefined) left.set(started, end);
+      }),
+    );
+    const eagerOutcomes = calls.flatMap((call, offset): readonly ToolOutcome[] => {
       const started = this.#claimed.get(call.callId) ?? this.#claimLate(call);
-      const end = started && ends.get(started);
+      const end = started && left.get(started);
       if (started === undefined || end === undefined) return [];
+      left.delete(started);
       const outcome = { ...end, call };
-      if (started.call.callId !== call.callId) this.#ports.onAdopted(outcome);
+      if (started.call.callId !== call.callId) this.#ports.onAdopted(outcome, firstIndex + offset);
       return [outcome];
     });
+    const eagerSpent = [...left.values()].flatMap(({ nested }) => nested ?? []);
+    return eagerSpent.length === 0 ? { eagerOutcomes } : { eagerOutcomes, eagerSpent };
   }
 
   /** A call that was never offered, because one before it was not complete. Broken arguments say nothing of what was asked for. */

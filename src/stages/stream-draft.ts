@@ -4,7 +4,7 @@ import type { EventSink } from "../contract/loop-event.ts";
 import type { Json } from "../contract/json.ts";
 import type { ProviderError } from "../contract/plain-error.ts";
 import type { FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
-import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
+import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { toJson } from "../kit/to-json.ts";
@@ -12,7 +12,7 @@ import type { GuardedStream } from "./guard-stream.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { countOf } from "../kit/read-foreign.ts";
 import { createCallIds, type IdOf } from "./call-ids.ts";
-import { EagerCalls, type EagerPorts } from "./eager-calls.ts";
+import { EagerCalls, type EagerPorts, type SettledEarly } from "./eager-calls.ts";
 import { type Attempt, emptyAttempt, mergeDetails, textOrNone, toUsage, wasRefused } from "./attempt.ts";
 import { CallDrafts, type CallChunk, type CallDraft, textOf } from "./call-drafts.ts";
 import { addUsage, noUsage } from "../state/add-usage.ts";
@@ -152,8 +152,8 @@ export class StreamDraft implements GuardedStream {
   }
 
   /** What was started early of these calls, once all that was started has ended; undefined where nothing was. */
-  eagerOutcomes(calls: readonly ToolCall[]): Promise<readonly ToolOutcome[]> | undefined {
-    return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
+  settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
+    return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls, this.#firstIndex);
   }
 
   #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` }>): void {

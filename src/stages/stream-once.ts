@@ -42,10 +42,10 @@ export function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<S
   return guardStream(draft, ports).then((end) => {
     const { calls } = draft;
     const pass = { request, ports, calls, durationMs: ports.clock.now() - startedAt };
-    const eager = draft.eagerOutcomes(calls);
+    const eager = draft.settleEager(calls);
     return eager === undefined
       ? toResult(draft, end, pass)
-      : eager.then((eagerOutcomes) => ({ ...toResult(draft, end, pass), eagerOutcomes }));
+      : eager.then((early) => ({ ...toResult(draft, end, pass), ...early }));
   });
 }
 

@@ -42,7 +42,7 @@ function applyRestart(state: LoopState, restart: ContextRestart): void {
 }
 
 /** What runs inside a call have used counts once, here. */
-function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
+export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
   state.usage = addUsage(state.usage, usage);
   state.costUSD = addCost(state.costUSD, costUSD);
   state.spentUSD += costUSD ?? knownCostUSD;

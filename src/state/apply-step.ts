@@ -4,7 +4,7 @@ import type { NativePart, ToolResultPart } from "../contract/message.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { applyCall, applySpending, countError } from "./apply-call.ts";
+import { applyCall, applyNested, applySpending, countError } from "./apply-call.ts";
 import { joinTurn } from "./join-turn.ts";
 import { isResent } from "./judge-finish.ts";
 import { emptyTurn, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
@@ -135,6 +135,7 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   if (state.hop > 0) state.pauses += 1;
   else if (finalAnswerTo === undefined) state.iterations += 1;
   applySpending(state, result);
+  for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
   state.lastCostUSD = result.costUSD ?? state.lastCostUSD;
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
   // What an interrupted pass said is in its stream's result only: the next run answers anew.

@@ -6,7 +6,7 @@ import type { ToolCall } from "../contract/tool-outcome.ts";
 import { digest, stableJson } from "../kit/stable-json.ts";
 
 /** The calls of one pass, and what they gave where that is compared, each as a digest. */
-interface CountedPass {
+export interface CountedPass {
   readonly calls: string;
   readonly results: string | undefined;
 }

@@ -1,8 +1,8 @@
 // The page that maps the pipeline is complete and true to the code: each name has its row, each row names things that are there and a
 // test that is there.
 
-import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
+import { expectCode, expectTest } from "./mapped-row.ts";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
 const page = readPage("docs/pipeline.md");
@@ -67,32 +67,6 @@ it.for(rows)("%s: names a test and code that are there", ([, cells]) => {
   const [, ours = "", test = ""] = cells;
   expect([cells.length, cells.includes("")]).toEqual([3, false]);
 
-  const [, testPath = "", title = ""] = /^`((?:src|test)\/[\w/-]+\.test\.ts)` "(.+)"$/.exec(test) ?? [];
-  expect(existsAt(testPath), `the test ${testPath}`).toBe(true);
-  expect(readPage(testPath).includes(`"${title}"`), `${testPath}: "${title}"`).toBe(true);
-
-  for (const { path, names } of placesIn(ours)) {
-    expect(existsAt(path), `the file ${path}`).toBe(true);
-    const words = new Set(readPage(path).split(/[^\w-]+/));
-    const missing = names.filter((name) => !words.has(name));
-    expect(missing, `in ${path}`).toEqual([]);
-  }
+  expectTest(test);
+  expectCode(ours);
 });
-
-function existsAt(path: string): boolean {
-  return path !== "" && existsSync(new URL(`../../${path}`, import.meta.url));
-}
-
-/** "`a` of `B` in `src/c.ts`": each path with the names that lead to it. */
-function placesIn(cell: string): readonly { readonly path: string; readonly names: readonly string[] }[] {
-  const places: { readonly path: string; readonly names: readonly string[] }[] = [];
-  let names: string[] = [];
-  for (const name of readNames(cell)) {
-    if (!name.startsWith("src/")) names.push(name);
-    else {
-      places.push({ path: name, names });
-      names = [];
-    }
-  }
-  return places;
-}

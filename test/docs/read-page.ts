@@ -21,6 +21,14 @@ export function readRows(text: string): readonly (readonly string[])[] {
     .map(toCells);
 }
 
+/** All rows of all tables of a text, each as its cells; heads left out. */
+export function readTable(text: string): readonly (readonly string[])[] {
+  const isRule = (line: string | undefined): boolean => /^\|\s*:?---/.test(line ?? "");
+  const isRow = (line: string, next: string | undefined): boolean => line.startsWith("|") && !isRule(line) && !isRule(next);
+  const lines = text.split("\n");
+  return lines.filter((line, index) => isRow(line, lines[index + 1])).map(toCells);
+}
+
 function toCells(line: string): readonly string[] {
   const cells = line.split("|").slice(1, -1);
   return cells.map((cell) => cell.trim());

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createLoopControl, defineTool, type LoopControl, runToolLoop, type Journal, type Step, type StepKind } from "turnwright";
+import { createLoopControl, defineTool, type LoopOptions, runToolLoop, type Journal, type Step, type StepKind } from "turnwright";
 import { createMockProvider, fail, finish, type MockTurn, text, toolCall } from "turnwright/testing";
 import { readNames, readPage, readSection } from "./read-page.ts";
 
@@ -32,26 +32,32 @@ it("shows keys as runs make them", async () => {
   };
   const journal: Journal = { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
   const search = defineTool({ name: "search", description: "Finds pages", inputSchema: { type: "object" }, execute: () => 1 });
-  const run = (turns: readonly MockTurn[], resume?: "retry-last", control?: LoopControl): Promise<unknown> =>
+  const run = (turns: readonly MockTurn[], more: Partial<LoopOptions> = {}): Promise<unknown> =>
     runToolLoop({
       provider: createMockProvider(turns),
       tools: [search],
       messages: [{ role: "user", content: "What makes the tides?" }],
       runId: "tides",
       journal,
-      resume,
-      control,
-      policies: { approve: () => ({ kind: "approve" }), results: { processor: () => undefined }, output: { schema: z.string() } },
+      policies: {
+        approve: ({ callId }) => ({ kind: callId === "call_p0_1" ? "ask" : "approve" }),
+        results: { processor: () => undefined },
+        output: { schema: z.string() },
+      },
       hooks: { onIteration: () => {} },
+      ...more,
     });
-  await run([
-    [toolCall("search"), toolCall("search")],
-    [text("The "), finish("paused")],
-    [text("moon"), fail({ status: 503 })],
-  ]);
+  await run([[toolCall("search"), toolCall("search")]]);
+  await run(
+    [
+      [text("The "), finish("paused")],
+      [text("moon"), fail({ status: 503 })],
+    ],
+    { decisions: { call_p0_1: { kind: "approve" } } },
+  );
   const control = createLoopControl();
   control.drain();
-  await run([toolCall("search")], "retry-last", control);
+  await run([toolCall("search")], { resume: "retry-last", control });
   await run([text('"The moon."')]);
 
   const [, block = ""] = /```text\n(.*?)\n```/s.exec(readSection(page, "What the keys look like")) ?? [];

@@ -9,6 +9,7 @@ import {
   LoopEndedError,
   type ToolExecutor,
   toolResult,
+  withFallback,
 } from "turnwright";
 import { createMockProvider, fail, finish, reasoning, text, toolCall } from "turnwright/testing";
 import { endedBy, generate, recordExecutor } from "./play.ts";
@@ -61,6 +62,15 @@ describe("generateWithTools", () => {
     expect(outcomes).toEqual(["completed", "not-run"]);
   });
 
+  it("starts no tool early of the round too many", async () => {
+    const { executor, executed } = recordExecutor();
+    const definitions = executor.definitions.map((definition) => ({ ...definition, eager: true }));
+    const provider = createMockProvider([toolCall("a", { n: 1 }), [text("On."), finish("continue")], toolCall("a", { n: 2 })]);
+    const result = generateWithTools(provider, { prompt: "Go." }, { ...executor, definitions }, { maxIterations: 1 });
+    expect(await endedBy(result)).toBeInstanceOf(IterationLimitError);
+    expect(executed).toEqual([["a", { n: 1 }]]);
+  });
+
   it("lets a model answer after its last round", async () => {
     const { executed, result } = generate([toolCall("a"), toolCall("a"), text("Done.")], { maxIterations: 2 });
     expect((await result).text).toBe("Done.");
@@ -95,6 +105,15 @@ describe("generateWithTools", () => {
     const [part] = answer?.role === "tool" ? answer.results : [];
     if (typeof read === "object" && read !== null) expect(part?.result).toMatchObject(read);
     else expect(part?.result).toBe(read);
+  });
+
+  it("asks the next provider of a row within any round, and runs no tool again", async () => {
+    const first = createMockProvider([toolCall("a"), fail({ status: 529 }), fail({ status: 529 })]);
+    const second = createMockProvider([toolCall("b"), text("Done.")]);
+    const { executor, executed } = recordExecutor();
+    const result = await generateWithTools(withFallback([first, second]), { prompt: "Go." }, executor);
+    expect([result.text, first.calls, second.calls]).toEqual(["Done.", 3, 2]);
+    expect(executed.map(([name]) => name)).toEqual(["a", "b"]);
   });
 
   it("calls the executor as a method, with the signal of the call", async () => {

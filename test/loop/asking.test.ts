@@ -11,9 +11,10 @@ import {
   type Json,
   type LoopOptions,
   memoryJournal,
+  type SavedJournal,
 } from "turnwright";
 import { replayJournal } from "turnwright/journal";
-import { text, toolCall } from "turnwright/testing";
+import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { answersOf, outcomesOf, play, tool, type Playing } from "./play.ts";
 
@@ -95,6 +96,26 @@ describe("a call that nobody can decide about", () => {
     // The same call once more asks nothing, runs nothing, and takes the same decisions without complaint.
     const third = start({ journal: await savedOf(second), decisions });
     expect([(await third.result).messages, third.provider.calls, ran]).toEqual([result.messages, 0, did]);
+  });
+
+  it("that is denied later is told as new then, and as recalled after that", async () => {
+    const { start } = setUp();
+    const second = start({ journal: await savedOf(start()), decisions: both("deny") });
+    const third = start({ journal: await savedOf(second) });
+    await third.result;
+    const told = ({ recording }: Playing): unknown => recording.of("tool-end").map(({ callId, replayed }) => [callId, replayed]);
+    expect([second, third].map(told)).toEqual([
+      expect.arrayContaining([
+        ["call_p0_0", undefined],
+        ["call_p0_1", true],
+        ["call_p0_2", undefined],
+      ]),
+      expect.arrayContaining([
+        ["call_p0_0", true],
+        ["call_p0_1", true],
+        ["call_p0_2", true],
+      ]),
+    ]);
   });
 
   it("waits on where only others are decided, however often the run is resumed", async () => {
@@ -191,6 +212,28 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
     );
     expect(await refused(start({ journal, decisions }), "unknown-decision")).toEqual({ call: id });
     expect(ran).toEqual(["call_p0_1"]);
+  });
+
+  it("where a run that failed is to be tried again, which stays as it was", async () => {
+    const { start } = setUp();
+    const failed = start({ provider: createMockProvider([fail({ status: 400 })]) });
+    expect((await failed.result).status).toBe("error");
+    const journal = await savedOf(failed);
+    const before = journal.keys();
+    await refused(start({ journal, resume: "retry-last", decisions: both("approve") }), "unknown-decision");
+    expect(journal.keys()).toEqual(before);
+  });
+
+  it("where results are left to be looked at, which costs nothing", async () => {
+    const looked: string[] = [];
+    const processor = (name: string): string => (looked.push(name), name);
+    const { start } = setUp({ policies: { approve: () => ({ kind: "approve" }), results: { processor } } });
+    const saved = JSON.parse(JSON.stringify((await start().result).journal)) as SavedJournal;
+    const kept = Object.entries(saved.steps).filter(([key]) => key.startsWith("p0/") && key !== "p0/results");
+    looked.length = 0;
+    const journal = memoryJournal({ steps: Object.fromEntries(kept) });
+    await refused(start({ journal, decisions: { nobody: { kind: "approve" } } }), "unknown-decision");
+    expect(looked).toEqual([]);
   });
 
   it("where it is another one than before", async () => {

@@ -2,17 +2,16 @@
 
 import { describe, expect, it } from "vitest";
 import { providerError } from "turnwright";
-import { type MockPart, text, toolCall, wait } from "turnwright/testing";
-import { answersOf, outcomesOf } from "./play.ts";
-
+import { createMockProvider, type MockPart, text, toolCall, usage, wait } from "turnwright/testing";
+import { question } from "./nested/nesting.ts";
+import { answersOf, outcomesOf, play, tool } from "./play.ts";
 import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
-describe("an eager call of an attempt that is taken back", () => {
-  const busy = providerError("overloaded", "Busy.");
-  const began = (attempt: number): readonly MockPart[] =>
-    said({ type: "attempt-start", attempt, provider: "p", model: `m${attempt}` });
-  const tookBack = said({ type: "attempt-discarded", attempt: 1, error: busy });
+const began = (attempt: number): readonly MockPart[] =>
+  said({ type: "attempt-start", attempt, provider: "p", model: `m${attempt}` });
+const tookBack = said({ type: "attempt-discarded", attempt: 1, error: providerError("overloaded", "Busy.") });
 
+describe("an eager call of an attempt that is taken back", () => {
   it.for<[what: string, again: readonly MockPart[], ran: number, answers: number]>([
     ["is not run again where the next attempt asks for the same", [toolCall("look", { b: 2, a: 1 })], 1, 1],
     ["is left where the next one asks for something else", [toolCall("look", { a: 2 })], 2, 1],
@@ -37,6 +36,32 @@ describe("an eager call of an attempt that is taken back", () => {
     await replayed(playing, result);
     expect(ran).toHaveLength(ranTimes);
   });
+
+  it("is told at its place in the turn that it became part of", async () => {
+    const { start } = setUp();
+    const turn = [...began(1), toolCall("look"), ...tookBack, ...began(2), toolCall("act"), toolCall("look")];
+    const playing = start([turn, text("Done.")]);
+    await finished(playing);
+    expect(playing.recording.of("tool-start").map(({ callId, index }) => [callId, index])).toEqual([
+      ["call_p0_0", 0],
+      ["call_p0_1", 1],
+      ["call_p0_0_1", 0],
+    ]);
+  });
+
+  it("is paid for, also where nobody asks for it in the end", async () => {
+    const inner = createMockProvider([[text("In."), usage({ inputTokens: 100, outputTokens: 0 })]]);
+    const run = tool("run", async (_, { runToolLoop }) => (await runToolLoop({ messages: question, provider: inner })).text, {
+      eager: true,
+    });
+    const used = usage({ inputTokens: 1, outputTokens: 0 });
+    const turn = [...began(1), toolCall("run"), used, ...tookBack, ...began(2), text("Hi."), used];
+    const playing = play([turn], { tools: [run], pricing: ({ totalTokens }) => totalTokens / 100 });
+    const result = await finished(playing);
+    expect([result.text, result.usage.totalTokens, result.costUSD]).toEqual(["Hi.", 102, 1.02]);
+    const again = await replayed(playing, result);
+    expect((await again.result).usage).toEqual(result.usage);
+  });
 });
 
 describe("what an eager call has given is not given to a call whose arguments are broken", () => {
@@ -51,9 +76,6 @@ describe("what an eager call has given is not given to a call whose arguments ar
 
   it("in the next attempt", async () => {
     const { ran, start } = setUp();
-    const began = (attempt: number): readonly MockPart[] =>
-      said({ type: "attempt-start", attempt, provider: "p", model: `m${attempt}` });
-    const tookBack = said({ type: "attempt-discarded", attempt: 1, error: providerError("overloaded", "Busy.") });
     const broken = toolCall("look", {}, { rawArgs: "{" });
     const turn = [...began(1), toolCall("look"), wait(20), ...tookBack, ...began(2), broken, toolCall("look")];
     const playing = start([turn, text("Done.")]);

@@ -7,6 +7,7 @@ import {
   type LoopResult,
   type StopCondition,
   type StopContext,
+  textMatches,
   tokenBudget,
   toolCallCountIs,
 } from "turnwright";
@@ -111,8 +112,13 @@ describe("several conditions", () => {
     ["iterationCountIs(2)", iterationCountIs(2), 2],
     ["toolCallCountIs(2)", toolCallCountIs(2), 3],
     ["tokenBudget(20)", tokenBudget(20), 2],
+    ["textMatches(/look 4/i)", textMatches(/look 4/i), 4],
   ])("%s ends a run of calls", async ([, condition, passes]) => {
-    const script: MockScript = () => [toolCall("echo"), usage({ inputTokens: 9, outputTokens: 1 })];
+    const script: MockScript = (_, index) => [
+      text(`Look ${index + 1}.`),
+      toolCall("echo"),
+      usage({ inputTokens: 9, outputTokens: 1 }),
+    ];
     const result = await play(script, stopWhen([() => false, condition])).result;
     expect([result.reason.kind, result.iterations, result.pendingCalls.length]).toEqual(["stop-condition", passes, 1]);
   });

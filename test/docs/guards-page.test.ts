@@ -1,0 +1,62 @@
+// The page that maps the guards is complete and true to the code: each field and rule has its row, each row names things that are
+// there and a test that is there.
+
+import { expect, it } from "vitest";
+import { expectCode, expectTest } from "./mapped-row.ts";
+import { readNames, readPage, readRows, readSection } from "./read-page.ts";
+
+const page = readPage("docs/guards.md");
+
+/** What the two designs consist of, by section: the first name of each row, in order. */
+const parts: { readonly [section: string]: readonly string[] } = {
+  generateResponseWithTools: [
+    ...["generateResponseWithTools", "request", "toolExecutor", "execute", "Promise", "generateResponse", "validateToolCalls"],
+  ],
+  ToolLoopOptions: ["maxIterations", "maxCostUSD", "onIteration", "abortSignal"],
+  ToolLoopState: ["iteration", "cumulativeCost", "messageCount", "lastToolCalls"],
+  "Loop semantics": ["1", "2", "3", "4", "5"],
+  "What copies of the loop got wrong": ["caps", "cost", "abort", "errors", "telemetry", "fallback", "one loop"],
+  "What it does not want to be": ["per-iteration logic", "opinions", "schema"],
+  ToolLoopConfig: [
+    ...["tool_loop", "tool_loop_stream", "Default::default()", "max_iterations", "parallel_tool_execution", "on_tool_call"],
+    ...["stop_when", "loop_detection", "timeout", "result_processor", "result_extractor", "result_cacher", "masking"],
+    ...["force_mask_iterations", "max_depth"],
+  ],
+  on_tool_call: ["once per call", "ToolCall", "approve, deny, modify", "re-validated", "Panics"],
+  stop_when: [
+    ...["after each response", "StopDecision::Stop", "StopDecision::StopWithReason", "StopContext", "final_answer"],
+    ...["Token budget", "tool_calls_executed", "Content pattern"],
+  ],
+  loop_detection: ["identical", "threshold", "LoopAction::InjectWarning"],
+  timeout: ["wall-clock", "TerminationReason::Timeout"],
+  Results: [
+    ...["process", "LoopEvent::ToolResultProcessed", "ProcessedResult::unchanged()", "original_tokens_est", "TruncateProcessor"],
+    ...["extraction_threshold", "async", "last user message", "inline_threshold", "summary", "caller", "None"],
+  ],
+  Masking: ["before each call", "structure", "placeholder", "force", "context_release", "shared"],
+  Depth: ["LoopDepth", "MaxDepthExceeded", "None", "Some(3)", "Some(2)"],
+};
+
+const rowsOf = (section: string): readonly (readonly string[])[] => readRows(readSection(page, section));
+const differences = "What is different, and why";
+const rows = [...Object.keys(parts), differences].flatMap((section) =>
+  rowsOf(section).map((cells) => [`${section}: ${cells[0]}`, cells] as const),
+);
+
+it.for(Object.entries(parts))("maps all there is of: %s", ([section, names]) => {
+  expect(rowsOf(section).map(([theirs = ""]) => readNames(theirs)[0])).toEqual(names);
+});
+
+it("has no row outside its sections, and none that is not read", () => {
+  const lines = page.split("\n").filter((line) => line.startsWith("|") && !/^\|(---| Theirs \| | What \| )/.test(line));
+  expect(lines.length).toBe(rows.length);
+});
+
+it.for(rows)("%s: names a test and code that are there", ([, cells]) => {
+  const [theirs = "", ours = "", test = ""] = cells;
+  expect([cells.length, cells.includes("")]).toEqual([3, false]);
+
+  expectTest(test);
+  expectCode(ours);
+  if (theirs.includes("`src/")) expectCode(theirs);
+});

@@ -1,0 +1,74 @@
+// Calls that wait for a decision when their run is ended while the others of their batch run.
+
+import { describe, expect, it } from "vitest";
+import { type Approve, FatalToolError, isLoopError, type LoopOptions } from "turnwright";
+import { replayJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "./durable-store.ts";
+import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
+
+const approve: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
+const decisions = { call_p0_0: { kind: "approve" } } as const;
+
+function setUp(other: () => unknown): { ran: string[]; start: (more: Partial<LoopOptions>) => Playing } {
+  const ran: string[] = [];
+  const tools = [tool("pay", () => void ran.push("pay")), tool("other", other)];
+  const provider = createMockProvider(({ messages }) =>
+    messages.length === 1 ? [toolCall("pay"), toolCall("other")] : text("Done."),
+  );
+  const start = (more: Partial<LoopOptions>): Playing =>
+    play([], { runId: "r", provider, tools, policies: { approve }, timeouts: { settleMs: 0 }, ...more });
+  return { ran, start };
+}
+
+describe("a call that waits for a decision never runs", () => {
+  it.for<[verb: string, end: (playing: Playing) => void, kind: string]>([
+    ["stopped", ({ control }) => control.stop(), "stopped"],
+    ["killed", ({ control }) => control.kill(), "killed"],
+    ["aborted", ({ abort }) => abort.abort(), "aborted"],
+  ])("where its run is %s while another call runs", async ([, end, kind]) => {
+    const { ran, start } = setUp(() => never);
+    const store = createDurableStore();
+    const playing = start({ journal: store.open() });
+    await playing.clock.flush();
+    end(playing);
+    const result = await playing.result;
+    expect([result.status, result.reason.kind, result.pendingCalls]).toEqual(["stopped_by_user", kind, []]);
+    expect(outcomesOf(result)).toEqual(["call_p0_0: not-run", "call_p0_1: interrupted"]);
+    expect(playing.recording.of("tool-end").map(({ callId, outcome }) => `${callId}: ${outcome}`)).toContain(
+      "call_p0_0: not-run",
+    );
+    for (const journal of [store.open(), replayJournal(store.open())]) {
+      const again = await start({ journal }).result;
+      expect([again.reason.kind, again.messages]).toEqual([kind, result.messages]);
+    }
+    const late: unknown = await start({ journal: store.open(), decisions, resume: "retry-last" }).result.catch((error) => error);
+    expect([isLoopError(late, "unknown-decision"), ran]).toEqual([true, []]);
+    expect((await start({ journal: store.open(), resume: "retry-last" }).result).text).toBe("Done.");
+  });
+
+  it("where another one fails for good", async () => {
+    const { ran, start } = setUp(() => {
+      throw new FatalToolError("No.");
+    });
+    const store = createDurableStore();
+    const result = await start({ journal: store.open() }).result;
+    expect([result.reason.kind, outcomesOf(result)]).toEqual(["fatal-tool-error", ["call_p0_0: not-run", "call_p0_1: failed"]]);
+    expect((await start({ journal: replayJournal(store.open()) }).result).messages).toEqual(result.messages);
+    expect(ran).toEqual([]);
+  });
+});
+
+it("a call goes on waiting where its run was drained, or its time is up, while another call ran", async () => {
+  for (const limits of [{}, { wallClockMs: 1_000 }]) {
+    const { ran, start } = setUp(() => never);
+    const store = createDurableStore();
+    const playing = start({ journal: store.open(), limits, timeouts: { toolMs: 2_000, settleMs: 0 } });
+    await playing.clock.flush();
+    playing.control.drain();
+    await playing.clock.advance(2_000);
+    expect((await playing.result).reason.kind).toBe("approval-required");
+    expect((await start({ journal: store.open(), decisions }).result).text).toBe("Done.");
+    expect(ran).toEqual(["pay"]);
+  }
+});
