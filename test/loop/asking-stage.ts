@@ -1,0 +1,42 @@
+// The run that asks: what its tests have in common.
+
+import { z } from "zod";
+import { type Approve, defineTool, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { play, type Playing, tool } from "./play.ts";
+
+/** A run of one batch: a payment that somebody has to decide about, a look that nobody has to, and another payment. */
+export function setUp(more: Partial<LoopOptions> = {}): {
+  readonly ran: string[];
+  readonly asked: string[];
+  readonly start: (options?: Partial<LoopOptions>) => Playing;
+} {
+  const ran: string[] = [];
+  const asked: string[] = [];
+  const pay = defineTool({
+    name: "pay",
+    description: "Pays",
+    inputSchema: z.object({ amount: z.number().max(100) }),
+    execute: ({ amount }, { callId }) => void ran.push(`${callId} ${amount}`),
+  });
+  const look = tool("look", (_, { callId }) => ran.push(callId));
+  const approve: Approve = ({ name, callId }) => {
+    asked.push(callId);
+    return { kind: name === "pay" ? "ask" : "approve" };
+  };
+  const script = [[toolCall("pay", { amount: 1 }), toolCall("look"), toolCall("pay", { amount: 2 })], text("Done.")];
+  let begun = false;
+  const start = (options: Partial<LoopOptions> = {}): Playing => {
+    const turns = begun ? script.slice(1) : script;
+    begun = true;
+    return play(turns, { runId: "r", tools: [pay, look], policies: { approve }, ...more, ...options });
+  };
+  return { ran, asked, start };
+}
+
+/** What the journal of a run becomes when it is saved and loaded. */
+export const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
+  memoryJournal(JSON.parse(JSON.stringify((await result).journal)) as SavedJournal);
+
+/** The same decision about both payments. */
+export const both = (kind: "approve" | "deny"): LoopOptions["decisions"] => ({ call_p0_0: { kind }, call_p0_2: { kind } });
