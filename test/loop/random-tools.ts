@@ -37,12 +37,9 @@ function ponder(later: Workshop["later"]): StandardSchema {
   return { "~standard": { version: 1, vendor: "test", validate: (value) => later(60, judge(value)), jsonSchema } };
 }
 
-/** Makes the tools. Calls that run are added to `ran`. */
-export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): Workshop {
-  const force = new Set<number>();
+/** Values that take their time, and how many of them are still to come. */
+function createDelays(clock: TestClock): Pick<Workshop, "later" | "timers"> {
   let timers = 0;
-  let running = 0;
-  let peak = 0;
   const later = <T>(ms: number, value: T): Promise<T> => {
     timers += 1;
     return new Promise((resolve) => {
@@ -52,6 +49,15 @@ export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): 
       }, ms);
     });
   };
+  return { later, timers: () => timers };
+}
+
+/** Makes the tools. Calls that run are added to `ran`. */
+export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): Workshop {
+  const force = new Set<number>();
+  const { later, timers } = createDelays(clock);
+  let running = 0;
+  let peak = 0;
   const add = (name: string, execute: (signal: AbortSignal) => unknown, traits: Partial<Tool> = {}): Tool =>
     tool(
       name,
@@ -99,5 +105,5 @@ export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): 
       execute: (args: ReleaseRequest, context: ToolContext) => (ran.push(context.callId), release.execute(args, context)),
     },
   ];
-  return { tools, ran, peak: () => peak, later, timers: () => timers, force };
+  return { tools, ran, peak: () => peak, later, timers, force };
 }

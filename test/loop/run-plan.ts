@@ -71,9 +71,9 @@ export async function runPlan(plan: Plan, more: Partial<LoopOptions> = {}, ran: 
   const verbs = [...plan.verbs].sort((a, b) => a.atMs - b.atMs);
   const early = verbs.filter(({ atMs }) => atMs < 0);
   early.forEach(act);
-  let atEnd: { readonly now: number; readonly timers: number; readonly listeners: number } | undefined;
+  const atEnd: { readonly now: number; readonly timers: number; readonly listeners: number }[] = [];
   const running = runToolLoop(options).finally(() => {
-    atEnd = { now: clock.now(), timers: clock.pending - workshop.timers(), listeners: listeners.on(abort.signal) };
+    atEnd.push({ now: clock.now(), timers: clock.pending - workshop.timers(), listeners: listeners.on(abort.signal) });
   });
   // It is awaited below, when time has gone on.
   running.catch(() => undefined);
@@ -82,17 +82,18 @@ export async function runPlan(plan: Plan, more: Partial<LoopOptions> = {}, ran: 
     act(verb);
   }
   // A journal file answers when the disk does.
-  for (let turn = 0; turn < mostTurns && atEnd === undefined; turn += 1) {
+  for (let turn = 0; turn < mostTurns && atEnd.length === 0; turn += 1) {
     await clock.runAll();
-    if (atEnd === undefined) await setImmediate();
+    if (atEnd.length === 0) await setImmediate();
   }
-  if (atEnd === undefined) throw new Error("The run hangs.");
+  const [end] = atEnd;
+  if (end === undefined) throw new Error("The run hangs.");
   const result = await running;
-  expect(atEnd).toMatchObject({ timers: 0, listeners: 0 });
+  expect(end).toMatchObject({ timers: 0, listeners: 0 });
   expect(recording.types().filter((type) => type === "run-end")).toHaveLength(1);
   expect(recording.types().at(-1)).toBe("run-end");
   expect(result.streamResults.map((pass) => pass.text).join("")).toBe(heard(recording));
-  return { result, endedAt: atEnd.now, provider, workshop, options, accepted };
+  return { result, endedAt: end.now, provider, workshop, options, accepted };
 }
 
 /** All that listeners have heard, without what was taken back. */
