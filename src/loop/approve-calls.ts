@@ -33,7 +33,7 @@ export async function approveCalls(run: Run, prepared: readonly BatchEntry[], ap
     const answer = first.kind === "ask" ? await decideLater(run, entry, { index, live, first }) : first;
     const isLive = live.has(entry.call.callId);
     sendDecision(run, entry, { answer, live: isLive });
-    const obeyed = await obey(run, entry, answer);
+    const obeyed = await obey(run, first.kind === "ask" ? { ...entry, decidedLate: true } : entry, answer);
     approved[index] = isLive ? toLive(obeyed) : obeyed;
   }
   return approved;

@@ -59,10 +59,15 @@ function withinLimit({ state, bounds }: Run, prepared: readonly BatchEntry[]): r
   if (left >= prepared.length) return prepared;
   return prepared.map((entry): BatchEntry => {
     // A call that waits keeps its place: what runs before it is decided, runs also after that.
-    if (entry.kind !== "ready" && entry.kind !== "awaiting") return entry;
-    left -= 1;
-    return left >= 0 ? entry : { call: entry.call, durationMs: 0, kind: "limit" };
+    const mayRun = entry.kind === "ready" || entry.kind === "awaiting";
+    if (mayRun || isCancelled(entry)) left -= 1;
+    return mayRun && left < 0 ? { call: entry.call, durationMs: 0, kind: "limit" } : entry;
   });
+}
+
+/** A call that waited until its run ended: it has kept its place until then. */
+function isCancelled(entry: BatchEntry): boolean {
+  return (entry.kind === "refused" ? entry.outcome : entry).kind === "not-run";
 }
 
 /** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */

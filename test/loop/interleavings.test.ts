@@ -137,9 +137,9 @@ async function checkCrashes(plan: Plan, lives: readonly Fate[]): Promise<void> {
   if (!plan.eager) expect(once).toEqual([...new Set(once)]);
   for (const { callId, outcome } of answersOf(result)) {
     const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
-    // What was interrupted by a crash may have run, or not.
-    if (outcome !== "interrupted" && !movesCalls(plan))
-      expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
+    // What was interrupted by a crash may have run, or not; a model that is asked again may call otherwise than what started early.
+    const isKnown = outcome !== "interrupted" && !movesCalls(plan) && (isRun || !plan.eager);
+    if (isKnown) expect([callId, outcome, ran.includes(callId)]).toEqual([callId, outcome, isRun]);
   }
   const again = await runPlan(calmly(plan), { provider: untouchable, journal: store.open() });
   expect(comparable(again.result)).toEqual(comparable(result));
