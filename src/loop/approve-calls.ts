@@ -100,8 +100,9 @@ async function decideLater(run: Run, entry: ReadyCall, { index, live, first }: L
       return toAnswer(run, entry, waited ?? decisions.take(callId) ?? { kind: "ask" });
     };
     answer = await runStep({ key: next, kind: "approval", input: { callId, name, args }, run: body }, run);
+    // Each one, because whoever had it put off may say so again when the run is over.
+    decisions.settle(callId, answer.kind === "ask" ? { kind: "ask" } : answer);
   }
-  decisions.settle(callId, answer);
   return answer;
 }
 

@@ -114,10 +114,10 @@ function invalid({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): T
   return { call, durationMs: 0, approvedArgs, kind: "invalid-input", issues };
 }
 
-/** Why the arguments are no JSON, in the parser's words. */
+/** Why the arguments are no JSON, in the parser's words, or what no data may be. */
 function parseErrorOf({ argsText = "" }: ToolCall): string | undefined {
   try {
-    JSON.parse(argsText);
+    toJson(JSON.parse(argsText));
     return undefined;
   } catch (error) {
     return toPlainError(error).message;

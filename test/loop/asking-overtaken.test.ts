@@ -1,7 +1,7 @@
 // Calls that ran while one before them waited for a decision, and that one then fails for good.
 
 import { describe, expect, it } from "vitest";
-import { type Approve, defineAgentTool, FatalToolError, type LoopOptions } from "turnwright";
+import { type ApprovalDecision, type Approve, defineAgentTool, FatalToolError, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockPart, text, toolCall } from "turnwright/testing";
 import { createDurableStore, type DurableStore } from "./durable-store.ts";
@@ -35,6 +35,8 @@ function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Sta
   return { ran, store, start };
 }
 
+const approved = { kind: "approve" } as const;
+
 /** The ending, and what became of each call; the same when it is told again. */
 async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"]): Promise<readonly string[]> {
   const result = await start({ decisions }).result;
@@ -49,7 +51,7 @@ describe("behind a call that is approved late and fails for good", () => {
   it.for(["look", "agent"])("%s, which has run, is not lost", async (name) => {
     const stage = setUp([toolCall("gone"), toolCall(name)]);
     expect(outcomesOf(await stage.start().result).at(-1)).toBe("call_p0_1: completed");
-    expect(await endOf(stage, { call_p0_0: { kind: "approve" } })).toEqual([
+    expect(await endOf(stage, { call_p0_0: approved })).toEqual([
       "fatal-tool-error",
       "call_p0_0: failed",
       "call_p0_1: completed",
@@ -60,7 +62,7 @@ describe("behind a call that is approved late and fails for good", () => {
   it("a call that was cut off is not known to have run", async () => {
     const stage = setUp([toolCall("gone"), toolCall("look")]);
     await stage.start({ journal: stage.store.open({ within: "p0/tool/1/look" }) }).result.catch(() => undefined);
-    expect(await endOf(stage, { call_p0_0: { kind: "approve" } })).toEqual([
+    expect(await endOf(stage, { call_p0_0: approved })).toEqual([
       "fatal-tool-error",
       "call_p0_0: failed",
       "call_p0_1: interrupted",
@@ -69,9 +71,10 @@ describe("behind a call that is approved late and fails for good", () => {
   });
 
   it("nothing begins, also what is approved with it", async () => {
-    const stage = setUp([toolCall("gone"), toolCall("pay"), toolCall("pay")]);
+    const policies = { approve: (): ApprovalDecision => ({ kind: "ask" }) };
+    const stage = setUp([toolCall("gone"), toolCall("pay"), toolCall("agent")], { policies });
     await stage.start().result;
-    const decisions = { call_p0_0: { kind: "approve" }, call_p0_1: { kind: "approve" } } as const;
+    const decisions = { call_p0_0: approved, call_p0_1: approved, call_p0_2: approved };
     expect(await endOf(stage, decisions)).toEqual([
       "fatal-tool-error",
       "call_p0_0: failed",
@@ -92,4 +95,13 @@ it("a call that nobody decides about any more keeps its place among those that f
     "call_p0_1: not-run",
     "call_p0_2: limit",
   ]);
+});
+
+it("whoever had a call wait on may say so again when its run is over", async () => {
+  const { start } = setUp([toolCall("pay"), toolCall("gone")]);
+  await start().result;
+  const decisions = { call_p0_0: { kind: "ask" }, call_p0_1: approved } as const;
+  const result = await start({ decisions }).result;
+  expect([result.reason.kind, ...outcomesOf(result)]).toEqual(["fatal-tool-error", "call_p0_0: not-run", "call_p0_1: failed"]);
+  expect((await start({ decisions }).result).messages).toEqual(result.messages);
 });
