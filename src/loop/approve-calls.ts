@@ -33,7 +33,7 @@ export async function approveCalls(run: Run, prepared: readonly BatchEntry[], ap
     const answer = first.kind === "ask" ? await decideLater(run, entry, { index, live, first }) : first;
     const isLive = live.has(entry.call.callId);
     sendDecision(run, entry, { answer, live: isLive });
-    const obeyed = await obey(run, entry, answer);
+    const obeyed = await obey(run, first.kind === "ask" ? { ...entry, decidedLate: true } : entry, answer);
     approved[index] = isLive ? toLive(obeyed) : obeyed;
   }
   return approved;
@@ -100,8 +100,9 @@ async function decideLater(run: Run, entry: ReadyCall, { index, live, first }: L
       return toAnswer(run, entry, waited ?? decisions.take(callId) ?? { kind: "ask" });
     };
     answer = await runStep({ key: next, kind: "approval", input: { callId, name, args }, run: body }, run);
+    // Each one, because whoever had it put off may say so again when the run is over.
+    decisions.settle(callId, answer.kind === "ask" ? { kind: "ask" } : answer);
   }
-  decisions.settle(callId, answer);
   return answer;
 }
 

@@ -12,7 +12,7 @@ export interface AwaitingCall {
 }
 
 /** A call that was started while the model spoke, and is over. */
-export interface EarlyCall {
+interface EarlyCall {
   readonly kind: "early";
   readonly outcome: ToolOutcome;
 }

@@ -22,6 +22,8 @@ export class CallPorts implements RunCallPorts {
   readonly #nested = new Map<string, NestedRun[]>();
   /** Positions of calls that were started before their turn was complete. */
   #early: Map<string, number> | undefined;
+  /** Positions of the calls of a turn; made once somebody asks for one. */
+  #placed: { readonly calls: readonly ToolCall[]; readonly byId: ReadonlyMap<string, number> } | undefined;
   /** How many hints this pass has had. */
   #hinted = { iteration: 0, count: 0 };
   readonly registry: ToolRegistry;
@@ -72,7 +74,15 @@ export class CallPorts implements RunCallPorts {
   }
 
   indexOf(callId: string): number {
-    return this.#early?.get(callId) ?? this.#run.state.turn.calls.findIndex((call) => call.callId === callId);
+    return this.#early?.get(callId) ?? this.#positions().get(callId) ?? -1;
+  }
+
+  #positions(): ReadonlyMap<string, number> {
+    const { calls } = this.#run.state.turn;
+    if (this.#placed?.calls !== calls) {
+      this.#placed = { calls, byId: new Map(calls.map((call, index) => [call.callId, index])) };
+    }
+    return this.#placed.byId;
   }
 
   addNested(callId: string, nested: NestedRun): void {

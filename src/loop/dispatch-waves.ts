@@ -22,6 +22,8 @@ interface Entry {
   readonly index: number;
   /** Set where the call is a run of its own. */
   readonly agent: Agent | undefined;
+  /** Set behind a fatal failure: it runs no more, but what it gave in an execution before this one is recalled. */
+  readonly isBarred?: true | undefined;
   /** Whether the body of its step has run in this execution. */
   live: boolean;
 }
@@ -56,9 +58,20 @@ function hold({ call }: AwaitingCall): Dispatched {
   return { outcome: { call, durationMs: 0, kind: "not-run" }, live: true, awaiting: true };
 }
 
+/** What may happen behind a wave: all, only what has happened in an execution before this one, or nothing. */
+type Gate = "open" | "recall" | "shut";
+
 /** After a fatal failure nothing more begins, and behind a run that was drained nothing does until it goes on. */
-function endsBatch(call: Dispatched | undefined): boolean {
-  return call?.suspended?.reason.kind === "drained" || (call?.outcome.kind === "failed" && call.outcome.fatal === true);
+function gateBehind(wave: readonly Entry[], dispatched: readonly Dispatched[]): Gate {
+  if (wave.some(({ index }) => dispatched[index]?.suspended?.reason.kind === "drained")) return "shut";
+  const fatal = wave.filter(({ index }) => isFatal(dispatched[index]));
+  if (fatal.length === 0) return "open";
+  // What had to wait for a decision was overtaken by what had not.
+  return fatal.some(({ ready }) => ready.decidedLate === true) ? "recall" : "shut";
+}
+
+function isFatal(call: Dispatched | undefined): boolean {
+  return call?.outcome.kind === "failed" && call.outcome.fatal === true;
 }
 
 async function runWaves(
@@ -66,12 +79,19 @@ async function runWaves(
   waves: readonly (readonly Entry[])[],
   dispatched: Dispatched[],
 ): Promise<readonly Dispatched[]> {
+  let gate: Gate = dispatched.some(isFatal) ? "shut" : "open";
   for (const wave of waves) {
-    if (dispatched.some(endsBatch))
+    if (gate === "shut")
       for (const { ready, index } of wave) dispatched[index] = refuse(run, { call: ready.call, durationMs: 0, kind: "not-run" });
-    else await runWave(run, wave, dispatched);
+    else await runWave(run, gate === "open" ? wave : wave.map(bar), dispatched);
+    const behind = gateBehind(wave, dispatched);
+    if (gate === "open" || behind === "shut") gate = behind;
   }
   return dispatched;
+}
+
+function bar(entry: Entry): Entry {
+  return { ...entry, isBarred: true };
 }
 
 /** A nested run is alone where the journal wants its steps in one order. */
@@ -95,8 +115,8 @@ function runWave(run: Run, wave: readonly Entry[], dispatched: Dispatched[]): vo
   const tools = wave.filter(({ agent }) => agent === undefined);
   const placed = whenReady(runTools(run, tools), (ends) => place(tools, ends, dispatched));
   if (tools.length === wave.length) return placed;
-  const agents = wave.map(async ({ ready, index, agent }) => {
-    if (agent !== undefined) dispatched[index] = await runAgent(run, { ready, index, agent });
+  const agents = wave.map(async ({ ready, index, agent, isBarred }) => {
+    if (agent !== undefined) dispatched[index] = await runAgent(run, { ready, index, agent, isBarred });
   });
   return Promise.all([placed, ...agents]).then(() => {});
 }
@@ -132,7 +152,7 @@ function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolOutcome> {
     entry.live = true;
     run.replayed = false;
     sendToolStart(run, ready.call, false);
-    const outcome = dispatch(run, ready, mayHaveRun);
+    const outcome = dispatch(run, entry, mayHaveRun);
     return whenReady(outcome, (end) =>
       whenReady(finishCall(run, end), (whole) => {
         sendToolEnd(run, whole, false);
@@ -146,12 +166,13 @@ function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolOutcome> {
 /** What runs around this one and beside it have left of a common limit is known only now. */
 function dispatch(
   { meter, ports, scope, clock }: Run,
-  ready: ReadyCall,
+  { ready, isBarred }: Entry,
   mayHaveRun: boolean,
 ): ToolOutcome | Promise<ToolOutcome> {
   const { call, definition } = ready;
   scope.checkDeadline(clock.now());
-  if (scope.cause !== undefined) return { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
+  if (scope.cause !== undefined || isBarred === true)
+    return { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
   if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
   meter.add({ toolCalls: 1 });
   if (mayHaveRun && definition.replay !== "safe" && definition.eager !== true)

@@ -23,6 +23,8 @@ export interface AgentCall {
   readonly ready: ReadyCall;
   readonly index: number;
   readonly agent: Agent;
+  /** Set where it begins no more, and only goes on. */
+  readonly isBarred?: true | undefined;
 }
 
 /** How the run inside a call ended, or why there is none. */
@@ -65,14 +67,14 @@ interface Begun {
 }
 
 /** Whether the call may still begin is looked at once, and recorded. */
-async function begin(run: Run, { ready, index }: AgentCall): Promise<Begun & { readonly live: boolean }> {
+async function begin(run: Run, { ready, index, isBarred }: AgentCall): Promise<Begun & { readonly live: boolean }> {
   const { meter, scope, clock } = run;
   let live = false;
   const body = (): Begun => {
     live = true;
     run.replayed = false;
     scope.checkDeadline(clock.now());
-    if (scope.cause !== undefined) return { kind: "not-run" };
+    if (scope.cause !== undefined || isBarred === true) return { kind: "not-run" };
     if (meter.toolCallsLeft < 1) return { kind: "limit" };
     meter.add({ toolCalls: 1 });
     return { kind: "begun" };

@@ -9,28 +9,28 @@ import { detectContextRestart } from "../stages/context-restart.ts";
 import { prepareCall } from "../stages/prepare-call.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { wasDispatched } from "../tools/render-outcome.ts";
-import type { SettledCall, Turn } from "../state/loop-state.ts";
+import type { SettledCall } from "../state/loop-state.ts";
 import type { Repeats } from "../state/repetition.ts";
-import { earlyOutcomeOf } from "../state/transcript.ts";
+import { earlyOutcomesOf } from "../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
-import type { BatchEntry, EarlyCall } from "./batch-entry.ts";
+import type { BatchEntry } from "./batch-entry.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
 import { dropAwaiting } from "./drop-awaiting.ts";
 import { processResults } from "./process-results.ts";
 import type { Dispatched, Run } from "./run.ts";
-
-/** A call that was started while the model spoke is over already. */
-function earlyEntryOf(turn: Turn, call: ToolCall): EarlyCall | undefined {
-  const outcome = earlyOutcomeOf(turn, call);
-  return outcome === undefined ? undefined : { kind: "early", outcome };
-}
 
 /** Runs the calls of the current turn and folds their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {
   const { state, ports, options } = run;
   const { calls } = state.turn;
   if (calls.length > 0) run.control?.startToolChain();
-  const prepared = whenAllReady(calls.map((call) => earlyEntryOf(state.turn, call) ?? prepareCall(call, ports)));
+  const early = earlyOutcomesOf(state.turn);
+  const prepare = (call: ToolCall): BatchEntry | PromiseLike<BatchEntry> => {
+    const outcome = early.get(call.callId);
+    // A call that was started while the model spoke is over already.
+    return outcome === undefined ? prepareCall(call, ports) : { kind: "early", outcome };
+  };
+  const prepared = whenAllReady(calls.map(prepare));
   const approve = options.policies?.approve;
   const approved: readonly BatchEntry[] | PromiseLike<readonly BatchEntry[]> =
     approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));
@@ -59,10 +59,15 @@ function withinLimit({ state, bounds }: Run, prepared: readonly BatchEntry[]): r
   if (left >= prepared.length) return prepared;
   return prepared.map((entry): BatchEntry => {
     // A call that waits keeps its place: what runs before it is decided, runs also after that.
-    if (entry.kind !== "ready" && entry.kind !== "awaiting") return entry;
-    left -= 1;
-    return left >= 0 ? entry : { call: entry.call, durationMs: 0, kind: "limit" };
+    const mayRun = entry.kind === "ready" || entry.kind === "awaiting";
+    if (mayRun || isCancelled(entry)) left -= 1;
+    return mayRun && left < 0 ? { call: entry.call, durationMs: 0, kind: "limit" } : entry;
   });
+}
+
+/** A call that waited until its run ended: it has kept its place until then. */
+function isCancelled(entry: BatchEntry): boolean {
+  return (entry.kind === "refused" ? entry.outcome : entry).kind === "not-run";
 }
 
 /** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */

@@ -29,6 +29,7 @@ export interface CallDraft {
 export class CallDrafts {
   readonly #firstIndex: number;
   readonly #drafts: CallDraft[] = [];
+  readonly #byKey = new Map<string, CallDraft>();
   /** How many of them `takeReady` has given. */
   #taken = 0;
 
@@ -80,14 +81,12 @@ export class CallDrafts {
 
   #callOf(key: string): CallDraft {
     const drafts = this.#drafts;
-    // From the end, because a fragment nearly always belongs to the latest call.
-    for (let position = drafts.length - 1; position >= 0; position -= 1) {
-      const call = drafts[position];
-      if (call?.key === key) return call;
-    }
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
     const index = this.#firstIndex + drafts.length;
     const call: CallDraft = { key, index, id: undefined, name: "", argsText: "", args: {}, ready: false, problem: undefined };
     drafts.push(call);
+    this.#byKey.set(key, call);
     return call;
   }
 }

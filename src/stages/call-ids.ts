@@ -15,7 +15,8 @@ export interface CallPlace {
 export function createCallIds({ iteration, firstIndex, isTaken }: CallPlace): IdOf {
   let given: Set<string> | undefined;
   return (index, id) => {
-    let callId = id ?? "";
+    // With a slash in it, it could pass for the path to a call inside another one.
+    let callId = id === undefined || id.includes("/") ? "" : id;
     for (let copy = 0; callId === "" || isTaken(callId) || given?.has(callId) === true; copy += 1) {
       callId = `call_p${iteration}_${firstIndex + index}${copy === 0 ? "" : `_${copy}`}`;
     }

@@ -19,14 +19,16 @@ interface StartedCall {
   readonly call: ToolCall;
   readonly signature: string;
   readonly outcome: Promise<ToolOutcome | undefined>;
-  /** Whether the current attempt asks for it. */
-  claimed: boolean;
 }
 
 /** The calls of one stream that were started early. */
 export class EagerCalls {
   readonly #ports: EagerPorts;
   readonly #started: StartedCall[] = [];
+  /** What the current attempt asks for, by the id of its call. */
+  readonly #claimed = new Map<string, StartedCall>();
+  /** What attempts before this one have started, by signature, and nobody has asked for again. */
+  #unclaimed: ReadonlyMap<string, StartedCall[]> = new Map();
 
   constructor(ports: EagerPorts) {
     this.#ports = ports;
@@ -41,18 +43,22 @@ export class EagerCalls {
   offer(call: ToolCall, index: number): void {
     if (call.problem !== undefined) return;
     const signature = signatureOf(call);
-    const same = this.#started.find((started) => !started.claimed && started.signature === signature);
-    if (same !== undefined) {
-      same.claimed = true;
-      return;
-    }
+    const started = this.#unclaimed.get(signature)?.shift() ?? this.#start(call, { index, signature });
+    if (started !== undefined) this.#claimed.set(call.callId, started);
+  }
+
+  #start(call: ToolCall, { index, signature }: { readonly index: number; readonly signature: string }): StartedCall | undefined {
     const outcome = this.#ports.start(call, index);
-    if (outcome !== undefined) this.#started.push({ call, signature, outcome: Promise.resolve(outcome), claimed: true });
+    if (outcome === undefined) return undefined;
+    const started = { call, signature, outcome: Promise.resolve(outcome) };
+    this.#started.push(started);
+    return started;
   }
 
   /** The attempt that asked is taken back. Gives the ids of all that was started: no other call may have one of them. */
   release(): ReadonlySet<string> {
-    for (const started of this.#started) started.claimed = false;
+    this.#claimed.clear();
+    this.#unclaimed = bySignature(this.#started);
     return new Set(this.#started.map(({ call }) => call.callId));
   }
 
@@ -61,21 +67,41 @@ export class EagerCalls {
    * first of them in the turn.
    */
   async settle(calls: readonly ToolCall[], firstIndex: number): Promise<SettledEarly> {
-    const ends = await Promise.all(
-      this.#started.map(async ({ outcome, ...started }) => ({ ...started, outcome: await outcome })),
+    const left = new Map<StartedCall, ToolOutcome>();
+    await Promise.all(
+      this.#started.map(async (started) => {
+        const end = await started.outcome;
+        if (end !== undefined) left.set(started, end);
+      }),
     );
-    const left = ends.filter(({ outcome }) => outcome !== undefined);
     const eagerOutcomes = calls.flatMap((call, offset): readonly ToolOutcome[] => {
-      const position = left.findIndex(({ signature }) => signature === signatureOf(call));
-      const [found] = position === -1 ? [] : left.splice(position, 1);
-      if (found?.outcome === undefined) return [];
-      const outcome = { ...found.outcome, call };
-      if (found.call.callId !== call.callId) this.#ports.onAdopted(outcome, firstIndex + offset);
+      const started = this.#claimed.get(call.callId) ?? this.#claimLate(call);
+      const end = started && left.get(started);
+      if (started === undefined || end === undefined) return [];
+      left.delete(started);
+      const outcome = { ...end, call };
+      if (started.call.callId !== call.callId) this.#ports.onAdopted(outcome, firstIndex + offset);
       return [outcome];
     });
-    const spent = left.flatMap(({ outcome }) => (outcome?.nested === undefined ? [] : [outcome.nested]));
-    return spent.length === 0 ? { eagerOutcomes } : { eagerOutcomes, eagerSpent: spent };
+    const eagerSpent = [...left.values()].flatMap(({ nested }) => nested ?? []);
+    return eagerSpent.length === 0 ? { eagerOutcomes } : { eagerOutcomes, eagerSpent };
   }
+
+  /** A call that was never offered, because one before it was not complete. Broken arguments say nothing of what was asked for. */
+  #claimLate(call: ToolCall): StartedCall | undefined {
+    return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;
+  }
+}
+
+/** Equal calls in the order in which they were started. */
+function bySignature(started: readonly StartedCall[]): ReadonlyMap<string, StartedCall[]> {
+  const groups = new Map<string, StartedCall[]>();
+  for (const one of started) {
+    const group = groups.get(one.signature);
+    if (group === undefined) groups.set(one.signature, [one]);
+    else group.push(one);
+  }
+  return groups;
 }
 
 function signatureOf({ name, args }: ToolCall): string {

@@ -23,6 +23,8 @@ export interface ReadyCall {
   /** Validated; the schema's own output. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
+  /** True where nobody could decide about it when it was asked for: what comes behind it may have run before it. */
+  readonly decidedLate?: true | undefined;
 }
 
 /** What preparing uses of a run. */
@@ -112,10 +114,10 @@ function invalid({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): T
   return { call, durationMs: 0, approvedArgs, kind: "invalid-input", issues };
 }
 
-/** Why the arguments are no JSON, in the parser's words. */
+/** Why the arguments are no JSON, in the parser's words, or what no data may be. */
 function parseErrorOf({ argsText = "" }: ToolCall): string | undefined {
   try {
-    JSON.parse(argsText);
+    toJson(JSON.parse(argsText));
     return undefined;
   } catch (error) {
     return toPlainError(error).message;

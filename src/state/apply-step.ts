@@ -9,7 +9,7 @@ import { joinTurn } from "./join-turn.ts";
 import { isResent } from "./judge-finish.ts";
 import { emptyTurn, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
 import { countPass, createRepetition, noteResults, type Repeats } from "./repetition.ts";
-import { earlyOutcomeOf, isNamed, placeResults, placeTurn } from "./transcript.ts";
+import { earlyOutcomesOf, isNamed, placeResults, placeTurn } from "./transcript.ts";
 
 const malformedNote = "Your last tool call was malformed. Send it again, complete.";
 
@@ -221,9 +221,10 @@ function applyEnding(state: LoopState, ending: Ending): void {
 
 /** Calls of a turn that ends the run do not run any more; what has run keeps its outcome. */
 function answerOpenCalls(state: LoopState): void {
+  const early = earlyOutcomesOf(state.turn);
   const settled = state.turn.calls
     .filter(isNamed)
-    .map((call): SettledCall => ({ outcome: earlyOutcomeOf(state.turn, call) ?? { call, durationMs: 0, kind: "not-run" } }));
+    .map((call): SettledCall => ({ outcome: early.get(call.callId) ?? { call, durationMs: 0, kind: "not-run" } }));
   const results = placeResults(state, settled);
   settled.forEach((call, index) => applyCall(state, call, results[index]));
 }

@@ -83,8 +83,9 @@ interface AnswerCheck {
 
 function checkAnswers(message: ToolMessage, { open, index, repair }: AnswerCheck): ToolMessage {
   const results = new Map<string, ToolResultPart>();
+  const ids = new Set(open.map(({ callId }) => callId));
   for (const result of message.results) {
-    const known = open.some((call) => call.callId === result.callId) && !results.has(result.callId);
+    const known = ids.has(result.callId) && !results.has(result.callId);
     if (known) results.set(result.callId, result);
     else if (!repair) throw invalid(index, "answers a call that the message before does not make, or answers one twice");
   }

@@ -53,9 +53,11 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
   return results;
 }
 
-/** What became of a call that was started while the model spoke. */
-export function earlyOutcomeOf({ eagerOutcomes }: Turn, { callId }: ToolCall): ToolOutcome | undefined {
-  return eagerOutcomes?.find(({ call }) => call.callId === callId);
+const noOutcomes: ReadonlyMap<string, ToolOutcome> = new Map();
+
+/** What became of the calls that were started while the model spoke, by call. */
+export function earlyOutcomesOf({ eagerOutcomes = [] }: Turn): ReadonlyMap<string, ToolOutcome> {
+  return eagerOutcomes.length === 0 ? noOutcomes : new Map(eagerOutcomes.map((outcome) => [outcome.call.callId, outcome]));
 }
 
 function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {

@@ -76,6 +76,14 @@ describe("the id of a call", () => {
       ],
     ],
     [
+      "is given where the provider's reads as the path to a call inside another one",
+      [[said(1, "call_7/call_p0_0"), said(2, "/")]],
+      [
+        ["call_p0_0", "call_7/call_p0_0"],
+        ["call_p0_1", "/"],
+      ],
+    ],
+    [
       "counts on over the hops of a turn",
       [
         [said(1), finish("paused")],

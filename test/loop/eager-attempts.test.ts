@@ -4,15 +4,14 @@ import { describe, expect, it } from "vitest";
 import { providerError } from "turnwright";
 import { createMockProvider, type MockPart, text, toolCall, usage, wait } from "turnwright/testing";
 import { question } from "./nested/nesting.ts";
-import { answersOf, play, tool } from "./play.ts";
+import { answersOf, outcomesOf, play, tool } from "./play.ts";
 import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
-describe("an eager call of an attempt that is taken back", () => {
-  const busy = providerError("overloaded", "Busy.");
-  const began = (attempt: number): readonly MockPart[] =>
-    said({ type: "attempt-start", attempt, provider: "p", model: `m${attempt}` });
-  const tookBack = said({ type: "attempt-discarded", attempt: 1, error: busy });
+const began = (attempt: number): readonly MockPart[] =>
+  said({ type: "attempt-start", attempt, provider: "p", model: `m${attempt}` });
+const tookBack = said({ type: "attempt-discarded", attempt: 1, error: providerError("overloaded", "Busy.") });
 
+describe("an eager call of an attempt that is taken back", () => {
   it.for<[what: string, again: readonly MockPart[], ran: number, answers: number]>([
     ["is not run again where the next attempt asks for the same", [toolCall("look", { b: 2, a: 1 })], 1, 1],
     ["is left where the next one asks for something else", [toolCall("look", { a: 2 })], 2, 1],
@@ -62,5 +61,27 @@ describe("an eager call of an attempt that is taken back", () => {
     expect([result.text, result.usage.totalTokens, result.costUSD]).toEqual(["Hi.", 102, 1.02]);
     const again = await replayed(playing, result);
     expect((await again.result).usage).toEqual(result.usage);
+  });
+});
+
+describe("what an eager call has given is not given to a call whose arguments are broken", () => {
+  it("before it", async () => {
+    const { ran, start } = setUp();
+    const playing = start([[toolCall("look", {}, { rawArgs: "{" }), toolCall("look")], text("Done.")]);
+    const result = await finished(playing);
+    expect(outcomesOf(result)).toEqual(["call_p0_0: malformed", "call_p0_1: completed"]);
+    expect(ran).toEqual(["p0/tool/1/look {}"]);
+    await replayed(playing, result);
+  });
+
+  it("in the next attempt", async () => {
+    const { ran, start } = setUp();
+    const broken = toolCall("look", {}, { rawArgs: "{" });
+    const turn = [...began(1), toolCall("look"), wait(20), ...tookBack, ...began(2), broken, toolCall("look")];
+    const playing = start([turn, text("Done.")]);
+    const result = await finished(playing);
+    expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(["malformed", "completed"]);
+    expect(ran).toEqual(["p0/tool/0/look {}"]);
+    await replayed(playing, result);
   });
 });

@@ -1,32 +1,8 @@
 // Runs that nobody thought of: random turns, tools, limits, and people who end the run, or talk to it, at random moments.
 
 import fc from "fast-check";
-import {
-  type Approve,
-  FatalToolError,
-  type LoopDetection,
-  type LoopLimits,
-  type OutputPolicy,
-  type StandardResult,
-  type StandardSchema,
-  type StopCondition,
-  type Tool,
-  toolResult,
-} from "turnwright";
-import {
-  endEarly,
-  fail,
-  finish,
-  type MockPart,
-  type MockTurn,
-  reasoning,
-  stall,
-  type TestClock,
-  text,
-  toolCall,
-  wait,
-} from "turnwright/testing";
-import { never, tool } from "./play.ts";
+import type { LoopDetection, LoopLimits, MaskingPolicy } from "turnwright";
+import { endEarly, fail, finish, type MockPart, type MockTurn, reasoning, stall, text, toolCall, wait } from "turnwright/testing";
 
 /** Somebody who ends the run, or talks to it. */
 export interface Verb {
@@ -43,13 +19,20 @@ export interface Plan {
   readonly limits: LoopLimits & { readonly wallClockMs: number | undefined };
   readonly settleMs: number;
   readonly verbs: readonly Verb[];
-  readonly approve: "none" | "yes" | "no" | "late" | "never" | "edit";
+  readonly approve: "none" | "yes" | "no" | "late" | "never" | "edit" | "ask";
   readonly hooks: boolean;
   readonly finalAnswer: boolean;
   readonly stopWhen: "none" | "calls" | "late" | "never";
   readonly loopDetection: LoopDetection | undefined;
   /** Whether the answer has to fit a schema. */
   readonly output: boolean;
+  /** Whether tools may start while the model speaks: then nothing forbids calls. */
+  readonly eager: boolean;
+  readonly prices: "none" | "all" | "some";
+  readonly results: "none" | "short" | "late" | "broken";
+  readonly masking: Pick<MaskingPolicy, "keepIterations" | "batchOf"> | undefined;
+  /** What stands before the provider. */
+  readonly wrapping: "none" | "retry" | "fallback";
   /** Where a saved journal is cut, from 0 to 1. */
   readonly cutAt: number;
 }
@@ -70,6 +53,7 @@ const toolNames = [
   "nope",
   "picky",
   "checked",
+  "context_release",
 ] as const;
 
 const call: fc.Arbitrary<MockPart> = fc
@@ -82,8 +66,11 @@ const call: fc.Arbitrary<MockPart> = fc
     id: fc.option(fc.constantFrom("x", "y", "call_p0_0", "call_p1_1"), { nil: undefined, freq: 2 }),
     rawArgs: fc.option(fc.constantFrom("{", "", "null"), { nil: undefined, freq: 6 }),
     fragments: fc.constantFrom(0, 2),
+    ids: fc.constantFrom(undefined, ["x", "call_p0_0"], ["x", "__proto__"], [7], []),
   })
-  .map(({ name, ...options }) => toolCall(name, { edited: false }, options));
+  .map(({ name, ids, ...options }) =>
+    toolCall(name, name === "context_release" && ids !== undefined ? { call_ids: ids } : { edited: false }, options),
+  );
 
 const end: fc.Arbitrary<readonly MockPart[]> = fc.oneof(
   { weight: 12, arbitrary: fc.constant([]) },
@@ -111,8 +98,7 @@ const arrayOfVerbs = (...verbs: readonly Verb["verb"][]): fc.Arbitrary<readonly 
     .array(fc.tuple(fc.integer({ min: -90, max: 900 }), fc.constantFrom(...verbs)), { maxLength: 4 })
     .map((pairs) => pairs.map(([atMs, verb], id) => ({ atMs, verb, id })));
 
-/** Any plan. */
-export const plans: fc.Arbitrary<Plan> = fc.record({
+const whatever: fc.Arbitrary<Plan> = fc.record({
   turns: fc.array(turn, { minLength: 1, maxLength: 5 }),
   limits: fc.record({
     maxIterations: fc.integer({ min: 1, max: 5 }),
@@ -122,10 +108,12 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
     toolConcurrency: fc.integer({ min: 1, max: 4 }),
     maxToolCalls: unlessUndefined(fc.integer({ min: 1, max: 5 })),
     wallClockMs: unlessUndefined(fc.integer({ min: 1, max: 1_500 })),
+    maxCostUSD: unlessUndefined(fc.double({ min: 0, max: 0.2, noNaN: true })),
+    onUnknownCost: fc.constantFrom("end", "continue"),
   }),
   settleMs: fc.constantFrom(0, 40, 500),
   verbs: fc.oneof(arrayOfVerbs("stop", "kill", "abort"), arrayOfVerbs("steer", "interrupt", "drain", "stop", "steer", "steer")),
-  approve: fc.constantFrom("none", "none", "yes", "no", "late", "never", "edit"),
+  approve: fc.constantFrom("none", "none", "yes", "no", "late", "never", "edit", "ask"),
   hooks: fc.boolean(),
   finalAnswer: fc.boolean(),
   stopWhen: fc.constantFrom("none", "none", "none", "calls", "late", "never"),
@@ -137,116 +125,26 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
     }),
   ),
   output: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, fc.constant(true)),
+  eager: fc.boolean(),
+  prices: fc.constantFrom("none", "all", "some"),
+  results: fc.constantFrom("none", "none", "short", "late", "broken"),
+  masking: unlessUndefined(
+    fc.record({ keepIterations: fc.integer({ min: 1, max: 3 }), batchOf: fc.integer({ min: 1, max: 2 }) }),
+  ),
+  wrapping: fc.constantFrom("none", "none", "retry", "fallback"),
   cutAt: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
-/** Decides as the plan says. */
-export function approvalOf({ approve }: Plan, { later }: Workshop): Approve | undefined {
-  const decisions: { readonly [Kind in Exclude<Plan["approve"], "none">]: Approve } = {
-    yes: () => ({ kind: "approve" }),
-    no: ({ callId }) => (callId.endsWith("1") ? { kind: "deny" } : { kind: "approve" }),
-    late: () => later(150, { kind: "approve" }),
-    never: () => never,
-    edit: ({ name }) => ({ kind: "modify", args: name === "picky" ? null : { edited: true } }),
+/** Any plan. Costs are limited where there are prices, and what would keep eager tools from starting is left out. */
+export const plans: fc.Arbitrary<Plan> = whatever.map((plan) => {
+  const { eager, prices, limits, loopDetection } = plan;
+  const paid: Plan = prices === "none" ? { ...plan, limits: { ...limits, maxCostUSD: undefined } } : plan;
+  if (!eager) return paid;
+  return {
+    ...paid,
+    limits: { ...paid.limits, maxToolCalls: undefined },
+    approve: "none",
+    stopWhen: "none",
+    loopDetection: loopDetection && { ...loopDetection, action: "warn" },
   };
-  return approve === "none" ? undefined : decisions[approve];
-}
-
-/** Stops as the plan says. */
-export function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefined {
-  const conditions: { readonly [Kind in Exclude<Plan["stopWhen"], "none">]: StopCondition } = {
-    calls: ({ toolCallsExecuted }) => toolCallsExecuted > 1,
-    late: ({ iteration }) => later(80, iteration > 2),
-    never: ({ iteration }) => (iteration > 1 ? never : false),
-  };
-  return stopWhen === "none" ? undefined : conditions[stopWhen];
-}
-
-/** What the answer has to be, if anything: takes its time, and is never "So.", which is no JSON. */
-export function outputOf({ output }: Plan, { later }: Workshop): OutputPolicy | undefined {
-  if (!output) return undefined;
-  const schema: StandardSchema = {
-    "~standard": { version: 1, vendor: "test", validate: (value) => later(60, { value: { value } }) },
-  };
-  return { schema, jsonSchema: {}, maxRetries: 1 };
-}
-
-/** What the tools of a run did. */
-export interface Workshop {
-  readonly tools: readonly Tool[];
-  /** The calls that ran, in order. */
-  readonly ran: string[];
-  /** How many ran at once, at most. */
-  peak(): number;
-  /** A value that takes its time. */
-  later<T>(ms: number, value: T): Promise<T>;
-  /** How many of those are still to come. */
-  timers(): number;
-}
-
-/** A schema that takes its time, and refuses edits. */
-function ponder(later: Workshop["later"]): StandardSchema {
-  const judge = (value: unknown): StandardResult<unknown> =>
-    JSON.stringify(value).includes("true") ? { issues: [{ message: "edited" }] } : { value };
-  const jsonSchema = { input: () => ({ type: "object" }) };
-  return { "~standard": { version: 1, vendor: "test", validate: (value) => later(60, judge(value)), jsonSchema } };
-}
-
-/** Makes the tools. Calls that run are added to `ran`. */
-export function openWorkshop(clock: TestClock, ran: string[]): Workshop {
-  let timers = 0;
-  let running = 0;
-  let peak = 0;
-  const later = <T>(ms: number, value: T): Promise<T> => {
-    timers += 1;
-    return new Promise((resolve) => {
-      clock.setTimeout(() => {
-        timers -= 1;
-        resolve(value);
-      }, ms);
-    });
-  };
-  const add = (name: string, execute: (signal: AbortSignal) => unknown, traits: Partial<Tool> = {}): Tool =>
-    tool(
-      name,
-      async (_, { callId, signal, progress }) => {
-        ran.push(callId);
-        running += 1;
-        peak = Math.max(peak, running);
-        // What is left behind runs no longer, as far as the loop is concerned.
-        const leave = (): void => void (running -= 1);
-        signal.addEventListener("abort", leave, { once: true });
-        progress(name);
-        try {
-          return await execute(signal);
-        } finally {
-          signal.removeEventListener("abort", leave);
-          if (!signal.aborted) leave();
-        }
-      },
-      traits,
-    );
-  const fails = (): never => {
-    throw new Error("out of order");
-  };
-  const tools = [
-    tool("quick", (args, { callId }) => (ran.push(callId), args)),
-    add("slow", () => later(50, "slow")),
-    add("slower", () => later(180, "slower")),
-    add("alone", () => later(20, "alone"), { sequential: true }),
-    add("broken", fails),
-    add("deaf", () => never),
-    add(
-      "polite",
-      (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true })),
-    ),
-    add("restart", () => ({ type: "context_restart_x", enhanced_context_item: { at: "home" }, disable_tools: ["picky"] })),
-    add("over", () => toolResult({ data: "bye", endTurn: true })),
-    add("fatal", () => Promise.reject(new FatalToolError("gone"))),
-    add("timely", () => never, { timeoutMs: 70 }),
-    add("flaky", () => later(30, toolResult({ success: false, error: "busy" })), { idempotent: true, retry: { maxAttempts: 3 } }),
-    add("picky", () => 7n),
-    add("checked", () => "fine", { inputSchema: ponder(later) }),
-  ];
-  return { tools, ran, peak: () => peak, later, timers: () => timers };
-}
+});

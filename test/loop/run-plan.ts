@@ -1,5 +1,6 @@
 // Runs a random plan to its end, and checks what holds for every run.
 
+import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
 import {
   createLoopControl,
@@ -10,13 +11,24 @@ import {
   runToolLoop,
   type SavedJournal,
 } from "turnwright";
-import { createMockProvider, createTestClock, type MockProvider, type MockScript, recordEvents, text } from "turnwright/testing";
+import {
+  createMockProvider,
+  createTestClock,
+  type EventRecording,
+  type MockProvider,
+  type MockScript,
+  recordEvents,
+  text,
+} from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 import { answersOf } from "./play.ts";
-import { approvalOf, openWorkshop, outputOf, type Plan, stopOf, type Verb, type Workshop } from "./random-run.ts";
+import { policiesOf, pricingOf, wrap } from "./random-policies.ts";
+import type { Plan, Verb } from "./random-run.ts";
+import { openWorkshop, type Workshop } from "./random-tools.ts";
 import { textsOf } from "./transcript-lines.ts";
 
 const listeners = countListeners();
+const mostTurns = 10_000;
 
 /** A run that has ended. */
 export interface Ended {
@@ -34,12 +46,12 @@ export async function runPlan(plan: Plan, more: Partial<LoopOptions> = {}, ran: 
   const clock = createTestClock();
   const control = createLoopControl();
   const abort = new AbortController();
-  const workshop = openWorkshop(clock, ran);
+  const workshop = openWorkshop(plan, clock, ran);
   const provider = createMockProvider(turnsOf(plan));
   const recording = recordEvents();
   const { limits, settleMs, hooks } = plan;
   const options: LoopOptions = {
-    provider,
+    provider: wrap(plan, provider),
     messages: [{ role: "user", content: "Go." }],
     tools: workshop.tools,
     runId: "random",
@@ -49,13 +61,8 @@ export async function runPlan(plan: Plan, more: Partial<LoopOptions> = {}, ran: 
     events: recording.emitter,
     limits,
     timeouts: { settleMs, streamIdleMs: 400, firstChunkMs: 600, toolMs: 350, hookMs: 100, approvalMs: 250 },
-    policies: {
-      approve: approvalOf(plan, workshop),
-      finalAnswer: plan.finalAnswer,
-      stopWhen: stopOf(plan, workshop),
-      loopDetection: plan.loopDetection,
-      output: outputOf(plan, workshop),
-    },
+    policies: policiesOf(plan, workshop),
+    pricing: pricingOf(plan),
     ...(hooks && { hooks: { preparePass: async () => ({ toolChoice: "auto" }), onIteration: async () => undefined } }),
     ...more,
   };
@@ -64,9 +71,9 @@ export async function runPlan(plan: Plan, more: Partial<LoopOptions> = {}, ran: 
   const verbs = [...plan.verbs].sort((a, b) => a.atMs - b.atMs);
   const early = verbs.filter(({ atMs }) => atMs < 0);
   early.forEach(act);
-  let atEnd: { readonly now: number; readonly timers: number; readonly listeners: number } | undefined;
+  const atEnd: { readonly now: number; readonly timers: number; readonly listeners: number }[] = [];
   const running = runToolLoop(options).finally(() => {
-    atEnd = { now: clock.now(), timers: clock.pending - workshop.timers(), listeners: listeners.on(abort.signal) };
+    atEnd.push({ now: clock.now(), timers: clock.pending - workshop.timers(), listeners: listeners.on(abort.signal) });
   });
   // It is awaited below, when time has gone on.
   running.catch(() => undefined);
@@ -74,15 +81,31 @@ export async function runPlan(plan: Plan, more: Partial<LoopOptions> = {}, ran: 
     await clock.advance(verb.atMs - clock.now());
     act(verb);
   }
-  await clock.runAll();
-  if (atEnd === undefined) throw new Error("The run hangs.");
+  // A journal file answers when the disk does.
+  for (let turn = 0; turn < mostTurns && atEnd.length === 0; turn += 1) {
+    await clock.runAll();
+    if (atEnd.length === 0) await setImmediate();
+  }
+  const [end] = atEnd;
+  if (end === undefined) throw new Error("The run hangs.");
   const result = await running;
-  expect(atEnd).toMatchObject({ timers: 0, listeners: 0 });
+  expect(end).toMatchObject({ timers: 0, listeners: 0 });
   expect(recording.types().filter((type) => type === "run-end")).toHaveLength(1);
   expect(recording.types().at(-1)).toBe("run-end");
-  const seen = recording.of("text-delta").map((event) => event.text);
-  expect(result.streamResults.map((pass) => pass.text).join("")).toBe(seen.join(""));
-  return { result, endedAt: atEnd.now, provider, workshop, options, accepted };
+  expect(result.streamResults.map((pass) => pass.text).join("")).toBe(heard(recording));
+  return { result, endedAt: end.now, provider, workshop, options, accepted };
+}
+
+/** All that listeners have heard, without what was taken back. */
+function heard(recording: EventRecording): string {
+  let before = "";
+  let said = "";
+  for (const event of recording.events) {
+    if (event.type === "pass-start") [before, said] = [before + said, ""];
+    else if (event.type === "attempt-discarded") said = "";
+    else if (event.type === "text-delta") said += event.text;
+  }
+  return before + said;
 }
 
 /** Does what a verb says, and notes which messages were accepted. */
@@ -113,7 +136,7 @@ function turnsOf({ turns }: Plan): MockScript {
 }
 
 /** Each turn is followed by the answers to its calls, and no id comes twice. */
-export function checkTranscript({ messages }: LoopResult): void {
+export function checkTranscript({ messages }: Pick<LoopResult, "messages">): void {
   messages.forEach((message, index) => {
     if (message.role !== "assistant") return;
     const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
@@ -133,8 +156,11 @@ export const untouchable: Provider = {
   },
 };
 
-/** A result without its journal, as JSON. */
-export const comparable = ({ journal: _, ...rest }: LoopResult): object => JSON.parse(JSON.stringify(rest)) as object;
+/** A result without its journal, as JSON. What came back from a run that waits for decisions is on no record. */
+export function comparable({ journal: _, undelivered, ...rest }: LoopResult): object {
+  const isWaiting = rest.reason.kind === "approval-required";
+  return JSON.parse(JSON.stringify(isWaiting ? rest : { ...rest, undelivered })) as object;
+}
 /** What the journal of a run becomes when it is saved. */
 export const savedOf = ({ journal }: LoopResult): SavedJournal => JSON.parse(JSON.stringify(journal)) as SavedJournal;
 /** The plan without anybody who meddles, and without the wall clock. */

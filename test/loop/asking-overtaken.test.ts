@@ -1,0 +1,107 @@
+// Calls that ran while one before them waited for a decision, and that one then fails for good.
+
+import { describe, expect, it } from "vitest";
+import { type ApprovalDecision, type Approve, defineAgentTool, FatalToolError, type LoopOptions } from "turnwright";
+import { replayJournal } from "turnwright/journal";
+import { createMockProvider, type MockPart, text, toolCall } from "turnwright/testing";
+import { createDurableStore, type DurableStore } from "./durable-store.ts";
+import { outcomesOf, play, type Playing, tool } from "./play.ts";
+
+const approve: Approve = ({ name }) => ({ kind: name === "gone" || name === "pay" ? "ask" : "approve" });
+const gone = tool("gone", () => Promise.reject(new FatalToolError("gone")));
+
+interface Stage {
+  readonly ran: string[];
+  readonly store: DurableStore;
+  start(more?: Partial<LoopOptions>): Playing;
+}
+
+/** A run of one batch, one call at a time. */
+function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Stage {
+  const ran: string[] = [];
+  const note = (name: string): void => void ran.push(name);
+  const agent = defineAgentTool({
+    name: "agent",
+    description: "agent",
+    inputSchema: { type: "object" },
+    prepare: () => ({ provider: createMockProvider([text("Found.")]), messages: [{ role: "user", content: "Look." }] }),
+    toResult: ({ text: found }) => (note("agent"), found),
+  });
+  const tools = [gone, tool("look", () => note("look")), tool("pay", () => note("pay")), agent];
+  const limits = { toolConcurrency: 1, ...more.limits };
+  const store = createDurableStore();
+  const start: Stage["start"] = (options) =>
+    play([calls], { runId: "r", tools, policies: { approve }, journal: store.open(), ...more, limits, ...options });
+  return { ran, store, start };
+}
+
+const approved = { kind: "approve" } as const;
+
+/** The ending, and what became of each call; the same when it is told again. */
+async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"]): Promise<readonly string[]> {
+  const result = await start({ decisions }).result;
+  for (const journal of [store.open(), replayJournal(store.open())]) {
+    const again = await start({ journal }).result;
+    expect([again.reason, again.messages]).toEqual([result.reason, result.messages]);
+  }
+  return [result.reason.kind, ...outcomesOf(result)];
+}
+
+describe("behind a call that is approved late and fails for good", () => {
+  it.for(["look", "agent"])("%s, which has run, is not lost", async (name) => {
+    const stage = setUp([toolCall("gone"), toolCall(name)]);
+    expect(outcomesOf(await stage.start().result).at(-1)).toBe("call_p0_1: completed");
+    expect(await endOf(stage, { call_p0_0: approved })).toEqual([
+      "fatal-tool-error",
+      "call_p0_0: failed",
+      "call_p0_1: completed",
+    ]);
+    expect(stage.ran).toEqual([name]);
+  });
+
+  it("a call that was cut off is not known to have run", async () => {
+    const stage = setUp([toolCall("gone"), toolCall("look")]);
+    await stage.start({ journal: stage.store.open({ within: "p0/tool/1/look" }) }).result.catch(() => undefined);
+    expect(await endOf(stage, { call_p0_0: approved })).toEqual([
+      "fatal-tool-error",
+      "call_p0_0: failed",
+      "call_p0_1: interrupted",
+    ]);
+    expect(stage.ran).toEqual(["look"]);
+  });
+
+  it("nothing begins, also what is approved with it", async () => {
+    const policies = { approve: (): ApprovalDecision => ({ kind: "ask" }) };
+    const stage = setUp([toolCall("gone"), toolCall("pay"), toolCall("agent")], { policies });
+    await stage.start().result;
+    const decisions = { call_p0_0: approved, call_p0_1: approved, call_p0_2: approved };
+    expect(await endOf(stage, decisions)).toEqual([
+      "fatal-tool-error",
+      "call_p0_0: failed",
+      "call_p0_1: not-run",
+      "call_p0_2: not-run",
+    ]);
+    expect(stage.ran).toEqual([]);
+  });
+});
+
+it("a call that nobody decides about any more keeps its place among those that fit the limit", async () => {
+  const fatal = tool("look", () => Promise.reject(new FatalToolError("gone")));
+  const pay = tool("pay", () => 1);
+  const stage = setUp([toolCall("look"), toolCall("pay"), toolCall("pay")], { tools: [fatal, pay], limits: { maxToolCalls: 2 } });
+  expect(await endOf(stage, undefined)).toEqual([
+    "fatal-tool-error",
+    "call_p0_0: failed",
+    "call_p0_1: not-run",
+    "call_p0_2: limit",
+  ]);
+});
+
+it("whoever had a call wait on may say so again when its run is over", async () => {
+  const { start } = setUp([toolCall("pay"), toolCall("gone")]);
+  await start().result;
+  const decisions = { call_p0_0: { kind: "ask" }, call_p0_1: approved } as const;
+  const result = await start({ decisions }).result;
+  expect([result.reason.kind, ...outcomesOf(result)]).toEqual(["fatal-tool-error", "call_p0_0: not-run", "call_p0_1: failed"]);
+  expect((await start({ decisions }).result).messages).toEqual(result.messages);
+});

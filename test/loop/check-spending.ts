@@ -1,0 +1,43 @@
+// What a run has spent: it adds up, and no stream began that was too much.
+
+import { expect } from "vitest";
+import type { LoopResult, Usage } from "turnwright";
+import type { Plan } from "./random-run.ts";
+import { savedOf } from "./run-plan.ts";
+
+interface Spending {
+  readonly usage?: Usage | undefined;
+  readonly costUSD?: number | undefined;
+}
+
+/** What the stages of `policies.results` have spent, as the journal has it. */
+function extractionsOf(result: LoopResult): readonly Spending[] {
+  return Object.entries(savedOf(result).steps).flatMap(([key, answer]) => {
+    if (!key.endsWith("/results")) return [];
+    return (answer as readonly { readonly extraction?: Spending }[]).flatMap(({ extraction }) => extraction ?? []);
+  });
+}
+
+/** Usage and costs are those of all streams and extractions; unknown where one of them is. */
+export function checkSpending(result: LoopResult, { prices, limits }: Plan): void {
+  const spendings = [...result.streamResults, ...extractionsOf(result)];
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+  expect(result.usage.totalTokens).toBe(sum(spendings.map(({ usage }) => usage?.totalTokens ?? 0)));
+  const isKnown = prices !== "none" && spendings.every(({ costUSD }) => costUSD !== undefined);
+  if (isKnown) expect(result.costUSD).toBeCloseTo(sum(spendings.map(({ costUSD }) => costUSD ?? 0)), 9);
+  else expect(result.costUSD).toBeUndefined();
+  checkCap(result, limits);
+}
+
+/** Each stream but the first began where one more like the last one was not too much. */
+function checkCap({ streamResults, budgetExceeded }: LoopResult, { maxCostUSD, onUnknownCost }: Plan["limits"]): void {
+  if (maxCostUSD === undefined) return expect(budgetExceeded).toBe(false);
+  let spent = 0;
+  let last = 0;
+  for (const [index, { costUSD }] of streamResults.entries()) {
+    if (index > 0) expect(spent + last).toBeLessThanOrEqual(maxCostUSD + 1e-9);
+    spent += costUSD ?? 0;
+    last = costUSD ?? last;
+    if (index < streamResults.length - 1 && onUnknownCost === "end") expect(costUSD).toBeDefined();
+  }
+}

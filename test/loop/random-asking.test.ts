@@ -1,0 +1,116 @@
+// Runs that nobody thought of, whose calls wait for people: they end, are decided about, crash, and go on in other processes.
+
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { ApprovalDecision, LoopOptions, LoopResult } from "turnwright";
+import { replayJournal } from "turnwright/journal";
+import { Crash, createDurableStore, type DurableStore } from "./durable-store.ts";
+import { answersOf } from "./play.ts";
+import { type Plan, plans } from "./random-run.ts";
+import { calmly, checkTranscript, comparable, runPlan, untouchable } from "./run-plan.ts";
+
+type Decisions = NonNullable<LoopOptions["decisions"]>;
+type Answer = ApprovalDecision | "none";
+
+/** One process: what is said about the calls that wait, in turn, and after how many records it dies. */
+interface Life {
+  readonly answers: readonly Answer[];
+  readonly afterRecords: number | undefined;
+}
+
+const answer: fc.Arbitrary<Answer> = fc.constantFrom<Answer[]>(
+  { kind: "approve" },
+  { kind: "approve" },
+  { kind: "deny", reason: "no" },
+  { kind: "modify", args: { edited: "by hand" } },
+  { kind: "modify", args: null },
+  { kind: "ask" },
+  "none",
+);
+
+const lives: fc.Arbitrary<readonly Life[]> = fc.array(
+  fc.record({
+    answers: fc.array(answer, { minLength: 1, maxLength: 3 }),
+    afterRecords: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
+  }),
+  { maxLength: 6 },
+);
+
+/** All calls are asked about, and nothing else ends a run before its time. */
+const asking: fc.Arbitrary<Plan> = plans.map((plan) => ({ ...calmly(plan), approve: "ask", eager: false, stopWhen: "none" }));
+
+const waitsFor = (result: LoopResult | undefined): readonly { readonly id: string }[] =>
+  result?.reason.kind === "approval-required" ? result.reason.calls : [];
+
+function decide(result: LoopResult | undefined, answers: readonly Answer[]): Decisions {
+  const given = waitsFor(result).map(({ id }, index) => [id, answers[index % answers.length] ?? "none"] as const);
+  return Object.fromEntries(given.filter((pair): pair is readonly [string, ApprovalDecision] => pair[1] !== "none"));
+}
+
+interface Process {
+  readonly store: DurableStore;
+  readonly ran: string[];
+  readonly decisions: Decisions;
+  readonly afterRecords: number | undefined;
+}
+
+/** One process of a run; undefined where it died. */
+async function live(plan: Plan, { store, ran, decisions, afterRecords }: Process): Promise<LoopResult | undefined> {
+  const isDecided = Object.keys(decisions).length > 0;
+  try {
+    const journal = store.open({ afterRecords });
+    return (await runPlan(plan, { journal, ...(isDecided && { decisions }) }, ran)).result;
+  } catch (error) {
+    if (error instanceof Crash) return undefined;
+    throw error;
+  }
+}
+
+/** As its records tell it, it ended as it did, and nothing happens. */
+async function checkTold(plan: Plan, store: DurableStore, ended: LoopResult): Promise<void> {
+  const records = store.records.size;
+  const told = await runPlan(plan, { provider: untouchable, journal: replayJournal(store.open()) });
+  expect(comparable(told.result)).toEqual(comparable(ended));
+  expect([told.workshop.ran, store.records.size]).toEqual([[], records]);
+}
+
+async function checkAsking(plan: Plan, given: readonly Life[]): Promise<void> {
+  const store = createDurableStore();
+  const ran: string[] = [];
+  let result: LoopResult | undefined;
+  let decisions: Decisions = {};
+  // Whoever waits in the end is let through, pass for pass.
+  const last: readonly Life[] = Array.from({ length: 12 }, () => ({ answers: [{ kind: "approve" }], afterRecords: undefined }));
+  for (const { answers, afterRecords } of [...given, ...last]) {
+    const ended = await live(plan, { store, ran, decisions, afterRecords });
+    // A process that died is followed by one that says the same.
+    if (ended === undefined) continue;
+    result = ended;
+    checkTranscript(result);
+    await checkTold(plan, store, result);
+    if (waitsFor(result).length === 0) break;
+    decisions = decide(result, answers);
+  }
+  if (result === undefined) throw new Error("Nothing crashes any more.");
+  expect(result.status).not.toBe("suspended");
+  checkAnswers(result, ran);
+}
+
+function checkAnswers(result: LoopResult, ran: readonly string[]): void {
+  for (const { callId, name, outcome } of answersOf(result)) {
+    const times = ran.filter((id) => id === callId).length;
+    const isRun = ["completed", "restarted", "failed", "timed-out"].includes(outcome);
+    // Those that may run again do, and what a crash has interrupted may have run.
+    if (name === "flaky") expect(times > 0 || !isRun).toBe(true);
+    else if (outcome === "interrupted") expect(times).toBeLessThanOrEqual(1);
+    else expect([callId, outcome, times]).toEqual([callId, outcome, isRun ? 1 : 0]);
+  }
+}
+
+// To look further: ASKINGS=10000 SEED=7 npx vitest run test/loop/random-asking.test.ts
+const runs = Number(process.env["ASKINGS"] ?? 150);
+const seed = Number(process.env["SEED"] ?? 20_260_101);
+
+it("every run that waits for people goes on with what they decide, and runs no tool twice", { timeout: 600_000 }, async () => {
+  await fc.assert(fc.asyncProperty(asking, lives, checkAsking), { numRuns: runs, seed });
+});

@@ -1,0 +1,110 @@
+// What else a random run is told: who may run, when it is over, what it costs, and what is made of its results.
+
+import {
+  type Approve,
+  type LoopOptions,
+  type MaskingPolicy,
+  type OutputPolicy,
+  type Pricing,
+  type Provider,
+  type ResultPipeline,
+  type StandardSchema,
+  type StopCondition,
+  withFallback,
+  withRetry,
+} from "turnwright";
+import { never } from "./play.ts";
+import type { Plan } from "./random-run.ts";
+import type { Workshop } from "./random-tools.ts";
+
+/** What a run is told besides its turns, its tools and its limits. */
+export function policiesOf(plan: Plan, workshop: Workshop): NonNullable<LoopOptions["policies"]> {
+  return {
+    approve: approvalOf(plan, workshop),
+    finalAnswer: plan.finalAnswer,
+    stopWhen: stopOf(plan, workshop),
+    loopDetection: plan.loopDetection,
+    output: outputOf(plan, workshop),
+    results: pipelineOf(plan, workshop),
+    masking: maskingOf(plan, workshop),
+  };
+}
+
+/** Decides as the plan says. */
+function approvalOf({ approve }: Plan, { later }: Workshop): Approve | undefined {
+  const decisions: { readonly [Kind in Exclude<Plan["approve"], "none">]: Approve } = {
+    yes: () => ({ kind: "approve" }),
+    no: ({ callId }) => (callId.endsWith("1") ? { kind: "deny" } : { kind: "approve" }),
+    late: () => later(150, { kind: "approve" }),
+    never: () => never,
+    ask: ({ callId }) => (callId.endsWith("0") ? { kind: "approve" } : { kind: "ask" }),
+    edit: ({ name }) => ({ kind: "modify", args: name === "picky" ? null : { edited: true } }),
+  };
+  return approve === "none" ? undefined : decisions[approve];
+}
+
+/** Stops as the plan says. */
+function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefined {
+  const conditions: { readonly [Kind in Exclude<Plan["stopWhen"], "none">]: StopCondition } = {
+    calls: ({ toolCallsExecuted }) => toolCallsExecuted > 1,
+    late: ({ iteration }) => later(80, iteration > 2),
+    never: ({ iteration }) => (iteration > 1 ? never : false),
+  };
+  return stopWhen === "none" ? undefined : conditions[stopWhen];
+}
+
+/** What the answer has to be, if anything: takes its time, and is never "So.", which is no JSON. */
+function outputOf({ output }: Plan, { later }: Workshop): OutputPolicy | undefined {
+  if (!output) return undefined;
+  const schema: StandardSchema = {
+    "~standard": { version: 1, vendor: "test", validate: (value) => later(60, { value: { value } }) },
+  };
+  return { schema, jsonSchema: {}, maxRetries: 1 };
+}
+
+/** What results go through: each stage in its own way, and not every time. */
+function pipelineOf({ results }: Plan, { later }: Workshop): ResultPipeline | undefined {
+  const usage = { inputTokens: 3, outputTokens: 1, totalTokens: 4 };
+  const pipelines: { readonly [Kind in Exclude<Plan["results"], "none">]: ResultPipeline } = {
+    short: { processor: (name, output) => (name === "quick" ? undefined : `${output}.`) },
+    late: {
+      processor: (_, output) => later(40, output.toUpperCase()),
+      extractor: { threshold: 0, extract: (output) => later(50, { text: output.slice(0, 3), usage }) },
+      cacher: { threshold: 0, store: () => later(20, "kept") },
+    },
+    broken: {
+      processor: (name, output) => {
+        if (name === "alone") throw new Error("no");
+        return output;
+      },
+      extractor: { threshold: 0, extract: () => never },
+      cacher: { threshold: 0, store: () => Promise.reject(new Error("full")) },
+    },
+  };
+  return results === "none" ? undefined : pipelines[results];
+}
+
+function maskingOf({ masking }: Plan, { force }: Workshop): MaskingPolicy | undefined {
+  return masking && { ...masking, minTokens: 1, force };
+}
+
+/** What streams cost: nobody knows it of every third number of tokens where the plan says so. */
+export function pricingOf({ prices }: Plan): Pricing | undefined {
+  if (prices === "none") return undefined;
+  return ({ totalTokens }) => (prices === "some" && totalTokens % 3 === 0 ? undefined : totalTokens / 1_000);
+}
+
+/** The provider, behind one that asks again where the plan says so. */
+export function wrap({ wrapping }: Plan, provider: Provider): Provider {
+  switch (wrapping) {
+    case "none":
+      return provider;
+    case "retry":
+      return withRetry(provider, { maxAttempts: 3, baseDelayMs: 40, random: () => 0.5 });
+    case "fallback":
+      return withFallback([provider, { ...provider, stream: provider.stream.bind(provider), id: "other" }], {
+        firstChunkMs: 90,
+        restMs: 100,
+      });
+  }
+}
