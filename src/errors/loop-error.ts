@@ -16,8 +16,8 @@ export interface LoopErrorDetails {
   readonly "invalid-schema": { readonly toolName: string; readonly problem: string };
   /** A conversation that cannot be sent; `index` is the 0-based message, and `problem` reads on after it. */
   readonly "invalid-messages": { readonly index: number; readonly problem: string };
-  /** A control or a run id that a running loop holds. */
-  readonly "already-running": { readonly what: "control" | "runId"; readonly runId?: string | undefined };
+  /** A control, a run id or a journal in memory that a running loop holds. */
+  readonly "already-running": { readonly what: "control" | "runId" | "journal"; readonly runId?: string | undefined };
   /** A nested run below the deepest level that is allowed: `current` runs are around it, and `limit` levels are allowed. */
   readonly "depth-exceeded": { readonly current: number; readonly limit: number };
   /** A journal of another run; `field` is what differs. */
@@ -53,14 +53,15 @@ const messages: Messages = {
   "invalid-schema": ({ toolName, problem }) => `The input schema of tool ${quote(toolName)} ${problem}.`,
   "invalid-messages": ({ index, problem }) => `Message ${index} ${problem}.`,
   "already-running": ({ what, runId }) =>
-    what === "control"
-      ? "This control already belongs to a running loop."
-      : `Run ${quote(runId ?? "")} is already running in this process.`,
+    what === "runId"
+      ? `Run ${quote(runId ?? "")} is already running in this process.`
+      : `This ${what} already belongs to a running loop.`,
   "depth-exceeded": ({ current, limit }) =>
     `A run ${current === 1 ? "inside another one" : `inside ${current} others`} is one level more than "limits.maxDepth" (${limit}) allows: answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) =>
     `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`,
-  "unknown-decision": ({ call }) => `No call ${quote(call)} of this run waits for a decision.`,
+  "unknown-decision": ({ call }) =>
+    `No call ${quote(call)} of this run waits for a decision: those that do are in the "pendingCalls" of the run that asked, and the journal is to be that run's.`,
   "journal-locked": ({ path, pid, host }) =>
     `The journal ${path} is being written by process ${pid} on ${quote(host)}. If that one is gone for certain, remove ${path}.lock.`,
   "journal-damaged": ({ path, line, problem }) => `The journal ${path} is damaged: line ${line} ${problem}.`,

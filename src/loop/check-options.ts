@@ -146,6 +146,7 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   if (session !== undefined) checkSession(session);
   checkPricing(options as LoopOptions);
   checkDecisions(options as LoopOptions);
+  checkRunId(options as LoopOptions);
 }
 
 /** The commonest mistake is an option at the top that belongs into a group. */
@@ -206,10 +207,15 @@ function checkPricing({ limits, pricing }: LoopOptions): void {
   if (isCapped && pricing === undefined) throw invalidOption("pricing", 'given where "limits.maxCostUSD" is', pricing);
 }
 
+/** Under an id that is made up anew each time, nobody could go on with what is recorded. */
+function checkRunId({ journal, runId }: LoopOptions): void {
+  if (journal?.durable === true && runId === undefined)
+    throw invalidOption("runId", 'given where the journal is "durable"', runId);
+}
+
 /** A decision that nobody can read would deny what was approved. */
-function checkDecisions({ decisions, policies }: LoopOptions): void {
+function checkDecisions({ decisions }: LoopOptions): void {
   if (decisions === undefined) return;
-  if (policies?.approve === undefined) throw invalidOption("policies.approve", 'given where "decisions" is', undefined);
   for (const [id, decision] of Object.entries<unknown>(decisions)) {
     const expected = 'a decision: an object whose "kind" is one of approve, deny, modify (with "args"), ask';
     if (!isDecision(decision)) throw invalidOption(`decisions.${id}`, expected, decision);

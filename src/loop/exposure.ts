@@ -19,10 +19,14 @@ export function expose(run: Run, names?: readonly string[]): Exposure {
   return run.exposure;
 }
 
-/** The tools that a recalled pass was shown, as far as they are still there. */
+/** The tools that a recalled pass was shown. Throws LoopError "tools-changed" where one is gone: its calls would be judged otherwise. */
 export function exposeNames(run: Run, names: readonly string[]): Exposure {
   const shown = new Set(names);
   const tools = run.registry.definitions().filter(({ name }) => shown.has(name));
+  if (tools.length < shown.size) {
+    const found = new Set(tools.map(({ name }) => name));
+    throw new LoopError("tools-changed", { changed: [...shown].filter((name) => !found.has(name)) });
+  }
   return toExposure(tools, { source: [], hiddenCount: -1 });
 }
 

@@ -21,7 +21,7 @@ interface Holder {
   readonly scope: RunScope;
   /** Whether a message may interrupt the run, unless its calls have begun. */
   readonly mayInterrupt: boolean;
-  messages: InboxMessage[];
+  messages: readonly InboxMessage[];
   drains: boolean;
   chainActive: boolean;
 }
@@ -37,10 +37,10 @@ interface ControlState {
 
 /** A run's hold on its control. */
 export interface ControlClaim {
-  /** What was said since the last look, in order. */
-  takeMessages(): readonly InboxMessage[];
-  /** Puts back what was taken by a look that the journal did not keep. */
-  returnMessages(messages: readonly InboxMessage[]): void;
+  /** What was said and not taken yet, in order. */
+  readonly messages: readonly InboxMessage[];
+  /** Takes the first so many of them. */
+  takeMessages(count: number): void;
   readonly drains: boolean;
   /** The first call of the run is about to start: from now on nothing interrupts it. */
   startToolChain(): void;
@@ -106,7 +106,7 @@ function deliver(holder: Holder, request: Request): void {
       holder.drains = true;
       break;
     case "steer":
-      holder.messages.push(request);
+      keep(holder, request);
       break;
     case "interrupt":
       interrupt(holder, request.message);
@@ -116,10 +116,15 @@ function deliver(holder: Holder, request: Request): void {
   }
 }
 
+/** In a new list: what a look has seen of the old one stays as it was. */
+function keep(holder: Holder, message: InboxMessage): void {
+  holder.messages = [...holder.messages, message];
+}
+
 /** From the first call on, or past `maxInterrupts`, the message is only kept. */
 function interrupt(holder: Holder, message: UserMessage): void {
   const interrupts = holder.mayInterrupt && !holder.chainActive;
-  holder.messages.push({ verb: interrupts ? "interrupt" : "keep", message });
+  keep(holder, { verb: interrupts ? "interrupt" : "keep", message });
   if (interrupts) holder.scope.cancel({ kind: "interrupt", message });
 }
 
@@ -162,8 +167,12 @@ export function claimControl(control: LoopControl, { scope, maxInterrupts }: Cla
   state.queued = [];
   for (const request of queued) deliver(holder, request);
   return {
-    takeMessages: () => take(holder),
-    returnMessages: (messages) => void holder.messages.unshift(...messages),
+    get messages() {
+      return holder.messages;
+    },
+    takeMessages: (count) => {
+      if (count > 0) holder.messages = holder.messages.slice(count);
+    },
     get drains() {
       return holder.drains;
     },
@@ -176,16 +185,7 @@ export function claimControl(control: LoopControl, { scope, maxInterrupts }: Cla
       state.holder = undefined;
       state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
       // A run that broke has no result to give them back in: whoever makes the call again has them.
-      for (const { verb, message } of take(holder)) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
+      for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
   };
-}
-
-const nothing: readonly InboxMessage[] = [];
-
-function take(holder: Holder): readonly InboxMessage[] {
-  const { messages } = holder;
-  if (messages.length === 0) return nothing;
-  holder.messages = [];
-  return messages;
 }

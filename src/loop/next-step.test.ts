@@ -225,7 +225,12 @@ describe("the next step", () => {
       "close timeout max-iterations",
     ],
     ["after a failure in its place", [...atLimit, model(timedOut, limit)], "close timeout max-iterations"],
-    ["after a pause in its place", [...atLimit, model({ finish: "paused" }, limit)], "close timeout max-iterations"],
+    ["after a pause in its place", [...atLimit, model({ finish: "paused" }, limit)], "model without tools for max-iterations"],
+    [
+      "after pauses in its place, as many as there may be",
+      [...atLimit, model({ finish: "paused" }, limit), model({ finish: "paused" }, limit)],
+      "close timeout max-iterations",
+    ],
     [
       "after a stop in its place",
       [...atLimit, model({ status: "stopped_by_user", reason: { kind: "killed" } }, limit)],

@@ -80,6 +80,10 @@ type Judge<Answer> = (state: LoopState, bounds: Bounds) => Answer;
 
 const readInbox: Judge<NextStep> = () => ({ kind: "inbox" });
 const askModel: Judge<NextStep> = ({ toolLimitReached }) => ({ kind: "model", withoutTools: toolLimitReached });
+const askOn: Judge<NextStep> = ({ toolLimitReached, finalAnswerTo }) =>
+  finalAnswerTo === undefined
+    ? { kind: "model", withoutTools: toolLimitReached }
+    : { kind: "model", withoutTools: true, finalAnswerTo };
 
 /** What follows what was done last, where the run goes on. */
 const following: { readonly [Done in Phase]: Judge<NextStep> } = {
@@ -87,7 +91,7 @@ const following: { readonly [Done in Phase]: Judge<NextStep> } = {
   inbox: (state, bounds) => (hasSteered(state) ? { kind: "steer" } : askModel(state, bounds)),
   steer: askModel,
   reopen: askModel,
-  model: (state, bounds) => (isPaused(state) ? askModel(state, bounds) : { kind: "batch" }),
+  model: (state, bounds) => (isPaused(state) ? askOn(state, bounds) : { kind: "batch" }),
   batch: (_, { asksIteration }) => ({ kind: asksIteration ? "hook" : "inbox" }),
   output: readInbox,
   hook: readInbox,
@@ -172,18 +176,24 @@ function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const result = state.streamResults.at(-1);
   if (result === undefined) return undefined;
   const { status, reason } = result;
+  if (isPaused(state)) return findPauseEnding(state, bounds);
   if (state.finalAnswerTo !== undefined && !cutOff.has(status)) return state.finalAnswerTo;
-  if (isPaused(state)) {
-    const { maxPauses } = bounds;
-    if (state.pauses >= maxPauses) return { status: "error", reason: { kind: "max-pauses", limit: maxPauses } };
-    return findSpendingEnding(state, bounds);
-  }
   if (result.stop !== undefined) return { status: "completed", reason: { kind: "stop-condition", ...result.stop } };
   if (status === "function_call") return findCallEnding(state, bounds);
   // Nothing more to say, after something was said.
   const answered = status === "empty_response" && (state.finalText !== "" || state.contentDelivered);
   if (answered) return { status: "completed", reason: { kind: "answered" } };
   return reason === undefined ? undefined : { status, reason };
+}
+
+/** A turn that is not over goes on, as often and as long as it may. */
+function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
+  const { maxPauses: limit } = bounds;
+  const isOften = state.pauses >= limit;
+  const ending: Ending | undefined = isOften
+    ? { status: "error", reason: { kind: "max-pauses", limit } }
+    : findSpendingEnding(state, bounds);
+  return ending === undefined ? undefined : (state.finalAnswerTo ?? ending);
 }
 
 /** Calls that are not to run at all. */
@@ -217,12 +227,12 @@ function findOutputEnding({ lastOutput, misfits }: LoopState, { outputRetries = 
 }
 
 function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
-  const suspension = suspensionOf(state);
-  if (suspension !== undefined) return suspension;
   for (const { outcome } of state.lastBatch) {
     if (outcome.kind !== "failed" || outcome.fatal !== true) continue;
     return { status: "error", reason: { kind: "fatal-tool-error", toolName: outcome.call.name, error: outcome.error } };
   }
+  const suspension = suspensionOf(state);
+  if (suspension !== undefined) return suspension;
   const cap = bounds.maxConsecutiveToolErrors;
   if (state.errorPeak >= cap) return { status: "error", reason: { kind: "tool-error-cap", count: cap } };
   if (state.restarts > bounds.maxRestarts) return { status: "error", reason: { kind: "restart-cap", count: state.restarts } };

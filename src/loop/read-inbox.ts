@@ -3,7 +3,6 @@
 import type { UserMessage } from "../contract/message.ts";
 import type { Ending } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { isThenable } from "../kit/is-thenable.ts";
 import type { Cause } from "../kit/run-scope.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { applyStep } from "../state/apply-step.ts";
@@ -57,19 +56,16 @@ function lastInboxKey(iteration: number, closes: number): string {
   return numberedKey(`p${iteration}/inbox-end`, closes);
 }
 
-/** Looks as a step. What a journal fails to keep was not taken: whoever makes the call again with this control has it. */
+/** Looks as a step. What the journal has not kept was not taken: whoever makes the call again with this control has it. */
 function look(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | PromiseLike<InboxAnswer> {
-  let taken: InboxAnswer["messages"];
-  const keep = (): InboxAnswer => {
-    const answer = body();
-    taken = answer.messages;
-    return answer;
+  let seen: InboxAnswer | undefined;
+  const note = (): InboxAnswer => {
+    seen = body();
+    return seen;
   };
-  const answer = runStep({ key, kind: "inbox", input: null, run: keep }, run);
-  if (!isThenable(answer)) return answer;
-  return Promise.resolve(answer).catch((error: unknown) => {
-    run.control?.returnMessages(taken ?? []);
-    throw error;
+  return whenReady(runStep({ key, kind: "inbox", input: null, run: note }, run), (answer) => {
+    run.control?.takeMessages(seen?.messages?.length ?? 0);
+    return answer;
   });
 }
 
@@ -82,7 +78,9 @@ export function steerRun({ state, events, replayed }: Run): void {
 
 /** Lets go of the control, and gives back what was said to it and not sent. The message that ended the run is in its reason. */
 export function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
-  const left = [...state.unsent, ...(control?.takeMessages() ?? [])];
+  const said = control?.messages ?? [];
+  const left = [...state.unsent, ...said];
+  control?.takeMessages(said.length);
   control?.release(reason.kind);
   const consumed = reason.kind === "interrupted" ? left.findIndex(({ verb }) => verb === "interrupt") : -1;
   return left.filter((_, index) => index !== consumed).map(({ message }) => message);
@@ -99,7 +97,7 @@ function lookAround({ clock, token, scope, control, meter, state }: Run): InboxA
   const now = clock.now();
   scope.checkDeadline(now);
   const { cause } = scope;
-  const messages = control?.takeMessages() ?? [];
+  const messages = control?.messages ?? [];
   const drains = control?.drains === true;
   const spentOutside = meter.findSpentOutside(state.lastCostUSD);
   if (cause === undefined && messages.length === 0 && !drains && spentOutside === undefined) return { now, token };

@@ -1,13 +1,11 @@
 // One provider stream as a step: what is sent, what listeners hear, and the fold of what came back.
 
-import type { Json } from "../contract/json.ts";
 import type { PassPlan } from "../contract/hooks.ts";
 import type { Message } from "../contract/message.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { ModelRequest } from "../contract/provider.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Judgement } from "../state/judge-finish.ts";
-import { digest, stableJson } from "../kit/stable-json.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { findLoop } from "../policies/loop-detection.ts";
@@ -40,7 +38,7 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
     sendStart(run, masked);
     return streamPass(run, next);
   };
-  return whenReady(runStep({ key, kind: "model", input: inputOf(run), run: body }, run), (result) => {
+  return whenReady(runStep({ key, kind: "model", input: null, run: body }, run), (result) => {
     if (run.replayed) {
       run.exposure = exposeNames(run, result.exposedTools);
       sendStart(run, masked);
@@ -168,19 +166,6 @@ function unstreamed(run: Run, judgement: Judgement): StreamResult {
   const { provider } = run.options;
   const nothing = { text: "", reasoning: "", details: "", calls: [], native: [], exposedTools: [], costUSD: 0, durationMs: 0 };
   return { ...judgement, ...nothing, provider: provider.id, model: provider.model, family: provider.family };
-}
-
-/** Where the journal outlives the process, each model step says what it was asked: a digest that rolls over what was appended. */
-function inputOf(run: Run): Json {
-  if (!run.journal.durable) return null;
-  const { options, state } = run;
-  const tools = run.exposure.tools.map(({ name }) => name);
-  const appended = state.messages.slice(run.digestedMessages);
-  run.digestedMessages = state.messages.length;
-  run.digest = digest(
-    run.digest + stableJson([appended, tools, options.modelSettings ?? null, systemOf(run) ?? null, state.contextItems]),
-  );
-  return { digest: run.digest };
 }
 
 function sendStart(run: Run, masked: Masked | undefined): void {

@@ -60,9 +60,9 @@ export async function driveRun(run: Run): Promise<LoopResult> {
       if (next.kind === "end") {
         const on = goesOn(run, next.ending);
         if (isThenable(on) ? await on : on) continue;
-        const result = finishRun(run, next.ending);
+        // First, because one that cannot be closed has kept too little, and what was said meanwhile comes back as well.
         if (close !== undefined) await close();
-        return result;
+        return finishRun(run, next.ending);
       }
       const pending = perform(run, next);
       if (isThenable(pending)) await pending;

@@ -112,10 +112,6 @@ export interface Run {
   passRecalled: boolean;
   /** The last stream, until listeners are told that its pass is over. */
   openPass: { readonly result: StreamResult; readonly hop: number } | undefined;
-  /** Rolls over what has been sent, where the journal is durable. */
-  digest: string;
-  /** How many messages the digest covers. */
-  digestedMessages: number;
   release(): void;
 }
 

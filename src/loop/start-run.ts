@@ -44,14 +44,11 @@ export interface StartPorts {
 }
 
 /** What a run is before its first step. */
-const nothingYet: Pick<Run, "failure" | "exposure" | "replayed" | "passRecalled" | "openPass" | "digest" | "digestedMessages"> = {
+const nothingYet: Pick<Run, "failure" | "replayed" | "passRecalled" | "openPass"> = {
   failure: undefined,
-  exposure: noExposure,
   replayed: false,
   passRecalled: false,
   openPass: undefined,
-  digest: "",
-  digestedMessages: 0,
 };
 
 /** Checks the options and takes what the run needs. Throws LoopError, and then holds nothing. */
@@ -96,13 +93,15 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const level = findLevel(limits.maxDepth, options, nesting?.run);
   const meter = new Meter(limits, nesting?.run.meter);
   const registry = toRegistry(options.tools);
-  checkDefinitions(registry.definitions());
+  const definitions = registry.definitions();
+  checkDefinitions(definitions);
   const token = crypto.randomUUID();
   const isPart = nesting?.isPart === true;
   return {
     runId: options.runId ?? `run_${token}`,
     token,
     registry,
+    exposure: { ...noExposure, source: definitions },
     state: createState(options),
     bounds: toBounds(options, limits, meter),
     softWarnIteration,

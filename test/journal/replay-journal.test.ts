@@ -239,7 +239,7 @@ describe("a replay", () => {
   it("of what was never recorded runs nothing", async () => {
     const { options, calls } = cast([]);
     const over = (journal: Journal): Promise<LoopResult> => runToolLoop({ ...options, journal: replayJournal(journal) });
-    await expect(over(memoryJournal())).rejects.toMatchObject({ code: "journal-incomplete", details: { key: "p0/inbox" } });
+    await expect(over(memoryJournal())).rejects.toMatchObject({ code: "journal-incomplete", details: { key: "run" } });
     const path = join(makeFolder(), "run.jsonl");
     await expect(over(fileJournal(path))).rejects.toMatchObject({ code: "ENOENT" });
     writeFileSync(path, "");

@@ -186,10 +186,11 @@ describe("a repaired history", () => {
 it("goes on behind a cap that had been reached, with the cap anew", async () => {
   const restart = tool("again", () => ({ type: "context_restart_x" }));
   const limits = { maxRestarts: 0 };
-  const first = await play([toolCall("again")], { tools: [restart], limits, runId: "cap" }).result;
+  const tools = [restart, tool("plain", () => 1)];
+  const first = await play([toolCall("again")], { tools, limits, runId: "cap" }).result;
   expect(first.reason.kind).toBe("restart-cap");
   const journal = memoryJournal(JSON.parse(JSON.stringify(first.journal)));
-  const more = { tools: [restart, tool("plain", () => 1)], limits, runId: "cap", journal, resume: "retry-last" as const };
+  const more = { tools, limits, runId: "cap", journal, resume: "retry-last" as const };
   const second = await play([toolCall("plain"), text("Done.")], more).result;
   expect([second.status, second.text]).toEqual(["completed", "Done."]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   createLoopControl,
+  createToolRegistry,
   isLoopError,
   type Journal,
   type LoopOptions,
@@ -49,6 +50,39 @@ describe("the journal of another run", () => {
     expect([control.stop(), playing.recording.types()]).toEqual(["finished", []]);
   });
 
+  it("is refused in memory as well, also where one run begins behind another; where no id was given, under any id", async () => {
+    const journal = memoryJournal();
+    const first = await play([toolCall("echo"), text("Done.")], { tools: [echo], journal }).result;
+    const keys = journal.keys();
+    for (const [options, code] of [
+      [{ messages: [user("Stop.")] }, "journal-mismatch"],
+      [{ tools: [changed] }, "tools-changed"],
+      [{ tools: [] }, "tools-changed"],
+    ] as const) {
+      const thrown: unknown = await play([text("Hi.")], { tools: [echo], journal, ...options }).result.catch((error) => error);
+      expect([isLoopError(thrown, code), journal.keys()]).toEqual([true, keys]);
+    }
+    for (const again of [journal, memoryJournal(JSON.parse(JSON.stringify(first.journal)))])
+      expect((await play([], { tools: [echo], journal: again, runId: "another" }).result).text).toBe("Done.");
+  });
+
+  it("is not written under an id that nobody would know again", async () => {
+    const store = createDurableStore();
+    const thrown: unknown = await play([text("Hi.")], { runId: undefined, journal: store.open() }).result.catch((error) => error);
+    expect([isLoopError(thrown, "invalid-option") && thrown.details.option, store.records.size]).toEqual(["runId", 0]);
+  });
+
+  it("is refused where a tool is gone that came while the run worked", async () => {
+    const late = tool("late", () => 1);
+    const registry = createToolRegistry([tool("grow", () => registry.register(late))]);
+    const first = play([toolCall("grow"), toolCall("late"), text("Done.")], { tools: registry });
+    expect(outcomesOf(await first.result)).toEqual(["call_p0_0: completed", "call_p1_0: completed"]);
+    const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
+    const again = createToolRegistry([tool("grow", () => 1)]);
+    const thrown: unknown = await play([], { tools: again, journal }).result.catch((error) => error);
+    expect(isLoopError(thrown, "tools-changed") && thrown.details).toEqual({ changed: ["late"] });
+  });
+
   it.for<[what: string, options: Partial<LoopOptions>]>([
     ["the order of tools", { tools: [tool("other", () => 1), echo] }],
     ["a description", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
@@ -61,44 +95,17 @@ describe("the journal of another run", () => {
     const playing = play([], { runId: "mine", journal: store.open(), ...options });
     expect((await playing.result).text).toBe("Done.");
   });
-
-  it("is told by a digest that rolls over what was sent, and never by the history itself", async () => {
-    const store = createDurableStore();
-    const secret = "x".repeat(5_000);
-    const turn = [text(secret), toolCall("echo")];
-    await play([turn, turn, turn, text("Done.")], { runId: "mine", tools: [echo], journal: store.open() }).result;
-    const inputs = store.asked.filter(({ key }) => key.endsWith("/model")).map(({ input }) => input);
-    const hexadecimal = { digest: expect.stringMatching(/^[0-9a-f]{14}$/) };
-    expect([inputs, new Set(inputs.map((input) => JSON.stringify(input))).size]).toEqual([
-      [hexadecimal, hexadecimal, hexadecimal, hexadecimal],
-      4,
-    ]);
-    const digestsOf = async (options: Partial<LoopOptions>): Promise<string> => {
-      const other = createDurableStore();
-      await play([turn, text("Done.")], { runId: "mine", tools: [echo], journal: other.open(), ...options }).result;
-      return JSON.stringify(other.asked.filter(({ key }) => key.endsWith("/model")).map(({ input }) => input));
-    };
-    const plain = await digestsOf({});
-    expect(await digestsOf({})).toBe(plain);
-    for (const options of [
-      { system: "Be brief." },
-      { modelSettings: { temperature: 0 } },
-      { contextItems: ["night"] },
-      { messages: [user("Well.")] },
-    ]) {
-      expect(await digestsOf(options)).not.toBe(plain);
-    }
-  });
 });
 
 describe("a journal that fails", () => {
   const broken = new Error("The disk is full.");
-  /** Fails at a key: before the step's body, after it, or at once. */
-  const failing = (key: string, how: "before" | "after" | "at once"): Journal => {
+  /** Fails at a key: before the step's body, after it, or at once, before or after. */
+  const failing = (key: string, how: "before" | "after" | "at once" | "late at once"): Journal => {
     const inner = memoryJournal();
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
       if (one.key !== key) return inner.step(one);
-      if (how === "at once") throw broken;
+      if (how === "late at once") one.run({});
+      if (how.endsWith("at once")) throw broken;
       return how === "before" ? Promise.reject(broken) : Promise.resolve(one.run({})).then(() => Promise.reject(broken));
     };
     return { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
@@ -120,7 +127,9 @@ describe("a journal that fails", () => {
   it.for([
     ["p0/inbox", "before"],
     ["p0/inbox", "after"],
+    ["p0/inbox", "at once"],
     ["p1/inbox", "after"],
+    ["p1/inbox", "late at once"],
     ["p1/inbox-end", "after"],
   ] as const)("at %s, %s, has taken no message that it did not keep", async ([key, how]) => {
     const control = createLoopControl();

@@ -1,16 +1,25 @@
 // What two runs at a time may share.
 
 import { describe, expect, it } from "vitest";
-import { createLoopControl, createLoopEvents, createToolRegistry, isLoopError, type Message, runToolLoop } from "turnwright";
+import {
+  createLoopControl,
+  createLoopEvents,
+  createToolRegistry,
+  isLoopError,
+  memoryJournal,
+  type Message,
+  runToolLoop,
+} from "turnwright";
 import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 
 const user = (content: string): Message => ({ role: "user", content });
 
 describe("two live runs", () => {
-  it.for(["control", "runId"] as const)("cannot share a %s, until the first has ended", async (what) => {
+  it.for(["control", "runId", "journal"] as const)("cannot share a %s, until the first has ended", async (what) => {
     const clock = createTestClock();
-    const shared = what === "control" ? { control: createLoopControl() } : { runId: "one of a kind" };
+    const journal = memoryJournal();
+    const shared = { control: { control: createLoopControl() }, runId: { runId: "one of a kind" }, journal: { journal } }[what];
     const first = play([stall()], { clock, ...shared });
     const provider = createMockProvider([text("Hi.")]);
     const second = { provider, messages: [user("Go.")], clock, ...shared };
@@ -20,7 +29,8 @@ describe("two live runs", () => {
 
     first.abort.abort();
     await first.result;
-    expect((await runToolLoop(second)).text).toBe("Hi.");
+    // What the first has recorded belongs to both.
+    expect((await runToolLoop({ ...second, resume: "retry-last" })).text).toBe("Hi.");
   });
 
   it("refuse neither of two things for the sake of the other", async () => {

@@ -1,8 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { type Journal, type LoopControl, memoryJournal, runToolLoop, type Step, streamToolLoop } from "turnwright";
+import {
+  createLoopControl,
+  type Journal,
+  type LoopControl,
+  memoryJournal,
+  runToolLoop,
+  type Step,
+  streamToolLoop,
+} from "turnwright";
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 import { nesting, question } from "./nested/nesting.ts";
 import { play, tool } from "./play.ts";
+import { linesOf } from "./transcript-lines.ts";
 
 interface Faults {
   /** What opening or closing throws. */
@@ -43,7 +52,7 @@ describe("a journal that is opened", () => {
     const { result } = play([text("Done.")], { journal });
     void result.then(() => log.push("over"));
     await result;
-    expect(log).toEqual(["open", "p0/inbox", "p0/model", "p0/inbox-end", "close", "over"]);
+    expect(log).toEqual(["open", "run", "p0/inbox", "p0/model", "p0/inbox-end", "close", "over"]);
   });
 
   it("is opened once, whatever runs inside the run", async () => {
@@ -76,18 +85,18 @@ describe("a journal that is opened", () => {
 
   it.for<[what: string, faults: Faults, message: string, log: readonly string[]]>([
     ["that cannot be opened", { open: new Error("locked") }, "locked", ["open"]],
-    ["whose step fails is closed, and", { at: "p0/model" }, "no p0/model", ["open", "p0/inbox", "p0/model", "close"]],
+    ["whose step fails is closed, and", { at: "p0/model" }, "no p0/model", ["open", "run", "p0/inbox", "p0/model", "close"]],
     [
       "that cannot be closed",
       { close: new Error("stuck") },
       "stuck",
-      ["open", "p0/inbox", "p0/model", "p0/inbox-end", "close", "close"],
+      ["open", "run", "p0/inbox", "p0/model", "p0/inbox-end", "close", "close"],
     ],
     [
       "whose step fails, and that cannot be closed then,",
       { at: "p0/model", close: new Error("stuck") },
       "no p0/model",
-      ["open", "p0/inbox", "p0/model", "close"],
+      ["open", "run", "p0/inbox", "p0/model", "close"],
     ],
   ])("%s rejects the run with its error, and nothing is held", async ([, faults, message, expected]) => {
     const { journal, log } = openable(faults);
@@ -96,5 +105,22 @@ describe("a journal that is opened", () => {
     expect([log, control.stop(), clock.pending]).toEqual([expected, "finished", 0]);
     const again = { ...options, journal: undefined, provider: createMockProvider([text("Done.")]) };
     expect((await runToolLoop(again)).text).toBe("Done.");
+  });
+
+  it("that cannot be closed has taken no message: whoever makes the call again with this control has what was said", async () => {
+    const control = createLoopControl();
+    const { journal } = openable();
+    const stuck: Journal = {
+      ...journal,
+      open: async () => () => {
+        control.steer("Wait!");
+        return Promise.reject(new Error("stuck"));
+      },
+    };
+    const { result, recording } = play([text("Done.")], { journal: stuck, control });
+    await expect(result).rejects.toThrow("stuck");
+    expect(recording.types()).not.toContain("run-end");
+    const again = await play([text("Waiting.")], { control }).result;
+    expect(linesOf(again.messages)).toContain("user: Wait!");
   });
 });

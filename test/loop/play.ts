@@ -39,15 +39,16 @@ export function play(script: MockScript, more: More = {}): Playing {
   const provider = createMockProvider(script);
   const recording = recordEvents();
   const { clock, control, abort } = stage;
+  const given = typeof more === "function" ? more(stage) : more;
   const options: LoopOptions = {
     provider,
     messages: [{ role: "user", content: "Go." }],
-    runId: `play-${(count += 1)}`,
     clock,
     control,
     signal: abort.signal,
     events: recording.emitter,
-    ...(typeof more === "function" ? more(stage) : more),
+    ...(given.journal?.durable === false ? {} : { runId: `play-${(count += 1)}` }),
+    ...given,
   };
   const result = runToolLoop(options);
   let endedAt: number | undefined;

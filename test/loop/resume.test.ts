@@ -70,7 +70,8 @@ it("pins the keys of what is done again", async () => {
   const third = await runToolLoop({ ...options, provider: last, journal: saved(second), resume: "retry-last" });
   expect(third.text).toBe("At last.");
   expect(saved(third).keys().join("\n")).toMatchInlineSnapshot(`
-    "p0/inbox
+    "run
+    p0/inbox
     p0/model
     p0/tool/0/save
     p1/inbox

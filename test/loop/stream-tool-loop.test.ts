@@ -131,7 +131,8 @@ describe("a stream that fails", () => {
     const clock = createTestClock();
     const journal: Journal = {
       ...failing(),
-      step: () => new Promise((_, reject) => void clock.setTimeout(() => reject(broken), 10)),
+      step: ({ key, run }) =>
+        key === "run" ? run({}) : new Promise((_, reject) => void clock.setTimeout(() => reject(broken), 10)),
     };
     const { iterator } = start([text("Hi")], { clock, journal });
     const reads = Promise.allSettled([iterator.next(), iterator.next(), iterator.next()]);

@@ -187,6 +187,7 @@ describe("over a journal", () => {
   it("pins the keys", async () => {
     const { journal } = await play([...turns], wanting({ schema })).result;
     expect(memoryJournal(JSON.parse(JSON.stringify(journal))).keys()).toEqual([
+      "run",
       "p0/inbox",
       "p0/model",
       "p0/tool/0/echo",
@@ -203,7 +204,7 @@ describe("over a journal", () => {
   it("an answer that is found not to fit only now is not tried again at once", async () => {
     const { journal, runId } = await play([text("Eight.")], wanting({ schema, maxRetries: 0 })).result;
     const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
-    const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 2)) });
+    const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 3)) });
     const provider = createMockProvider([]);
     const options = {
       runId,

@@ -54,11 +54,15 @@ it("pins the keys of nested runs", async () => {
   const { result, options } = play(script, { tools: [{ ...child.tool, sequential: true }, inside.tool] });
   const provider = createMockProvider([toolCall("child"), text("Done.")]);
   const journal = over(Object.entries(stepsOf(await result)));
-  const more = { tools: [scripted(["agent tool", "child"], [text("c")]).tool, inside.tool], control: undefined };
+  const more = {
+    tools: [scripted(["agent tool", "child"], [text("c")], { tools: [tool("ok", () => 1)] }).tool, inside.tool],
+    control: undefined,
+  };
   const again = await runToolLoop({ ...options, ...more, provider, journal, resume: "retry-last" });
   expect(again.text).toBe("Done.");
   expect(Object.keys(stepsOf(again)).join("\n")).toMatchInlineSnapshot(`
-    "p0/inbox
+    "run
+    p0/inbox
     p0/model
     p0/agent/0/child
     p0/tool/0/child/p0/inbox
@@ -95,7 +99,7 @@ describe("a run that lost what came after a step of a nested run", () => {
     const all: Log = [];
     const first = await runToolLoop(threeLevels(all));
     const entries = Object.entries(stepsOf(first));
-    expect([entries.length, all.length]).toEqual([38, 15]);
+    expect([entries.length, all.length]).toEqual([39, 15]);
     for (let kept = 0; kept <= entries.length; kept += 1) {
       const log: Log = [];
       const result = await runToolLoop({ ...threeLevels(log), journal: over(entries.slice(0, kept)) });

@@ -254,9 +254,10 @@ describe("requiresFollowUp", () => {
   });
 
   it("is heeded again on replay, where nothing is asked and nothing runs", async () => {
-    const first = await start(undefined, [[text("Noted."), ...callsOf("quiet")]]).result;
+    const { options, result: ended } = start(undefined, [[text("Noted."), ...callsOf("quiet")]]);
+    const first = await ended;
     const saved: unknown = JSON.parse(JSON.stringify(first.journal));
-    const mute = [tool("quiet", () => never, { requiresFollowUp: false })];
+    const mute = (options.tools as readonly Tool[]).map((one) => ({ ...one, execute: () => never }));
     const again = start(undefined, [stall()], { tools: mute, journal: memoryJournal(saved as never) });
     const result = await again.result;
     expect([result.reason.kind, result.text, outcomesOf(result)]).toEqual(["pre-tool-text", "Noted.", ["call_p0_0: completed"]]);

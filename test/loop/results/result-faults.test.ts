@@ -80,7 +80,7 @@ describe("the end of the run in the middle of a stage", () => {
     expect([result.reason.kind, await readingsOf(playing), asked]).toEqual([reason, ["A", "b", "c"], ["a", "b"]]);
     expect([failuresOf(playing), playing.clock.pending, playing.provider.calls]).toEqual([[], 0, 1]);
     const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
-    const again = play([], { ...playing.options, journal, control: undefined, runId: "again" });
+    const again = play([], { ...playing.options, journal, control: undefined });
     expect((await again.result).messages).toEqual(result.messages);
   });
 
