@@ -31,11 +31,13 @@ function wrapSdk(sdk: Sdk, model: string): Provider {
         maxTokens: settings?.maxOutputTokens, // this SDK has no words for topP, stopSequences and seed
         ...settings?.extra,
       };
+      let hasCalls = false;
       for await (const event of sdk.chat(body, { signal: call.signal })) {
         if (event.event === "token") {
           yield { type: "text-delta", text: event.token };
         } else if (event.event === "call") {
           const { id, tool, input } = event.call;
+          hasCalls = true;
           yield { type: "call-ready", key: id, id, name: tool, args: input };
         } else {
           const { why, tokensIn: inputTokens, tokensOut: outputTokens } = event;
@@ -44,8 +46,9 @@ function wrapSdk(sdk: Sdk, model: string): Provider {
             mode: "snapshot",
             usage: { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens },
           };
-          // A word that the SDK learns later is not guessed at.
-          yield { type: "finish", reason: finishReasons.get(why) ?? "unknown", raw: why };
+          const said = finishReasons.get(why) ?? "unknown"; // a word that the SDK learns later is not guessed at
+          // Some services say that they are done where they ask for tools.
+          yield { type: "finish", reason: said === "stop" && hasCalls ? "tool-calls" : said, raw: why };
         }
       }
     },
@@ -117,3 +120,18 @@ const newer: Sdk = {
 const { reason } = await runToolLoop({ provider: wrapSdk(newer, "small"), messages: [{ role: "user", content: "Well?" }] });
 assert(reason.kind === "provider-error");
 assert.equal(reason.error.code, "finish-unknown");
+
+const quirky: Sdk = {
+  async *chat({ messages }) {
+    const asks = messages.length === 1;
+    if (asks) yield { event: "call", call: { id: "c1", tool: "add", input: { numbers: [1, 2] } } };
+    else yield { event: "token", token: "Three." };
+    yield { event: "done", why: "end", tokensIn: 3, tokensOut: 1 };
+  },
+};
+const summed = await runToolLoop({
+  provider: wrapSdk(quirky, "small"),
+  tools: [add],
+  messages: [{ role: "user", content: "1 and 2?" }],
+});
+assert.deepEqual([summed.text, summed.toolCallsExecuted], ["Three.", 1]);

@@ -4,27 +4,33 @@
 //
 //   <!-- from examples/hello.ts#run -->
 //
-// A region lies between `// #region run` and `// #endregion run`.
+// A region lies between `// #region run` and `// #endregion run`. Guides say what their snippets import, in a line under
+// `<!-- imports -->`, which is made of the imports of these examples.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { findPages } from "./find-pages.ts";
+import { describeImports, type Snippet } from "./page-imports.ts";
 import { reportProblems } from "./report-problems.ts";
 
 const source = /^<!-- from (?<path>[^\s#]+)(?:#(?<region>[\w-]+))? -->$/;
 const opening = /^\s*```\s*(ts|typescript|tsx|mts|cts|js|javascript|mjs|cjs|jsx)\b/;
 const marker = /^\s*\/\/ #(end)?region\b/;
 
-/** What a block must say, or why that cannot be told. */
-type Wanted = { readonly lines: readonly string[] } | { readonly problem: string };
+const importsMark = "<!-- imports -->";
+const needsImports = /^docs\/(?:guides|concepts)\//;
+
+/** What a block must say, and the example that it is of, or why that cannot be told. */
+type Wanted = { readonly lines: readonly string[]; readonly example: string } | { readonly problem: string };
 
 function readRegion(path: string, region: string | undefined): Wanted {
   if (!existsSync(path)) return { problem: `there is no ${path}` };
-  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
-  if (region === undefined) return { lines: lines.filter((line) => !marker.test(line)) };
+  const example = readFileSync(path, "utf8").trimEnd();
+  const lines = example.split("\n");
+  if (region === undefined) return { lines: lines.filter((line) => !marker.test(line)), example };
   const start = lines.findIndex((line) => line.trim() === `// #region ${region}`);
   const end = lines.findIndex((line) => line.trim() === `// #endregion ${region}`);
   if (start < 0 || end < start) return { problem: `${path} has no region "${region}"` };
-  return { lines: dedent(lines.slice(start + 1, end).filter((line) => !marker.test(line))) };
+  return { lines: dedent(lines.slice(start + 1, end).filter((line) => !marker.test(line))), example };
 }
 
 function dedent(lines: readonly string[]): readonly string[] {
@@ -42,12 +48,14 @@ function wantedBy(comment: string | undefined): Wanted {
 
 interface Checked {
   readonly lines: readonly string[];
+  readonly snippets: readonly Snippet[];
   readonly problems: readonly string[];
 }
 
 /** The page with every block as its source has it, and what is wrong with the page as it is. */
 function checkPage(path: string, page: readonly string[]): Checked {
   const lines: string[] = [];
+  const snippets: Snippet[] = [];
   const problems: string[] = [];
   for (let index = 0; index < page.length; index += 1) {
     const line = page[index] ?? "";
@@ -60,9 +68,23 @@ function checkPage(path: string, page: readonly string[]): Checked {
     else if (wanted.lines.join("\n") !== said.join("\n"))
       problems.push(`${path}:${index + 1}: differs from its source; \`npm run docs:sync\` fills it in`);
     lines.push(...("problem" in wanted ? said : wanted.lines));
+    if (!("problem" in wanted)) snippets.push({ code: wanted.lines.join("\n"), example: wanted.example });
     index += said.length;
   }
-  return { lines, problems };
+  return checkImports(path, { lines, snippets, problems });
+}
+
+/** The page with the line that says what its snippets import. */
+function checkImports(path: string, { lines, snippets, problems }: Checked): Checked {
+  const wanted = needsImports.test(path) ? describeImports(snippets) : undefined;
+  const mark = lines.indexOf(importsMark);
+  if (wanted === undefined) return { lines, snippets, problems };
+  if (mark < 0)
+    return { lines, snippets, problems: [...problems, `${path}: says nowhere what its snippets import, under ${importsMark}`] };
+  if (lines[mark + 1] === wanted) return { lines, snippets, problems };
+  const problem = `${path}:${mark + 2}: differs from what its snippets import; \`npm run docs:sync\` fills it in`;
+  const rest = lines.slice(lines[mark + 1]?.startsWith("Imported here:") === true ? mark + 2 : mark + 1);
+  return { lines: [...lines.slice(0, mark + 1), wanted, ...rest], snippets, problems: [...problems, problem] };
 }
 
 function check(path: string): readonly string[] {

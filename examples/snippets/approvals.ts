@@ -1,17 +1,25 @@
 // Who may decide whether a call runs: a function that is asked, and a gate that is shut.
 
 import assert from "node:assert/strict";
-import { defineTool, memoryJournal, runToolLoop, type Approve, type Message, type SavedJournal } from "turnwright";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineTool, runToolLoop, type Approve, type Message } from "turnwright";
+import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
 const messages: readonly Message[] = [{ role: "user", content: "Pay the bill." }];
+let payments = 0;
 const tools = [
   defineTool({
     name: "pay",
     description: "Pays an amount",
     inputSchema: z.object({ amount: z.number() }),
-    execute: ({ amount }) => ({ paid: amount }),
+    execute: ({ amount }) => {
+      payments += 1;
+      return { paid: amount };
+    },
   }),
   defineTool({ name: "read", description: "Reads a page", inputSchema: z.object({}), execute: () => "a page" }),
 ];
@@ -37,10 +45,16 @@ const tools = [
   // #region modify
   const approve: Approve = () => ({ kind: "modify", args: { amount: 90 } });
   const { messages: transcript } = await runToolLoop({ provider, tools, messages, policies: { approve } });
+  const [, turn] = transcript;
+  if (turn?.role !== "assistant") throw new Error("There was no turn.");
+  const [call] = turn.content; // { ..., name: "pay", args: { amount: 900 }, approvedArgs: { amount: 90 } }
   // #endregion modify
-  assert.deepEqual(transcript[1], {
-    role: "assistant",
-    content: [{ type: "tool-call", callId: "call_p0_0", name: "pay", args: { amount: 900 }, approvedArgs: { amount: 90 } }],
+  assert.deepEqual(call, {
+    type: "tool-call",
+    callId: "call_p0_0",
+    name: "pay",
+    args: { amount: 900 },
+    approvedArgs: { amount: 90 },
   });
 }
 
@@ -60,16 +74,21 @@ const tools = [
 
 {
   const provider = createMockProvider([[toolCall("pay", { amount: 900 }), toolCall("read")], text("Paid.")]);
+  const folder = mkdtempSync(join(tmpdir(), "bills-"));
+  const file = join(folder, "bill-7.jsonl");
+  payments = 0;
   // #region ask
   const approve: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
   const options = { provider, tools, messages, policies: { approve }, runId: "bill-7" };
-  const first = await runToolLoop(options);
-  const saved = JSON.stringify(first.journal); // days later, elsewhere:
+  const first = await runToolLoop({ ...options, journal: fileJournal(file) });
   if (first.reason.kind !== "approval-required") throw new Error("Nothing to decide.");
-  const decisions = Object.fromEntries(first.reason.calls.map(({ id }) => [id, { kind: "approve" as const }]));
-  const journal = memoryJournal(JSON.parse(saved) as SavedJournal);
-  const second = await runToolLoop({ ...options, journal, decisions });
+  const ids = first.reason.calls.map(({ id }) => id); // days later, in another process:
+  const decisions = Object.fromEntries(ids.map((id) => [id, { kind: "approve" as const }]));
+  const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
   // #endregion ask
   assert.deepEqual([first.status, first.functionHistory.length], ["suspended", 1]);
-  assert.deepEqual([second.text, second.functionHistory.length], ["Paid.", 2]);
+  assert.deepEqual([second.text, second.functionHistory.length, payments], ["Paid.", 2, 1]);
+  const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  assert.deepEqual([third.text, payments], ["Paid.", 1]);
+  rmSync(folder, { recursive: true, force: true });
 }

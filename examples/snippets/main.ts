@@ -17,6 +17,7 @@ const snippets = [
   () => import("./fallback.ts"),
   () => import("./nesting.ts"),
   () => import("./next-step.ts"),
+  () => import("./options.ts"),
   () => import("./prices.ts"),
   () => import("./provider.ts"),
   () => import("./restarts.ts"),
@@ -26,6 +27,7 @@ const snippets = [
   () => import("./stopping.ts"),
   () => import("./structured-answers.ts"),
   () => import("./talking.ts"),
+  () => import("./testing.ts"),
   () => import("./throwing.ts"),
   () => import("./tools.ts"),
 ];

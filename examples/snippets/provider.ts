@@ -95,11 +95,14 @@ async function* streamWire(client: WireClient, request: ModelRequest, call: Mode
         yield { type: "call-args-delta", key: String(event.index), text: event.json };
         break;
       }
-      case "end":
+      case "end": {
         yield* Array.from(open.values(), toReady);
         yield { type: "usage", mode: "snapshot", usage: toUsage(event.tokens) };
-        yield { type: "finish", reason: finishReasons.get(event.why) ?? "unknown", raw: event.why };
+        const said = finishReasons.get(event.why) ?? "unknown";
+        // With calls in the turn, "done" asks for their results.
+        yield { type: "finish", reason: said === "stop" && open.size > 0 ? "tool-calls" : said, raw: event.why };
         return;
+      }
       case "problem":
         yield toProblem(event);
         return;
@@ -186,3 +189,12 @@ const garbled = createProvider({
 });
 const { functionHistory } = await runToolLoop({ provider: garbled, messages, limits: { maxIterations: 1 } });
 assert.equal(functionHistory[0]?.outcome, "malformed");
+
+const done = createProvider({
+  async *open() {
+    yield { kind: "tool", index: 0, id: "c0", name: "search" };
+    yield { kind: "end", why: "done", tokens: { in: 1, out: 1 } };
+  },
+});
+const asked = await runToolLoop({ provider: done, messages, limits: { maxIterations: 1 } });
+assert.deepEqual([asked.reason.kind, asked.functionHistory.length], ["max-iterations", 1]);

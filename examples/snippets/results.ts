@@ -90,6 +90,30 @@ function readIn(provider: MockProvider, request: number): string {
 }
 
 {
+  const readPage = defineTool({ ...listShips, name: "read_page" });
+  const provider = createMockProvider([[toolCall("list_ships"), toolCall("read_page")], text("Many.")]);
+  // #region both
+  const cache = createResultCache();
+  const cut = truncateResults({ maxTokens: 2_000 });
+  await runToolLoop({
+    provider,
+    tools: [listShips, readPage, cache.tool],
+    messages,
+    policies: {
+      results: {
+        processor: (toolName, output) => (toolName === "read_page" ? cut(toolName, output) : undefined),
+        cacher: cache.cacher, // has the whole of what the others give
+      },
+    },
+  });
+  // #endregion both
+  const message = provider.requests[1]?.messages.at(-1);
+  const read = message?.role === "tool" ? message.results.map(({ result }) => String(result)) : [];
+  assert.match(read[0] ?? "", /^\[Result of list_ships kept aside: about \d+ tokens, 4000 lines\./);
+  assert.match(read[1] ?? "", /bytes left out here/);
+}
+
+{
   const directory = await mkdtemp(join(tmpdir(), "ships-"));
   // #region directory
   const cache = createResultCache({
@@ -121,7 +145,7 @@ function readIn(provider: MockProvider, request: number): string {
   const message = shown.requests[4]?.messages[2];
   assert.match(
     message?.role === "tool" ? JSON.stringify(message.results[0]?.result) : "",
-    /^"\[Result of list_ships from pass 0 left out: [\d,]+ tokens\.\]"$/,
+    /^"\[Result of list_ships \(call call_p0_0\) from pass 0 left out: [\d,]+ tokens\.\]"$/,
   );
 }
 

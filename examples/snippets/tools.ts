@@ -149,18 +149,6 @@ assert.deepEqual(refused.issues[0]?.path, ["city"]);
   // #endregion test-clock
 }
 
-// #region mock
-const provider = createMockProvider([toolCall("get_weather", { city: "Oslo" }, { id: "call_1" }), text("Take a coat.")]);
-const result = await runToolLoop({ provider, tools: [weather], messages: [{ role: "user", content: "Coat?" }] });
-
-assert.equal(result.text, "Take a coat.");
-// What the model was shown before it answered.
-assert.deepEqual(provider.requests[1]?.messages.at(-1), {
-  role: "tool",
-  results: [{ callId: "call_1", name: "get_weather", outcome: "completed", result: { city: "Oslo", celsius: 7 } }],
-});
-// #endregion mock
-
 interface RemoteTool {
   readonly name: string;
   readonly about: string;

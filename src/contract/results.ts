@@ -39,6 +39,8 @@ export interface ExtractedResult {
 export interface ResultCacher {
   /** Results that still have more estimated tokens than this are stored. Default 2,000. */
   readonly threshold?: number | undefined;
+  /** The tool that its texts point to: a run whose list of tools lacks it is refused. Default none. */
+  readonly toolName?: string | undefined;
   /** Keeps a result, and gives the text that stands for it. */
   store(output: string, facts: { readonly toolName: string }): string | PromiseLike<string>;
 }

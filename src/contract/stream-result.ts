@@ -28,6 +28,8 @@ export interface StreamResult {
   readonly usage?: Usage | undefined;
   /** USD; undefined where unknown. */
   readonly costUSD?: number | undefined;
+  /** Who made the first attempt that `pricing` could not price; absent without `pricing`. */
+  readonly unpriced?: { readonly provider: string; readonly model: string } | undefined;
   readonly provider: string;
   readonly model: string;
   readonly family?: string | undefined;

@@ -28,8 +28,15 @@ export type Termination =
   | { readonly kind: "malformed-call" }
   | { readonly kind: "tool-error-cap"; readonly count: number }
   | { readonly kind: "restart-cap"; readonly count: number }
-  | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number }
-  | { readonly kind: "cost-unknown" }
+  /** `expectedUSD` is what one more stream was taken to cost. */
+  | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number; readonly expectedUSD?: number | undefined }
+  /** Who made the first stream or attempt without a known cost, and in which 0-based pass; absent where it was none of this run's own. */
+  | {
+      readonly kind: "cost-unknown";
+      readonly provider?: string | undefined;
+      readonly model?: string | undefined;
+      readonly iteration?: number | undefined;
+    }
   | { readonly kind: "loop-detected"; readonly toolName: string; readonly count: number }
   | { readonly kind: "max-tokens"; readonly limit: number; readonly spent: number }
   | { readonly kind: "max-tool-calls" | "max-pauses"; readonly limit: number }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Check, checkFields, invalidOption, unknownOption } from "./check-fields.ts";
+import { type Check, checkEither, checkFields, invalidOption, unknownOption } from "./check-fields.ts";
 import { isLoopError } from "./loop-error.ts";
 
 const checks: { readonly [name: string]: Check } = {
@@ -37,7 +37,7 @@ describe("fields", () => {
     ["options", { maxTokens: null }, invalid("maxTokens", "a number", "null")],
     ["settings", { cache: 1 }, invalid("settings.cache", "true or false", "1")],
     ["options", { maxToken: 5 }, unknown("maxToken", "maxTokens")],
-    ["settings", { cashe: true }, unknown("settings.cashe", "cache")],
+    ["settings", { cashe: true }, unknown("settings.cashe", "settings.cache")],
     ["options", { maxToken: undefined }, unknown("maxToken", "maxTokens")],
     ["options", { something: 1 }, unknown("something")],
     ["options", { toString: 1 }, unknown("toString")],
@@ -53,8 +53,19 @@ it("an error says of what was received the kind, and never the content", () => {
   expect(invalidOption("key", "a function", "sk-abc123def456ghi789").message).not.toContain("sk-");
 });
 
-it("an option that does not exist is named with its group, and so are those near to it without", () => {
+it("an option that does not exist is named with its group, and so is the one near to it", () => {
   expect(unknownOption("maxIteration", "limits", ["maxIterations"]).message).toBe(
-    'There is no option "limits.maxIteration". Did you mean "maxIterations"?',
+    'There is no option "limits.maxIteration". Did you mean "limits.maxIterations"?',
   );
+});
+
+it.for<[value: object, received: string]>([
+  [{}, "one with neither"],
+  [{ a: undefined, c: 1 }, "one with neither"],
+  [{ a: 1, b: 2 }, "one with both"],
+])("%j has not exactly one of two fields", ([value, received]) => {
+  expect(() => checkEither("options", value, ["a", "b"])).toThrow(
+    `Option "options" must be an object with either "a" or "b", but is ${received}.`,
+  );
+  expect(() => checkEither("options", { b: 0 }, ["a", "b"])).not.toThrow();
 });

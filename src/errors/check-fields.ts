@@ -24,6 +24,32 @@ export function checkFields(group: string, value: unknown, checks: { readonly [k
   }
 }
 
+/**
+ * Throws LoopError "invalid-option" where a field that is needed is not there, and no other field can be a misspelling of it: that says
+ * more than what came in its place.
+ */
+export function checkNeeded(
+  group: string,
+  value: unknown,
+  { name, check }: { readonly name: string; readonly check: Check },
+): void {
+  if (!isRecord(value) || value[name] !== undefined) return;
+  const isMisspelt = Object.keys(value).some((key) => key !== name && nearestName(key, [name]) !== undefined);
+  if (!isMisspelt) throw invalidOption(pathOf(group, name), check[0], undefined);
+}
+
+/** Throws LoopError "invalid-option" where not exactly one of two fields is given. */
+export function checkEither(group: string, value: object, names: readonly [string, string]): void {
+  const given = names.filter((name) => Reflect.get(value, name) !== undefined).length;
+  if (given === 1) return;
+  const expected = `an object with either ${names.map((name) => `"${name}"`).join(" or ")}`;
+  throw new LoopError("invalid-option", {
+    option: group,
+    expected,
+    received: given === 0 ? "one with neither" : "one with both",
+  });
+}
+
 /** An option that cannot be run with; of what was received the error says the kind, never the content. */
 export function invalidOption(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
   return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
@@ -31,7 +57,11 @@ export function invalidOption(option: string, expected: string, received: unknow
 
 /** An option that does not exist, with the known one that was probably meant. */
 export function unknownOption(name: string, group: string, known: readonly string[]): LoopError<"unknown-option"> {
-  return new LoopError("unknown-option", { option: pathOf(group, name), nearest: nearestName(name, known) });
+  const nearest = nearestName(name, known);
+  return new LoopError("unknown-option", {
+    option: pathOf(group, name),
+    nearest: nearest === undefined ? undefined : pathOf(group, nearest),
+  });
 }
 
 function pathOf(group: string, name: string): string {

@@ -26,8 +26,10 @@ const words: Words = {
   "loop-detected": ({ toolName, count }) => `the model repeated its calls ${count} times, among them ${quote(toolName)}`,
   "invalid-output": ({ attempts }) =>
     `the answer did not fit its schema, ${attempts === 1 ? "once" : `${attempts} times in a row`}`,
-  "max-cost": ({ limitUSD, spentUSD }) => `$${round(spentUSD)} is spent, and the limit is $${round(limitUSD)}`,
-  "cost-unknown": () => "what a pass has cost is not known, so that the limit of cost cannot be kept",
+  "max-cost": ({ limitUSD, spentUSD, expectedUSD }) =>
+    `$${round(spentUSD)} is spent${expectedUSD === undefined ? "" : `, one more stream is taken to cost $${round(expectedUSD)}`}, and the limit is $${round(limitUSD)}`,
+  "cost-unknown": ({ provider, model, iteration }) =>
+    `what ${iteration === undefined ? "a pass" : `pass ${iteration}`} has cost${by(provider, model)} is not known, so that the limit of cost cannot be kept`,
   "max-tokens": ({ limit, spent }) => `${spent} tokens are spent, and the limit is ${limit}`,
   "max-tool-calls": ({ limit }) => `the limit of ${limit} tool calls is reached`,
   "max-pauses": ({ limit }) => `the service paused its turn more than ${limit} times`,
@@ -66,6 +68,10 @@ function isEnded(reason: Termination): reason is ReasonOf<EndedKind> {
 
 function wordsOf<Kind extends EndedKind>(kind: Kind, reason: ReasonOf<Kind>): string {
   return words[kind](reason);
+}
+
+function by(provider: string | undefined, model: string | undefined): string {
+  return provider === undefined || model === undefined ? "" : ` with ${quote(model)} of ${quote(provider)}`;
 }
 
 function behind(text: unknown): string {

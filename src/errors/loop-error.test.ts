@@ -34,6 +34,10 @@ describe("LoopError", () => {
       "The journal was written by another run: its runId is r2, but this run's is r1.",
     ],
     [
+      new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
+      "The journal was written by another run: its messages are not those of this call.",
+    ],
+    [
       new LoopError("journal-locked", { path: "runs/a.jsonl", pid: 7, host: "ship" }),
       'The journal runs/a.jsonl is being written by process 7 on "ship". If that one is gone for certain, remove runs/a.jsonl.lock.',
     ],

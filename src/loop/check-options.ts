@@ -13,14 +13,14 @@ import type {
 import type { ModelSettings } from "../contract/provider.ts";
 import type { ToolSchema } from "../contract/schema.ts";
 import type { ResponseTarget, Session } from "../contract/session.ts";
-import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { type Checks, checkFields, checkNeeded, invalidOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { providerCheck } from "../errors/provider-check.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { isWithin } from "../kit/number-rule.ts";
 import { toJson } from "../kit/to-json.ts";
 import { isStandardSchema } from "../tools/json-schema.ts";
-import { checkResultPolicies } from "./check-result-policies.ts";
+import { checkCacheTool, checkResultPolicies } from "./check-result-policies.ts";
 import { limitRules, timeoutRules } from "./resolve-limits.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
@@ -51,7 +51,7 @@ const optionChecks: Checks<LoopOptions> = {
   control: ["a control made by createLoopControl", has("stop", "kill")],
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
   events: ["an eventemitter3, such as createLoopEvents makes", isEmitter],
-  journal: ["a journal", has("step", "all")],
+  journal: ["a journal (of a saved one: memoryJournal(saved))", has("step", "all")],
   runId: ["a string that is not empty", (value) => isText(value) && value !== ""],
   resume: ['"retry-last"', (value) => value === "retry-last"],
   decisions: ["an object of call ids and their decisions", isRecord],
@@ -147,6 +147,7 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkPricing(options as LoopOptions);
   checkDecisions(options as LoopOptions);
   checkRunId(options as LoopOptions);
+  checkCacheTool(options as LoopOptions);
 }
 
 /** The commonest mistake is an option at the top that belongs into a group. */
@@ -184,8 +185,8 @@ function checkPolicies(policies: LoopPolicies): void {
 }
 
 function checkOutput(output: OutputPolicy): void {
+  checkNeeded("policies.output", output, { name: "schema", check: outputChecks.schema });
   checkFields("policies.output", output, outputChecks);
-  if (output.schema === undefined) throw invalidOption("policies.output.schema", outputChecks.schema[0], output.schema);
 }
 
 /** A misspelt allowlist would let everything through. */

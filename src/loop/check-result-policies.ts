@@ -1,8 +1,10 @@
 // Checks the policies about results, before any request.
 
 import type { MaskingPolicy, ResultCacher, ResultExtractor, ResultPipeline } from "../contract/results.ts";
+import type { LoopOptions } from "../contract/loop-options.ts";
 import type { LoopPolicies } from "../contract/policies.ts";
-import { type Check, type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { type Check, type Checks, checkFields, checkNeeded, invalidOption } from "../errors/check-fields.ts";
+import { LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { describeRule, isWithin } from "../kit/number-rule.ts";
 
@@ -17,7 +19,11 @@ const pipelineChecks: Checks<ResultPipeline> = {
 
 const extractorChecks: Checks<ResultExtractor> = { threshold: count, extract: ["a function", isFunction] };
 
-const cacherChecks: Checks<ResultCacher> = { threshold: count, store: ["a function", isFunction] };
+const cacherChecks: Checks<ResultCacher> = {
+  threshold: count,
+  store: ["a function", isFunction],
+  toolName: ["a string", (value) => typeof value === "string"],
+};
 
 const maskingChecks: Checks<MaskingPolicy> = {
   keepIterations: count,
@@ -36,6 +42,15 @@ export function checkResultPolicies({ results, masking }: LoopPolicies): void {
   if (cacher !== undefined) checkStage("policies.results.cacher", cacher, { checks: cacherChecks, does: "store" });
 }
 
+/** A model that is pointed to a tool must have it. A registry may get it later. */
+export function checkCacheTool({ tools = [], policies }: LoopOptions): void {
+  const toolName = policies?.results?.cacher?.toolName;
+  if (toolName === undefined || !Array.isArray(tools)) return;
+  if (tools.some((tool: unknown) => isRecord(tool) && tool["name"] === toolName)) return;
+  const expected = `an array with the tool "${toolName}", which the texts of "policies.results.cacher" point to`;
+  throw new LoopError("invalid-option", { option: "tools", expected, received: "one without it" });
+}
+
 /** Instances of classes have fields of their own, so that only what a stage needs is looked at; a literal has no others. */
 function checkStage(
   option: string,
@@ -43,7 +58,10 @@ function checkStage(
   { checks, does }: { checks: { readonly [field: string]: Check }; does: string },
 ): void {
   const prototype: unknown = Object.getPrototypeOf(stage);
-  if (prototype === Object.prototype || prototype === null) checkFields(option, stage, checks);
+  if (prototype === Object.prototype || prototype === null) {
+    checkNeeded(option, stage, { name: does, check: ["a function", isFunction] });
+    checkFields(option, stage, checks);
+  }
   const threshold: unknown = Reflect.get(stage, "threshold");
   if (threshold !== undefined && !count[1](threshold)) throw invalidOption(`${option}.threshold`, count[0], threshold);
   const method: unknown = Reflect.get(stage, does);

@@ -7,7 +7,7 @@ import type { Message } from "../contract/message.ts";
 import type { Provider } from "../contract/provider.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
 import type { Pricing } from "../contract/usage.ts";
-import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { type Checks, checkEither, checkFields, invalidOption } from "../errors/check-fields.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { describeRule, isWithin } from "../kit/number-rule.ts";
 import { driveRun, nest } from "./run-tool-loop.ts";
@@ -113,9 +113,8 @@ function toConversation(request: GenerateRequest): Pick<LoopOptions, "messages" 
   checkFields("request", request, requestChecks);
   const { messages, prompt, system, modelSettings, toolChoice } = request;
   const settings = { system, modelSettings, toolChoice };
-  if (messages !== undefined && prompt === undefined) return { messages, ...settings };
-  if (prompt !== undefined && messages === undefined) return { messages: [{ role: "user", content: prompt }], ...settings };
-  throw invalidOption("request", 'an object with either "messages" or "prompt"', request);
+  checkEither("request", request, ["messages", "prompt"]);
+  return { messages: messages ?? [{ role: "user", content: prompt ?? "" }], ...settings };
 }
 
 /** One tool for each definition, so that they are looked at like tools. */

@@ -78,8 +78,13 @@ describe("Meter", () => {
 
   it.for<[what: string, spent: Spending, next: number, found: unknown]>([
     ["nothing below the limit", { costUSD: 0.5 }, 0.5, undefined],
-    ["the limit that the next stream would cross", { costUSD: 0.5 }, 0.6, { kind: "max-cost", limitUSD: 1, spentUSD: 0.5 }],
-    ["the limit that is crossed", { costUSD: 1.5 }, 0, { kind: "max-cost", limitUSD: 1, spentUSD: 1.5 }],
+    [
+      "the limit that the next stream would cross",
+      { costUSD: 0.5 },
+      0.6,
+      { kind: "max-cost", limitUSD: 1, spentUSD: 0.5, expectedUSD: 0.6 },
+    ],
+    ["the limit that is crossed", { costUSD: 1.5 }, 0, { kind: "max-cost", limitUSD: 1, spentUSD: 1.5, expectedUSD: 0 }],
     ["a cost that nobody knows", { costUnknown: true }, 0, { kind: "cost-unknown" }],
   ])("finds %s outside", ([, spent, next, found]) => {
     const inner = costly({}, costly({ maxCostUSD: 1 }, costly({})));

@@ -76,7 +76,9 @@ export class Meter {
   findSpent(costUSD: number): InboxAnswer["spentOutside"] {
     const { maxTokens, maxCostUSD, unknownCostEnds } = this.#limits;
     if (maxCostUSD !== none && unknownCostEnds && this.#costUnknown) return { kind: "cost-unknown" };
-    if (this.#costUSD + costUSD > maxCostUSD) return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD: this.#costUSD };
+    if (this.#costUSD + costUSD > maxCostUSD) {
+      return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD: this.#costUSD, expectedUSD: costUSD };
+    }
     return this.#tokens >= maxTokens ? { kind: "max-tokens", limit: maxTokens, spent: this.#tokens } : undefined;
   }
 }

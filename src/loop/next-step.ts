@@ -157,12 +157,12 @@ const none = Number.POSITIVE_INFINITY;
 
 /** Whether one more stream is too much: it is taken to cost what the last one did. */
 function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefined {
-  const { costUSD, spentUSD, lastCostUSD, usage, lastInbox } = state;
+  const { costUSD, unpriced, spentUSD, lastCostUSD, usage, lastInbox } = state;
   const { maxCostUSD = none, unknownCostEnds = true, maxTokens } = bounds;
   if (maxCostUSD !== none && costUSD === undefined && unknownCostEnds)
-    return { status: "error", reason: { kind: "cost-unknown" } };
+    return { status: "error", reason: { kind: "cost-unknown", ...unpriced } };
   if (spentUSD + lastCostUSD > maxCostUSD) {
-    return { status: "error", reason: { kind: "max-cost", limitUSD: maxCostUSD, spentUSD } };
+    return { status: "error", reason: { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: lastCostUSD } };
   }
   const spent = usage.totalTokens;
   if (spent >= maxTokens) return { status: "error", reason: { kind: "max-tokens", limit: maxTokens, spent } };

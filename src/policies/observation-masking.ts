@@ -194,7 +194,9 @@ function estimateResult({ result, content = [] }: ToolResultPart): number {
   return beside.reduce((sum, tokens) => sum + tokens, estimateTokens(text));
 }
 
-function describeMasked({ name }: ToolResultPart, iteration: number, tokens: number): string {
+/** With the id of the call, so that a model that releases results knows what ids look like. */
+function describeMasked({ name, callId }: ToolResultPart, iteration: number, tokens: number): string {
   const count = String(tokens).replace(/\B(?=(\d{3})+$)/g, ",");
-  return `[Result of ${cutText(name, longestName)} from pass ${iteration} left out: ${count} tokens.]`;
+  const call = `${cutText(name, longestName)} (call ${cutText(callId, longestName)})`;
+  return `[Result of ${call} from pass ${iteration} left out: ${count} tokens.]`;
 }

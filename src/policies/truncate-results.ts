@@ -1,7 +1,7 @@
 // A ready-made processor: shortens long results, and says how much is missing.
 
 import type { ResultPipeline } from "../contract/results.ts";
-import { type Check, type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { type Check, type Checks, checkEither, checkFields } from "../errors/check-fields.ts";
 import { bytesPerToken, countBytes, isPairAt } from "../kit/estimate-tokens.ts";
 
 /** How long a result may be, by one of two measures, and which part of it stays. */
@@ -40,9 +40,7 @@ const checks: Checks<TruncateResultsOptions> = {
 export function truncateResults(options: TruncateResultsOptions): NonNullable<ResultPipeline["processor"]> {
   checkFields("options", options, checks);
   const { maxTokens, maxBytes, keep = "head-and-tail" } = options;
-  if ((maxTokens === undefined) === (maxBytes === undefined)) {
-    throw invalidOption("options", 'an object with either "maxTokens" or "maxBytes"', options);
-  }
+  checkEither("options", options, ["maxTokens", "maxBytes"]);
   const most = maxBytes ?? (maxTokens ?? 0) * bytesPerToken;
   return (_, output) => truncate(output, most, keep);
 }

@@ -58,6 +58,7 @@ interface Pass {
 
 function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, durationMs }: Pass): StreamResult {
   const { usage, text } = draft;
+  const { costUSD, unpriced } = costOfAttempts(draft, ports);
   const { carried } = ports;
   const turn = { text: text.trim() !== "" || carried?.text === true, calls: calls.length > 0 || carried?.calls === true };
   const { status, reason } = judgeEnd(end, draft, turn);
@@ -74,7 +75,8 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     token: draft.token,
     native: draft.native,
     usage,
-    costUSD: costOfAttempts(draft, ports),
+    costUSD,
+    unpriced,
     provider: draft.provider,
     model: draft.model,
     family: draft.family,
@@ -99,13 +101,17 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: TurnContent): Judgem
   }
 }
 
-/** Each attempt at the prices of who made it. Unknown where one of them is. */
-function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPorts): number | undefined {
-  let sum = ports.pricing === undefined ? undefined : 0;
+/** Each attempt at the prices of who made it. Unknown where one of them is: `unpriced` is the first. */
+function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPorts): Pick<StreamResult, "costUSD" | "unpriced"> {
+  if (ports.pricing === undefined) return {};
+  let costUSD: number | undefined = 0;
+  let unpriced: StreamResult["unpriced"];
   for (const { usage, provider, model } of spendings) {
-    sum = addCost(sum, usage === undefined ? undefined : costOf(usage, { provider, model, iteration }, ports));
+    const cost = usage === undefined ? undefined : costOf(usage, { provider, model, iteration }, ports);
+    if (cost === undefined) unpriced ??= { provider, model };
+    costUSD = addCost(costUSD, cost);
   }
-  return sum;
+  return { costUSD, unpriced };
 }
 
 /** What tokens cost, in USD. A price list that throws does not know the price. */

@@ -137,6 +137,7 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
   state.lastCostUSD = result.costUSD ?? state.lastCostUSD;
+  if (result.unpriced !== undefined) state.unpriced ??= { ...result.unpriced, iteration: state.iteration };
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
   // What an interrupted pass said is in its stream's result only: the next run answers anew.
   if (result.status !== "follow_up_interrupt") applySaid(state, result);

@@ -32,6 +32,15 @@ describe("a finish reason", () => {
     });
   });
 
+  it("stop, with calls, names what the provider has to say instead", () => {
+    expect(judgeFinish("stop", { text: true, calls: true }).reason).toMatchObject({
+      error: {
+        code: "finish-unknown",
+        message: expect.stringContaining('gives the finish "tool-calls" where its turn has calls'),
+      },
+    });
+  });
+
   it.for<[says: string, judge: (finish: FinishReason) => unknown, reasons: readonly FinishReason[]]>([
     ["resends the turn", isResent, ["paused", "continue"]],
     ["cuts the calls of the turn off", (finish) => problemOf(finish) === "truncated", ["length", "context-full"]],

@@ -25,10 +25,14 @@ const limited: Judge = ({ text, calls }) => {
   return text ? completed("length") : failed("no-output", "The model reached its length limit without any output.");
 };
 
+/** Names the remedy, which is in the provider. */
+const doneWithCalls =
+  'The model said that it was done ("stop") and asked for tools. A provider gives the finish "tool-calls" where its turn has calls.';
+
 /** The table: one row for each finish reason, so that a new one without does not compile. */
 const judges: { readonly [Reason in FinishReason]: Judge } = {
   stop: ({ text, calls }) => {
-    if (calls) return failed("finish-unknown", "The model said that it was done and asked for tools.");
+    if (calls) return failed("finish-unknown", doneWithCalls);
     return text ? completed("answered") : { status: "empty_response", reason: { kind: "empty" } };
   },
   "tool-calls": ({ text, calls }) => {

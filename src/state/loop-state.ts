@@ -157,6 +157,8 @@ export interface LoopState {
   usage: Usage;
   /** USD; undefined once the cost of one pass is unknown. */
   costUSD: number | undefined;
+  /** Who made the first stream of this run whose cost is not known, and in which pass. */
+  unpriced: { readonly provider: string; readonly model: string; readonly iteration: number } | undefined;
   /** USD, of the streams whose cost is known. */
   spentUSD: number;
   /** USD of the last stream whose cost is known: what one more is taken to cost. */
@@ -245,6 +247,7 @@ export function createLoopState(initial: InitialState): LoopState {
     chainStarted: false,
     usage: noUsage,
     costUSD: initial.priced ? 0 : undefined,
+    unpriced: undefined,
     spentUSD: 0,
     lastCostUSD: 0,
     consecutiveToolErrors: 0,

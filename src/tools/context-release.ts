@@ -17,6 +17,14 @@ export interface ReleaseRequest {
 export type ContextReleaseTool = Tool<ReleaseRequest, StandardSchema<unknown, ReleaseRequest>, ToolResult>;
 
 const mostIds = 1_000;
+/** How many of the last calls are told to a model that has named one that is not there. */
+const mostKnown = 20;
+
+/** A call that can be released, as the model reads of it. */
+interface AnsweredCall {
+  readonly call_id: string;
+  readonly tool: string;
+}
 
 const inputSchema = argumentSchema<ReleaseRequest>(
   {
@@ -25,7 +33,8 @@ const inputSchema = argumentSchema<ReleaseRequest>(
       call_ids: {
         type: "array",
         items: { type: "string" },
-        description: "Ids of the calls whose results are no longer needed. Without it: of all calls before this one.",
+        description:
+          "Ids of the calls whose results are no longer needed. Without it: of all calls before this one. If you do not see the ids of your calls, name any: the answer lists them.",
       },
     },
   },
@@ -52,7 +61,7 @@ export function createContextRelease(): ContextReleaseTool {
       const answered = answeredCalls(messages);
       const released = callIds.filter((id) => answered.has(id));
       const unknown = callIds.filter((id) => !answered.has(id));
-      const data = unknown.length === 0 ? { released } : { released, unknown };
+      const data = unknown.length === 0 ? { released } : { released, unknown, known: [...answered.values()].slice(-mostKnown) };
       return markRelease(toolResult({ data }), released);
     },
   };
@@ -66,7 +75,8 @@ function readRequest({ call_ids: ids }: UnknownRecord): StandardResult<ReleaseRe
   return texts.length === ids.length ? { value: { callIds: [...new Set(texts)] } } : issue("must be texts", "call_ids");
 }
 
-/** Results that the model has been shown. Siblings of this call are not among them yet. */
-function answeredCalls(messages: ToolContext["messages"]): ReadonlySet<string> {
-  return new Set(messages.flatMap((message) => (message.role === "tool" ? message.results.map(({ callId }) => callId) : [])));
+/** Results that the model has been shown, by the ids of their calls. Siblings of this call are not among them yet. */
+function answeredCalls(messages: ToolContext["messages"]): ReadonlyMap<string, AnsweredCall> {
+  const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+  return new Map(results.map(({ callId, name }) => [callId, { call_id: callId, tool: name }]));
 }

@@ -44,8 +44,8 @@ describe("toolResult", () => {
 
   it.for<[fields: unknown, message: string]>([
     [undefined, 'Option "toolResult" must be an object, but is undefined.'],
-    [{ succes: false }, 'There is no option "toolResult.succes". Did you mean "success"?'],
-    [{ metaData: 1 }, 'There is no option "toolResult.metaData". Did you mean "metadata"?'],
+    [{ succes: false }, 'There is no option "toolResult.succes". Did you mean "toolResult.success"?'],
+    [{ metaData: 1 }, 'There is no option "toolResult.metaData". Did you mean "toolResult.metadata"?'],
     [{ constructor: 1 }, 'There is no option "toolResult.constructor".'],
     [{ success: "yes" }, 'Option "toolResult.success" must be a boolean, but is "yes".'],
     [{ error: new Error("x") }, 'Option "toolResult.error" must be a string, but is an object.'],

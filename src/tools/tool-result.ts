@@ -2,10 +2,10 @@
 
 import type { ContentPart } from "../contract/content.ts";
 import type { ToolResult } from "../contract/tool.ts";
+import { unknownOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { nearestName } from "../kit/nearest-name.ts";
 
 /** What `toolResult` takes. `success` is true where it is not said, unless there is an `error`. */
 export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
@@ -49,10 +49,7 @@ export function isToolResult(value: unknown): value is ToolResult {
 
 function checkField(field: string, value: unknown): void {
   if (!isField(field)) {
-    throw new LoopError("unknown-option", {
-      option: `toolResult.${field}`,
-      nearest: nearestName(field, Object.keys(fieldTypes)),
-    });
+    throw unknownOption(field, "toolResult", Object.keys(fieldTypes));
   }
   const type = fieldTypes[field];
   if (value === undefined || type === "anything") return;

@@ -13,8 +13,10 @@ describe("generateWithTools with maxCostUSD", () => {
     const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxCostUSD: 0.6, pricing });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(CostLimitError);
-    expect(error.reason).toEqual({ kind: "max-cost", limitUSD: 0.6, spentUSD: 0.5 });
-    expect(error.message).toBe("The run ended as error (max-cost): $0.5 is spent, and the limit is $0.6.");
+    expect(error.reason).toEqual({ kind: "max-cost", limitUSD: 0.6, spentUSD: 0.5, expectedUSD: 0.25 });
+    expect(error.message).toBe(
+      "The run ended as error (max-cost): $0.5 is spent, one more stream is taken to cost $0.25, and the limit is $0.6.",
+    );
     expect(error.result).toMatchObject({ text: "On it.", costUSD: 0.5, toolCallsExecuted: 2 });
     expect([provider.calls, executed.length]).toEqual([2, 2]);
   });
@@ -32,7 +34,8 @@ describe("generateWithTools with maxCostUSD", () => {
   it("ends where the cost of a pass is not known", async () => {
     const error = await endedBy(generate(() => toolCall("a"), { maxCostUSD: 1, pricing: () => undefined }).result);
     expect(error).toBeInstanceOf(CostLimitError);
-    expect(error.reason).toEqual({ kind: "cost-unknown" });
+    expect(error.reason).toEqual({ kind: "cost-unknown", provider: "mock", model: "mock-model", iteration: 0 });
+    expect(error.message).toContain('what pass 0 has cost with "mock-model" of "mock" is not known');
   });
 
   it("has room for rounds of tools where the limit is far", async () => {

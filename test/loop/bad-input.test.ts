@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createToolRegistry } from "turnwright";
+import { createResultCache, createToolRegistry } from "turnwright";
 import { text } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 import { refusal } from "./refusal.ts";
@@ -90,18 +90,45 @@ describe("an option", () => {
   it.for<[bad: object, option: string, nearest: string | undefined]>([
     [{ tool: [] }, "tool", "tools"],
     [{ maxIterations: 5 }, "maxIterations", "limits.maxIterations"],
-    [{ limits: { maxIteration: 5 } }, "limits.maxIteration", "maxIterations"],
-    [{ timeouts: { streamIdle: 5 } }, "timeouts.streamIdle", "streamIdleMs"],
-    [{ policies: { gate: { active: true, allowedName: [] } } }, "policies.gate.allowedName", "allowedNames"],
+    [{ limits: { maxIteration: 5 } }, "limits.maxIteration", "limits.maxIterations"],
+    [{ timeouts: { streamIdle: 5 } }, "timeouts.streamIdle", "timeouts.streamIdleMs"],
+    [{ policies: { gate: { active: true, allowedName: [] } } }, "policies.gate.allowedName", "policies.gate.allowedNames"],
     [{ modelSettings: { maxTokens: 5 } }, "modelSettings.maxTokens", undefined],
-    [{ policies: { aprove: () => 1 } }, "policies.aprove", "approve"],
-    [{ policies: { restarts: { effect: {} } } }, "policies.restarts.effect", "effects"],
-    [{ hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "onIteration"],
+    [{ policies: { aprove: () => 1 } }, "policies.aprove", "policies.approve"],
+    [{ policies: { restarts: { effect: {} } } }, "policies.restarts.effect", "policies.restarts.effects"],
+    [{ hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "hooks.onIteration"],
     [JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
     [{ limits: { toString: 5 } }, "limits.toString", undefined],
     [{ something: undefined }, "something", undefined],
   ])("that does not exist is refused, with a hint: %j", async ([bad, option, nearest]) => {
     expect(await refusal(bad)).toMatchObject({ code: "unknown-option", details: { option, nearest } });
+  });
+
+  it.for<[what: string, bad: object, message: string]>([
+    [
+      "a schema in place of a policy",
+      { policies: { output: z.string() } },
+      'Option "policies.output.schema" must be a Standard Schema',
+    ],
+    [
+      "a whole cache in place of its cacher",
+      { tools: [createResultCache().tool], policies: { results: { cacher: createResultCache() } } },
+      'Option "policies.results.cacher.store" must be a function, but is undefined.',
+    ],
+    [
+      "a cacher whose tool is not there",
+      { policies: { results: { cacher: createResultCache().cacher } } },
+      'Option "tools" must be an array with the tool "result_cache"',
+    ],
+    ["a saved journal", { journal: { steps: {} } }, "memoryJournal(saved)"],
+    ["a misspelt field", { policies: { output: { shema: z.string() } } }, 'Did you mean "policies.output.schema"?'],
+  ])("is told by what is missing: %s", async ([, bad, message]) => {
+    expect((await refusal(bad)).message).toContain(message);
+  });
+
+  it("may have a cacher whose tool comes later, in a registry", async () => {
+    const policies = { results: { cacher: createResultCache().cacher } };
+    expect((await play([text("Hi.")], { tools: createToolRegistry(), policies }).result).text).toBe("Hi.");
   });
 
   it("says what was wanted and what came, and never what a text said", async () => {

@@ -9,8 +9,9 @@ import {
   type Pricing,
   type Provider,
   type ToolBudget,
+  withFallback,
 } from "turnwright";
-import { createMockProvider, finish, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { createMockProvider, fail, finish, type MockTurn, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 import { kinds, nesting, question } from "./nested/nesting.ts";
 
@@ -18,6 +19,7 @@ import { kinds, nesting, question } from "./nested/nesting.ts";
 const pricing: Pricing = ({ totalTokens }) => (totalTokens === 99 ? undefined : totalTokens / 4);
 const spend = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
 const work = (tokens: number): MockTurn => [text("Well. "), toolCall("t"), spend(tokens)];
+const mock = { provider: "mock", model: "mock-model" };
 const tools = [tool("t", () => 1)];
 
 interface Ended {
@@ -46,13 +48,23 @@ describe("a run with a limit of cost", () => {
       "goes on while one more stream like the last would reach the limit, and not cross it",
       { maxCostUSD: 0.75 },
       [work(1), work(1), work(1)],
-      { reason: { kind: "max-cost", limitUSD: 0.75, spentUSD: 0.75 }, requests: 3, costUSD: 0.75, exceeded: false },
+      {
+        reason: { kind: "max-cost", limitUSD: 0.75, spentUSD: 0.75, expectedUSD: 0.25 },
+        requests: 3,
+        costUSD: 0.75,
+        exceeded: false,
+      },
     ],
     [
       "ends before a stream like the last would cross it",
       { maxCostUSD: 0.74 },
       [work(1), work(1)],
-      { reason: { kind: "max-cost", limitUSD: 0.74, spentUSD: 0.5 }, requests: 2, costUSD: 0.5, exceeded: false },
+      {
+        reason: { kind: "max-cost", limitUSD: 0.74, spentUSD: 0.5, expectedUSD: 0.25 },
+        requests: 2,
+        costUSD: 0.5,
+        exceeded: false,
+      },
     ],
     [
       "goes by the last stream, not by the dearest",
@@ -70,19 +82,24 @@ describe("a run with a limit of cost", () => {
       "runs the calls of a pass that crosses it, and asks no more",
       { maxCostUSD: 0.5 },
       [work(4)],
-      { reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 1 }, requests: 1, costUSD: 1, exceeded: true },
+      { reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 1, expectedUSD: 1 }, requests: 1, costUSD: 1, exceeded: true },
     ],
     [
       "asks once where it is 0",
       { maxCostUSD: 0 },
       [work(1)],
-      { reason: { kind: "max-cost", limitUSD: 0, spentUSD: 0.25 }, requests: 1, costUSD: 0.25, exceeded: true },
+      {
+        reason: { kind: "max-cost", limitUSD: 0, spentUSD: 0.25, expectedUSD: 0.25 },
+        requests: 1,
+        costUSD: 0.25,
+        exceeded: true,
+      },
     ],
     [
       "ends where a cost is not known",
       { maxCostUSD: 5 },
       [work(1), work(99)],
-      { reason: { kind: "cost-unknown" }, requests: 2, costUSD: undefined, exceeded: false },
+      { reason: { kind: "cost-unknown", ...mock, iteration: 1 }, requests: 2, costUSD: undefined, exceeded: false },
     ],
     [
       "keeps an answer whose cost is not known",
@@ -94,7 +111,12 @@ describe("a run with a limit of cost", () => {
       "goes by the known costs where it is told to",
       { maxCostUSD: 0.5, onUnknownCost: "continue" },
       [work(1), work(99), work(1)],
-      { reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 0.5 }, requests: 3, costUSD: undefined, exceeded: false },
+      {
+        reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 0.5, expectedUSD: 0.25 },
+        requests: 3,
+        costUSD: undefined,
+        exceeded: false,
+      },
     ],
     [
       "looks at it before each resend of a paused turn",
@@ -103,7 +125,12 @@ describe("a run with a limit of cost", () => {
         [text("a"), spend(1), finish("paused")],
         [text("b"), spend(1), finish("paused")],
       ],
-      { reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 0.5 }, requests: 2, costUSD: 0.5, exceeded: false },
+      {
+        reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 0.5, expectedUSD: 0.25 },
+        requests: 2,
+        costUSD: 0.5,
+        exceeded: false,
+      },
     ],
     [
       "is ended by its passes first",
@@ -115,7 +142,12 @@ describe("a run with a limit of cost", () => {
       "is ended by it before its tokens",
       { maxCostUSD: 0.25, maxTokens: 1 },
       [work(1)],
-      { reason: { kind: "max-cost", limitUSD: 0.25, spentUSD: 0.25 }, requests: 1, costUSD: 0.25, exceeded: false },
+      {
+        reason: { kind: "max-cost", limitUSD: 0.25, spentUSD: 0.25, expectedUSD: 0.25 },
+        requests: 1,
+        costUSD: 0.25,
+        exceeded: false,
+      },
     ],
   ])("%s", async ([, limits, script, ended]) => {
     expect(await run(script, { limits })).toEqual(ended);
@@ -123,7 +155,7 @@ describe("a run with a limit of cost", () => {
 
   it.for([-1, Number.NaN, "a lot"])("takes a price of %s for none", async (price) => {
     const ended = await run([work(1)], { limits: { maxCostUSD: 1 }, pricing: () => price as number });
-    expect(ended.reason).toEqual({ kind: "cost-unknown" });
+    expect(ended.reason).toEqual({ kind: "cost-unknown", ...mock, iteration: 0 });
   });
 
   it.for<[granted: boolean, limits: LoopLimits]>([
@@ -153,7 +185,11 @@ describe("a run inside a call", () => {
     });
     const result = await play([[toolCall("agent"), spend(1)]], { tools: [agent], pricing, limits: { maxCostUSD: 0.75 } }).result;
     expect(budgets.map(({ costUSD }) => costUSD)).toEqual([0.5]);
-    expect([result.reason, result.costUSD, inner.calls]).toEqual([{ kind: "max-cost", limitUSD: 0.75, spentUSD: 0.75 }, 0.75, 2]);
+    expect([result.reason, result.costUSD, inner.calls]).toEqual([
+      { kind: "max-cost", limitUSD: 0.75, spentUSD: 0.75, expectedUSD: 0.25 },
+      0.75,
+      2,
+    ]);
     expect(outcomesOf(result)).toEqual(["call_p0_0: failed"]);
     expect(JSON.stringify(result.messages)).toContain("error: max-cost");
   });
@@ -170,7 +206,10 @@ describe("a run inside a call", () => {
     const agent = nesting(kind, "agent", () => ({ messages: question, provider: inner, tools }));
     const limits: LoopLimits = { maxCostUSD: 1, onUnknownCost: "continue" };
     const result = await play([[toolCall("agent"), spend(2)]], { tools: [agent], pricing, limits }).result;
-    expect([result.reason, result.costUSD]).toEqual([{ kind: "max-cost", limitUSD: 1, spentUSD: 1 }, undefined]);
+    expect([result.reason, result.costUSD]).toEqual([
+      { kind: "max-cost", limitUSD: 1, spentUSD: 1, expectedUSD: 0.5 },
+      undefined,
+    ]);
   });
 });
 
@@ -184,6 +223,13 @@ it.for<[options: Partial<LoopOptions>, option: string]>([
   const { result, provider } = play([], options);
   const thrown: unknown = await result.catch((error: unknown) => error);
   expect([isLoopError(thrown, "invalid-option") && thrown.details.option, provider.calls]).toEqual([option, 0]);
+});
+
+it("an attempt that was taken back is named as what has no price", async () => {
+  const first = createMockProvider([[text("half"), fail({ status: 500 })]], { id: "a", model: "large" });
+  const second = createMockProvider([work(1)], { id: "b", model: "small" });
+  const ended = await run([], { provider: withFallback([first, second]), limits: { maxCostUSD: 5 } });
+  expect(ended.reason).toEqual({ kind: "cost-unknown", provider: "a", model: "large", iteration: 0 });
 });
 
 it("a provider that says nothing of its usage has a cost that is not known", async () => {

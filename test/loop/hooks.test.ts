@@ -101,7 +101,7 @@ describe("preparePass", () => {
     [
       "mistypes a field",
       async () => ({ toolChoise: "none" }) as never,
-      'There is no option "preparePass.toolChoise". Did you mean "toolChoice"?',
+      'There is no option "preparePass.toolChoise". Did you mean "preparePass.toolChoice"?',
     ],
   ])("that %s ends the run before any request", async ([, preparePass, message]) => {
     const playing = play([], { tools, hooks: { preparePass } });

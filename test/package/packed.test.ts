@@ -2,7 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, posix, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { entries } from "../../scripts/entries.ts";
 import { type Installed, installPacked } from "./install-packed.ts";
@@ -40,7 +40,7 @@ function compile(folder: string, parameters: readonly string[]): ReturnType<type
 }
 
 describe("the packed package", () => {
-  it("holds the build, the docs and nothing else", () => {
+  it("holds the build, the docs, the examples and nothing else", () => {
     const { files } = install([]);
     const topmost = new Set(files.map((path) => path.replace(/\/.*/, "")));
     expect([...topmost].sort()).toEqual([
@@ -49,11 +49,27 @@ describe("the packed package", () => {
       "THIRD-PARTY-LICENSES.txt",
       "dist",
       "docs",
+      "examples",
       "llms.txt",
       "package.json",
     ]);
     expect(files.filter((path) => path.startsWith("docs/") && !path.endsWith(".md"))).toEqual([]);
     expect(files.filter((path) => path.startsWith("dist/") && !/\.(c?js|d\.c?ts)$/.test(path))).toEqual([]);
+  });
+
+  it("holds what its pages link to", () => {
+    const { files } = install([]);
+    const linked = files
+      .filter((path) => path.endsWith(".md") || path === "llms.txt")
+      .flatMap((page) =>
+        Array.from(readFileSync(page, "utf8").matchAll(/\]\((?!https?:|#)([^)#\s]+)/g), ([, target = ""]) =>
+          posix.join(posix.dirname(page), target),
+        ),
+      );
+    expect(linked.length).toBeGreaterThan(100);
+    const isThere = (target: string): boolean =>
+      files.some((path) => path === target || path.startsWith(`${target.replace(/\/$/, "")}/`));
+    expect(linked.filter((target) => !isThere(target))).toEqual([]);
   });
 
   it("names the license of each package that dist holds a copy of", () => {

@@ -59,6 +59,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
   return {
     cacher: {
       threshold,
+      toolName,
       // Its own answers are not cached in turn, however low the threshold.
       store: async (output, facts) => (facts.toolName === toolName ? output : keep(shelf, output, facts.toolName)),
     },

@@ -15,6 +15,7 @@ describe("a release", () => {
     text("Done."),
   ];
   const tools = [search(), createContextRelease()];
+  const known = ["c0", "c1"].map((id) => ({ call_id: id, tool: "search" }));
 
   it.for<[what: string, args: object, answer: unknown, masked: string]>([
     ["all before", {}, { released: "all" }, "c0 c1"],
@@ -24,10 +25,10 @@ describe("a release", () => {
     [
       "unknown ones, and its sibling",
       { call_ids: ["c0", "nope", "beside"] },
-      { released: ["c0"], unknown: ["nope", "beside"] },
+      { released: ["c0"], unknown: ["nope", "beside"], known },
       "c0",
     ],
-    ["the name of a property of every object", { call_ids: ["__proto__"] }, { released: [], unknown: ["__proto__"] }, ""],
+    ["the name of a property of every object", { call_ids: ["__proto__"] }, { released: [], unknown: ["__proto__"], known }, ""],
   ])("of %s", async ([, args, answer, masked]) => {
     const { provider, recording, result } = play(releasing(args), { tools });
     const answered = answersOf(await result).find(({ callId }) => callId === "release");

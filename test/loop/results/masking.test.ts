@@ -75,10 +75,15 @@ describe("which results each request does without", () => {
           callId: "search",
           name: "search",
           outcome: "completed",
-          result: "[Result of search from pass 0 left out: 1,000 tokens.]",
+          result: "[Result of search (call search) from pass 0 left out: 1,000 tokens.]",
         },
         { callId: "small", name: "small", outcome: "completed", result: "x" },
-        { callId: "look", name: "look", outcome: "completed", result: "[Result of look from pass 0 left out: 1,001 tokens.]" },
+        {
+          callId: "look",
+          name: "look",
+          outcome: "completed",
+          result: "[Result of look (call look) from pass 0 left out: 1,001 tokens.]",
+        },
       ],
     });
   });
@@ -131,10 +136,10 @@ describe("what is not sent", () => {
       .of("masked")
       .map(({ iteration, calls, tokensBefore, tokensAfter }) => [iteration, calls, tokensBefore, tokensAfter]);
     expect(told).toEqual([
-      [3, ["c0"], 1_000, 14],
-      [4, ["c1"], 1_000, 14],
+      [3, ["c0"], 1_000, 16],
+      [4, ["c1"], 1_000, 16],
     ]);
-    expect(recording.outline()).toContain("  pass-start 3\n    masked c0 1000 -> 14\n");
+    expect(recording.outline()).toContain("  pass-start 3\n    masked c0 1000 -> 16\n");
   });
 
   it("is the same object in every later request", async () => {

@@ -1,0 +1,43 @@
+// The hooks of a run, and what a session says.
+
+import assert from "node:assert/strict";
+import { defineTool, type LoopHooks, type Message, runToolLoop } from "turnwright";
+import { createMockProvider, details, text, toolCall } from "turnwright/testing";
+
+const messages: readonly Message[] = [{ role: "user", content: "Which way does the tide go?" }];
+const tools = ["search", "note"].map((name) =>
+  defineTool({ name, description: "Does something", inputSchema: { type: "object" }, execute: () => "done" }),
+);
+const small = createMockProvider([text("Out."), text("Out.")], { model: "small" });
+
+{
+  const lines: string[] = [];
+  const show = (line: string): void => void lines.push(line);
+  const provider = createMockProvider([toolCall("search")]);
+  // #region hooks
+  const hooks: LoopHooks = {
+    preparePass({ iteration }) {
+      if (iteration === 0) return { tools: ["search"], toolChoice: "required" }; // first of all, look it up
+      return { provider: small }; // whatever is left out stays as the options have it
+    },
+    onIteration(rounds, { cumulativeCost, lastToolCalls }) {
+      show(`${rounds}: ${lastToolCalls.map(({ name }) => name).join(", ")}, ${cumulativeCost ?? "unknown"} USD`);
+      if (rounds === 8) return { abort: true, reason: "Eight rounds are enough." };
+    },
+  };
+  const result = await runToolLoop({ provider, tools, messages, hooks });
+  // #endregion hooks
+  assert.deepEqual([result.text, lines], ["Out.", ["1: search, unknown USD"]]);
+  const [request] = provider.requests;
+  assert.deepEqual([request?.tools.map(({ name }) => name), request?.toolChoice], [["search"], "required"]);
+}
+
+{
+  const provider = createMockProvider([[text("Out."), details("Moon: full")]]);
+  // #region session
+  const session = { userId: "user 7", detailsLabel: "[Sources]" };
+  const { responseText } = await runToolLoop({ provider, messages, session });
+  // "Out.\n\n[Sources]\nMoon: full", where the provider gave details
+  // #endregion session
+  assert.equal(responseText, "Out.\n\n[Sources]\nMoon: full");
+}

@@ -1,0 +1,67 @@
+// What a scripted model can play, and what it reports by itself.
+
+import assert from "node:assert/strict";
+import { defineTool, type Message, runToolLoop } from "turnwright";
+import { createMockProvider, createTestClock, fail, recordEvents, stall, text, toolCall, usage } from "turnwright/testing";
+
+const messages: readonly Message[] = [{ role: "user", content: "Coat?" }];
+const weather = defineTool({
+  name: "get_weather",
+  description: "Current weather of a city",
+  inputSchema: { type: "object" },
+  execute: () => ({ city: "Oslo", celsius: 7 }),
+});
+
+{
+  // #region mock
+  const provider = createMockProvider([toolCall("get_weather", { city: "Oslo" }, { id: "call_1" }), text("Take a coat.")]);
+  const result = await runToolLoop({ provider, tools: [weather], messages });
+
+  assert.equal(result.text, "Take a coat.");
+  // What the model was shown before it answered.
+  assert.deepEqual(provider.requests[1]?.messages.at(-1), {
+    role: "tool",
+    results: [{ callId: "call_1", name: "get_weather", outcome: "completed", result: { city: "Oslo", celsius: 7 } }],
+  });
+  // #endregion mock
+}
+
+{
+  // #region turns
+  const provider = createMockProvider([
+    [text("Let me see."), toolCall("get_weather", { city: "Oslo" }), usage({ inputTokens: 900, outputTokens: 30 })],
+    [text("Take a"), fail({ status: 503, message: "Overloaded" })],
+  ]);
+  const { reason, text: said } = await runToolLoop({ provider, tools: [weather], messages });
+  assert.deepEqual([reason.kind, said], ["provider-error", "Take a"]);
+  // #endregion turns
+}
+
+{
+  // #region usage
+  const provider = createMockProvider([toolCall("get_weather"), text("Yes.")], { usage: false });
+  const pricing = (): number => 0.01;
+  const { reason } = await runToolLoop({ provider, tools: [weather], messages, pricing, limits: { maxCostUSD: 1 } });
+  assert.equal(reason.kind, "cost-unknown"); // with the estimates it would have completed
+  // #endregion usage
+}
+
+{
+  const provider = createMockProvider([toolCall("get_weather")]);
+  const { reason } = await runToolLoop({ provider, tools: [weather], messages });
+  assert(reason.kind === "provider-error");
+  assert.equal(reason.error.code, "server");
+  assert.match(reason.error.message, /asked for turn 1 \(counted from 0\), but the script has 1/);
+}
+
+{
+  // #region silence
+  const clock = createTestClock();
+  const recording = recordEvents();
+  const running = runToolLoop({ provider: createMockProvider([stall()]), messages, clock, events: recording.emitter });
+  await clock.advance(300_000);
+  assert.equal((await running).reason.kind, "first-chunk");
+  assert.equal(clock.pending, 0); // no timer is left
+  assert.match(recording.outline(), /^run-start\n {2}pass-start 0\n/);
+  // #endregion silence
+}

@@ -1,0 +1,37 @@
+// Says where the names come from that the snippets of a page use, out of the imports of the examples that the snippets are of.
+
+/** A snippet of a page, and the whole example that it is of. */
+export interface Snippet {
+  readonly code: string;
+  readonly example: string;
+}
+
+const fromPackage = /import\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"(turnwright[\w/]*)"/g;
+
+/** The line under `<!-- imports -->`, or undefined where the snippets use nothing of the package. */
+export function describeImports(snippets: readonly Snippet[]): string | undefined {
+  const entries = new Map<string, Set<string>>();
+  for (const { code, example } of snippets) {
+    for (const [, list = "", entry = ""] of example.matchAll(fromPackage)) {
+      const names = list.split(",").map((name) => name.trim().replace(/^type /, ""));
+      const used = names.filter((name) => name !== "" && isUsed(name, code));
+      const known = entries.get(entry) ?? new Set<string>();
+      for (const name of used) known.add(name);
+      if (known.size > 0) entries.set(entry, known);
+    }
+  }
+  if (entries.size === 0) return undefined;
+  const byEntry = [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+  return `Imported here: ${byEntry.map(([entry, names]) => `${listOf(names)} from \`${entry}\``).join("; ")}.`;
+}
+
+/** Functions are called; a word that is a field or a variable of the snippet's own is none of the package. */
+function isUsed(name: string, code: string): boolean {
+  const isType = /^[A-Z]/.test(name);
+  return new RegExp(`(?<!\\w|(?<!\\.\\.)\\.)${name}${isType ? "\\b" : "[(<]"}`).test(code);
+}
+
+function listOf(names: ReadonlySet<string>): string {
+  const sorted = [...names].sort((a, b) => a.localeCompare(b, "en"));
+  return sorted.map((name) => `\`${name}\``).join(", ");
+}

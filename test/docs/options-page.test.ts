@@ -1,0 +1,105 @@
+// The page of options is complete: every option, policy, hook and field of a session, and what hooks get and give.
+
+import { expect, it } from "vitest";
+import type {
+  IterationAnswer,
+  IterationState,
+  LoopHooks,
+  LoopOptions,
+  LoopPolicies,
+  PassPlan,
+  PassView,
+  Session,
+} from "turnwright";
+import { readNames, readPage, readRows, readSection } from "./read-page.ts";
+
+const page = readPage("docs/guides/options.md");
+
+/** A name without a line does not compile, nor does one that is not there. */
+type Names<Type> = { readonly [Name in keyof Required<Type>]: true };
+
+const options: Names<LoopOptions> = {
+  provider: true,
+  tools: true,
+  messages: true,
+  system: true,
+  modelSettings: true,
+  toolChoice: true,
+  contextItems: true,
+  messageIdMap: true,
+  repair: true,
+  limits: true,
+  timeouts: true,
+  pricing: true,
+  policies: true,
+  hooks: true,
+  control: true,
+  signal: true,
+  events: true,
+  journal: true,
+  runId: true,
+  resume: true,
+  decisions: true,
+  clock: true,
+  session: true,
+  context: true,
+};
+
+const policies: Names<LoopPolicies> = {
+  gate: true,
+  approve: true,
+  restarts: true,
+  preToolText: true,
+  finalAnswer: true,
+  stopWhen: true,
+  loopDetection: true,
+  output: true,
+  results: true,
+  masking: true,
+};
+
+const session: Names<Session> = {
+  conversationId: true,
+  userId: true,
+  locale: true,
+  responseTarget: true,
+  surfaceUserErrors: true,
+  detailsLabel: true,
+};
+
+const hooks: Names<LoopHooks> = { preparePass: true, onIteration: true };
+
+const view: Names<PassView> = {
+  iteration: true,
+  messages: true,
+  tools: true,
+  system: true,
+  modelSettings: true,
+  toolChoice: true,
+  usage: true,
+};
+const plan: Names<PassPlan> = { provider: true, modelSettings: true, tools: true, toolChoice: true, system: true };
+const state: Names<IterationState> = { iteration: true, cumulativeCost: true, messageCount: true, lastToolCalls: true };
+const answer: Names<IterationAnswer> = { abort: true, reason: true };
+
+it.for<[section: string, names: object]>([
+  ["Options and hooks", options],
+  ["Policies", policies],
+  ["Session", session],
+])("lists every name of %s once", ([section, names]) => {
+  const listed = readRows(readSection(page, section)).map(([cell = ""]) => readNames(cell)[0]);
+  expect(listed).toEqual(Object.keys(names));
+});
+
+it("lists every hook, with all that it gets and may give", () => {
+  const listed = readRows(readSection(page, "Hooks")).map(([hook = "", , gets = "", gives = ""]) => [
+    hook.replace(/\(.*/, "").replace("`", ""),
+    readNames(gets),
+    readNames(gives),
+  ]);
+  expect(listed.map(([name]) => name)).toEqual(Object.keys(hooks));
+  expect(listed).toEqual([
+    ["preparePass", Object.keys(view), Object.keys(plan)],
+    ["onIteration", Object.keys(state), Object.keys(answer)],
+  ]);
+});

@@ -1,0 +1,35 @@
+// The page on testing is complete: every part of a scripted turn, and every option of the mock.
+
+import { expect, it } from "vitest";
+import * as kit from "turnwright/testing";
+import type { MockOptions, MockPart } from "turnwright/testing";
+import { readNames, readPage, readRows, readSection, sorted } from "./read-page.ts";
+
+const section = readSection(readPage("docs/guides/testing.md"), "A scripted model");
+const rows = readRows(section).map(([cell = ""]) => readNames(cell));
+
+const options: { readonly [Name in keyof Required<MockOptions>]: true } = {
+  id: true,
+  model: true,
+  family: true,
+  usage: true,
+  record: true,
+};
+
+/** What of the kit makes a part, tried with arguments that suit all of them. */
+const isMaker = ([name, make]: readonly [string, unknown]): boolean => {
+  if (typeof make !== "function" || /^(?:create|run|record|[a-z]+Suite)/.test(name)) return false;
+  const part: unknown = Reflect.apply(make, undefined, ["x", {}]);
+  return typeof part === "object" && part !== null && "kind" in (part as MockPart);
+};
+
+it("lists every part of a turn once", () => {
+  const listed = rows.flatMap((names) => names.filter((name) => name.includes("(")).map((name) => name.replace(/\(.*/, "")));
+  const makers = Object.entries(kit).filter(isMaker);
+  expect(sorted(listed)).toEqual(sorted(makers.map(([name]) => name)));
+});
+
+it("lists every option of the mock once", () => {
+  const listed = rows.flatMap((names) => (names[0]?.includes("(") === false ? names : []));
+  expect(listed).toEqual(Object.keys(options));
+});
