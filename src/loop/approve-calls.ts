@@ -1,14 +1,17 @@
 // The second phase of a batch: asks for each call that is ready, all at once, before any of them runs.
 
 import type { Step } from "../contract/journal.ts";
+import type { Json } from "../contract/json.ts";
 import type { Approve } from "../contract/policies.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline } from "../kit/deadline.ts";
+import { isThenable } from "../kit/is-thenable.ts";
 import { digest, stableJson } from "../kit/stable-json.ts";
 import { askApproval, type Decided, toDecision } from "../policies/approval.ts";
 import { editCall, type Prepared, type ReadyCall } from "../stages/prepare-call.ts";
 import type { AwaitingCall, BatchEntry } from "./batch-entry.ts";
+import { recordVerdict } from "./record-verdicts.ts";
 import type { Run } from "./run.ts";
 import { runStep, runSteps } from "./run-step.ts";
 import { numberedKey, stepKey } from "./step-key.ts";
@@ -33,7 +36,7 @@ export async function approveCalls(run: Run, prepared: readonly BatchEntry[], ap
     const answer = first.kind === "ask" ? await decideLater(run, entry, { index, live, first }) : first;
     const isLive = live.has(entry.call.callId);
     sendDecision(run, entry, { answer, live: isLive });
-    const obeyed = await obey(run, first.kind === "ask" ? { ...entry, decidedLate: true } : entry, answer);
+    const obeyed = await obey(run, { ready: first.kind === "ask" ? { ...entry, decidedLate: true } : entry, index }, answer);
     approved[index] = isLive ? toLive(obeyed) : obeyed;
   }
   return approved;
@@ -135,15 +138,20 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<Dec
   }
 }
 
-function obey({ ports }: Run, entry: ReadyCall, answer: Found): Prepared | AwaitingCall | Promise<Prepared> {
-  const { call } = entry;
+interface Decidable {
+  readonly ready: ReadyCall;
+  readonly index: number;
+}
+
+function obey(run: Run, { ready, index }: Decidable, answer: Found): Prepared | AwaitingCall | Promise<Prepared> {
+  const { call } = ready;
   switch (answer.kind) {
     case "approve":
-      return entry;
+      return ready;
     case "deny":
       return { call, durationMs: 0, kind: "denied", reason: answer.reason };
     case "modify":
-      return editCall(entry, answer.args, ports);
+      return edit(run, { ready, index }, answer.args);
     case "waits":
       return { kind: "awaiting", call, key: answer.key };
     case "cancelled":
@@ -151,6 +159,13 @@ function obey({ ports }: Run, entry: ReadyCall, answer: Found): Prepared | Await
     default:
       return assertNever(answer);
   }
+}
+
+function edit(run: Run, { ready, index }: Decidable, args: Json): Prepared | Promise<Prepared> {
+  const edited = editCall(ready, args, run.ports);
+  return isThenable(edited)
+    ? edited.then((entry) => recordVerdict(run, { entry, place: `${index}/${ready.call.name}/edit` }))
+    : edited;
 }
 
 function sendDecision({ events, state }: Run, { call }: ReadyCall, { answer, live }: { answer: Found; live: boolean }): void {

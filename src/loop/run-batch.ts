@@ -3,10 +3,10 @@
 
 import type { ContextRestart, ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { redactJson } from "../kit/redact-json.ts";
-import { whenAllReady, whenReady } from "../kit/when-ready.ts";
+import { whenReady } from "../kit/when-ready.ts";
 import { findLoop } from "../policies/loop-detection.ts";
 import { detectContextRestart } from "../stages/context-restart.ts";
-import { prepareCall } from "../stages/prepare-call.ts";
+import { type Prepared, prepareCall } from "../stages/prepare-call.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { wasDispatched } from "../tools/render-outcome.ts";
 import type { SettledCall } from "../state/loop-state.ts";
@@ -17,6 +17,7 @@ import type { BatchEntry } from "./batch-entry.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
 import { dropAwaiting } from "./drop-awaiting.ts";
 import { processResults } from "./process-results.ts";
+import { awaitValidations } from "./record-verdicts.ts";
 import type { Dispatched, Run } from "./run.ts";
 
 /** Runs the calls of the current turn and folds their outcomes. */
@@ -25,12 +26,12 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   const { calls } = state.turn;
   if (calls.length > 0) run.control?.startToolChain();
   const early = earlyOutcomesOf(state.turn);
-  const prepare = (call: ToolCall): BatchEntry | PromiseLike<BatchEntry> => {
+  const prepare = (call: ToolCall): BatchEntry | Promise<Prepared> => {
     const outcome = early.get(call.callId);
     // A call that was started while the model spoke is over already.
     return outcome === undefined ? prepareCall(call, ports) : { kind: "early", outcome };
   };
-  const prepared = whenAllReady(calls.map(prepare));
+  const prepared = awaitValidations(run, calls.map(prepare));
   const approve = options.policies?.approve;
   const approved: readonly BatchEntry[] | PromiseLike<readonly BatchEntry[]> =
     approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));

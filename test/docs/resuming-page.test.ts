@@ -10,9 +10,10 @@ const kinds: { readonly [Kind in StepKind]: true } = {
   run: true,
   inbox: true,
   model: true,
-  tool: true,
-  intent: true,
+  validation: true,
   approval: true,
+  intent: true,
+  tool: true,
   results: true,
   hook: true,
   reopen: true,
@@ -31,7 +32,8 @@ it("shows keys as runs make them", async () => {
     return records.get(key) as T;
   };
   const journal: Journal = { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
-  const search = defineTool({ name: "search", description: "Finds pages", inputSchema: { type: "object" }, execute: () => 1 });
+  const inputSchema = z.object({}).refine(async () => true);
+  const search = defineTool({ name: "search", description: "Finds pages", inputSchema, execute: () => 1 });
   const run = (turns: readonly MockTurn[], more: Partial<LoopOptions> = {}): Promise<unknown> =>
     runToolLoop({
       provider: createMockProvider(turns),

@@ -3,7 +3,17 @@
 
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { defineAgentTool, defineTool, type Journal, type LoopResult, runToolLoop, type Step, type Tool } from "turnwright";
+import {
+  type Approve,
+  defineAgentTool,
+  defineTool,
+  type Journal,
+  type LoopOptions,
+  type LoopResult,
+  runToolLoop,
+  type Step,
+  type Tool,
+} from "turnwright";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
 
@@ -17,6 +27,9 @@ export interface Life {
   /** Holds the journal and the notes. */
   readonly folder: string;
   readonly death?: Death | undefined;
+  /** Whether somebody has to be asked about payments and digging. */
+  readonly asks?: boolean | undefined;
+  readonly decisions?: LoopOptions["decisions"];
 }
 
 /** The tools that may run again. */
@@ -43,8 +56,13 @@ const inner: readonly MockTurn[] = [[toolCall("dig"), toolCall("look", { n: 6 })
 const inputSchema = { type: "object" } as const;
 
 /** Lives until the run ends, or the process. */
-export function live({ folder, death }: Life): Promise<LoopResult> {
+export function live({ folder, death, asks, decisions }: Life): Promise<LoopResult> {
   const note = (line: string): void => appendFileSync(notesIn(folder), `${line}\n`);
+  const approve: Approve = ({ callId, name, args }) => {
+    note(`approved ${callId}`);
+    if (JSON.stringify(args).includes("4000")) return { kind: "deny", reason: "too much" };
+    return { kind: asks === true && (name === "pay" || name === "dig") ? "ask" : "approve" };
+  };
   const model = (runKey: string, turns: readonly MockTurn[]): MockProvider =>
     createMockProvider(({ messages }) => {
       const pass = messages.filter(({ role }) => role === "assistant").length;
@@ -74,6 +92,7 @@ export function live({ folder, death }: Life): Promise<LoopResult> {
       messages: [{ role: "user", content: "Dig." }],
       provider: model(`${idempotencyKey.slice("killed/".length)}/`, inner),
       tools: [make("dig"), make("look")],
+      ...(asks === true && { policies: { approve } }),
     }),
     toResult: (result) => result.text,
   });
@@ -83,12 +102,8 @@ export function live({ folder, death }: Life): Promise<LoopResult> {
     messages: [{ role: "user", content: "Go." }],
     runId: "killed",
     journal: mortalJournal(folder, death),
-    policies: {
-      approve({ callId, args }) {
-        note(`approved ${callId}`);
-        return JSON.stringify(args).includes("4000") ? { kind: "deny", reason: "too much" } : { kind: "approve" };
-      },
-    },
+    policies: { approve },
+    ...(decisions !== undefined && { decisions }),
   });
 }
 

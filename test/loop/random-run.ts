@@ -66,10 +66,12 @@ const call: fc.Arbitrary<MockPart> = fc
     id: fc.option(fc.constantFrom("x", "y", "call_p0_0", "call_p1_1"), { nil: undefined, freq: 2 }),
     rawArgs: fc.option(fc.constantFrom("{", "", "null"), { nil: undefined, freq: 6 }),
     fragments: fc.constantFrom(0, 2),
+    // What "checked" refuses.
+    edited: fc.constantFrom(false, false, true),
     ids: fc.constantFrom(undefined, ["x", "call_p0_0"], ["x", "__proto__"], [7], []),
   })
-  .map(({ name, ids, ...options }) =>
-    toolCall(name, name === "context_release" && ids !== undefined ? { call_ids: ids } : { edited: false }, options),
+  .map(({ name, ids, edited, ...options }) =>
+    toolCall(name, name === "context_release" && ids !== undefined ? { call_ids: ids } : { edited }, options),
   );
 
 const end: fc.Arbitrary<readonly MockPart[]> = fc.oneof(

@@ -1,0 +1,118 @@
+// Processes that live through a run until they kill themselves, and what has to be so when another one goes on.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { build } from "esbuild";
+import { expect } from "vitest";
+import type { LoopResult } from "turnwright";
+import { answersOf } from "../loop/play.ts";
+import { readRecords } from "./folder.ts";
+import { type Death, journalIn, type Life, live, notesIn, safeTools } from "./killed-run.ts";
+
+/** A run that nobody killed: how it ended, and the keys of its records, in order. */
+export interface Whole {
+  readonly result: LoopResult;
+  readonly keys: readonly string[];
+}
+
+/** A life that ends as its death says. */
+export interface ShortLife extends Life {
+  readonly death: Death;
+}
+
+/** The keys in the journal of a folder, in order. */
+export const keysIn = (folder: string): readonly string[] => readRecords(journalIn(folder)).map(({ key }) => key);
+
+const notesOf = (folder: string): readonly string[] =>
+  existsSync(notesIn(folder)) ? readFileSync(notesIn(folder), "utf8").split("\n").slice(0, -1) : [];
+
+const isTool = (key: string): boolean => /\/tool\/\d+\/(note|look|pay|dig)$/.test(key);
+const isModel = (key: string): boolean => key.endsWith("/model");
+const isAsked = (key: string): boolean => /\/approval\/\d+\/\w+$/.test(key);
+const isSafe = (key: string): boolean => safeTools.has(key.split("/").at(-1) ?? "");
+const intentOf = (key: string): string => key.replace(/tool(\/\d+\/\w+)$/, "intent$1");
+
+/** Every death that a process can die that writes these records: around each of them, and inside each tool. */
+export function deathsOf(keys: readonly string[]): readonly Death[] {
+  return [
+    ...keys.map((_, index): Death => ({ when: "behind the record", count: index + 1 })),
+    ...keys.flatMap((key, index): readonly Death[] =>
+      isTool(key) || isModel(key) ? [{ when: "before the record", count: index + 1 }] : [],
+    ),
+    ...keys.filter(isTool).map((key): Death => ({ when: "within the tool", key })),
+  ];
+}
+
+/** A death in words. */
+export const nameOf = (death: Death): string => `${death.when} ${"key" in death ? death.key : death.count}`;
+
+/** A folder of its own for a life. */
+export function folderOf(folder: string, death: Death | "whole"): string {
+  const own = join(folder, (death === "whole" ? death : nameOf(death)).replaceAll("/", "_"));
+  mkdirSync(own);
+  return own;
+}
+
+/** Lets each life be lived by a process of its own, three at a time; how each ended. All are over, and waited for. */
+export async function killProcesses(folder: string, lives: readonly ShortLife[]): Promise<ReadonlyMap<ShortLife, unknown>> {
+  const program = join(folder, "life.mjs");
+  await build({
+    stdin: {
+      contents: 'import { live } from "./killed-run.ts"; await live(JSON.parse(process.argv[2]));',
+      resolveDir: resolve("test/journal"),
+    },
+    outfile: program,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+  });
+  const ends = new Map<ShortLife, unknown>();
+  const waiting = [...lives];
+  const takeTurns = async (): Promise<void> => {
+    for (let life = waiting.pop(); life !== undefined; life = waiting.pop()) ends.set(life, await endOf(program, life));
+  };
+  await Promise.all([takeTurns(), takeTurns(), takeTurns()]);
+  return ends;
+}
+
+function endOf(program: string, life: Life): Promise<unknown> {
+  const child = spawn(process.execPath, [program, JSON.stringify(life)], { stdio: "inherit" });
+  return new Promise((settle, reject) => {
+    child.on("error", reject);
+    child.on("exit", (code, signal) => settle(signal ?? code));
+  });
+}
+
+/** Goes on where a process was killed: nothing that is recorded happens again, and nothing else is lost. */
+export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): Promise<void> {
+  const { folder } = life;
+  const { keys } = whole;
+  expect(existsSync(`${journalIn(folder)}.lock`)).toBe(true);
+  const recorded = new Set(keysIn(folder));
+  const before = notesOf(folder);
+  const result = await live(life);
+  const after = notesOf(folder).slice(before.length);
+  const noted = (verb: string, lines: readonly string[] = after): readonly string[] =>
+    lines.flatMap((line) => (line.startsWith(`${verb} `) ? [line.slice(verb.length + 1)] : [])).sort();
+
+  // What is recorded does not happen again. What is not, happens once: but for a tool that may have run.
+  const lost = keys.filter((key) => !recorded.has(key));
+  const unknown = lost.filter((key) => isTool(key) && !isSafe(key) && recorded.has(intentOf(key)));
+  expect(noted("asked")).toEqual(lost.filter(isModel).sort());
+  expect(noted("began")).toEqual(lost.filter((key) => isTool(key) && !unknown.includes(key)).sort());
+  expect(noted("approved")).toHaveLength(lost.filter(isAsked).length);
+  const begun = noted("began", [...before, ...after]).filter((key) => !isSafe(key));
+  expect(begun).toEqual([...new Set(begun)]);
+  if (death.when === "within the tool") expect(unknown.includes(death.key)).toBe(!isSafe(death.key));
+
+  // Nothing else is lost: the answers are those of a run that nobody killed, and all of it is on record.
+  const answers = answersOf(whole.result).map((part): unknown => {
+    const [, pass, index] = part.callId.split("_");
+    const isUnknown = unknown.includes(`${pass}/tool/${index}/${part.name}`);
+    return isUnknown ? expect.objectContaining({ callId: part.callId, outcome: "interrupted" }) : part;
+  });
+  expect([result.text, result.reason, answersOf(result)]).toEqual([whole.result.text, whole.result.reason, answers]);
+  expect([...keysIn(folder)].sort()).toEqual([...keys].sort());
+  expect(existsSync(`${journalIn(folder)}.lock`)).toBe(false);
+}

@@ -1,0 +1,54 @@
+// A run that waits for a person: one process ends waiting, the next one is told and is killed, and a third one is told the same.
+
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import type { LoopOptions } from "turnwright";
+import { checkGoesOn, deathsOf, folderOf, keysIn, killProcesses, nameOf, type ShortLife, type Whole } from "./kill-processes.ts";
+import { journalIn, live, notesIn } from "./killed-run.ts";
+
+const root = mkdtempSync(join(tmpdir(), "turnwright-asked-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const decisions: LoopOptions["decisions"] = {
+  call_p0_3: { kind: "modify", args: { usd: 2 } },
+  "call_p0_2/call_p0_0": { kind: "approve" },
+};
+
+const folder = folderOf(root, "whole");
+const waiting = await live({ folder, asks: true });
+const before = keysIn(folder);
+const asked = join(root, "asked");
+copyFileSync(journalIn(folder), `${asked}.jsonl`);
+copyFileSync(notesIn(folder), `${asked}.txt`);
+const result = await live({ folder, asks: true, decisions });
+const whole: Whole = { result, keys: keysIn(folder) };
+
+const lives = deathsOf(whole.keys.slice(before.length)).map((death): ShortLife => {
+  const own = folderOf(root, death);
+  copyFileSync(`${asked}.jsonl`, journalIn(own));
+  copyFileSync(`${asked}.txt`, notesIn(own));
+  return { folder: own, death, asks: true, decisions };
+});
+const ends = await killProcesses(root, lives);
+
+it("waits for a call of its own, and for one inside a call, and goes on with both", () => {
+  expect(waiting.reason.kind === "approval-required" && waiting.reason.calls.map(({ id }) => id).sort()).toEqual([
+    "call_p0_2/call_p0_0",
+    "call_p0_3",
+  ]);
+  expect(result.text).toBe("Done.");
+  expect(lives.flatMap(({ death }) => (death.when === "within the tool" ? [death.key] : [])).sort()).toEqual([
+    "p0/tool/2/research/p0/tool/0/dig",
+    "p0/tool/3/pay",
+    "p1/tool/1/note",
+  ]);
+});
+
+const named = lives.map((life) => [nameOf(life.death), life] as const);
+
+it.for(named)("goes on in a third process where the second was killed %s", async ([, life]) => {
+  expect(ends.get(life)).toBe("SIGKILL");
+  await checkGoesOn(life, whole);
+});

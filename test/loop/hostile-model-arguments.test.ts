@@ -1,0 +1,125 @@
+// A model whose arguments are huge, deep or full of traps: what is kept and said of them stays within bounds, and they are data.
+
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineTool, type LoopOptions } from "turnwright";
+import { type MockPart, text, toolCall } from "turnwright/testing";
+import { bytesOf, endOf } from "./hostile-model.ts";
+import { answersOf, outcomesOf, play, tool } from "./play.ts";
+
+const megabytes = 1_000_000;
+const huge = "x".repeat(10 * megabytes);
+const nested = (levels: number): string => `{"to":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+
+const pay = defineTool({
+  name: "pay",
+  description: "Pays",
+  inputSchema: z.strictObject({ to: z.string() }),
+  execute: ({ to }) => to.length,
+});
+
+interface Row {
+  readonly call: MockPart;
+  readonly outcome: string;
+  /** Most bytes of what the model reads of it. */
+  readonly reads: number;
+}
+
+const rows: Readonly<Record<string, Row>> = {
+  "in one piece": { call: toolCall("pay", { to: huge }), outcome: "completed", reads: 8 },
+  "in 100,000 pieces": { call: toolCall("pay", { to: huge }, { fragments: 100_000 }), outcome: "completed", reads: 8 },
+  "without a text": { call: toolCall("pay", { to: huge }, { fragments: 0 }), outcome: "completed", reads: 8 },
+  "cut off": { call: toolCall("pay", {}, { rawArgs: `{"to":"${huge}` }), outcome: "malformed", reads: 300 },
+  "that are no JSON": { call: toolCall("pay", {}, { rawArgs: huge }), outcome: "malformed", reads: 300 },
+  "of a wrong type": {
+    call: toolCall("pay", {}, { rawArgs: `{"to":[${"1,".repeat(2 * megabytes)}1]}` }),
+    outcome: "invalid-input",
+    reads: 300,
+  },
+  "with one key": { call: toolCall("pay", { to: "a", [huge]: 1 }), outcome: "invalid-input", reads: 500 },
+  "of many keys": {
+    call: toolCall("pay", Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key ${index}`, 1]))),
+    outcome: "invalid-input",
+    reads: 500,
+  },
+  "of a tool that there is not": { call: toolCall("paid", { to: huge }), outcome: "unknown-tool", reads: 300 },
+  "for a name of its own": { call: toolCall(huge), outcome: "unknown-tool", reads: 300 },
+  "for an id of its own": { call: toolCall("pay", { to: "a" }, { id: huge }), outcome: "completed", reads: 8 },
+};
+
+it.for(Object.entries(rows))(
+  "10 MB %s cost a few copies, and the model reads little of them",
+  { timeout: 60_000 },
+  async ([, row]) => {
+    const playing = play([row.call, text("Done.")], { tools: [pay] });
+    const result = await endOf(playing);
+    const [answer] = answersOf(result);
+    expect([result.reason.kind, answer?.outcome, playing.provider.calls, playing.endedAt()]).toEqual([
+      "answered",
+      row.outcome,
+      2,
+      0,
+    ]);
+    expect(bytesOf(answer?.result)).toBeLessThanOrEqual(row.reads);
+    // The call and its answer, an id once more; the pieces as they come, the call as it begins and ends; and all that the result and its journal hold.
+    const most = 11 * megabytes;
+    expect(bytesOf(result.messages)).toBeLessThanOrEqual(3 * most);
+    expect(bytesOf(playing.recording.events.filter(({ type }) => type !== "tool-args-delta"))).toBeLessThanOrEqual(2 * most);
+    expect(bytesOf(result)).toBeLessThanOrEqual(10 * most);
+  },
+);
+
+describe("arguments that are nested", () => {
+  it.for<[levels: number, outcome: string, ran: number]>([
+    [900, "completed", 1],
+    [1_001, "malformed", 0],
+    [300_000, "malformed", 0],
+  ])("%i levels deep are %s", async ([levels, outcome, timesRun]) => {
+    let ran = 0;
+    const echo = tool("echo", (args) => ((ran += 1), args));
+    const policies: LoopOptions["policies"] = { approve: () => ({ kind: "approve" }), loopDetection: {}, masking: {} };
+    for (const fragments of [0, 2]) {
+      ran = 0;
+      const calls = [toolCall("echo", {}, { rawArgs: nested(levels), fragments })];
+      const result = await endOf(play([calls, calls, text("Done.")], { tools: [echo], policies }));
+      expect([result.reason.kind, ran, ...outcomesOf(result)]).toEqual([
+        "answered",
+        2 * timesRun,
+        `call_p0_0: ${outcome}`,
+        `call_p1_0: ${outcome}`,
+      ]);
+      if (outcome === "malformed") {
+        const reads = { status: "malformed_arguments", reason: "a value nested too deeply", tool_name: "echo" };
+        expect(answersOf(result)[0]?.result).toEqual(reads);
+      }
+    }
+  });
+});
+
+describe("keys of prototypes", () => {
+  const rawArgs =
+    '{"__proto__":{"admin":true,"then":1},"constructor":{"prototype":{"admin":true}},"toString":1,"then":"no","toJSON":2}';
+
+  it("are data from the stream to the tool, to those who are asked about it, and back out of the journal", async () => {
+    const seen: unknown[] = [];
+    const see = (value: unknown): void => void seen.push(JSON.stringify(value));
+    const echo = tool("echo", (args) => (see(args), args));
+    const playing = play([toolCall("echo", {}, { rawArgs }), text("Done.")], {
+      tools: [echo],
+      policies: {
+        approve: ({ args }) => (see(args), { kind: "approve" }),
+        stopWhen: ({ response }) => (response.calls.forEach(({ args }) => see(args)), false),
+        loopDetection: {},
+      },
+    });
+    const result = await endOf(playing);
+    for (const { args } of playing.recording.of("tool-start")) see(args);
+    for (const { functionCall, functionResponse } of result.functionHistory) {
+      see(functionCall.args);
+      see(functionResponse.response.result);
+    }
+    for (const { result: read } of answersOf(result)) see(read);
+    expect([seen.length, new Set(seen)]).toEqual([7, new Set([rawArgs])]);
+    expect([Reflect.get({}, "admin"), Reflect.get(Object, "admin")]).toEqual([undefined, undefined]);
+  });
+});

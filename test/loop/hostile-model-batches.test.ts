@@ -1,0 +1,139 @@
+// A model that asks for thousands of things at once: each call is answered once, and what is done and said grows with the calls only.
+
+import { expect, it } from "vitest";
+import { type LoopOptions, type LoopResult, type Tool, toolResult, type ToolResultPart } from "turnwright";
+import { type MockPart, text, toolCall } from "turnwright/testing";
+import { bytesOf, endOf } from "./hostile-model.ts";
+import { answersOf, play, tool } from "./play.ts";
+import { savedOf } from "./run-plan.ts";
+
+type Outcome = ToolResultPart["outcome"];
+
+interface Row {
+  readonly call: (index: number) => MockPart;
+  readonly options?: Partial<LoopOptions>;
+  /** How many calls have which outcome. */
+  readonly outcomes: (count: number) => Partial<Record<Outcome, number>>;
+  /** How the run ends. */
+  readonly ends: string;
+  readonly streams: number;
+  /** How many calls run at once. */
+  readonly peak: number;
+}
+
+const all =
+  (outcome: Outcome): Row["outcomes"] =>
+  (count) => ({ [outcome]: count });
+const answered = { ends: "answered", streams: 2 };
+const capped = { ends: "tool-error-cap", streams: 1, peak: 0 };
+
+const rows: Readonly<Record<string, Row>> = {
+  "that answer at once": { call: (n) => toolCall("quick", { n }), outcomes: all("completed"), ...answered, peak: 1 },
+  "that take a while": { call: (n) => toolCall("slow", { n }), outcomes: all("completed"), ...answered, peak: 10 },
+  "of a tool that is alone": { call: (n) => toolCall("alone", { n }), outcomes: all("completed"), ...answered, peak: 1 },
+  "that start early": { call: (n) => toolCall("early", { n }), outcomes: all("completed"), ...answered, peak: 10 },
+  "of one id": { call: (n) => toolCall("quick", { n }, { id: "same" }), outcomes: all("completed"), ...answered, peak: 1 },
+  "that somebody approves": {
+    call: (n) => toolCall("quick", { n }),
+    options: { policies: { approve: async () => ({ kind: "approve" }) } },
+    outcomes: all("completed"),
+    ...answered,
+    peak: 1,
+  },
+  "that somebody denies": {
+    call: (n) => toolCall("quick", { n }),
+    options: { policies: { approve: async () => ({ kind: "deny" }) } },
+    outcomes: all("denied"),
+    ...answered,
+    peak: 0,
+  },
+  "past a limit": {
+    call: (n) => toolCall("slow", { n }),
+    options: { limits: { maxToolCalls: 25 } },
+    outcomes: (count) => ({ completed: 25, limit: count - 25 }),
+    ...answered,
+    peak: 10,
+  },
+  "of which one ends the turn": {
+    call: (n) => toolCall(n === 3 ? "over" : "quick", { n }),
+    outcomes: all("completed"),
+    ends: "end-turn",
+    streams: 1,
+    peak: 1,
+  },
+  "of names that are nearly right": { call: () => toolCall("qiuck"), outcomes: all("unknown-tool"), ...capped },
+  "with broken arguments": { call: () => toolCall("quick", {}, { rawArgs: "{" }), outcomes: all("malformed"), ...capped },
+};
+
+const large = [
+  "that answer at once",
+  "that take a while",
+  "that start early",
+  "that somebody approves",
+  "of names that are nearly right",
+];
+const sizes: readonly (readonly [count: number, what: string])[] = [
+  ...Object.keys(rows).map((what) => [1_000, what] as const),
+  ...large.map((what) => [20_000, what] as const),
+];
+
+/** What the calls did. */
+interface Tally {
+  ran: number;
+  running: number;
+  peak: number;
+}
+
+function toolsOf(tally: Tally): readonly Tool[] {
+  const begin = (): void => {
+    tally.ran += 1;
+    tally.running += 1;
+    tally.peak = Math.max(tally.peak, tally.running);
+  };
+  const quick = (): number => (begin(), (tally.running -= 1));
+  const slow = async (): Promise<void> => {
+    begin();
+    for (let tick = 0; tick < 120; tick += 1) await Promise.resolve();
+    tally.running -= 1;
+  };
+  return [
+    tool("quick", quick),
+    tool("slow", slow),
+    tool("alone", slow, { sequential: true }),
+    tool("early", slow, { eager: true }),
+    tool("over", () => (quick(), toolResult({ data: "bye", endTurn: true }))),
+  ];
+}
+
+function countOutcomes(result: LoopResult): Partial<Record<Outcome, number>> {
+  const outcomes: Partial<Record<Outcome, number>> = {};
+  for (const { outcome } of answersOf(result)) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  return outcomes;
+}
+
+it.for(sizes)("%i calls %s cost what each of them costs", { timeout: 60_000 }, async ([count, what]) => {
+  const row = rows[what];
+  if (row === undefined) throw new Error("No such row.");
+  const tally: Tally = { ran: 0, running: 0, peak: 0 };
+  const calls = Array.from({ length: count }, (_, index) => row.call(index));
+  let timers = 0;
+  const playing = play([calls, text("Done.")], ({ clock }) => ({
+    tools: toolsOf(tally),
+    clock: { ...clock, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) },
+    ...row.options,
+  }));
+  const result = await playing.result;
+  expect(timers).toBeLessThanOrEqual(10 + count);
+  expect(Object.keys(savedOf(result).steps).length).toBeLessThanOrEqual(10 + 2 * count);
+  expect(playing.recording.events.length).toBeLessThanOrEqual(10 + 5 * count);
+  expect(bytesOf(result.messages)).toBeLessThanOrEqual(1_000 + 500 * count);
+
+  await endOf(playing);
+  const outcomes = row.outcomes(count);
+  const { ran, peak } = tally;
+  expect({ ...row, streams: playing.provider.calls, ends: result.reason.kind, peak }).toEqual(row);
+  expect([countOutcomes(result), ran, playing.endedAt()]).toEqual([outcomes, outcomes.completed ?? 0, 0]);
+  // Names are compared for the first few only.
+  const hints = answersOf(result).filter((answer) => JSON.stringify(answer.result).includes("Did you mean"));
+  expect(hints.length).toBe(what === "of names that are nearly right" ? 16 : 0);
+});
