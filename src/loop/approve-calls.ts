@@ -36,7 +36,7 @@ export async function approveCalls(run: Run, prepared: readonly BatchEntry[], ap
     const answer = first.kind === "ask" ? await decideLater(run, entry, { index, live, first }) : first;
     const isLive = live.has(entry.call.callId);
     sendDecision(run, entry, { answer, live: isLive });
-    const obeyed = await obey(run, { ready: first.kind === "ask" ? { ...entry, decidedLate: true } : entry, index }, answer);
+    const obeyed = await obey(run, { ready: entry, index }, answer);
     approved[index] = isLive ? toLive(obeyed) : obeyed;
   }
   return approved;
@@ -153,7 +153,7 @@ function obey(run: Run, { ready, index }: Decidable, answer: Found): Prepared | 
     case "modify":
       return edit(run, { ready, index }, answer.args);
     case "waits":
-      return { kind: "awaiting", call, key: answer.key };
+      return { kind: "awaiting", call, key: answer.key, isSequential: ready.definition.sequential === true };
     case "cancelled":
       return { call, durationMs: 0, kind: "not-run" };
     default:

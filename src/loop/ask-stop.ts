@@ -8,14 +8,14 @@ import { isRecord } from "../kit/is-record.ts";
 import { addCost, addUsage, noUsage } from "../state/add-usage.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { joinTurn } from "../state/join-turn.ts";
-import { isResent } from "../state/judge-finish.ts";
+import { isUnfinished } from "../state/judge-finish.ts";
 import { askAfterStream } from "./ask-hook.ts";
 import type { Run } from "./run.ts";
 
 /** Asks in order, until one says stop. Streams that failed, were cut off, or are resent are not asked about. */
 export async function askStopConditions(run: Run, result: StreamResult): Promise<StreamResult> {
   const { status } = result;
-  const isOver = status === "function_call" || (status === "completed" && !isResent(result.finish));
+  const isOver = status === "function_call" || (status === "completed" && !isUnfinished(result));
   if (!isOver) return result;
   const context = toContext(run, result);
   for (const condition of run.stopConditions) {

@@ -9,6 +9,8 @@ export interface AwaitingCall {
   readonly call: ToolCall;
   /** Of the step that the decision will be. */
   readonly key: string;
+  /** Whether what is behind the call waits with it. */
+  readonly isSequential: boolean;
 }
 
 /** A call that was started while the model spoke, and is over. */

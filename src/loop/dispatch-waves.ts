@@ -2,14 +2,16 @@
 
 import type { Step } from "../contract/journal.ts";
 import type { Agent } from "../contract/loop-options.ts";
-import type { ToolOutcome } from "../contract/tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { ReadyCall } from "../stages/prepare-call.ts";
+import { isFatal } from "../tools/render-outcome.ts";
 import type { AwaitingCall, BatchEntry } from "./batch-entry.ts";
 import { findAgent } from "./find-agent.ts";
 import { finishCall } from "./finish-call.ts";
-import { recallCall, sendBoth } from "./recall-call.ts";
+import { type Park, Parking } from "./parking.ts";
+import { recallCall, refuse } from "./recall-call.ts";
 import type { Dispatched, Run } from "./run.ts";
 import { runAgent } from "./run-agent.ts";
 import { runSteps } from "./run-step.ts";
@@ -33,61 +35,94 @@ interface Intent {
   readonly token: string;
 }
 
-/** Runs what is ready and gives every outcome in call order. After a fatal failure nothing more is dispatched. */
-export function dispatchWaves(
-  run: Run,
-  prepared: readonly BatchEntry[],
-): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
+/** The calls of a batch, in call order. */
+export interface Batch {
+  /** What became of each so far. */
+  readonly dispatched: Dispatched[];
+  /** Ready calls that have to wait until others go on. */
+  readonly held: readonly Entry[];
+}
+
+/** Runs what is ready. After a fatal failure nothing more begins. */
+export function dispatchWaves(run: Run, prepared: readonly BatchEntry[]): Batch | PromiseLike<Batch> {
   const dispatched: Dispatched[] = [];
   const entries: Entry[] = [];
+  const held: Entry[] = [];
+  const line = new Line();
   prepared.forEach((entry, index) => {
     if (entry.kind === "early") dispatched[index] = { outcome: entry.outcome, live: !run.passRecalled };
-    else if (entry.kind === "awaiting") dispatched[index] = hold(entry);
-    else if (entry.kind === "refused") dispatched[index] = refuse(run, entry.outcome, false);
+    else if (entry.kind === "awaiting") {
+      line.wait(entry);
+      dispatched[index] = { ...hold(entry), awaiting: true };
+    } else if (entry.kind === "refused") dispatched[index] = refuse(run, entry.outcome, false);
     else if (entry.kind !== "ready") dispatched[index] = refuse(run, entry);
-    else entries.push({ ready: entry, index, agent: findAgent(run.registry, entry.call.name), live: false });
+    else {
+      const ready: Entry = { ready: entry, index, agent: findAgent(run.registry, entry.call.name), live: false };
+      if (line.mayPass(entry)) entries.push(ready);
+      else held.push(ready);
+    }
   });
+  for (const { ready, index } of held) dispatched[index] = hold(ready);
   const waves = toWaves(entries, run);
   const [first = [], ...others] = waves;
-  if (others.length > 0) return runWaves(run, waves, dispatched);
-  return whenReady(runWave(run, first, dispatched), () => dispatched);
+  const batch = { dispatched, held };
+  if (others.length > 0) return runWaves(run, waves, batch);
+  return whenReady(runWave(run, first, dispatched), () => batch);
 }
 
-/** Nothing begins that has not, and nothing is said of it: the call begins when it is decided about. */
-function hold({ call }: AwaitingCall): Dispatched {
-  return { outcome: { call, durationMs: 0, kind: "not-run" }, live: true, awaiting: true };
+/** Who waits for a decision is overtaken, but not across a sequential call: what is behind one begins when it is over. */
+class Line {
+  #waits = false;
+  #isShut = false;
+
+  wait({ isSequential }: AwaitingCall): void {
+    this.#waits = true;
+    this.#isShut ||= isSequential;
+  }
+
+  mayPass({ definition }: ReadyCall): boolean {
+    this.#isShut ||= this.#waits && definition.sequential === true;
+    return !this.#isShut;
+  }
 }
 
-/** What may happen behind a wave: all, only what has happened in an execution before this one, or nothing. */
-type Gate = "open" | "recall" | "shut";
+/** Nothing begins that has not, and nothing is said of it: the call begins when it may. */
+function hold({ call }: { readonly call: ToolCall }): Dispatched {
+  return { outcome: { call, durationMs: 0, kind: "not-run" }, live: true };
+}
+
+/** What may happen behind a wave: all, only what has happened in an execution before this one, or nothing yet. */
+type Gate = "open" | "barred" | "held";
 
 /** After a fatal failure nothing more begins, and behind a run that was drained nothing does until it goes on. */
 function gateBehind(wave: readonly Entry[], dispatched: readonly Dispatched[]): Gate {
-  if (wave.some(({ index }) => dispatched[index]?.suspended?.reason.kind === "drained")) return "shut";
-  const fatal = wave.filter(({ index }) => isFatal(dispatched[index]));
-  if (fatal.length === 0) return "open";
-  // What had to wait for a decision was overtaken by what had not.
-  return fatal.some(({ ready }) => ready.decidedLate === true) ? "recall" : "shut";
+  if (wave.some(({ index }) => dispatched[index]?.suspended?.reason.kind === "drained")) return "held";
+  return wave.some(({ index }) => isFatalAt(dispatched, index)) ? "barred" : "open";
 }
 
-function isFatal(call: Dispatched | undefined): boolean {
-  return call?.outcome.kind === "failed" && call.outcome.fatal === true;
+function isFatalAt(dispatched: readonly Dispatched[], index: number): boolean {
+  const call = dispatched[index];
+  return call !== undefined && isFatal(call.outcome);
 }
 
-async function runWaves(
-  run: Run,
-  waves: readonly (readonly Entry[])[],
-  dispatched: Dispatched[],
-): Promise<readonly Dispatched[]> {
-  let gate: Gate = dispatched.some(isFatal) ? "shut" : "open";
+async function runWaves(run: Run, waves: readonly (readonly Entry[])[], { dispatched, held }: Batch): Promise<Batch> {
+  let gate: Gate = dispatched.some(({ outcome }) => isFatal(outcome)) ? "barred" : "open";
+  const drained: Entry[] = [];
   for (const wave of waves) {
-    if (gate === "shut")
-      for (const { ready, index } of wave) dispatched[index] = refuse(run, { call: ready.call, durationMs: 0, kind: "not-run" });
-    else await runWave(run, gate === "open" ? wave : wave.map(bar), dispatched);
-    const behind = gateBehind(wave, dispatched);
-    if (gate === "open" || behind === "shut") gate = behind;
+    if (gate === "held") {
+      for (const entry of wave) dispatched[entry.index] = hold(entry.ready);
+      drained.push(...wave);
+      continue;
+    }
+    await runWave(run, gate === "open" ? wave : wave.map(bar), dispatched);
+    if (gate === "open") gate = gateBehind(wave, dispatched);
   }
-  return dispatched;
+  return { dispatched, held: [...drained, ...held] };
+}
+
+/** Says of what was held that it never runs. */
+export function barHeld(run: Run, { dispatched, held }: Batch): void | PromiseLike<void> {
+  return runWave(run, held.map(bar), dispatched);
 }
 
 function bar(entry: Entry): Entry {
@@ -115,10 +150,21 @@ function runWave(run: Run, wave: readonly Entry[], dispatched: Dispatched[]): vo
   const tools = wave.filter(({ agent }) => agent === undefined);
   const placed = whenReady(runTools(run, tools), (ends) => place(tools, ends, dispatched));
   if (tools.length === wave.length) return placed;
-  const agents = wave.map(async ({ ready, index, agent, isBarred }) => {
-    if (agent !== undefined) dispatched[index] = await runAgent(run, { ready, index, agent, isBarred });
-  });
+  const agents = wave.map((entry) => runParked(run, entry, dispatched));
   return Promise.all([placed, ...agents]).then(() => {});
+}
+
+/** Settles when the run inside a call is over, or waits. */
+function runParked(run: Run, { ready, index, agent, isBarred }: Entry, dispatched: Dispatched[]): Promise<void> | undefined {
+  if (agent === undefined) return undefined;
+  run.parking ??= new Parking();
+  const begin = async (park: Park): Promise<void> => {
+    dispatched[index] = await runAgent(run, { ready, index, agent, isBarred, park });
+  };
+  return run.parking.begin(begin, (isDrained) => {
+    const reason = isDrained ? ({ kind: "drained" } as const) : ({ kind: "approval-required", calls: [] } as const);
+    dispatched[index] = { ...hold(ready), suspended: { status: "suspended", reason } };
+  });
 }
 
 function runTools(run: Run, wave: readonly Entry[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
@@ -190,10 +236,4 @@ function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: 
     const end = ends[position];
     if (end !== undefined) dispatched[index] = end;
   });
-}
-
-/** Tells of a call that does not run, and why. */
-export function refuse(run: Run, outcome: ToolOutcome, replayed: boolean = run.replayed): Dispatched {
-  sendBoth(run, outcome, replayed);
-  return { outcome, live: !replayed };
 }

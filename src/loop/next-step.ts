@@ -5,7 +5,7 @@ import type { Ending, StreamStatus } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { findLoop, type LoopRule } from "../policies/loop-detection.ts";
 import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
-import { isResent } from "../state/judge-finish.ts";
+import { isUnfinished } from "../state/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "../state/loop-state.ts";
 import { isNamed } from "../state/transcript.ts";
 
@@ -269,7 +269,7 @@ function findEndOfTurn({ lastBatch, turn, streamResults }: LoopState, { preToolT
 /** The last stream asked to be resent. */
 function isPaused(state: LoopState): boolean {
   const last = state.streamResults.at(-1);
-  return last?.status === "completed" && isResent(last.finish);
+  return last !== undefined && isUnfinished(last);
 }
 
 /** After the last look at the inbox: the ending stands, something outranks it, or there is one more thing to say to the model. */

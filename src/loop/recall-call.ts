@@ -1,9 +1,10 @@
-// A call whose outcome was recalled is told and counted as if it had happened.
+// Calls that do not run in this execution: one whose outcome was recalled is told and counted as if it had happened, and one that was
+// refused is told with the reason.
 
 import type { NestedSpending, ToolOutcome } from "../contract/tool-outcome.ts";
 import { wasDispatched } from "../tools/render-outcome.ts";
 import type { Spending } from "./meter.ts";
-import type { Run } from "./run.ts";
+import type { Dispatched, Run } from "./run.ts";
 import { sendToolEnd, sendToolStart } from "./tool-events.ts";
 
 /** Tells listeners of a call that is over, and counts it where it has run. */
@@ -11,6 +12,12 @@ export function recallCall(run: Run, outcome: ToolOutcome): void {
   sendBoth(run, outcome, true);
   if (wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
   if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
+}
+
+/** Tells of a call that does not run, and why. */
+export function refuse(run: Run, outcome: ToolOutcome, replayed: boolean = run.replayed): Dispatched {
+  sendBoth(run, outcome, replayed);
+  return { outcome, live: !replayed };
 }
 
 /** Tells listeners of a call that began and ended at once. */

@@ -4,6 +4,7 @@ import type { Ending, LoopStatus } from "../contract/termination.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { type ReopenAnswer, suspensionOf } from "../state/loop-state.ts";
+import { isEnded } from "./parking.ts";
 import type { Run } from "./run.ts";
 import { keyBehind } from "./read-inbox.ts";
 import { runStep } from "./run-step.ts";
@@ -24,13 +25,19 @@ export function goesOn(run: Run, { status }: Ending): boolean | PromiseLike<bool
  * A suspension is obeyed by the execution that was asked for it; another one over the same journal goes on behind it. A replay obeys it
  * where nothing is recorded behind it.
  */
-function resumeRun({ state, token, journal }: Run): boolean | PromiseLike<boolean> {
+function resumeRun(run: Run): boolean | PromiseLike<boolean> {
+  const { state, token, journal, park, scope } = run;
   // A run inside a call was suspended in this execution, or it would have gone on by itself.
   if (suspensionOf(state) !== undefined) return false;
-  const goesBehind = journal.replays === undefined ? state.lastInbox?.token !== token : journal.replays(keyBehind(state));
-  return whenReady(goesBehind, (goes) => {
+  const resumeIf = (goes: boolean): boolean => {
     if (goes) applyStep(state, { kind: "resume" });
     return goes;
+  };
+  const goesBehind = journal.replays === undefined ? state.lastInbox?.token !== token : journal.replays(keyBehind(state));
+  return whenReady(goesBehind, (goes) => {
+    if (goes || park === undefined) return resumeIf(goes);
+    // Who ends the run around this one meanwhile ends this one too.
+    return park(scope, true).then(() => resumeIf(isEnded(scope)));
   });
 }
 

@@ -12,6 +12,7 @@ import type { ReadyCall } from "../stages/prepare-call.ts";
 import { askHook } from "./ask-hook.ts";
 import { finishCall } from "./finish-call.ts";
 import { spendingOf, startNested } from "./nested-run.ts";
+import type { Park } from "./parking.ts";
 import { prefixJournal } from "./prefix-journal.ts";
 import type { Dispatched, NestedRun, Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
@@ -25,6 +26,7 @@ export interface AgentCall {
   readonly agent: Agent;
   /** Set where it begins no more, and only goes on. */
   readonly isBarred?: true | undefined;
+  readonly park: Park;
 }
 
 /** How the run inside a call ended, or why there is none. */
@@ -86,7 +88,7 @@ async function begin(run: Run, { ready, index, isBarred }: AgentCall): Promise<B
 }
 
 /** What is misuse in the options of a nested run is for the model to read; what its journal throws ends the outer run as well. */
-async function runNested(run: Run, { ready, agent }: AgentCall, key: string): Promise<NestedEnd> {
+async function runNested(run: Run, { ready, agent, park }: AgentCall, key: string): Promise<NestedEnd> {
   const { callId } = ready.call;
   if (run.depth + 1 >= run.maxDepth) {
     return { kind: "not-started", error: new LoopError("depth-exceeded", { current: run.depth + 1, limit: run.maxDepth }) };
@@ -100,7 +102,7 @@ async function runNested(run: Run, { ready, agent }: AgentCall, key: string): Pr
     if (asked.kind !== "value") return { kind: "not-started", error: asked.kind === "failed" ? asked.thrown : undefined };
     const journal = prefixJournal(run.journal, { prefix: `${key}/`, failureOf: () => failureOf(run) });
     const own = { journal, runId: `${run.runId}/${key}`, resume: undefined };
-    nested = startNested({ run, callId, isPart: true }, { ...asked.value, ...own });
+    nested = startNested({ run, callId, isPart: true, park }, { ...asked.value, ...own });
   } catch (error) {
     return { kind: "not-started", error };
   } finally {

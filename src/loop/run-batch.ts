@@ -15,7 +15,7 @@ import { earlyOutcomesOf } from "../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
-import { dropAwaiting } from "./drop-awaiting.ts";
+import { endWaiting, waits } from "./end-waiting.ts";
 import { processResults } from "./process-results.ts";
 import { awaitValidations } from "./record-verdicts.ts";
 import type { Dispatched, Run } from "./run.ts";
@@ -37,7 +37,7 @@ export function runBatch(run: Run): void | PromiseLike<void> {
     approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));
   const dispatched = whenReady(approved, (entries) => {
     const within = withinLimit(run, entries);
-    return whenReady(dispatchWaves(run, within), (ends) => dropAwaiting(run, within, ends));
+    return whenReady(dispatchWaves(run, within), (batch) => (waits(batch) ? endWaiting(run, within, batch) : batch.dispatched));
   });
   return whenReady(dispatched, (outcomes) => {
     const loop = findToldLoop(run);

@@ -72,6 +72,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.fail(error);
     // A journal that failed may have left streams and tools running.
     run.scope.cancel({ kind: "abort", reason: error });
+    run.parking?.open();
     if (close !== undefined) await closeBroken(close);
     throw error;
   } finally {

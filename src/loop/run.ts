@@ -21,6 +21,7 @@ import type { LoopEventSink } from "./emit.ts";
 import type { ControlClaim } from "./loop-control.ts";
 import type { Meter } from "./meter.ts";
 import type { Bounds } from "./next-step.ts";
+import type { Park, Parking } from "./parking.ts";
 
 /** What the calls of a run see of it. */
 export interface RunCallPorts extends ToolCallPorts {
@@ -59,6 +60,7 @@ export interface Nesting {
   readonly callId: string;
   /** Whether the nested run's steps are in the outer one's journal. Default false. */
   readonly isPart?: boolean | undefined;
+  readonly park?: Park | undefined;
 }
 
 /** One live run. */
@@ -98,6 +100,10 @@ export interface Run {
   readonly outer: Run | undefined;
   /** Whether its steps are in the journal of the run around it: then that one says whether something is tried again. */
   readonly isPart: boolean;
+  /** Waits before it is suspended, where it is inside a call. */
+  readonly park: Park | undefined;
+  /** The runs inside calls of the current batch, where there are any. */
+  parking: Parking | undefined;
   /** What is sent in place of the transcript, where something may be masked. */
   view: MaskedView | undefined;
   /** What broke the run, such as a journal that threw. */

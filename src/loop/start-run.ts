@@ -44,7 +44,8 @@ export interface StartPorts {
 }
 
 /** What a run is before its first step. */
-const nothingYet: Pick<Run, "failure" | "replayed" | "passRecalled" | "openPass"> = {
+const nothingYet: Pick<Run, "failure" | "parking" | "replayed" | "passRecalled" | "openPass"> = {
+  parking: undefined,
   failure: undefined,
   replayed: false,
   passRecalled: false,
@@ -114,6 +115,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     ...level,
     meter,
     isPart,
+    park: nesting?.park,
     decisions: new Decisions(
       options.decisions,
       isPart ? { decisions: nesting.run.decisions, callId: nesting.callId } : undefined,

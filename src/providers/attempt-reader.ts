@@ -60,7 +60,7 @@ export class AttemptReader implements GuardedStream {
     this.#attempt = attempt;
     this.#ports = ports;
     this.iteration = attempt.request.iteration;
-    this.#hasText = isResent(attempt.request);
+    this.#hasText = continuesTurn(attempt.request);
   }
 
   /** Ends the stream. */
@@ -130,7 +130,7 @@ export class AttemptReader implements GuardedStream {
   #forget(error: ProviderError): void {
     this.#ports.log.discard(error);
     this.wasHeard = false;
-    this.#hasText = isResent(this.#attempt.request);
+    this.#hasText = continuesTurn(this.#attempt.request);
     this.#hasCalls = false;
     this.#hasFinished = false;
   }
@@ -166,7 +166,7 @@ export class AttemptReader implements GuardedStream {
 }
 
 /** A turn that goes on has said something already. */
-function isResent({ continuationToken, messages }: ModelRequest): boolean {
+function continuesTurn({ continuationToken, messages }: ModelRequest): boolean {
   return continuationToken !== undefined || messages.at(-1)?.role === "assistant";
 }
 

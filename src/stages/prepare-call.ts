@@ -23,8 +23,6 @@ export interface ReadyCall {
   /** Validated; the schema's own output. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
-  /** True where nobody could decide about it when it was asked for: what comes behind it may have run before it. */
-  readonly decidedLate?: true | undefined;
 }
 
 /** What preparing uses of a run. */

@@ -6,7 +6,7 @@ import type { Ending } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { applyCall, applyNested, applySpending, countError } from "./apply-call.ts";
 import { joinTurn } from "./join-turn.ts";
-import { isResent } from "./judge-finish.ts";
+import { isUnfinished } from "./judge-finish.ts";
 import { emptyTurn, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
 import { countPass, createRepetition, noteResults, type Repeats } from "./repetition.ts";
 import { earlyOutcomesOf, isNamed, placeResults, placeTurn } from "./transcript.ts";
@@ -134,15 +134,19 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   state.finalAnswerTo = finalAnswerTo;
   if (state.hop > 0) state.pauses += 1;
   else if (finalAnswerTo === undefined) state.iterations += 1;
+  applyStream(state, result);
+  state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
+  // What an interrupted pass said is in its stream's result only: the next run answers anew.
+  if (result.status !== "follow_up_interrupt") applySaid(state, result);
+  if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
+}
+
+/** What a stream and the calls that were started for nothing meanwhile have used. */
+function applyStream(state: LoopState, result: StreamResult): void {
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
   state.lastCostUSD = result.costUSD ?? state.lastCostUSD;
   if (result.unpriced !== undefined) state.unpriced ??= { ...result.unpriced, iteration: state.iteration };
-  state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
-  // What an interrupted pass said is in its stream's result only: the next run answers anew.
-  if (result.status !== "follow_up_interrupt") applySaid(state, result);
-  const isWhole = !(isResent(result.finish) && result.status === "completed");
-  if (isWhole && finalAnswerTo === undefined) countCalls(state, result);
 }
 
 function countCalls(state: LoopState, { status }: StreamResult): void {
@@ -154,7 +158,7 @@ function applySaid(state: LoopState, result: StreamResult): void {
   applyTurn(state, result);
   if (state.turn.text.trim() !== "") state.finalText = state.turn.text;
   if (result.details.trim() !== "") state.detailsText = result.details;
-  const resent = isResent(result.finish) && result.status === "completed";
+  const resent = isUnfinished(result);
   // A "continue" hop is asked for with the request as it was; a "paused" one with the turn behind it.
   if (!resent || result.finish === "paused") placeTurn(state);
   state.hop = resent ? state.hop + 1 : state.hop;

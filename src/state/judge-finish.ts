@@ -2,6 +2,7 @@
 
 import type { FinishReason } from "../contract/provider.ts";
 import type { ProviderErrorCode } from "../contract/plain-error.ts";
+import type { StreamResult } from "../contract/stream-result.ts";
 import type { StreamStatus, Termination } from "../contract/termination.ts";
 import { providerError } from "../errors/provider-error.ts";
 
@@ -71,6 +72,11 @@ export function problemOf(finish: FinishReason | undefined): "malformed" | "trun
 /** Whether the turn goes on with another stream of the same pass. */
 export function isResent(finish: FinishReason | undefined): boolean {
   return finish === "paused" || finish === "continue";
+}
+
+/** Whether the turn of a stream goes on with another one. */
+export function isUnfinished({ status, finish }: StreamResult): boolean {
+  return status === "completed" && isResent(finish);
 }
 
 function completed(kind: "answered" | "length" | "refusal" | "content-filter"): Judgement {

@@ -75,6 +75,11 @@ export function wasDispatched(kind: Kind): boolean {
   return facts[kind].wasDispatched;
 }
 
+/** Whether a call says that its run must not go on. */
+export function isFatal(outcome: ToolOutcome): boolean {
+  return outcome.kind === "failed" && outcome.fatal === true;
+}
+
 function report(outcome: ToolOutcome, status: string, reason: string | undefined): Json {
   return { status, ...(reason === undefined ? {} : { reason }), tool_name: nameOf(outcome) };
 }

@@ -175,7 +175,7 @@ describe("a nested run that is drained suspends the runs around it", () => {
 
 describe("a suspension of a nested run", () => {
   it.for(["stop", "kill", "abort"] as const)(
-    "stands, also where a %s of the outer run comes behind it: nothing runs any more",
+    "is none where the outer run meets with a %s while another call runs: nothing goes on, also later",
     async (verb) => {
       const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
       const playing = play([[toolCall("inner"), toolCall("hang")], text("Done.")], {
@@ -185,8 +185,16 @@ describe("a suspension of a nested run", () => {
       await playing.clock.flush();
       if (verb === "abort") playing.abort.abort();
       else playing.control[verb]();
-      const { status } = await playing.result;
-      expect([status, playing.clock.pending]).toEqual(["suspended", 0]);
+      const { status, messages, journal } = await playing.result;
+      expect([status, playing.clock.pending, inner.provider.calls]).toEqual(["stopped_by_user", 0, 1]);
+      const again = play([], {
+        ...playing.options,
+        control: undefined,
+        signal: undefined,
+        journal: memoryJournal(JSON.parse(JSON.stringify(journal))),
+      });
+      expect((await again.result).messages).toEqual(messages);
+      expect([again.options.provider === playing.provider, inner.provider.calls]).toEqual([true, 1]);
     },
   );
 

@@ -1,0 +1,116 @@
+// Calls inside calls that wait for a decision when the run around them is ended, while other calls of its batch run.
+
+import { describe, expect, it } from "vitest";
+import { FatalToolError, isLoopError, type Journal, type LoopOptions, type LoopResult } from "turnwright";
+import { replayJournal } from "turnwright/journal";
+import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "../durable-store.ts";
+import { never, outcomesOf, play, type Playing, tool } from "../play.ts";
+import { nesting, question } from "./nesting.ts";
+
+interface Stage {
+  readonly ran: string[];
+  readonly providers: readonly MockProvider[];
+  start(more: Partial<LoopOptions>): Playing;
+}
+
+/** A call that becomes a run, in which one waits for somebody, beside another call. So many runs are inside each other. */
+function setUp(levels: number, other: () => unknown): Stage {
+  const ran: string[] = [];
+  const providers: MockProvider[] = [];
+  let inside = tool("pay", () => void ran.push("pay"));
+  for (let level = 0; level < levels; level += 1) {
+    const { name } = inside;
+    const innermost = inside;
+    const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall(name) : text("Inside.")));
+    providers.push(provider);
+    const policies: LoopOptions["policies"] = { approve: (call) => ({ kind: call.name === "pay" ? "ask" : "approve" }) };
+    inside = nesting("agent tool", `agent${level}`, () => ({ messages: question, provider, tools: [innermost], policies }));
+  }
+  const { name } = inside;
+  const outer = createMockProvider(({ messages }) =>
+    messages.length === 1 ? [toolCall(name), toolCall("other")] : text("Done."),
+  );
+  providers.push(outer);
+  const tools = [inside, tool("other", other)];
+  const start = (more: Partial<LoopOptions>): Playing =>
+    play([], { runId: "r", provider: outer, tools, timeouts: { settleMs: 0 }, ...more });
+  return { ran, providers, start };
+}
+
+const decisionFor = (levels: number): LoopOptions["decisions"] => ({
+  [Array.from({ length: levels + 1 }, () => "call_p0_0").join("/")]: { kind: "approve" },
+});
+
+/** It is told as it was, and no decision makes it go on. */
+async function checkOver({ start, ran, providers }: Stage, ended: LoopResult, open: () => Journal): Promise<void> {
+  const asked = providers.map(({ calls }) => calls);
+  for (const journal of [open(), replayJournal(open())]) {
+    const again = await start({ journal }).result;
+    expect([again.reason, again.messages, again.usage]).toEqual([ended.reason, ended.messages, ended.usage]);
+  }
+  const decisions = decisionFor(providers.length - 1);
+  const late: unknown = await start({ journal: open(), decisions, resume: "retry-last" }).result.catch((error: unknown) => error);
+  expect(isLoopError(late, "unknown-decision")).toBe(true);
+  expect([ran, providers.map(({ calls }) => calls)]).toEqual([[], asked]);
+}
+
+const ends: readonly [verb: string, end: (playing: Playing) => void, kind: string][] = [
+  ["stopped", ({ control }) => control.stop(), "stopped"],
+  ["killed", ({ control }) => control.kill(), "killed"],
+  ["aborted", ({ abort }) => abort.abort(), "aborted"],
+];
+
+describe.for([1, 2])("a call inside %i others that waits for a decision never runs", (levels) => {
+  it.for(ends)("where the run around is %s while another call runs", async ([, end, kind]) => {
+    const stage = setUp(levels, () => never);
+    const store = createDurableStore();
+    const playing = stage.start({ journal: store.open() });
+    await playing.clock.flush();
+    end(playing);
+    const result = await playing.result;
+    expect([result.reason.kind, outcomesOf(result)]).toEqual([kind, ["call_p0_0: interrupted", "call_p0_1: interrupted"]]);
+    const ended = playing.recording.of("tool-end").filter((event) => event.callId === "call_p0_0" && event.name === "agent0");
+    expect([ended.length <= 1, playing.clock.pending]).toEqual([true, 0]);
+    expect(playing.recording.of("run-end").map(({ status }) => status)).toEqual(
+      Array.from({ length: levels + 1 }, () => "stopped_by_user"),
+    );
+    await checkOver(stage, result, () => store.open());
+  });
+
+  it("where another call of the run around fails for good", async () => {
+    const stage = setUp(levels, () => {
+      throw new FatalToolError("No.");
+    });
+    const store = createDurableStore();
+    const result = await stage.start({ journal: store.open() }).result;
+    expect([result.reason.kind, outcomesOf(result).at(-1)]).toEqual(["fatal-tool-error", "call_p0_1: failed"]);
+    await checkOver(stage, result, () => store.open());
+  });
+
+  it("where the run around breaks: nothing is held", async () => {
+    const stage = setUp(levels, () => 1);
+    const inner = createDurableStore().open();
+    const broken = new Error("The disk is full.");
+    const step: Journal["step"] = (one) => (one.key === "p0/tool/1/other" ? Promise.reject(broken) : inner.step(one));
+    const playing = stage.start({ journal: { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) } });
+    await expect(playing.result).rejects.toBe(broken);
+    await playing.clock.flush();
+    expect([playing.clock.pending, stage.ran]).toEqual([0, []]);
+    // All ids are free again.
+    const again = await stage.start({ journal: createDurableStore().open() }).result;
+    expect(again.reason.kind).toBe("approval-required");
+  });
+
+  it("goes on waiting where nobody ends anything", async () => {
+    const stage = setUp(levels, () => 1);
+    const store = createDurableStore();
+    const first = await stage.start({ journal: store.open() }).result;
+    expect([first.reason.kind, outcomesOf(first)]).toEqual([
+      "approval-required",
+      ["call_p0_0: interrupted", "call_p0_1: completed"],
+    ]);
+    expect((await stage.start({ journal: store.open(), decisions: decisionFor(levels) }).result).text).toBe("Done.");
+    expect(stage.ran).toEqual(["pay"]);
+  });
+});
