@@ -136,13 +136,18 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   else if (finalAnswerTo === undefined) state.iterations += 1;
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
-  state.lastCostUSD = result.costUSD ?? state.lastCostUSD;
-  if (result.unpriced !== undefined) state.unpriced ??= { ...result.unpriced, iteration: state.iteration };
+  applyPrice(state, result);
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
   // What an interrupted pass said is in its stream's result only: the next run answers anew.
   if (result.status !== "follow_up_interrupt") applySaid(state, result);
   const isWhole = !(isResent(result.finish) && result.status === "completed");
   if (isWhole && finalAnswerTo === undefined) countCalls(state, result);
+}
+
+/** What one more stream is taken to cost, and who made the first one of which nobody knows. */
+function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void {
+  state.lastCostUSD = costUSD ?? state.lastCostUSD;
+  if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };
 }
 
 function countCalls(state: LoopState, { status }: StreamResult): void {
