@@ -31,7 +31,7 @@ interface Policies {
   results?: {
     readonly processor?: (toolName: string, output: string) => string | undefined | PromiseLike<string | undefined>;
     readonly extractor?: ResultExtractor; // { threshold?: 15,000, extract(output, { toolName, userText }) => text | { text, usage?, model? } }
-    readonly cacher?: ResultCacher; // { threshold?: 2,000, store(output, { toolName }) => text }
+    readonly cacher?: ResultCacher; // { threshold?: 2,000, toolName?: the tool it points to, store(output, { toolName }) => text }
   };
   // leaves old results out of requests, not out of the transcript
   masking?: {

@@ -36,6 +36,7 @@ const messages: readonly Message[] = [
     content: [
       { type: "reasoning", text: "It looks like a chart." },
       { type: "text", text: "One moment." },
+      // with `approvedArgs`, too, where an approval has edited them
       { type: "tool-call", callId: "call_1", name: "search", args: { query: "tides" } },
     ],
   },

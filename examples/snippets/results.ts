@@ -108,8 +108,8 @@ function readIn(provider: MockProvider, request: number): string {
   });
   // #endregion both
   const message = provider.requests[1]?.messages.at(-1);
-  const read = message?.role === "tool" ? message.results.map(({ result }) => String(result)) : [];
-  assert.match(read[0] ?? "", /^\[Result of list_ships kept aside: about \d+ tokens, 4000 lines\./);
+  const read = message?.role === "tool" ? message.results.map(({ result }) => JSON.stringify(result)) : [];
+  assert.match(read[0] ?? "", /^"\[Result of list_ships kept aside: about \d+ tokens, 4000 lines\./);
   assert.match(read[1] ?? "", /bytes left out here/);
 }
 

@@ -145,8 +145,13 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
 function applyStream(state: LoopState, result: StreamResult): void {
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
-  state.lastCostUSD = result.costUSD ?? state.lastCostUSD;
-  if (result.unpriced !== undefined) state.unpriced ??= { ...result.unpriced, iteration: state.iteration };
+  applyPrice(state, result);
+}
+
+/** What one more stream is taken to cost, and who made the first one of which nobody knows. */
+function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void {
+  state.lastCostUSD = costUSD ?? state.lastCostUSD;
+  if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };
 }
 
 function countCalls(state: LoopState, { status }: StreamResult): void {
