@@ -1,8 +1,7 @@
 import type { Json } from "./json.ts";
 
 /** What a step does, for engines that look for its body on another machine. */
-export type StepKind =
-  "run" | "inbox" | "model" | "validation" | "approval" | "intent" | "tool" | "results" | "hook" | "reopen";
+export type StepKind = "run" | "inbox" | "model" | "validation" | "approval" | "intent" | "tool" | "results" | "hook" | "reopen";
 
 /** One effect of a run. Its key comes from its position and is unique in the run. */
 export interface Step<T> {

@@ -18,7 +18,7 @@ interface EarlyCall {
 }
 
 /** A call that somebody has refused in this execution: nobody has heard of that, also where its pass was recalled. */
-export interface RefusedCall {
+interface RefusedCall {
   readonly kind: "refused";
   readonly outcome: ToolOutcome;
 }
