@@ -1,7 +1,7 @@
 // Sequential calls of a batch in which something waits for a decision: what comes behind one does not begin before it.
 
 import { expect, it } from "vitest";
-import type { ApprovalDecision, Approve } from "turnwright";
+import type { Approve, LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockPart, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
@@ -32,7 +32,7 @@ it.for<[what: string, names: readonly string[], before: readonly string[], waiti
   expect(first.recording.of("tool-start").map(({ name }) => name)).toEqual(before);
   expect((await start({ journal: replayJournal(store.open()) }).result).messages).toEqual(result.messages);
 
-  const decisions = Object.fromEntries(waiting.map((index) => [`call_p0_${index}`, { kind: "approve" } as ApprovalDecision]));
+  const decisions: LoopOptions["decisions"] = Object.fromEntries(waiting.map((index) => [`call_p0_${index}`, { kind: "approve" }]));
   const done = await start({ decisions }).result;
   expect([done.text, outcomesOf(done)]).toEqual(["Done.", names.map((_, index) => `call_p0_${index}: completed`)]);
   expect([...ran].sort()).toEqual([...names].sort());
