@@ -6,7 +6,7 @@ import { builtinModules } from "node:module";
  * tools, because the transcript holds what `render-outcome` makes of an outcome. */
 const layers = [
   ["index.ts"],
-  ["config", "cache", "testing", "cli"],
+  ["config", "cache", "plan", "testing", "cli"],
   ["loop"],
   ["providers", "journal"],
   ["stages", "policies"],
@@ -24,7 +24,7 @@ const stageFamilies = [
 ];
 
 /** Rooms that the core entry must not reach: they are entries of their own. */
-const besideTheCore = ["adapters", "testing", "config", "cache", "cli"];
+const besideTheCore = ["adapters", "testing", "config", "cache", "plan", "cli"];
 
 const modulesOfNode = `^(${builtinModules.join("|")})$`;
 const test = "\\.test(-d)?\\.ts$";

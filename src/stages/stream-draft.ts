@@ -56,7 +56,7 @@ export class StreamDraft implements GuardedStream {
   #attemptNumber: number | undefined;
   #usage: Usage | undefined;
   /** What discarded attempts have used: a snapshot must not replace it. Made with the first of them. */
-  #discarded: Spending[] | undefined;
+  #ended: Spending[] | undefined;
   /** One attempt is discarded, and no other one has begun. */
   #isBetween = false;
   finish: FinishReason | undefined;
@@ -121,10 +121,10 @@ export class StreamDraft implements GuardedStream {
 
   /** What each attempt has used, the last one included; not those that were turned away. */
   get spendings(): readonly Spending[] {
-    const discarded = this.#discarded ?? nothing;
-    if (this.#isBetween && this.#usage === undefined) return discarded;
+    const ended = this.#ended ?? nothing;
+    if (this.#isBetween && this.#usage === undefined) return ended;
     const { provider, model } = this;
-    return [...discarded, { provider, model, usage: this.#usage }];
+    return [...ended, { provider, model, usage: this.#usage }];
   }
 
   /** Takes one chunk. Throws on what is not a chunk: that is the provider's mistake and ends the pass as its error. */
@@ -172,12 +172,7 @@ export class StreamDraft implements GuardedStream {
         this.#attempt.thoughtLog = toJson(chunk.payload);
         return;
       case "attempt-start":
-        this.#isBetween = false;
-        this.#attemptNumber = countOf(chunk.attempt);
-        this.provider = textOf(chunk, "provider");
-        this.model = textOf(chunk, "model");
-        this.family = textOrNone(chunk.family);
-        return;
+        return this.#startAttempt(chunk);
       case "attempt-discarded":
         return this.#discard(chunk);
       case "finish":
@@ -213,14 +208,30 @@ export class StreamDraft implements GuardedStream {
     return createCallIds({ iteration: this.iteration, firstIndex: this.#firstIndex, isTaken });
   }
 
+  #startAttempt(chunk: Extract<ModelChunk, { type: "attempt-start" }>): void {
+    const provider = textOf(chunk, "provider");
+    const model = textOf(chunk, "model");
+    const isAnother = provider !== this.provider || model !== this.model;
+    // What stays of the one before was its work, at its prices.
+    if (isAnother && this.#usage !== undefined) this.#countAttempt();
+    this.#isBetween = false;
+    this.#attemptNumber = countOf(chunk.attempt);
+    this.provider = provider;
+    this.model = model;
+    this.family = textOrNone(chunk.family);
+  }
+
+  /** What the attempt has used is counted; from here on another one's is. */
+  #countAttempt(): void {
+    this.#ended ??= [];
+    this.#ended.push({ provider: this.provider, model: this.model, usage: this.#usage });
+    this.#usage = undefined;
+  }
+
   #discard({ attempt, error }: Extract<ModelChunk, { type: "attempt-discarded" }>): void {
     const failure = toProviderError(error);
-    if (this.#usage !== undefined || !wasRefused(this.#attempt, failure)) {
-      this.#discarded ??= [];
-      this.#discarded.push({ provider: this.provider, model: this.model, usage: this.#usage });
-    }
+    if (this.#usage !== undefined || !wasRefused(this.#attempt, failure)) this.#countAttempt();
     this.#isBetween = true;
-    this.#usage = undefined;
     this.#attempt = emptyAttempt();
     this.#idOf = undefined;
     if (this.#eager !== undefined) this.#reservedIds = this.#eager.release();

@@ -1,0 +1,77 @@
+// What the requests of one pass have used together, and who answered them.
+
+import type { ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
+import type { Usage } from "../contract/usage.ts";
+import { assertNever } from "../kit/assert-never.ts";
+import { estimateTokens } from "../kit/estimate-tokens.ts";
+import { type Answerer, answererOf, AttemptLog } from "../providers/attempt-log.ts";
+import { addUsage, noUsage } from "../state/add-usage.ts";
+
+/** A chunk by which tokens are counted, or from which on. */
+export type BillChunk = Extract<ModelChunk, { type: "usage" | `attempt-${string}` }>;
+
+/** Sums what is said of one request after another. Tokens of another answerer, or of an attempt that was taken back, are counted apart. */
+export class Account {
+  /** Of the requests before this one. */
+  #before: Usage = noUsage;
+  /** Of this one, as far as it has said. */
+  #now: Usage | undefined;
+  #told: ModelChunk[] = [];
+  readonly #log = new AttemptLog((chunk) => this.#told.push(chunk));
+  readonly #answerer: Answerer;
+
+  constructor(provider: Provider) {
+    this.#answerer = answererOf(provider);
+  }
+
+  /** A request begins. */
+  begin(): void {
+    if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
+    this.#now = undefined;
+  }
+
+  /** Takes a chunk that is about bills, and gives what is to be said in its place. */
+  take(chunk: BillChunk): readonly ModelChunk[] {
+    switch (chunk.type) {
+      case "usage":
+        return [this.#use(chunk.mode === "delta" ? addUsage(this.#now ?? noUsage, chunk.usage) : chunk.usage)];
+      case "attempt-start":
+        return this.#tell(() => this.#log.start(chunk));
+      case "attempt-discarded":
+        return this.#tell(() => {
+          if (!this.#log.isOpen) this.#log.start(this.#answerer);
+          this.#log.discard(chunk.error);
+        });
+      default:
+        return assertNever(chunk);
+    }
+  }
+
+  /**
+   * A request that is given up before its end says no more of what it has used: its input, where that was not said, and what was read of
+   * its output are estimated.
+   */
+  close({ system = "", messages }: ModelRequest, read: string): ModelChunk {
+    const said = this.#now ?? noUsage;
+    const inputTokens = said.inputTokens > 0 ? said.inputTokens : estimateTokens(system + JSON.stringify(messages));
+    const outputTokens = Math.max(said.outputTokens, estimateTokens(read));
+    return this.#use({ ...said, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
+  }
+
+  /** What is new about who answers: from here on tokens are counted anew. */
+  #tell(log: () => void): readonly ModelChunk[] {
+    log();
+    const told = this.#told;
+    this.#told = [];
+    if (told.length > 0) {
+      this.#before = noUsage;
+      this.#now = undefined;
+    }
+    return told;
+  }
+
+  #use(usage: Usage): ModelChunk {
+    this.#now = usage;
+    return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
+  }
+}

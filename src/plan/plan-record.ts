@@ -1,0 +1,155 @@
+// What became of the commands of all plans, read from the transcript: whoever plans or answers sees these, and nothing else is kept.
+
+import type { Json } from "../contract/json.ts";
+import type { LoopResult } from "../contract/loop-result.ts";
+import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from "../contract/message.ts";
+import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
+import { textOf } from "../kit/read-foreign.ts";
+import type { PlanDecision } from "./read-decision.ts";
+
+/** One command of a plan, and what came of it. */
+export interface PlanRecord {
+  readonly purpose: string;
+  readonly tool_name: string;
+  readonly kwargs: Json;
+  readonly todo_suggestion: string;
+  readonly next: string;
+  /** Whether the call did what it was to do, by its outcome. */
+  readonly success: boolean;
+  /** What the tool gave; null where the call failed. */
+  readonly result: Json;
+  /** Why the call failed; empty where it did not. */
+  readonly error: string;
+}
+
+/** Where a run of rounds stands. */
+export interface PlanRounds {
+  /** Of all calls in the conversation. */
+  readonly donePlans: readonly PlanRecord[];
+  /** Of the round before this one only. */
+  readonly lastRoundRecords: readonly PlanRecord[];
+  /** Rounds of this run that have executed something. */
+  readonly roundIndex: number;
+}
+
+/** By which a plan is known among the native parts of a turn. */
+const planType = "turnwright.plan";
+
+/** A plan as a native part of its turn. */
+export function toNativePlan({ next_action, execution_commands }: PlanDecision, { text, iteration }: PlanSource): Json {
+  const commands = execution_commands.map(({ purpose, todo_suggestion, next }) => ({ purpose, todo_suggestion, next }));
+  return { type: planType, iteration, next_action, commands, text };
+}
+
+/** Where a plan came from. */
+export interface PlanSource {
+  /** What the planner wrote; empty where a function planned. */
+  readonly text: string;
+  readonly iteration: number;
+}
+
+/** Whether a native part is a plan, and so nothing that a model could read. */
+export function isNativePlan(item: Json): boolean {
+  return isRecord(item) && item["type"] === planType;
+}
+
+/**
+ * The records of a run, in the order of its calls: what its plans asked for, and what came of it. Equal records stay. For runs over
+ * `withPlanner`; turns of a conversation before the run are left out.
+ *
+ * @example console.table(planLogs(result).map(({ purpose, success }) => ({ purpose, success })));
+ */
+export function planLogs({ messages, iterations }: Pick<LoopResult, "messages" | "iterations">): readonly PlanRecord[] {
+  return turnsOf(messages, iterations).flatMap(({ isOwn, plan, records }) => (isOwn && plan !== undefined ? records : []));
+}
+
+/** Folds a transcript at the beginning of a pass. */
+export function foldRounds(messages: readonly Message[], iteration: number): PlanRounds {
+  const turns = turnsOf(messages, iteration);
+  const rounds = turns.filter(({ isOwn, plan }) => isOwn && plan !== undefined);
+  return {
+    donePlans: turns.flatMap(({ records }) => records),
+    lastRoundRecords: rounds.at(-1)?.records ?? [],
+    roundIndex: rounds.length,
+  };
+}
+
+/** A turn that called tools. */
+interface CallingTurn {
+  /** Whether it is of the run that asks. */
+  readonly isOwn: boolean;
+  /** The plan that asked for the calls, where one did. */
+  readonly plan: UnknownRecord | undefined;
+  readonly records: readonly PlanRecord[];
+}
+
+/** A run has placed at most one turn for each of its passes, and they are the last ones. */
+function turnsOf(messages: readonly Message[], passes: number): readonly CallingTurn[] {
+  const turns: CallingTurn[] = [];
+  let left = passes;
+  for (let index = messages.length - 1; index >= 0; index -= 1) {
+    const message = messages[index];
+    if (message?.role !== "assistant") continue;
+    const isOwn = left > 0;
+    left -= 1;
+    const answers = messages[index + 1];
+    const results = answers?.role === "tool" ? answers.results : [];
+    const calls = message.content.filter((part) => part.type === "tool-call");
+    if (calls.length === 0) continue;
+    const plan = planOf(message);
+    turns.push({
+      isOwn: isOwn && isBefore(plan, passes),
+      plan,
+      records: calls.map((call, at) => toRecord(call, plan, { at, results })),
+    });
+  }
+  return turns.reverse();
+}
+
+function planOf({ native }: AssistantMessage): UnknownRecord | undefined {
+  const item = native?.map((part) => part.item).find(isNativePlan);
+  return isRecord(item) ? item : undefined;
+}
+
+/** A pass that placed no turn would let one of a run before this one pass for its own. */
+function isBefore(plan: UnknownRecord | undefined, passes: number): boolean {
+  return plan === undefined || Number(plan["iteration"]) < passes;
+}
+
+interface Place {
+  readonly at: number;
+  readonly results: readonly ToolResultPart[];
+}
+
+function toRecord({ callId, name, args }: ToolCallPart, plan: UnknownRecord | undefined, { at, results }: Place): PlanRecord {
+  const commands = plan?.["commands"];
+  const command: unknown = Array.isArray(commands) ? commands[at] : undefined;
+  const { purpose, todo_suggestion, next } = isRecord(command) ? command : {};
+  const answer = results.find((result) => result.callId === callId);
+  return {
+    purpose: textOf(purpose),
+    tool_name: name,
+    kwargs: args,
+    todo_suggestion: textOf(todo_suggestion),
+    next: textOf(next),
+    ...endOf(answer),
+  };
+}
+
+function endOf(answer: ToolResultPart | undefined): Pick<PlanRecord, "success" | "result" | "error"> {
+  if (answer === undefined) return { success: false, result: null, error: "not run" };
+  const { outcome, result } = answer;
+  if (outcome === "completed" || outcome === "restarted") return { success: true, result, error: "" };
+  return { success: false, result: null, error: errorOf(result) };
+}
+
+/** What the model would read of a failure: its reason, or all that is said. */
+function errorOf(result: Json): string {
+  if (typeof result === "string") return result;
+  if (isRecord(result)) {
+    const { reason, status } = result;
+    if (typeof reason === "string" && reason !== "") return reason;
+    if (typeof status === "string") return status;
+  }
+  return JSON.stringify(result);
+}

@@ -1,0 +1,52 @@
+// What the planner is told. Replace it by the `prompt` option, as a whole or around this one.
+
+import type { PlannerInput } from "./planner-input.ts";
+
+/** What is said to the model to make it plan. */
+export interface PlannerPrompt {
+  /** Who it is and in what form it answers; comes behind the system text of the run. */
+  readonly system: string;
+  /** What there is to plan; comes behind the conversation, as a message of the user. */
+  readonly user: string;
+}
+
+const system = `You plan the next step of a task. You do not answer the user now.
+
+Answer with one JSON object and nothing else:
+{
+  "next_action": "execute" or "response",
+  "execution_commands": [
+    {
+      "purpose": what the call is to find out or to do, in a few words,
+      "tool_name": the name of one of the available tools,
+      "tool_kwargs": an object of arguments that fits its input_schema,
+      "todo_suggestion": what is left to do when the call has succeeded
+    }
+  ]
+}
+
+Write "next_action" first.
+- "execute" where tools have to run before the user can be answered. All commands of one plan run at the same time: what needs the result of
+  another command belongs into a later plan.
+- "response" where the user can be answered, with an empty list of commands.
+- done_plans holds all that has run, last_round_records what the plan before this one has run. Do not repeat what has succeeded. Where a
+  command failed, read its error and change what was wrong, or go on without it.
+- Tools that are not in available_tools do not exist.`;
+
+/** The prompt of `withPlanner`: a system text that says how to plan, and the state of the task as JSON. */
+export function plannerPrompt(input: PlannerInput): PlannerPrompt {
+  const state = {
+    user_input: input.userInput,
+    ...(input.extraRequirement === undefined ? {} : { user_extra_requirement: input.extraRequirement }),
+    available_tools: input.availableTools.map(({ name, description, inputSchema }) => ({
+      tool_name: name,
+      description,
+      input_schema: inputSchema,
+    })),
+    done_plans: input.donePlans,
+    last_round_records: input.lastRoundRecords,
+    round_index: input.roundIndex,
+    max_rounds: input.maxRounds,
+  };
+  return { system, user: JSON.stringify(state, undefined, 2) };
+}

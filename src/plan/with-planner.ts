@@ -1,0 +1,94 @@
+// A provider that lets any text model use tools: it asks for a plan, turns the plan into the calls of the pass, and asks for the answer
+// once nothing is left to run. The loop does the rest, as for every provider.
+
+import type { ModelCall, ModelRequest, Provider } from "../contract/provider.ts";
+import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { providerCheck } from "../errors/provider-check.ts";
+import { describeRule, isWithin } from "../kit/number-rule.ts";
+import { Account } from "./account.ts";
+import { streamPass } from "./plan-pass.ts";
+import { type Planner, type PlannerInput } from "./planner-input.ts";
+import { plannerPrompt, type PlannerPrompt } from "./planner-prompt.ts";
+import { Exit, leavable } from "./read-chunks.ts";
+
+/** How `withPlanner` plans. */
+export interface PlannerOptions {
+  /** Rounds that may run tools, for each run. Then the answer is asked for without a plan. Default 5. */
+  readonly maxRounds?: number | undefined;
+  /** False: every request goes to the provider as it is. Default true. */
+  readonly enabled?: boolean | undefined;
+  /** What the planner is told besides what the user asked for. */
+  readonly extraRequirement?: string | undefined;
+  /** What the answering model is told about the results of the tools. Default: to answer from them. */
+  readonly extraInstruction?: string | undefined;
+  /** What the planning model is told. Default `plannerPrompt`. */
+  readonly prompt?: ((input: PlannerInput) => PlannerPrompt) | undefined;
+  /** Plans in place of the model. */
+  readonly planner?: Planner | undefined;
+  /** How often a model is asked again whose plan cannot be read, in each pass. Default 2. */
+  readonly planRetries?: number | undefined;
+  /** Whether a plan is read no further than to "response". Default true. */
+  readonly closesEarly?: boolean | undefined;
+}
+
+const rounds = { min: 1, integer: true } as const;
+const retries = { min: 0, integer: true } as const;
+const isText = (value: unknown): boolean => typeof value === "string";
+const isFlag = (value: unknown): boolean => typeof value === "boolean";
+const isFunction = (value: unknown): boolean => typeof value === "function";
+
+const checks: Checks<PlannerOptions> = {
+  maxRounds: [describeRule(rounds), (value) => isWithin(value, rounds)],
+  enabled: ["a boolean", isFlag],
+  extraRequirement: ["a string", isText],
+  extraInstruction: ["a string", isText],
+  prompt: ["a function", isFunction],
+  planner: ["a function", isFunction],
+  planRetries: [describeRule(retries), (value) => isWithin(value, retries)],
+  closesEarly: ["a boolean", isFlag],
+};
+
+const instruction =
+  "action_results holds what tools gave for this task, by what they were asked for. Answer the user from it. Where it holds an error, or not what was asked for, say so; do not claim anything that is not there.";
+
+/**
+ * Makes a provider of one whose model cannot call tools. Each pass asks the model for a plan, `{ next_action, execution_commands }`; the
+ * commands of the plan are the calls of the pass, with all gates, approvals, limits and records of the run. A plan that says "response",
+ * or has nothing to run, is followed by a request for the answer in the same pass, with what the tools gave. The wrapper keeps no state:
+ * each request reads the rounds so far from the transcript, so that a run is resumed like every other.
+ *
+ * The plan is a native part of its turn, and never text. `planLogs(result)` gives what was planned and what came of it. A plan that
+ * cannot be read is asked for again, then ends the pass with an error, "no-output". The tokens of a plan that is closed early are
+ * estimated where the service has not said them.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option" at once where an argument is wrong.
+ *
+ * @example
+ * const provider = withPlanner(openaiChat({ client, model: "a-model-without-tools" }), { maxRounds: 3 });
+ * const result = await runToolLoop({ provider, tools, messages });
+ */
+export function withPlanner(provider: Provider, options: PlannerOptions = {}): Provider {
+  if (!providerCheck[1](provider)) throw invalidOption("provider", providerCheck[0], provider);
+  checkFields("options", options, checks);
+  const { id, model, family } = provider;
+  const settings = {
+    maxRounds: options.maxRounds ?? 5,
+    extraRequirement: options.extraRequirement,
+    extraInstruction: options.extraInstruction ?? instruction,
+    prompt: options.prompt ?? plannerPrompt,
+    planner: options.planner,
+    planRetries: options.planRetries ?? 2,
+    closesEarly: options.closesEarly ?? true,
+  };
+  const plan = (request: ModelRequest, call: ModelCall): ReturnType<Provider["stream"]> => {
+    const exit = new Exit();
+    return leavable(streamPass({ provider, call, exit, account: new Account(provider) }, request, settings), exit);
+  };
+  const isEnabled = options.enabled ?? true;
+  return {
+    id,
+    model,
+    ...(family === undefined ? {} : { family }),
+    stream: (request, call) => (isEnabled ? plan(request, call) : provider.stream(request, call)),
+  };
+}

@@ -1,0 +1,47 @@
+// Planned runs: a script of plans and answers, and what the model was asked for.
+
+import type { LoopOptions, Message, ModelRequest } from "turnwright";
+import { type PlannerOptions, withPlanner } from "turnwright/plan";
+import { createMockProvider, type MockPart, type MockProvider, type MockScript, text } from "turnwright/testing";
+import { play, type Playing, tool } from "../loop/play.ts";
+
+/** A command of a plan. */
+export const command = (tool_name: string, more: object = {}): object => ({
+  purpose: `use ${tool_name}`,
+  tool_name,
+  tool_kwargs: {},
+  todo_suggestion: "",
+  ...more,
+});
+
+/** A plan that runs commands, as a model writes it. */
+export const execute = (...commands: readonly object[]): MockPart =>
+  text(JSON.stringify({ next_action: "execute", execution_commands: commands }));
+
+/** A plan that asks for the answer. */
+export const respond: MockPart = text(JSON.stringify({ next_action: "response", execution_commands: [] }));
+
+/** A planned run over a script. */
+export interface Planned extends Playing {
+  /** The model that neither knows of tools nor of the loop. */
+  readonly model: MockProvider;
+}
+
+export function plan(script: MockScript, more: Partial<LoopOptions> = {}, options: PlannerOptions = {}): Planned {
+  const model = createMockProvider(script);
+  const playing = play([], { provider: withPlanner(model, options), tools: [add, look], ...more });
+  return { ...playing, model };
+}
+
+export const add = tool("add", (args) => {
+  const { a, b } = args as { readonly a: number; readonly b: number };
+  return a + b;
+});
+export const look = tool("look", () => "a quiet place");
+
+/** What the planner was shown with a request. */
+export function shownTo(request: ModelRequest | undefined): { readonly [field: string]: unknown } {
+  const last: Message | undefined = request?.messages.at(-1);
+  if (last?.role !== "user" || typeof last.content !== "string") throw new Error("The planner was shown nothing.");
+  return JSON.parse(last.content) as { readonly [field: string]: unknown };
+}
