@@ -33,7 +33,11 @@ const trimmed = z.string().trim();
 const remark = trimmed.nullish().transform((text) => text ?? "");
 
 /** Arguments as an object, also where a model wrote them as text. Handed on as it is, so that a key "__proto__" stays data. */
-const kwargs = z.unknown().transform(toKwargs).pipe(z.custom<UnknownRecord>(isRecord, "must be an object of arguments"));
+const kwargs = z
+  .unknown()
+  .default({})
+  .transform(toKwargs)
+  .pipe(z.custom<UnknownRecord>(isRecord, "must be an object of arguments"));
 
 const command = z.object({
   purpose: remark,
@@ -70,7 +74,7 @@ function toKwargs(value: unknown): unknown {
 export function readDecision(value: unknown): DecisionRead {
   if (!isRecord(value)) return { kind: "invalid", problem: `A plan is an object, not ${describeValue(value)}.` };
   const parsed = form.safeParse(value);
-  if (!parsed.success) return { kind: "invalid", problem: z.prettifyError(parsed.error) };
+  if (!parsed.success) return { kind: "invalid", problem: describeIssues(parsed.error) };
   const { next_action, use_tool, execution_commands, tool_commands, tool_command } = parsed.data;
   const lists = [execution_commands ?? [], tool_commands ?? [], tool_command ? [tool_command] : []];
   const named = (lists.find((list) => list.length > 0) ?? []).filter(({ tool_name }) => tool_name !== "");
@@ -80,6 +84,11 @@ export function readDecision(value: unknown): DecisionRead {
     kind: "decision",
     decision: runs ? { next_action: "execute", execution_commands: named } : { next_action: "response", execution_commands: [] },
   };
+}
+
+function describeIssues({ issues }: z.ZodError): string {
+  const lines = issues.map(({ path, message }) => `${path.join(".")}: ${message}.`);
+  return `This is no plan: ${lines.join(" ")}`;
 }
 
 /** The action that a text names, whatever its case and the blanks around it. */

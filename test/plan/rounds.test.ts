@@ -1,0 +1,213 @@
+import { describe, expect, it } from "vitest";
+import { FatalToolError, type LoopOptions, type Message, runToolLoop } from "turnwright";
+import { planLogs, withPlanner } from "turnwright/plan";
+import { createMockProvider, finish, native, reasoning, text, toolCall, usage } from "turnwright/testing";
+import { outcomesOf, play, tool } from "../loop/play.ts";
+import { linesOf } from "../loop/transcript-lines.ts";
+import { add, command, execute, look, plan, respond, shownTo } from "./plan-stage.ts";
+
+const sum = (a: number, b: number, purpose = `${a} and ${b}`): object => command("add", { purpose, tool_kwargs: { a, b } });
+const record = (purpose: string, more: object): object => ({
+  purpose,
+  tool_name: "add",
+  todo_suggestion: "",
+  next: "",
+  success: true,
+  error: "",
+  ...more,
+});
+const one = record("1 and 2", { kwargs: { a: 1, b: 2 }, result: 3 });
+const two = record("3 and 3", { kwargs: { a: 3, b: 3 }, result: 6 });
+const three = record("6 and 1", { kwargs: { a: 6, b: 1 }, result: 7 });
+
+describe("a planned run", () => {
+  it("shows each round all records, and those of the round before it", async () => {
+    const script = [execute(sum(1, 2)), execute(sum(3, 3)), execute(sum(6, 1)), respond, text("Seven.")];
+    const { result, model, recording } = plan(script);
+    const { text: said, iterations } = await result;
+    expect([said, iterations, model.calls]).toEqual(["Seven.", 4, 5]);
+    expect(model.requests.slice(0, 4).map(shownTo)).toMatchObject([
+      { user_input: "Go.", done_plans: [], last_round_records: [], round_index: 0, max_rounds: 5 },
+      { user_input: "Go.", done_plans: [one], last_round_records: [one], round_index: 1 },
+      { user_input: "Go.", done_plans: [one, two], last_round_records: [two], round_index: 2 },
+      { user_input: "Go.", done_plans: [one, two, three], last_round_records: [three], round_index: 3 },
+    ]);
+    expect(recording.of("text-delta").map((event) => event.text)).toEqual(["Seven."]);
+    expect(planLogs(await result)).toEqual([one, two, three]);
+  });
+
+  it("keeps records that are equal", async () => {
+    const { result, model } = plan([execute(sum(1, 2), sum(1, 2)), execute(sum(1, 2)), respond, text("Three.")]);
+    expect(planLogs(await result)).toEqual([one, one, one]);
+    expect(shownTo(model.requests[3])).toMatchObject({
+      action_results: { "1 and 2": 3, "1 and 2 (2)": 3, "1 and 2 (3)": 3 },
+      extra_instruction: expect.stringContaining("action_results"),
+    });
+  });
+
+  it("runs the commands of a plan as the calls of its pass, side by side", async () => {
+    const { result, recording } = plan([execute(sum(1, 2), command("look")), respond, text("Done.")]);
+    expect(linesOf((await result).messages)).toEqual([
+      "user: Go.",
+      "assistant: [call_p0_0][call_p0_1]",
+      "tool: call_p0_0 completed, call_p0_1 completed",
+      "assistant: Done.",
+    ]);
+    expect(recording.of("tool-start").map(({ name }) => name)).toEqual(["add", "look"]);
+  });
+
+  it("answers without a word about tools where none has run", async () => {
+    const { result, model } = plan([respond, text("Hello.")], { system: "Be brief." });
+    expect((await result).text).toBe("Hello.");
+    expect(model.requests[1]).toMatchObject({ system: "Be brief.", messages: [{ role: "user", content: "Go." }], tools: [] });
+    expect(planLogs(await result)).toEqual([]);
+  });
+
+  it.for([1, 2])("looks at its rounds before it plans: %i of them cost as many plans, and the answer", async (maxRounds) => {
+    const { result, model } = plan((_, index) => (index < maxRounds ? execute(sum(1, 2)) : text("Enough.")), {}, { maxRounds });
+    expect([(await result).text, model.calls]).toEqual(["Enough.", maxRounds + 1]);
+    expect(shownTo(model.requests.at(-1))).toHaveProperty("action_results");
+  });
+
+  it("counts rounds anew where a run goes on from another one's messages, and knows what that one did", async () => {
+    const first = await plan([execute(sum(1, 2)), respond, text("Three.")], {}, { maxRounds: 2 }).result;
+    const messages: readonly Message[] = [...first.messages, { role: "user", content: "And 3 and 3?" }];
+    const { result, model } = plan([execute(sum(3, 3)), execute(sum(6, 1)), text("Seven.")], { messages }, { maxRounds: 2 });
+    expect((await result).text).toBe("Seven.");
+    expect(model.requests.slice(0, 2).map(shownTo)).toMatchObject([
+      { user_input: "And 3 and 3?", done_plans: [one], last_round_records: [], round_index: 0 },
+      { done_plans: [one, two], last_round_records: [two], round_index: 1 },
+    ]);
+    expect(planLogs(await result)).toEqual([two, three]);
+    expect(model.requests[0]?.messages.slice(0, -1)).toEqual([
+      { role: "user", content: "Go." },
+      { role: "assistant", content: [{ type: "text", text: "Three." }] },
+      { role: "user", content: "And 3 and 3?" },
+    ]);
+  });
+
+  it("shows what was steered as what the user wants", async () => {
+    const { control, result, model } = plan([execute(command("steer")), respond, text("Done.")], {
+      tools: [tool("steer", () => void control.steer("In words, please."))],
+    });
+    await result;
+    expect(shownTo(model.requests[1]).user_input).toBe("Go.\n\nIn words, please.");
+  });
+
+  it("knows of a call that failed, was unknown or refused by its outcome, never by its words", async () => {
+    const tools = [
+      tool("liar", () => "Error: all is well"),
+      tool("broken", () => Promise.reject(new Error("out of order"))),
+      tool("picky", () => 1, { inputSchema: { type: "object", required: ["x"] } }),
+      tool("secret", () => 1),
+    ];
+    const policies: LoopOptions["policies"] = {
+      approve: ({ name }) => (name === "secret" ? { kind: "deny", reason: "Not today." } : { kind: "approve" }),
+    };
+    const commands = ["liar", "broken", "nope", "secret"].map((name) => command(name));
+    const { result } = plan([execute(...commands), respond, text("Done.")], { tools, policies });
+    expect(
+      planLogs(await result).map(({ tool_name, success, result: gave, error }) => [tool_name, success, gave, error]),
+    ).toEqual([
+      ["liar", true, "Error: all is well", ""],
+      ["broken", false, null, "out of order"],
+      ["nope", false, null, 'There is no tool "nope".'],
+      ["secret", false, null, "Not today."],
+    ]);
+  });
+
+  it("goes on behind a tool that hangs", async () => {
+    const tools = [tool("hang", () => new Promise(() => {})), look];
+    const playing = plan([execute(command("hang"), command("look")), respond, text("Done.")], {
+      tools,
+      timeouts: { toolMs: 100 },
+    });
+    await playing.clock.advance(200);
+    expect((await playing.result).text).toBe("Done.");
+    expect(planLogs(await playing.result).map(({ success }) => success)).toEqual([false, true]);
+  });
+
+  it("keeps the records of what had run where an executor fails for good", async () => {
+    const tools = [add, tool("fatal", () => Promise.reject(new FatalToolError("The disk is gone.")))];
+    const { result } = plan([execute(sum(1, 2)), execute(sum(3, 3), command("fatal"))], { tools });
+    expect((await result).reason.kind).toBe("fatal-tool-error");
+    expect(planLogs(await result)).toMatchObject([one, two, { tool_name: "fatal", success: false, error: "The disk is gone." }]);
+  });
+
+  it("obeys limits, gates and final answers like any other", async () => {
+    const { result, model } = plan((_, index) => (index === 2 ? text("In short, three.") : execute(sum(1, 2))), {
+      limits: { maxIterations: 2 },
+      policies: { finalAnswer: true },
+    });
+    const { reason, finalAnswer, text: said } = await result;
+    expect([reason.kind, finalAnswer, said, model.calls]).toEqual(["max-iterations", true, "In short, three.", 3]);
+    const gated = plan([execute(sum(1, 2)), respond, text("Done.")], {
+      policies: { gate: { active: true, allowedNames: ["look"] } },
+    });
+    expect(outcomesOf(await gated.result)).toEqual(["call_p0_0: blocked"]);
+  });
+
+  it("sums what plan and answer have used, and says what was thought", async () => {
+    const spent = usage({ inputTokens: 10, outputTokens: 2 });
+    const { result, recording } = plan(
+      [
+        [reasoning("Tools?"), execute(sum(1, 2)), spent],
+        [respond, spent],
+        [reasoning("Three."), text("3"), spent],
+      ],
+      { pricing: ({ totalTokens }) => totalTokens / 100 },
+      { closesEarly: false },
+    );
+    const { usage: used, costUSD, streamResults } = await result;
+    expect([used.totalTokens, costUSD]).toEqual([36, 0.36]);
+    expect(streamResults.map((pass) => pass.usage?.totalTokens)).toEqual([12, 24]);
+    expect(recording.of("reasoning-delta").map((event) => event.text)).toEqual(["Tools?", "Three."]);
+  });
+
+  it("sends an answer that was put aside on, and does not plan again", async () => {
+    const script = [execute(sum(1, 2)), respond, [text("Half, "), native({ mark: 1 }), finish("paused")], [text("whole.")]];
+    const { result, model } = plan(script);
+    expect([(await result).text, model.calls]).toEqual(["Half, whole.", 4]);
+    const { messages = [] } = model.requests[3] ?? {};
+    expect(messages.map(({ role }) => role)).toEqual(["user", "user", "assistant"]);
+    expect(messages.at(-1)).toMatchObject({ native: [{ item: { mark: 1 } }] });
+  });
+
+  it("that is not enabled is the provider's own", async () => {
+    const model = createMockProvider([text("Plain.")]);
+    const { result } = play([], { provider: withPlanner(model, { enabled: false }), tools: [add] });
+    expect([(await result).text, model.requests[0]?.tools.map(({ name }) => name)]).toEqual(["Plain.", ["add"]]);
+  });
+
+  it("asks for the answer at once where there is nothing to plan with", async () => {
+    for (const more of [{ tools: [] }, { tools: [add], toolChoice: "none" as const }]) {
+      const { result, model } = plan([text("Hello.")], more);
+      expect([(await result).text, model.calls]).toEqual(["Hello.", 1]);
+    }
+    const { result, model } = plan([respond, text("Hello.")], { toolChoice: { name: "look" } });
+    await result;
+    expect(shownTo(model.requests[0]).available_tools).toMatchObject([{ tool_name: "look", description: "look" }]);
+  });
+
+  it("leaves out the calls that a model makes up in its plan or its answer", async () => {
+    const { result, model } = plan([
+      [respond, toolCall("look")],
+      [text("Hm."), toolCall("look"), finish("tool-calls")],
+    ]);
+    const { reason, text: said, toolCallsExecuted } = await result;
+    expect([reason.kind, said, toolCallsExecuted, model.calls]).toEqual(["answered", "Hm.", 0, 2]);
+  });
+});
+
+it("no state is kept: one wrapper serves runs side by side", async () => {
+  const model = createMockProvider(({ messages }) => {
+    const shown = messages.at(-1)?.role === "user" ? String((messages.at(-1) as { content: unknown }).content) : "";
+    if (shown.includes("action_results")) return text("Done.");
+    return shown.includes('"round_index": 0') ? execute(sum(1, 2)) : respond;
+  });
+  const provider = withPlanner(model);
+  const run = (content: string): ReturnType<typeof runToolLoop> =>
+    runToolLoop({ provider, tools: [add], messages: [{ role: "user", content }] });
+  const results = await Promise.all(["a", "b", "c"].map(run));
+  expect(results.map((result) => [result.text, planLogs(result).length])).toEqual(Array.from({ length: 3 }, () => ["Done.", 1]));
+});
