@@ -1,6 +1,6 @@
 // Planned runs: a script of plans and answers, and what the model was asked for.
 
-import type { LoopOptions, Message, ModelRequest } from "turnwright";
+import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
 import { createMockProvider, type MockPart, type MockProvider, type MockScript, text } from "turnwright/testing";
 import { play, type Playing, tool } from "../loop/play.ts";
@@ -33,11 +33,11 @@ export function plan(script: MockScript, more: Partial<LoopOptions> = {}, option
   return { ...playing, model };
 }
 
-export const add = tool("add", (args) => {
+export const add: Tool = tool("add", (args) => {
   const { a, b } = args as { readonly a: number; readonly b: number };
   return a + b;
 });
-export const look = tool("look", () => "a quiet place");
+export const look: Tool = tool("look", () => "a quiet place");
 
 /** What the planner was shown with a request. */
 export function shownTo(request: ModelRequest | undefined): { readonly [field: string]: unknown } {
