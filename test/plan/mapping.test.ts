@@ -118,6 +118,13 @@ it("the last round is followed by the answer, without a plan", async () => {
   expect([reason.kind, said, toolCallsExecuted, model.calls]).toEqual(["answered", "As far as I got: 42.", 2, 3]);
 });
 
+it("a model that gives no plan is asked again, and then the run says so", async () => {
+  const { result, model } = plan([execute(sum), text("Hm."), text("I would say 42.")], {}, { planRetries: 1 });
+  const ended = await result;
+  expect(ended.reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });
+  expect([ended.text, model.calls, field("result", planLogs(ended))]).toEqual(["", 3, [42]]);
+});
+
 it("a plan is read no further than to response", async () => {
   let written = 0;
   const model: Provider = {
