@@ -37,7 +37,7 @@ function wordsOf({ content }: UserMessage): string {
 }
 
 /** The records by their purposes; a purpose that comes again is numbered. */
-export function toActionResults(records: readonly PlanRecord[]): { readonly [purpose: string]: Json } {
+function toActionResults(records: readonly PlanRecord[]): { readonly [purpose: string]: Json } {
   const results = new Map<string, Json>();
   for (const { purpose, tool_name, success, result, error } of records) {
     const name = purpose === "" ? tool_name : purpose;
