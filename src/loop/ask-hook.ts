@@ -7,7 +7,6 @@ import { isRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import type { Cause } from "../kit/run-scope.ts";
-import { whenReady } from "../kit/when-ready.ts";
 import { applyStep } from "../state/apply-step.ts";
 import type { HookAnswer } from "../state/loop-state.ts";
 import type { Run } from "./run.ts";
@@ -92,13 +91,12 @@ export function askIteration(run: Run): void | PromiseLike<void> {
     lastToolCalls: state.lastBatch.map(({ outcome }) => outcome.call),
   };
   const body = async (): Promise<HookAnswer> => {
-    run.replayed = false;
     const end = await askHook(() => options.hooks?.onIteration?.(iteration + 1, facts), toIterationAnswer, run);
     if (end.kind === "cancelled") return { kind: "continue" };
     return end.kind === "failed" ? { kind: "failed", error: end.error } : end.value;
   };
   const step = { key: stepKey(state, "iteration"), kind: "hook" as const, input: null, run: body };
-  return whenReady(runStep(step, run), (answer) => applyStep(state, { kind: "hook", answer }));
+  return runStep(step, run, (answer) => applyStep(state, { kind: "hook", answer }));
 }
 
 function toIterationAnswer(answer: unknown): HookAnswer {

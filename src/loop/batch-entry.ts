@@ -13,17 +13,15 @@ export interface AwaitingCall {
   readonly isSequential: boolean;
 }
 
-/** A call that was started while the model spoke, and is over. */
-interface EarlyCall {
-  readonly kind: "early";
+/** A call that is over: it was started while the model spoke, or somebody has just refused it. */
+export interface OverCall {
+  readonly kind: "over";
   readonly outcome: ToolOutcome;
+  /** Whether its end is of this execution, also where its pass was recalled. */
+  readonly live: boolean;
+  /** Whether listeners have heard of it. */
+  readonly announced: boolean;
 }
 
-/** A call that somebody has refused in this execution: nobody has heard of that, also where its pass was recalled. */
-interface RefusedCall {
-  readonly kind: "refused";
-  readonly outcome: ToolOutcome;
-}
-
-/** A call of a batch. */
-export type BatchEntry = Prepared | AwaitingCall | EarlyCall | RefusedCall;
+/** A call of a batch: one that may run, one that waits, one that is over, or the outcome of one that may not run. */
+export type BatchEntry = Prepared | AwaitingCall | OverCall;

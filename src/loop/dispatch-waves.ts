@@ -7,7 +7,7 @@ import { whenReady } from "../kit/when-ready.ts";
 import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { ReadyCall } from "../stages/prepare-call.ts";
 import { isFatal } from "../tools/render-outcome.ts";
-import type { AwaitingCall, BatchEntry } from "./batch-entry.ts";
+import type { AwaitingCall, BatchEntry, OverCall } from "./batch-entry.ts";
 import { findAgent } from "./find-agent.ts";
 import { finishCall } from "./finish-call.ts";
 import { type Park, Parking } from "./parking.ts";
@@ -26,8 +26,6 @@ interface Entry {
   readonly agent: Agent | undefined;
   /** Set behind a fatal failure: it runs no more, but what it gave in an execution before this one is recalled. */
   readonly isBarred?: true | undefined;
-  /** Whether the body of its step has run in this execution. */
-  live: boolean;
 }
 
 /** The token of the execution that meant to run a call. */
@@ -50,14 +48,13 @@ export function dispatchWaves(run: Run, prepared: readonly BatchEntry[]): Batch 
   const held: Entry[] = [];
   const line = new Line();
   prepared.forEach((entry, index) => {
-    if (entry.kind === "early") dispatched[index] = { outcome: entry.outcome, live: !run.passRecalled };
+    if (entry.kind === "over") dispatched[index] = takeOver(run, entry);
     else if (entry.kind === "awaiting") {
       line.wait(entry);
       dispatched[index] = { ...hold(entry), awaiting: true };
-    } else if (entry.kind === "refused") dispatched[index] = refuse(run, entry.outcome, false);
-    else if (entry.kind !== "ready") dispatched[index] = refuse(run, entry);
+    } else if (entry.kind !== "ready") dispatched[index] = refuse(run, entry, !run.replayed);
     else {
-      const ready: Entry = { ready: entry, index, agent: findAgent(run.registry, entry.call.name), live: false };
+      const ready: Entry = { ready: entry, index, agent: findAgent(run.registry, entry.call.name) };
       if (line.mayPass(entry)) entries.push(ready);
       else held.push(ready);
     }
@@ -68,6 +65,10 @@ export function dispatchWaves(run: Run, prepared: readonly BatchEntry[]): Batch 
   const batch = { dispatched, held };
   if (others.length > 0) return runWaves(run, waves, batch);
   return whenReady(runWave(run, first, dispatched), () => batch);
+}
+
+function takeOver(run: Run, { outcome, live, announced }: OverCall): Dispatched {
+  return announced ? { outcome, live } : refuse(run, outcome, live);
 }
 
 /** Who waits for a decision is overtaken, but not across a sequential call: what is behind one begins when it is over. */
@@ -169,39 +170,50 @@ function runParked(run: Run, { ready, index, agent, isBarred }: Entry, dispatche
 
 function runTools(run: Run, wave: readonly Entry[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   if (wave.length === 0) return [];
-  const outcomes = run.journal.durable
-    ? runIntended(run, wave)
-    : runSteps(
-        wave.map((entry) => toolStep(run, entry)),
-        run,
-      );
-  return whenReady(outcomes, (ends) => ends.map((outcome, position) => settle(run, outcome, wave[position]?.live === true)));
+  if (run.journal.durable) return runIntended(run, wave);
+  return runToolSteps(
+    run,
+    wave.map((entry) => toolStep(run, entry)),
+  );
+}
+
+function runToolSteps(run: Run, steps: readonly Step<ToolOutcome>[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
+  return runSteps(steps, run, (outcomes, live) =>
+    outcomes.map((outcome, position): Dispatched => {
+      const isLive = live[position] === true;
+      if (!isLive) recallCall(run, outcome);
+      return { outcome, live: isLive };
+    }),
+  );
 }
 
 /** Notes, before a wave starts, which execution is about to run it: on replay a foreign token says that a call may have run. */
-async function runIntended(run: Run, wave: readonly Entry[]): Promise<readonly ToolOutcome[]> {
+function runIntended(run: Run, wave: readonly Entry[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   const intentSteps = wave.map(({ ready, index }): Step<Intent> => {
     const key = stepKey(run.state, `intent/${index}/${ready.call.name}`);
     return { key, kind: "intent", input: null, run: () => ({ token: run.token }) };
   });
-  const intents = await runSteps(intentSteps, run);
-  const steps = wave.map((entry, position) => toolStep(run, entry, intents[position]));
-  return runSteps(steps, run);
+  return runSteps(intentSteps, run, (intents) =>
+    runToolSteps(
+      run,
+      wave.map((entry, position) => toolStep(run, entry, intents[position])),
+    ),
+  );
 }
 
 function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolOutcome> {
   const { ready, index } = entry;
   const { callId, name, args } = ready.call;
+  // In an execution before this one, or in this one, where an engine tries a step again.
+  let mayHaveRun = intent !== undefined && intent.token !== run.token;
   const body = (): ToolOutcome | PromiseLike<ToolOutcome> => {
-    // Either an execution before this one, or this one itself, where an engine tries a step again.
-    const mayHaveRun = entry.live || (intent !== undefined && intent.token !== run.token);
-    entry.live = true;
-    run.replayed = false;
-    sendToolStart(run, ready.call, false);
-    const outcome = dispatch(run, entry, mayHaveRun);
+    sendToolStart(run, ready.call, true);
+    const again = mayHaveRun;
+    mayHaveRun = true;
+    const outcome = dispatch(run, entry, again);
     return whenReady(outcome, (end) =>
       whenReady(finishCall(run, end), (whole) => {
-        sendToolEnd(run, whole, false);
+        sendToolEnd(run, whole, true);
         return whole;
       }),
     );
@@ -224,11 +236,6 @@ function dispatch(
   if (mayHaveRun && definition.replay !== "safe" && definition.eager !== true)
     return { call, durationMs: 0, kind: "interrupted" };
   return dispatchCall(ready, ports);
-}
-
-function settle(run: Run, outcome: ToolOutcome, live: boolean): Dispatched {
-  if (!live) recallCall(run, outcome);
-  return { outcome, live };
 }
 
 function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: Dispatched[]): void {

@@ -30,7 +30,7 @@ export function createEagerPorts(run: Run): EagerPorts | undefined {
   };
   const onAdopted = (outcome: ToolOutcome, index: number): void => {
     run.ports.placeEarly(outcome.call.callId, index);
-    sendBoth(run, outcome, false);
+    sendBoth(run, outcome, true);
   };
   return { start, onAdopted };
 }
@@ -53,10 +53,10 @@ function begin(run: Run, prepared: Prepared, index: number): ReturnType<EagerPor
   control?.startToolChain();
   meter.add({ toolCalls: 1 });
   ports.placeEarly(call.callId, index);
-  sendToolStart(run, call, false);
+  sendToolStart(run, call, true);
   return whenReady(dispatchCall(prepared, ports), (outcome) =>
     whenReady(finishCall(run, outcome), (whole) => {
-      sendToolEnd(run, whole, false);
+      sendToolEnd(run, whole, true);
       return whole;
     }),
   );

@@ -2,7 +2,7 @@
 // them is suspended. Their run is suspended with them; where it is over instead, they never run.
 
 import type { Step } from "../contract/journal.ts";
-import type { Decided } from "../policies/approval.ts";
+import type { Cancelled } from "../policies/approval.ts";
 import { isFatal } from "../tools/render-outcome.ts";
 import type { AwaitingCall, BatchEntry } from "./batch-entry.ts";
 import { type Batch, barHeld } from "./dispatch-waves.ts";
@@ -41,14 +41,13 @@ function isDrained({ suspended }: Dispatched): boolean {
 
 async function dropAwaiting(run: Run, entries: readonly BatchEntry[], dispatched: Dispatched[]): Promise<void> {
   const awaiting = entries.flatMap((entry, index) => (entry.kind === "awaiting" ? [{ entry, index }] : []));
-  await runSteps(
-    awaiting.map(({ entry }) => toStep(entry)),
-    run,
-  );
-  for (const { entry, index } of awaiting)
-    dispatched[index] = refuse(run, { call: entry.call, durationMs: 0, kind: "not-run" }, false);
+  const steps = awaiting.map(({ entry }) => toStep(entry));
+  await runSteps(steps, run, () => {
+    for (const { entry, index } of awaiting)
+      dispatched[index] = refuse(run, { call: entry.call, durationMs: 0, kind: "not-run" }, true);
+  });
 }
 
-function toStep({ call: { callId, name, args }, key }: AwaitingCall): Step<Decided> {
+function toStep({ call: { callId, name, args }, key }: AwaitingCall): Step<Cancelled> {
   return { key, kind: "approval", input: { callId, name, args }, run: () => ({ kind: "cancelled" }) };
 }

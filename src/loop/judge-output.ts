@@ -5,7 +5,6 @@ import type { Validation } from "../contract/schema.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
-import { whenReady } from "../kit/when-ready.ts";
 import { describeMisfit, validateOutput } from "../policies/structured-output.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
@@ -18,11 +17,8 @@ import { stepKey } from "./step-key.ts";
 /** Validates the answer, or recalls what came of it. */
 export function judgeOutput(run: Run): void | PromiseLike<void> {
   const { state, bounds } = run;
-  const body = (): Promise<OutputAnswer> => {
-    run.replayed = false;
-    return askSchema(run);
-  };
-  return whenReady(runStep({ key: stepKey(state, "output"), kind: "hook", input: null, run: body }, run), (answer) => {
+  const step = { key: stepKey(state, "output"), kind: "hook" as const, input: null, run: () => askSchema(run) };
+  return runStep(step, run, (answer) => {
     const asksAgain = answer.kind === "invalid" && state.misfits < (bounds.outputRetries ?? 0);
     applyStep(state, { kind: "output", answer, complaint: asksAgain ? describeMisfit(answer.issues) : undefined });
   });

@@ -2,15 +2,15 @@
 // stage after the other.
 
 import type { ResultEvent } from "../contract/loop-event.ts";
-import type { ResultPipeline } from "../contract/results.ts";
-import type { ToolCall } from "../contract/tool-outcome.ts";
+import type { ExtractedResult, ResultPipeline } from "../contract/results.ts";
+import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { estimateTokens } from "../kit/estimate-tokens.ts";
-import { whenReady } from "../kit/when-ready.ts";
 import { costOf } from "../stages/stream-once.ts";
 import { lastUserText } from "../state/last-user-text.ts";
 import type { SettledCall } from "../state/loop-state.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
 import { askHook } from "./ask-hook.ts";
+import { eventBase } from "./event-base.ts";
 import { readExtract } from "./read-extract.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
@@ -36,24 +36,16 @@ interface Processed extends Pick<SettledCall, "reading" | "extraction"> {
   readonly changes: readonly Change[];
 }
 
-/** Runs the pipeline over a batch, or recalls what came of it. */
+/** Runs the pipeline over a batch, or recalls what came of it, and tells of what has changed. */
 export function processResults(
   run: Run,
   settled: readonly SettledCall[],
 ): readonly SettledCall[] | PromiseLike<readonly SettledCall[]> {
   const pipeline = run.options.policies?.results;
   if (pipeline === undefined || !isDue(settled)) return settled;
-  let live = false;
-  const body = (): Promise<readonly Processed[]> => {
-    live = true;
-    run.replayed = false;
-    return processBatch(run, settled, pipeline);
-  };
+  const body = (): Promise<readonly Processed[]> => processBatch(run, settled, pipeline);
   const step = { key: stepKey(run.state, "results"), kind: "results" as const, input: null, run: body };
-  return whenReady(runStep(step, run), (processed) => {
-    if (!live) tellAgain(run, settled, processed);
-    return mergeProcessed(run, settled, processed);
-  });
+  return runStep(step, run, (processed, live) => mergeProcessed(run, settled, { processed, live }));
 }
 
 /** A batch that is suspended is looked at once all of its results are there. */
@@ -70,81 +62,56 @@ async function processBatch(run: Run, settled: readonly SettledCall[], pipeline:
   const processed: Processed[] = [];
   for (const [index, call] of settled.entries()) {
     if (!isEligible(call)) continue;
-    const work = new ResultWork(run, call);
-    await work.process(pipeline);
-    const { reading, changes, extraction } = work;
+    const { reading, changes, extraction } = await processResult(run, call.outcome, pipeline);
     if (changes.length > 0 || extraction !== undefined) processed.push({ index, reading, changes, extraction });
   }
   return processed;
 }
 
-/** One result on its way through the stages. */
-class ResultWork {
-  readonly #run: Run;
-  readonly #call: ToolCall;
-  #text: string;
-  #tokens: number;
-  readonly changes: Change[] = [];
-  extraction: SettledCall["extraction"];
-
-  constructor(run: Run, { outcome }: SettledCall) {
-    const result = renderOutcome(outcome);
-    this.#run = run;
-    this.#call = outcome.call;
-    this.#text = typeof result === "string" ? result : JSON.stringify(result);
-    this.#tokens = estimateTokens(this.#text);
-  }
-
-  /** Undefined where the result is as it was. */
-  get reading(): string | undefined {
-    return this.changes.length === 0 ? undefined : this.#text;
-  }
-
-  async process(pipeline: ResultPipeline): Promise<void> {
-    const toolName = this.#call.name;
-    const { extractor, cacher } = pipeline;
-    if (pipeline.processor !== undefined) {
-      await this.#ask("processor", () => pipeline.processor?.(toolName, this.#text), toTextOrNothing);
-    }
-    if (extractor !== undefined && this.#tokens > (extractor.threshold ?? thresholds.extractor)) {
-      const facts = { toolName, userText: lastUserText(this.#run.state.messages) };
-      await this.#ask(
-        "extractor",
-        () => extractor.extract(this.#text, facts),
-        (answer) => this.#readExtract(answer),
-      );
-    }
-    if (cacher !== undefined && this.#tokens > (cacher.threshold ?? thresholds.cacher)) {
-      await this.#ask("cacher", () => cacher.store(this.#text, { toolName }), toText);
-    }
-  }
-
-  /** A stage that fails, or that the end of the run cuts off, leaves the result as it was. */
-  async #ask(stage: Stage, call: () => unknown, read: (answer: unknown) => string | undefined): Promise<void> {
-    const end = await askHook(call, read, this.#run);
+/** Takes one result through the stages. A stage that fails, or that the end of the run cuts off, leaves it as it was. */
+async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPipeline): Promise<Omit<Processed, "index">> {
+  const toolName = outcome.call.name;
+  const { extractor, cacher } = pipeline;
+  const result = renderOutcome(outcome);
+  let text = typeof result === "string" ? result : JSON.stringify(result);
+  let tokens = estimateTokens(text);
+  let extraction: SettledCall["extraction"];
+  const changes: Change[] = [];
+  const ask = async (stage: Stage, call: () => unknown, read: (answer: unknown) => string | undefined): Promise<void> => {
+    const end = await askHook(call, read, run);
     if (end.kind === "failed") {
-      const { events, state } = this.#run;
-      const base = { runId: events.runId, iteration: state.iteration };
-      events.send({ type: "listener-error", ...base, event: `results.${stage}`, error: end.error });
+      run.events.send({ type: "listener-error", ...eventBase(run), event: `results.${stage}`, error: end.error });
     }
-    if (end.kind !== "value" || end.value === undefined || end.value === this.#text) return;
-    const tokensBefore = this.#tokens;
-    this.#text = end.value;
-    this.#tokens = estimateTokens(end.value);
-    const change = { stage, tokensBefore, tokensAfter: this.#tokens };
-    this.changes.push(change);
-    sendChange(this.#run, this.#call, { change, live: true });
+    const answer = end.kind === "value" ? end.value : undefined;
+    if (answer === undefined || answer === text) return;
+    const tokensAfter = estimateTokens(answer);
+    changes.push({ stage, tokensBefore: tokens, tokensAfter });
+    text = answer;
+    tokens = tokensAfter;
+  };
+  if (pipeline.processor !== undefined) {
+    await ask("processor", () => pipeline.processor?.(toolName, text), toTextOrNothing);
   }
+  if (extractor !== undefined && tokens > (extractor.threshold ?? thresholds.extractor)) {
+    const facts = { toolName, userText: lastUserText(run.state.messages) };
+    const read = (answer: unknown): string => {
+      const extract = readExtract(answer);
+      extraction = priceExtract(run, extract);
+      return extract.text;
+    };
+    await ask("extractor", () => extractor.extract(text, facts), read);
+  }
+  if (cacher !== undefined && tokens > (cacher.threshold ?? thresholds.cacher)) {
+    await ask("cacher", () => cacher.store(text, { toolName }), toText);
+  }
+  return { reading: changes.length === 0 ? undefined : text, changes, extraction };
+}
 
-  #readExtract(answer: unknown): string {
-    const { options, events, state } = this.#run;
-    const { text, usage, model } = readExtract(answer);
-    if (usage === undefined) return text;
-    const by = model ?? { provider: options.provider.id, model: options.provider.model };
-    const costUSD = costOf(usage, { ...by, iteration: state.iteration }, { pricing: options.pricing, events });
-    this.extraction = { usage, costUSD };
-    return text;
-  }
+function priceExtract({ options, events, state }: Run, { usage, model }: ExtractedResult): SettledCall["extraction"] {
+  if (usage === undefined) return undefined;
+  const by = model ?? { provider: options.provider.id, model: options.provider.model };
+  const costUSD = costOf(usage, { ...by, iteration: state.iteration }, { pricing: options.pricing, events });
+  return { usage, costUSD };
 }
 
 function toTextOrNothing(answer: unknown): string | undefined {
@@ -156,29 +123,22 @@ function toText(answer: unknown): string {
   throw new TypeError("It gave no text.");
 }
 
-function sendChange(
-  { events, state }: Run,
-  { callId, name }: ToolCall,
-  { change, live }: { change: Change; live: boolean },
-): void {
-  const { stage, tokensBefore, tokensAfter } = change;
-  const base = { runId: events.runId, iteration: state.iteration, replayed: live ? undefined : true };
-  events.send({ type: eventOf[stage], ...base, callId, name, tokensBefore, tokensAfter });
+interface Recorded {
+  readonly processed: readonly Processed[];
+  readonly live: boolean;
 }
 
-function tellAgain(run: Run, settled: readonly SettledCall[], processed: readonly Processed[]): void {
-  for (const { index, changes } of processed) {
-    const call = settled[index]?.outcome.call;
-    if (call !== undefined) for (const change of changes) sendChange(run, call, { change, live: false });
-  }
-}
-
-/** The batch as it is folded. What was spent counts now, for the runs around this one too. */
-function mergeProcessed(run: Run, settled: readonly SettledCall[], processed: readonly Processed[]): readonly SettledCall[] {
+/** The batch as it is folded, once listeners have heard of each change. What was spent counts now, for the runs around this one too. */
+function mergeProcessed(run: Run, settled: readonly SettledCall[], { processed, live }: Recorded): readonly SettledCall[] {
+  const base = eventBase(run, live);
   const merged = [...settled];
-  for (const { index, reading, extraction } of processed) {
+  for (const { index, reading, changes, extraction } of processed) {
     const call = settled[index];
     if (call === undefined) continue;
+    const { callId, name } = call.outcome.call;
+    for (const { stage, tokensBefore, tokensAfter } of changes) {
+      run.events.send({ type: eventOf[stage], ...base, callId, name, tokensBefore, tokensAfter });
+    }
     if (extraction !== undefined) {
       const { usage, costUSD } = extraction;
       run.meter.add({ tokens: usage.totalTokens, costUSD, costUnknown: costUSD === undefined });

@@ -8,6 +8,7 @@ import { whenReady } from "../kit/when-ready.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { toAbortReason } from "../state/ending-of-cause.ts";
 import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
+import { eventBase } from "./event-base.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 import { numberedKey } from "./step-key.ts";
@@ -20,6 +21,7 @@ export function readInbox(run: Run): void | PromiseLike<void> {
   const key = inboxKey(stays ? state.iteration : state.iteration + 1, stays ? state.resumes : 0);
   run.replayed = true;
   const body = (): InboxAnswer => {
+    // The last look before an ending does not: after a crash there, the ending can still be reopened.
     run.replayed = false;
     return withForced(run, lookAround(run));
   };
@@ -63,15 +65,16 @@ function look(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | Pro
     seen = body();
     return seen;
   };
-  return whenReady(runStep({ key, kind: "inbox", input: null, run: note }, run), (answer) => {
+  return runStep({ key, kind: "inbox", input: null, run: note }, run, (answer) => {
     run.control?.takeMessages(seen?.messages?.length ?? 0);
     return answer;
   });
 }
 
 /** Tells listeners of the steered messages, and puts them into the transcript. */
-export function steerRun({ state, events, replayed }: Run): void {
-  const base = { runId: events.runId, iteration: state.iteration, replayed: replayed ? true : undefined };
+export function steerRun(run: Run): void {
+  const { state, events } = run;
+  const base = eventBase(run, !run.replayed);
   for (const { verb, message } of state.unsent) if (verb === "steer") events.send({ type: "steered", ...base, message });
   applyStep(state, { kind: "steer" });
 }

@@ -9,21 +9,21 @@ import { sendToolEnd, sendToolStart } from "./tool-events.ts";
 
 /** Tells listeners of a call that is over, and counts it where it has run. */
 export function recallCall(run: Run, outcome: ToolOutcome): void {
-  sendBoth(run, outcome, true);
+  sendBoth(run, outcome, false);
   if (wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
   if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
 }
 
 /** Tells of a call that does not run, and why. */
-export function refuse(run: Run, outcome: ToolOutcome, replayed: boolean = run.replayed): Dispatched {
-  sendBoth(run, outcome, replayed);
-  return { outcome, live: !replayed };
+export function refuse(run: Run, outcome: ToolOutcome, live: boolean): Dispatched {
+  sendBoth(run, outcome, live);
+  return { outcome, live };
 }
 
 /** Tells listeners of a call that began and ended at once. */
-export function sendBoth(run: Run, outcome: ToolOutcome, replayed: boolean): void {
-  sendToolStart(run, outcome.call, replayed);
-  sendToolEnd(run, outcome, replayed);
+export function sendBoth(run: Run, outcome: ToolOutcome, live: boolean): void {
+  sendToolStart(run, outcome.call, live);
+  sendToolEnd(run, outcome, live);
 }
 
 /** What the meter counts of a call's nested runs. */

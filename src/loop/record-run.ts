@@ -4,7 +4,6 @@
 import type { Json } from "../contract/json.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { digest, stableJson } from "../kit/stable-json.ts";
-import { whenReady } from "../kit/when-ready.ts";
 import { toJson } from "../kit/to-json.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
@@ -27,7 +26,7 @@ export function recordRun(run: Run): void | PromiseLike<void> {
   if (!isReached) return undefined;
   const record = describeRun(run);
   const step = { key: "run", kind: "run" as const, input: toJson(record) satisfies Json, run: () => record };
-  return whenReady(runStep(step, run), (recorded) => compare(recorded, record));
+  return runStep(step, run, (recorded) => compare(recorded, record));
 }
 
 function describeRun({ options: { runId }, exposure, state }: Run): RunRecord {

@@ -41,17 +41,15 @@ async function validateLate(run: Run, asked: readonly (BatchEntry | Promise<Prep
       entries.push(entry);
     }
   }
-  const verdicts = await runSteps(
-    late.map((one) => verdictStep(run, one)),
-    run,
-  );
+  const steps = late.map((one) => verdictStep(run, one));
+  const verdicts = await runSteps(steps, run, (answers) => answers);
   for (const [position, { entry, index }] of late.entries()) entries[index] = obey(entry, verdicts[position]);
   return entries;
 }
 
 /** Records what became of one call, or finds it recorded. What was cut off never runs. */
-export async function recordVerdict(run: Run, validated: Validated): Promise<Prepared> {
-  return obey(validated.entry, await runStep(verdictStep(run, validated), run));
+export function recordVerdict(run: Run, validated: Validated): Prepared | PromiseLike<Prepared> {
+  return runStep(verdictStep(run, validated), run, (verdict) => obey(validated.entry, verdict));
 }
 
 function verdictStep(run: Run, { entry, place }: Validated): Step<Verdict> {

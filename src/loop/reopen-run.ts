@@ -45,21 +45,16 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
 async function reopenRun(run: Run): Promise<boolean> {
   const { state, options, clock, token, journal } = run;
   for (let attempt = state.reopens + 1; ; attempt += 1) {
-    let isLive = false;
-    const body = (): ReopenAnswer => {
-      isLive = true;
-      // What follows is new: an ending that a limit brings about at once is not gone behind again.
-      run.replayed = false;
-      return { reopen: options.resume === "retry-last", now: clock.now(), token };
-    };
+    const body = (): ReopenAnswer => ({ reopen: options.resume === "retry-last", now: clock.now(), token });
     const key = `p${state.iteration}/reopen/${attempt}`;
     if (journal.replays !== undefined && !(await journal.replays(key))) return false;
-    const answer = await runStep({ key, kind: "reopen", input: null, run: body }, run);
+    const step = { key, kind: "reopen" as const, input: null, run: body };
+    const { answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive }));
     if (answer.reopen) {
       applyStep(state, { kind: "reopen", answer, attempt });
       return true;
     }
     // An execution before this one was told to leave it at that.
-    if (isLive) return false;
+    if (live) return false;
   }
 }

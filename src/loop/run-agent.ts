@@ -40,7 +40,7 @@ export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatch
   const { call } = ready;
   const key = stepKey(run.state, `tool/${index}/${call.name}`);
   const begun = await begin(run, agentCall);
-  sendToolStart(run, call, !begun.live);
+  sendToolStart(run, call, begun.live);
   if (begun.kind !== "begun") return tell(run, { outcome: { call, durationMs: 0, kind: begun.kind }, live: begun.live });
   const end = await runNested(run, agentCall, key);
   if (end.kind === "ended" && end.result.status === "suspended") {
@@ -48,19 +48,13 @@ export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatch
     const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(end) };
     return tell(run, { outcome, live: run.journal.replays === undefined, suspended: { status, reason } });
   }
-  let live = false;
-  const body = (): ToolOutcome | PromiseLike<ToolOutcome> => {
-    live = true;
-    run.replayed = false;
-    return conclude(run, agentCall, end);
-  };
   const input = { callId: call.callId, name: call.name, args: call.args };
-  const outcome = await runStep({ key, kind: "tool", input, run: body }, run);
-  return tell(run, { outcome, live });
+  const step = { key, kind: "tool" as const, input, run: () => conclude(run, agentCall, end) };
+  return runStep(step, run, (outcome, live) => tell(run, { outcome, live }));
 }
 
 function tell(run: Run, end: Dispatched): Dispatched {
-  sendToolEnd(run, end.outcome, !end.live);
+  sendToolEnd(run, end.outcome, end.live);
   return end;
 }
 
@@ -71,10 +65,7 @@ interface Begun {
 /** Whether the call may still begin is looked at once, and recorded. */
 async function begin(run: Run, { ready, index, isBarred }: AgentCall): Promise<Begun & { readonly live: boolean }> {
   const { meter, scope, clock } = run;
-  let live = false;
   const body = (): Begun => {
-    live = true;
-    run.replayed = false;
     scope.checkDeadline(clock.now());
     if (scope.cause !== undefined || isBarred === true) return { kind: "not-run" };
     if (meter.toolCallsLeft < 1) return { kind: "limit" };
@@ -82,9 +73,10 @@ async function begin(run: Run, { ready, index, isBarred }: AgentCall): Promise<B
     return { kind: "begun" };
   };
   const key = stepKey(run.state, `agent/${index}/${ready.call.name}`);
-  const { kind } = await runStep({ key, kind: "intent", input: null, run: body }, run);
-  if (kind === "begun" && !live) meter.add({ toolCalls: 1 });
-  return { kind, live };
+  return runStep({ key, kind: "intent", input: null, run: body }, run, ({ kind }, live) => {
+    if (kind === "begun" && !live) meter.add({ toolCalls: 1 });
+    return { kind, live };
+  });
 }
 
 /** What is misuse in the options of a nested run is for the model to read; what its journal throws ends the outer run as well. */

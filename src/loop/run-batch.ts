@@ -16,6 +16,7 @@ import { approveCalls } from "./approve-calls.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
 import { endWaiting, waits } from "./end-waiting.ts";
+import { eventBase } from "./event-base.ts";
 import { processResults } from "./process-results.ts";
 import { awaitValidations } from "./record-verdicts.ts";
 import type { Dispatched, Run } from "./run.ts";
@@ -29,7 +30,7 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   const prepare = (call: ToolCall): BatchEntry | Promise<Prepared> => {
     const outcome = early.get(call.callId);
     // A call that was started while the model spoke is over already.
-    return outcome === undefined ? prepareCall(call, ports) : { kind: "early", outcome };
+    return outcome === undefined ? prepareCall(call, ports) : { kind: "over", outcome, live: !run.replayed, announced: true };
   };
   const prepared = awaitValidations(run, calls.map(prepare));
   const approve = options.policies?.approve;
@@ -68,7 +69,7 @@ function withinLimit({ state, bounds }: Run, prepared: readonly BatchEntry[]): r
 
 /** A call that waited until its run ended: it has kept its place until then. */
 function isCancelled(entry: BatchEntry): boolean {
-  return (entry.kind === "refused" ? entry.outcome : entry).kind === "not-run";
+  return (entry.kind === "over" ? entry.outcome : entry).kind === "not-run";
 }
 
 /** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */
@@ -92,38 +93,20 @@ interface Restarted {
   readonly live: boolean;
 }
 
-function sendRestart({ events, state }: Run, { callId, name }: ToolCall, { restart, live }: Restarted): void {
-  const { suffix, disableTools, pendingContextKey, pendingContext } = restart;
-  const found = pendingContext === undefined ? "missing" : "found";
-  events.send({
-    type: "restart",
-    runId: events.runId,
-    iteration: state.iteration,
-    callId,
-    name,
-    suffix,
-    disableTools,
-    pendingContext: pendingContextKey === undefined ? undefined : found,
-    replayed: live ? undefined : true,
-  });
+function sendRestart(run: Run, { callId, name }: ToolCall, { restart, live }: Restarted): void {
+  const { suffix, disableTools, pendingContextKey } = restart;
+  const found = restart.pendingContext === undefined ? "missing" : "found";
+  const pendingContext = pendingContextKey === undefined ? undefined : found;
+  run.events.send({ type: "restart", ...eventBase(run, live), callId, name, suffix, disableTools, pendingContext });
 }
 
 /** The gate's own bookkeeping may fail without harm to the run; on replay it has been done. */
-function tellGate({ options, events, state }: Run, { kind, call }: ToolOutcome, live: boolean): void {
+function tellGate(run: Run, { kind, call }: ToolOutcome, live: boolean): void {
+  const { options, events, state } = run;
   const gate = options.policies?.gate;
   const { callId, name, args } = call;
-  const { iteration } = state;
-  if (live && kind === "completed") events.guard({ type: "retain", iteration }, () => gate?.retain?.(name));
+  if (live && kind === "completed") events.guard({ type: "retain", iteration: state.iteration }, () => gate?.retain?.(name));
   const trigger = gate?.triggerMatchByToolName?.get(name);
   if (trigger === undefined || !wasDispatched(kind)) return;
-  events.send({
-    type: "hidden-notice",
-    runId: events.runId,
-    iteration,
-    callId,
-    name,
-    trigger,
-    args: redactJson(args),
-    replayed: live ? undefined : true,
-  });
+  events.send({ type: "hidden-notice", ...eventBase(run, live), callId, name, trigger, args: redactJson(args) });
 }

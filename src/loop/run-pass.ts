@@ -7,7 +7,6 @@ import type { ModelRequest } from "../contract/provider.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Judgement } from "../state/judge-finish.ts";
 import { toPlainError } from "../kit/plain-error.ts";
-import { whenReady } from "../kit/when-ready.ts";
 import { findLoop } from "../policies/loop-detection.ts";
 import { type Masked, MaskedView, releaseOnly } from "../policies/observation-masking.ts";
 import { streamOnce } from "../stages/stream-once.ts";
@@ -17,6 +16,7 @@ import { askHook } from "./ask-hook.ts";
 import { askStopConditions } from "./ask-stop.ts";
 import { checkPlan } from "./check-options.ts";
 import { createEagerPorts } from "./eager-start.ts";
+import { eventBase } from "./event-base.ts";
 import { expose, exposeNames } from "./exposure.ts";
 import type { NextStep } from "./next-step.ts";
 import { recallCall, toSpending } from "./recall-call.ts";
@@ -34,21 +34,19 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   const masked = maskOld(run);
   run.replayed = true;
   const body = (): Promise<StreamResult> => {
-    run.replayed = false;
     sendStart(run, masked);
     return streamPass(run, next);
   };
-  return whenReady(runStep({ key, kind: "model", input: null, run: body }, run), (result) => {
-    if (run.replayed) {
+  return runStep({ key, kind: "model", input: null, run: body }, run, (result, live) => {
+    if (!live) {
       run.exposure = exposeNames(run, result.exposedTools);
       sendStart(run, masked);
       sendRecalled(run, result);
     }
-    run.passRecalled = run.replayed;
     const { usage, costUSD } = result;
     run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
-    if (run.passRecalled) recallEarly(run, result);
+    if (!live) recallEarly(run, result);
     run.openPass = { result, hop };
     sendLoop(run);
   });
@@ -169,9 +167,9 @@ function unstreamed(run: Run, judgement: Judgement): StreamResult {
 }
 
 function sendStart(run: Run, masked: Masked | undefined): void {
-  const { events, state, replayed } = run;
+  const { events, state } = run;
   const { iteration, hop } = state;
-  const base = { runId: events.runId, iteration, replayed: replayed ? true : undefined };
+  const base = eventBase(run, !run.replayed);
   const warns = iteration === run.softWarnIteration && hop === 0 && run.session.surfaceUserErrors !== false;
   if (warns) events.send({ type: "notice", ...base, kind: "still-working" });
   if (events.wants("pass-start")) events.send({ type: "pass-start", ...base, hop });
@@ -179,26 +177,39 @@ function sendStart(run: Run, masked: Masked | undefined): void {
 }
 
 /** What a recalled pass had said, in one piece each. */
-function sendRecalled({ events, state }: Run, { text, reasoning }: StreamResult): void {
-  const base = { runId: events.runId, iteration: state.iteration, replayed: true };
+function sendRecalled(run: Run, { text, reasoning }: StreamResult): void {
+  const base = eventBase(run, false);
+  const { events } = run;
   if (reasoning !== "") events.send({ type: "reasoning-delta", ...base, text: reasoning });
   if (text !== "") events.send({ type: "text-delta", ...base, text });
 }
 
-function sendLoop({ events, state, bounds, replayed }: Run): void {
-  const loop = findLoop(state, bounds.loopRule);
-  if (loop === undefined || bounds.loopRule === undefined) return;
-  const { action } = bounds.loopRule;
-  const base = { runId: events.runId, iteration: state.iteration, replayed: replayed ? true : undefined };
-  events.send({ type: "loop-detected", ...base, ...loop, action });
+function sendLoop(run: Run): void {
+  const { loopRule } = run.bounds;
+  const loop = findLoop(run.state, loopRule);
+  if (loop === undefined || loopRule === undefined) return;
+  run.events.send({ type: "loop-detected", ...eventBase(run, !run.replayed), ...loop, action: loopRule.action });
 }
 
 /** Tells listeners that the pass is over: after its batch, where it had one, for the calls belong to it. */
 export function endPass(run: Run): void {
-  const { events, state, replayed, openPass } = run;
+  const { events, openPass } = run;
   run.openPass = undefined;
   if (openPass === undefined || !events.wants("pass-end")) return;
   const { status, provider, model, finish, usage, costUSD, calls, durationMs } = openPass.result;
-  const base = { runId: events.runId, iteration: state.iteration, replayed: replayed ? true : undefined, hop: openPass.hop };
-  events.send({ type: "pass-end", ...base, status, provider, model, finish, usage, costUSD, calls: calls.length, durationMs });
+  const base = eventBase(run, !run.replayed);
+  const { hop } = openPass;
+  events.send({
+    type: "pass-end",
+    ...base,
+    hop,
+    status,
+    provider,
+    model,
+    finish,
+    usage,
+    costUSD,
+    calls: calls.length,
+    durationMs,
+  });
 }

@@ -112,10 +112,8 @@ export interface Run {
   nest(options: LoopOptions, nesting: Nesting): NestedRun;
   /** The tools that the model was shown last. */
   exposure: Exposure;
-  /** Whether all that the current pass has done so far was recalled from the journal. */
+  /** Whether all that the current pass has done so far was recalled from the journal: `runStep` clears it, and so does `readInbox`. */
   replayed: boolean;
-  /** Whether the last stream was recalled. */
-  passRecalled: boolean;
   /** The last stream, until listeners are told that its pass is over. */
   openPass: { readonly result: StreamResult; readonly hop: number } | undefined;
   release(): void;

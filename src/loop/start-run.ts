@@ -67,7 +67,6 @@ export function startRun(given: LoopOptions, { nest, queue, nesting, maxToolRoun
     parking: undefined,
     failure: undefined,
     replayed: false,
-    passRecalled: false,
     openPass: undefined,
     release: () => {
       events.close();

@@ -5,31 +5,34 @@ import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { detectContextRestart } from "../stages/context-restart.ts";
 import { restartedResult } from "../state/transcript.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
+import { eventBase } from "./event-base.ts";
 import type { Run } from "./run.ts";
 
 /** A call begins. */
-export function sendToolStart({ events, state, ports }: Run, { callId, name, args }: ToolCall, replayed: boolean): void {
+export function sendToolStart(run: Run, { callId, name, args }: ToolCall, live: boolean): void {
+  const { events, ports } = run;
   if (!events.wants("tool-start")) return;
-  events.send({
-    type: "tool-start",
-    runId: events.runId,
-    iteration: state.iteration,
-    callId,
-    name,
-    index: ports.indexOf(callId),
-    args,
-    replayed: replayed ? true : undefined,
-  });
+  events.send({ type: "tool-start", ...eventBase(run, live), callId, name, index: ports.indexOf(callId), args });
 }
 
 /** A call has its outcome. */
-export function sendToolEnd({ events, state, ports, options }: Run, outcome: ToolOutcome, replayed: boolean): void {
+export function sendToolEnd(run: Run, outcome: ToolOutcome, live: boolean): void {
+  const { events, ports, options } = run;
   const { call, kind, durationMs } = outcome;
   const metadata = ports.takeMetadata(call);
   if (!events.wants("tool-end")) return;
   const { callId, name } = call;
-  const base = { runId: events.runId, iteration: state.iteration, callId, name, replayed: replayed ? true : undefined };
-  events.send({ type: "tool-end", ...base, outcome: kind, result: resultOf(outcome, options), durationMs, metadata });
+  const base = eventBase(run, live);
+  events.send({
+    type: "tool-end",
+    ...base,
+    callId,
+    name,
+    outcome: kind,
+    result: resultOf(outcome, options),
+    durationMs,
+    metadata,
+  });
 }
 
 /** What the model will read. */

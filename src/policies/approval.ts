@@ -10,8 +10,10 @@ import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
 
-/** A decision as the journal keeps it; "cancelled" where the run ended before anybody decided. */
-export type Decided = ApprovalDecision | { readonly kind: "cancelled" };
+/** The run ended before anybody decided. */
+export interface Cancelled {
+  readonly kind: "cancelled";
+}
 
 /** What asking uses of a run. */
 export interface ApprovalPorts extends DeadlinePorts {
@@ -21,7 +23,7 @@ export interface ApprovalPorts extends DeadlinePorts {
 }
 
 /** Asks about one call. A throw, a timeout or an answer of another form denies. */
-export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<Decided> {
+export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled> {
   if (ports.scope.cause !== undefined) return { kind: "cancelled" };
   const deadline = new Deadline({ limitMs: ports.approvalMs }, ports);
   const context: ApprovalContext = {
