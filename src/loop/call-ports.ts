@@ -7,6 +7,7 @@ import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Deadline } from "../kit/deadline.ts";
 import { nearestName } from "../kit/nearest-name.ts";
 import type { RunScope } from "../kit/run-scope.ts";
+import { eventBase } from "./event-base.ts";
 import type { NestedRun, Run, RunCallPorts } from "./run.ts";
 import { CallContext } from "./tool-context.ts";
 
@@ -102,7 +103,6 @@ export class CallPorts implements RunCallPorts {
   }
 
   onLate({ callId, name }: ToolCall, success: boolean): void {
-    const { events, state } = this.#run;
-    events.send({ type: "late-result", runId: events.runId, iteration: state.iteration, callId, name, success });
+    this.#run.events.send({ type: "late-result", ...eventBase(this.#run), callId, name, success });
   }
 }

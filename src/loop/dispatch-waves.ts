@@ -4,19 +4,17 @@ import type { Step } from "../contract/journal.ts";
 import type { Agent } from "../contract/loop-options.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { whenReady } from "../kit/when-ready.ts";
-import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { ReadyCall } from "../stages/prepare-call.ts";
 import { isFatal } from "../tools/render-outcome.ts";
 import type { AwaitingCall, BatchEntry, OverCall } from "./batch-entry.ts";
 import { findAgent } from "./find-agent.ts";
-import { finishCall } from "./finish-call.ts";
 import { type Park, Parking } from "./parking.ts";
+import { performCall } from "./perform-call.ts";
 import { recallCall, refuse } from "./recall-call.ts";
 import type { Dispatched, Run } from "./run.ts";
 import { runAgent } from "./run-agent.ts";
 import { runSteps } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
-import { sendToolEnd, sendToolStart } from "./tool-events.ts";
 
 /** A ready call at its position in the batch. */
 interface Entry {
@@ -201,41 +199,16 @@ function runIntended(run: Run, wave: readonly Entry[]): readonly Dispatched[] | 
   );
 }
 
-function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolOutcome> {
-  const { ready, index } = entry;
+function toolStep(run: Run, { ready, index, isBarred }: Entry, intent?: Intent): Step<ToolOutcome> {
   const { callId, name, args } = ready.call;
   // In an execution before this one, or in this one, where an engine tries a step again.
   let mayHaveRun = intent !== undefined && intent.token !== run.token;
   const body = (): ToolOutcome | PromiseLike<ToolOutcome> => {
-    sendToolStart(run, ready.call, true);
-    const again = mayHaveRun;
+    const past = { mayHaveRun, isBarred };
     mayHaveRun = true;
-    const outcome = dispatch(run, entry, again);
-    return whenReady(outcome, (end) =>
-      whenReady(finishCall(run, end), (whole) => {
-        sendToolEnd(run, whole, true);
-        return whole;
-      }),
-    );
+    return performCall(run, ready, past);
   };
   return { key: stepKey(run.state, `tool/${index}/${name}`), kind: "tool", input: { callId, name, args }, run: body };
-}
-
-/** What runs around this one and beside it have left of a common limit is known only now. */
-function dispatch(
-  { meter, ports, scope, clock }: Run,
-  { ready, isBarred }: Entry,
-  mayHaveRun: boolean,
-): ToolOutcome | Promise<ToolOutcome> {
-  const { call, definition } = ready;
-  scope.checkDeadline(clock.now());
-  if (scope.cause !== undefined || isBarred === true)
-    return { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
-  if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
-  meter.add({ toolCalls: 1 });
-  if (mayHaveRun && definition.replay !== "safe" && definition.eager !== true)
-    return { call, durationMs: 0, kind: "interrupted" };
-  return dispatchCall(ready, ports);
 }
 
 function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: Dispatched[]): void {

@@ -2,14 +2,12 @@
 
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { whenReady } from "../kit/when-ready.ts";
-import { dispatchCall } from "../stages/dispatch-call.ts";
 import type { EagerPorts } from "../stages/eager-calls.ts";
 import { type Prepared, prepareCall } from "../stages/prepare-call.ts";
 import { findAgent } from "./find-agent.ts";
-import { finishCall } from "./finish-call.ts";
+import { performCall } from "./perform-call.ts";
 import { sendBoth } from "./recall-call.ts";
 import type { Run } from "./run.ts";
-import { sendToolEnd, sendToolStart } from "./tool-events.ts";
 
 /** What starts the calls of a pass early; undefined where something could still veto them. */
 export function createEagerPorts(run: Run): EagerPorts | undefined {
@@ -47,17 +45,9 @@ function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {
 
 /** A call that may not run is refused with its batch, as any other. */
 function begin(run: Run, prepared: Prepared, index: number): ReturnType<EagerPorts["start"]> {
-  const { scope, meter, ports, control } = run;
+  const { scope, ports, control } = run;
   if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;
-  const { call } = prepared;
   control?.startToolChain();
-  meter.add({ toolCalls: 1 });
-  ports.placeEarly(call.callId, index);
-  sendToolStart(run, call, true);
-  return whenReady(dispatchCall(prepared, ports), (outcome) =>
-    whenReady(finishCall(run, outcome), (whole) => {
-      sendToolEnd(run, whole, true);
-      return whole;
-    }),
-  );
+  ports.placeEarly(prepared.call.callId, index);
+  return performCall(run, prepared, { mayHaveRun: false });
 }

@@ -7,6 +7,7 @@ import { assertNever } from "../kit/assert-never.ts";
 import { toJson } from "../kit/to-json.ts";
 import { detectContextRestart } from "../stages/context-restart.ts";
 import { askHook } from "./ask-hook.ts";
+import { eventBase } from "./event-base.ts";
 import { endNested } from "./nested-run.ts";
 import type { NestedRun, Run } from "./run.ts";
 
@@ -40,8 +41,7 @@ async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise
       return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
     }
     case "failed": {
-      const { events, state } = run;
-      events.send({ type: "listener-error", runId: events.runId, iteration: state.iteration, event: "stash", error: end.error });
+      run.events.send({ type: "listener-error", ...eventBase(run), event: "stash", error: end.error });
       return outcome;
     }
     default:
