@@ -6,6 +6,7 @@ import { Deadline } from "../kit/deadline.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
+import { textOrNone } from "../kit/read-foreign.ts";
 import type { Cause } from "../kit/run-scope.ts";
 import { applyStep } from "../state/apply-step.ts";
 import type { HookAnswer } from "../state/loop-state.ts";
@@ -101,6 +102,5 @@ export function askIteration(run: Run): void | PromiseLike<void> {
 
 function toIterationAnswer(answer: unknown): HookAnswer {
   if (!isRecord(answer) || answer.abort !== true) return { kind: "continue" };
-  const { reason } = answer;
-  return { kind: "abort", reason: typeof reason === "string" ? reason : undefined };
+  return { kind: "abort", reason: textOrNone(answer.reason) };
 }

@@ -6,6 +6,7 @@ import type { Termination } from "../contract/termination.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { describeValue } from "../kit/describe-value.ts";
+import { textOrNone } from "../kit/read-foreign.ts";
 import type { Cause, RunScope } from "../kit/run-scope.ts";
 import { isUserMessage } from "../state/check-messages.ts";
 import type { InboxMessage } from "../state/loop-state.ts";
@@ -84,6 +85,7 @@ export function createLoopControl(): LoopControl {
     steer: (message) => ask({ verb: "steer", message: toUserMessage("steer", message) }),
     interrupt: (message) => ask({ verb: "interrupt", message: toUserMessage("interrupt", message) }),
     drain: () => ask({ verb: "drain" }),
+    // A button's handler may hand in its event.
     stop: (facts?: StopRequest) =>
       ask({
         verb: "cancel",
@@ -136,11 +138,6 @@ function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessa
     expected: 'given a text that is not blank, or a message of the role "user"',
     received: describeValue(message),
   });
-}
-
-/** A button's handler may hand in its event. */
-function textOrNone(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 /** Neither the wall clock nor a message is a request to stop. */

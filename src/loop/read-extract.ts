@@ -3,7 +3,7 @@
 import type { ExtractedResult } from "../contract/results.ts";
 import type { Usage } from "../contract/usage.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { countOf } from "../kit/read-foreign.ts";
+import { countOf, readUsage } from "../kit/read-foreign.ts";
 
 /** The answer of an extractor, looked through. Throws a TypeError where it is neither a text nor `{ text, usage?, model? }`. */
 export function readExtract(answer: unknown): ExtractedResult {
@@ -15,20 +15,9 @@ export function readExtract(answer: unknown): ExtractedResult {
 }
 
 function toUsage(given: unknown): Usage {
-  const count = (name: keyof Usage): number | undefined => (isRecord(given) ? countOf(given[name]) : undefined);
-  const inputTokens = count("inputTokens");
-  const outputTokens = count("outputTokens");
-  if (inputTokens === undefined || outputTokens === undefined) {
-    throw new TypeError("Its usage does not say inputTokens and outputTokens.");
-  }
-  return {
-    inputTokens,
-    outputTokens,
-    totalTokens: count("totalTokens") ?? inputTokens + outputTokens,
-    cachedInputTokens: count("cachedInputTokens"),
-    cacheWriteTokens: count("cacheWriteTokens"),
-    reasoningTokens: count("reasoningTokens"),
-  };
+  const isSaid = isRecord(given) && countOf(given.inputTokens) !== undefined && countOf(given.outputTokens) !== undefined;
+  if (!isSaid) throw new TypeError("Its usage does not say inputTokens and outputTokens.");
+  return readUsage(given);
 }
 
 function toModel(given: unknown): ExtractedResult["model"] {

@@ -114,8 +114,7 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
     iteration: state.iteration,
     continuationToken: state.hop === 0 ? undefined : state.streamResults.at(-1)?.token,
   };
-  const carried =
-    state.hop === 0 ? undefined : { text: turn.text.trim() !== "", calls: turn.calls.length > 0, callCount: turn.calls.length };
+  const carried = state.hop === 0 ? undefined : { text: turn.text.trim() !== "", callCount: turn.calls.length };
   const streamed = streamOnce(request, {
     provider: plan.provider ?? options.provider,
     clock,

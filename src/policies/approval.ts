@@ -8,6 +8,7 @@ import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
+import { textOrNone } from "../kit/read-foreign.ts";
 import { toJson } from "../kit/to-json.ts";
 
 /** The run ended before anybody decided. */
@@ -59,6 +60,6 @@ export function toDecision(answer: unknown): ApprovalDecision {
   const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
   if (kind === "approve" || kind === "ask") return { kind };
   if (kind === "modify" && args !== undefined) return { kind: "modify", args: toJson(args) satisfies Json };
-  if (kind === "deny") return { kind: "deny", reason: typeof reason === "string" ? reason : undefined };
+  if (kind === "deny") return { kind: "deny", reason: textOrNone(reason) };
   return { kind: "deny", reason: "The approval gave no decision." };
 }

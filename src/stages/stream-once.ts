@@ -23,7 +23,7 @@ export interface StreamPorts extends GuardPorts {
   /** Call ids in use, so that each new one is unique in the transcript. */
   readonly heldIds: ReadonlySet<string>;
   /** What earlier hops of the same turn left. Default nothing. */
-  readonly carried?: (TurnContent & { readonly callCount: number }) | undefined;
+  readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
   /** Starts calls while the stream goes on. Default: none is. */
   readonly eager?: EagerPorts | undefined;
@@ -49,6 +49,8 @@ export function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<S
   });
 }
 
+const nothingCarried = { text: false, callCount: 0 };
+
 interface Pass {
   readonly request: ModelRequest;
   readonly ports: StreamPorts;
@@ -59,8 +61,8 @@ interface Pass {
 function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, durationMs }: Pass): StreamResult {
   const { usage, text } = draft;
   const { costUSD, unpriced } = costOfAttempts(draft, ports);
-  const { carried } = ports;
-  const turn = { text: text.trim() !== "" || carried?.text === true, calls: calls.length > 0 || carried?.calls === true };
+  const { carried = nothingCarried } = ports;
+  const turn = { text: text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
   const { status, reason } = judgeEnd(end, draft, turn);
   // Written out field by field: an object made by spreading takes many times the memory, and a long run keeps thousands of these.
   return {
