@@ -129,12 +129,12 @@ function bar(entry: Entry): Entry {
 }
 
 /** A nested run is alone where the journal wants its steps in one order. */
-function toWaves(entries: readonly Entry[], { toolConcurrency, journal }: Run): readonly (readonly Entry[])[] {
+function toWaves(entries: readonly Entry[], { bounds, journal }: Run): readonly (readonly Entry[])[] {
   const waves: Entry[][] = [];
   let open: Entry[] | undefined;
   for (const entry of entries) {
     const isAlone = entry.ready.definition.sequential === true || (entry.agent !== undefined && journal.ordered === true);
-    if (open === undefined || isAlone || open.length >= toolConcurrency) {
+    if (open === undefined || isAlone || open.length >= bounds.toolConcurrency) {
       open = [];
       waves.push(open);
     }

@@ -18,7 +18,7 @@ export function createEagerPorts(run: Run): EagerPorts | undefined {
   if (isPastRounds(run)) return undefined;
   let running = 0;
   const start = (call: ToolCall, index: number): ReturnType<EagerPorts["start"]> => {
-    if (running >= run.toolConcurrency || !isEager(run, call)) return undefined;
+    if (running >= run.bounds.toolConcurrency || !isEager(run, call)) return undefined;
     running += 1;
     const outcome = whenReady(prepareCall(call, run.ports), (prepared) => begin(run, prepared, index));
     return whenReady(outcome, (end) => {

@@ -2,15 +2,10 @@
 // step, so that the answer is recorded.
 
 import type { InboxAnswer } from "../state/loop-state.ts";
+import type { ResolvedLimits } from "./resolve-limits.ts";
 
-/** The limits that nested runs share. `Infinity` means none. */
-export interface SharedLimits {
-  readonly maxTokens: number;
-  readonly maxToolCalls: number;
-  readonly maxCostUSD: number;
-  /** Whether a stream of unknown cost uses the cost limit up. */
-  readonly unknownCostEnds: boolean;
-}
+/** The limits that nested runs share. */
+export type SharedLimits = Pick<ResolvedLimits, "maxTokens" | "maxToolCalls" | "maxCostUSD" | "unknownCostEnds">;
 
 /** What was used. */
 export interface Spending {

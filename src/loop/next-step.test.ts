@@ -4,7 +4,8 @@ import type { Ending } from "../contract/termination.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { createLoopState, type InboxAnswer, type LoopState, type StepResult } from "../state/loop-state.ts";
-import { type Bounds, nextStep } from "./next-step.ts";
+import { nextStep } from "./next-step.ts";
+import type { Bounds } from "./resolve-policies.ts";
 
 const none = Number.POSITIVE_INFINITY;
 const bounds: Bounds = {

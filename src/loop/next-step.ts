@@ -1,40 +1,13 @@
 // Decides what happens next. Pure, and the only place that decides: stages do, `applyStep` remembers, this judges.
 
-import type { PreToolTextPolicy } from "../contract/policies.ts";
 import type { Ending, StreamStatus } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { findLoop, type LoopRule } from "../policies/loop-detection.ts";
+import { findLoop } from "../policies/loop-detection.ts";
 import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isUnfinished } from "../state/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "../state/loop-state.ts";
 import { isNamed } from "../state/transcript.ts";
-
-/** The bounds that decisions look at; `Infinity` means none. */
-export interface Bounds {
-  readonly maxIterations: number;
-  /** Passes that may ask for tools and get them; the calls of one more do not run. Default none. */
-  readonly maxToolRounds?: number | undefined;
-  readonly maxConsecutiveToolErrors: number;
-  readonly maxRestarts: number;
-  readonly maxPauses: number;
-  readonly maxToolCalls: number;
-  readonly maxTokens: number;
-  /** Default none. */
-  readonly maxCostUSD?: number | undefined;
-  /** Whether a stream of unknown cost ends a run with a `maxCostUSD`. Default true. */
-  readonly unknownCostEnds?: boolean | undefined;
-  readonly wallClockMs: number;
-  /** Whether a limit grants one more pass without tools. */
-  readonly finalAnswer: boolean;
-  /** Whether there is an `onIteration` hook to ask. */
-  readonly asksIteration: boolean;
-  /** When repeated calls are reported, and whether they end the run. Default never. */
-  readonly loopRule?: LoopRule | undefined;
-  /** How often in a row an answer that does not fit its schema is asked for again; undefined where there is no schema. */
-  readonly outputRetries?: number | undefined;
-  /** When text before a call is the answer. Default as documented there. */
-  readonly preToolText?: PreToolTextPolicy | undefined;
-}
+import type { Bounds } from "./resolve-policies.ts";
 
 /** What the loop does next. */
 export type NextStep =

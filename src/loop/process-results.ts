@@ -12,6 +12,7 @@ import { renderOutcome } from "../tools/render-outcome.ts";
 import { askHook } from "./ask-hook.ts";
 import { eventBase } from "./event-base.ts";
 import { readExtract } from "./read-extract.ts";
+import { resultThresholds } from "./resolve-policies.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
@@ -20,9 +21,6 @@ import { stepKey } from "./step-key.ts";
 const eventOf = { processor: "result-processed", extractor: "result-extracted", cacher: "result-cached" } as const;
 
 type Stage = keyof typeof eventOf;
-
-/** Results of more tokens than this go through the stage. */
-const thresholds = { extractor: 15_000, cacher: 2_000 };
 
 /** One change of one result. */
 interface Change extends Pick<ResultEvent, "tokensBefore" | "tokensAfter"> {
@@ -92,7 +90,7 @@ async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPip
   if (pipeline.processor !== undefined) {
     await ask("processor", () => pipeline.processor?.(toolName, text), toTextOrNothing);
   }
-  if (extractor !== undefined && tokens > (extractor.threshold ?? thresholds.extractor)) {
+  if (extractor !== undefined && tokens > (extractor.threshold ?? resultThresholds.extractor)) {
     const facts = { toolName, userText: lastUserText(run.state.messages) };
     const read = (answer: unknown): string => {
       const extract = readExtract(answer);
@@ -101,7 +99,7 @@ async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPip
     };
     await ask("extractor", () => extractor.extract(text, facts), read);
   }
-  if (cacher !== undefined && tokens > (cacher.threshold ?? thresholds.cacher)) {
+  if (cacher !== undefined && tokens > (cacher.threshold ?? resultThresholds.cacher)) {
     await ask("cacher", () => cacher.store(text, { toolName }), toText);
   }
   return { reading: changes.length === 0 ? undefined : text, changes, extraction };

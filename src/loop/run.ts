@@ -20,8 +20,8 @@ import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
 import type { ControlClaim } from "./loop-control.ts";
 import type { Meter } from "./meter.ts";
-import type { Bounds } from "./next-step.ts";
 import type { Park, Parking } from "./parking.ts";
+import type { RunBounds } from "./resolve-policies.ts";
 
 /** What the calls of a run see of it. */
 export interface RunCallPorts extends ToolCallPorts {
@@ -71,9 +71,7 @@ export interface Run {
   readonly token: string;
   readonly registry: ToolRegistry;
   readonly state: LoopState;
-  readonly bounds: Bounds;
-  readonly softWarnIteration: number;
-  readonly toolConcurrency: number;
+  readonly bounds: RunBounds;
   readonly timeouts: Timeouts;
   readonly clock: Clock;
   readonly journal: Journal;

@@ -2,7 +2,6 @@
 
 import type { LoopEvent } from "../contract/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../contract/loop-options.ts";
-import type { LoopDetection, PreToolTextPolicy } from "../contract/policies.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { memoryJournal } from "../journal/memory-journal.ts";
 import { Alarm } from "../kit/alarm.ts";
@@ -11,8 +10,6 @@ import type { EventQueue } from "../kit/event-queue.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
-import { MaskedView } from "../policies/observation-masking.ts";
-import type { LoopRule } from "../policies/loop-detection.ts";
 import { toWantedOutput } from "../policies/structured-output.ts";
 import { checkMessages } from "../state/check-messages.ts";
 import { createLoopState, type LoopState } from "../state/loop-state.ts";
@@ -24,12 +21,9 @@ import { Decisions } from "./decisions.ts";
 import { LoopEventSink } from "./emit.ts";
 import { checkDefinitions } from "./exposure.ts";
 import { Meter } from "./meter.ts";
-import type { Bounds } from "./next-step.ts";
-import { type ResolvedLimits, resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
+import { resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
+import { allowedBy, createView, toBounds, toRepetition } from "./resolve-policies.ts";
 import { noExposure, type Nesting, type Run } from "./run.ts";
-
-/** How often an answer that does not fit is asked for again. */
-const mostRetries = 2;
 
 /** What a run gets besides its options. */
 export interface StartPorts {
@@ -48,9 +42,9 @@ export function startRun(given: LoopOptions, { nest, queue, nesting, maxToolRoun
   const options = snapshot(given);
   checkOptions(options);
   const settings = settle(options, { nesting, maxToolRounds });
-  const { runId, maxInterrupts, clock } = settings;
+  const { runId, clock } = settings;
   const scope = new RunScope(nesting?.run.scope);
-  const claims = claimRun({ options, runId, scope, nesting, maxInterrupts });
+  const claims = claimRun({ options, runId, scope, nesting, maxInterrupts: settings.bounds.maxInterrupts });
   const alarm = new Alarm(clock);
   const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId };
   const events = new LoopEventSink({ runId, emitter: options.events, queue, outer });
@@ -63,7 +57,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting, maxToolRoun
     control: claims.control,
     nest,
     outer: nesting?.run,
-    view: createView(options),
+    view: createView(options.policies?.masking),
     parking: undefined,
     failure: undefined,
     replayed: false,
@@ -82,7 +76,6 @@ export function startRun(given: LoopOptions, { nest, queue, nesting, maxToolRoun
 /** What a run goes by, with defaults for what was not said. Holds nothing that would have to be released. */
 function settle(options: LoopOptions, { nesting, maxToolRounds }: Pick<StartPorts, "nesting" | "maxToolRounds">) {
   const limits = resolveLimits(options.limits);
-  const { softWarnIteration, toolConcurrency, maxInterrupts } = limits;
   const { clock = systemClock, session = {}, journal = memoryJournal() } = options;
   const { depth, maxDepth } = findLevel(limits.maxDepth, options, nesting?.run);
   const meter = new Meter(limits, nesting?.run.meter);
@@ -99,10 +92,8 @@ function settle(options: LoopOptions, { nesting, maxToolRounds }: Pick<StartPort
     registry,
     exposure: { ...noExposure, source: definitions },
     state: createState(options),
-    bounds: toBounds(options, limits, { meter, maxToolRounds }),
-    softWarnIteration,
-    toolConcurrency,
-    maxInterrupts,
+    // The least that any of the runs around this one may make.
+    bounds: toBounds(options, { ...limits, maxToolCalls: meter.maxToolCalls }, maxToolRounds),
     timeouts: resolveTimeouts(options.timeouts),
     clock,
     journal,
@@ -134,48 +125,10 @@ function findLevel(own: number, { limits }: LoopOptions, outer: Run | undefined)
   return { depth, maxDepth };
 }
 
-interface Bounding {
-  readonly meter: Meter;
-  readonly maxToolRounds: number | undefined;
-}
-
-function toBounds({ policies, hooks }: LoopOptions, limits: ResolvedLimits, { meter, maxToolRounds }: Bounding): Bounds {
-  return {
-    ...limits,
-    finalAnswer: policies?.finalAnswer === true,
-    asksIteration: hooks?.onIteration !== undefined,
-    preToolText: copyPolicy(policies?.preToolText),
-    loopRule: toLoopRule(policies?.loopDetection),
-    outputRetries: policies?.output === undefined ? undefined : (policies.output.maxRetries ?? mostRetries),
-    maxToolCalls: meter.maxToolCalls,
-    maxToolRounds,
-  };
-}
-
-function toLoopRule(policy: LoopDetection | undefined): LoopRule | undefined {
-  return policy === undefined ? undefined : { threshold: policy.threshold ?? 3, action: policy.action ?? "warn" };
-}
-
-function createView({ policies }: LoopOptions): MaskedView | undefined {
-  if (policies?.masking === undefined) return undefined;
-  const { keepIterations = 2, minTokens = 500, batchOf = 1 } = policies.masking;
-  return new MaskedView({ keepIterations, minTokens, batchOf });
-}
-
-/** What is changed later, in a list that was handed in, does not change the run. */
-function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreToolTextPolicy = {}): PreToolTextPolicy {
-  return {
-    endAfterTextFamilies: endAfterTextFamilies?.slice(),
-    suppressFollowUpAfterText: suppressFollowUpAfterText?.slice(),
-  };
-}
-
 function createState(options: LoopOptions): LoopState {
   const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
   const contextItems = (options.contextItems ?? []).map(toJson);
-  const { loopDetection } = options.policies ?? {};
-  const { maxCycle = 4, compareResults = false } = loopDetection ?? {};
-  const repetition = loopDetection === undefined ? undefined : { maxCycle, compareResults };
+  const repetition = toRepetition(options.policies?.loopDetection);
   return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
 }
 
@@ -200,15 +153,4 @@ function withPorts(run: Omit<Run, "ports">): Run {
 function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {
   if (isToolRegistry(tools)) return tools;
   return createToolRegistry(tools);
-}
-
-function allowedBy(gate: NonNullable<LoopOptions["policies"]>["gate"]): ReadonlySet<string> | undefined {
-  if (gate?.active !== true || gate.allowedNames === undefined) return undefined;
-  try {
-    return new Set(gate.allowedNames);
-  } catch (error) {
-    const option = "policies.gate.allowedNames";
-    const details = { option, expected: "an array or a set of tool names", received: "one that throws" };
-    throw new LoopError("invalid-option", details, { cause: error });
-  }
 }

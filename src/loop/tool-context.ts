@@ -52,7 +52,7 @@ export class CallContext implements ToolContext {
   }
 
   get showKillHint(): boolean {
-    return this.iteration >= this.#run.softWarnIteration;
+    return this.iteration >= this.#run.bounds.softWarnIteration;
   }
 
   get suppressProgressNotices(): boolean {

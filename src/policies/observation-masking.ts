@@ -13,9 +13,6 @@ export interface MaskingRules {
   readonly batchOf: number;
 }
 
-/** What a run without `policies.masking` goes by: only what a tool has released is masked. */
-export const releaseOnly: MaskingRules = { keepIterations: Number.POSITIVE_INFINITY, minTokens: 500, batchOf: 1 };
-
 /** What one look has masked: ids of calls, and the estimated tokens of their results, before and after. */
 export interface Masked {
   readonly calls: readonly string[];
