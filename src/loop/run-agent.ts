@@ -116,19 +116,9 @@ function toOptions(value: unknown): NestedLoopOptions {
 
 /** Makes the call's outcome of the nested run's result, as if that were what a tool did. */
 async function conclude(run: Run, { ready, agent }: AgentCall, end: NestedEnd): Promise<ToolOutcome> {
-  const { ports, clock, timeouts, scope } = run;
-  const executeTool = (): unknown => {
+  const outcome = await dispatchCall(ready, run.ports, () => {
     if (end.kind === "ended") return agent.toResult(end.result);
     throw end.error;
-  };
-  const outcome = await dispatchCall(ready, {
-    registry: { definitions: () => [], executeTool },
-    clock,
-    timeouts,
-    scope,
-    contextFor: (call, deadline) => ports.contextFor(call, deadline),
-    onMetadata: (call, metadata) => ports.onMetadata?.(call, metadata),
-    onLate: (call, success) => ports.onLate?.(call, success),
   });
   const settled: ToolOutcome = outcome.kind === "not-run" ? { ...outcome, kind: "interrupted" } : outcome;
   return finishCall(run, end.kind === "ended" ? { ...settled, ...factsOf(end) } : settled);
