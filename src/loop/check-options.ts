@@ -13,7 +13,7 @@ import type {
 import type { ModelSettings } from "../contract/provider.ts";
 import type { ToolSchema } from "../contract/schema.ts";
 import type { ResponseTarget, Session } from "../contract/session.ts";
-import { type Checks, checkFields, checkNeeded, invalidOption } from "../errors/check-fields.ts";
+import { type Checks, checkFields, checkNeeded, invalidOption, is, isFunction, isText } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { providerCheck } from "../errors/provider-check.ts";
 import { isRecord } from "../kit/is-record.ts";
@@ -23,10 +23,7 @@ import { isStandardSchema } from "../tools/json-schema.ts";
 import { checkCacheTool, checkResultPolicies } from "./check-result-policies.ts";
 import { limitRules, timeoutRules } from "./resolve-limits.ts";
 
-const isFunction = (value: unknown): boolean => typeof value === "function";
-const isText = (value: unknown): boolean => typeof value === "string";
-const isFlag = (value: unknown): boolean => typeof value === "boolean";
-const isListOfTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const [, isListOfTexts] = is.texts;
 const isAnything = (): boolean => true;
 const has =
   (...methods: readonly string[]) =>
@@ -37,17 +34,17 @@ const optionChecks: Checks<LoopOptions> = {
   provider: providerCheck,
   tools: ["an array of tools, or a registry", (value) => Array.isArray(value) || has("definitions", "executeTool")(value)],
   messages: ["an array of at least one message", (value) => Array.isArray(value) && value.length > 0],
-  system: ["a string", isText],
-  modelSettings: ["an object", isRecord],
+  system: is.text,
+  modelSettings: is.object,
   toolChoice: ['"auto", "required", "none" or { name }', isToolChoice],
   contextItems: ["an array of plain data", (value) => Array.isArray(value) && value.every(isPlainData)],
   messageIdMap: ["anything", isAnything],
-  repair: ["true or false", isFlag],
-  limits: ["an object", isRecord],
-  timeouts: ["an object", isRecord],
-  pricing: ["a function", isFunction],
-  policies: ["an object", isRecord],
-  hooks: ["an object", isRecord],
+  repair: is.flag,
+  limits: is.object,
+  timeouts: is.object,
+  pricing: is.fn,
+  policies: is.object,
+  hooks: is.object,
   control: ["a control made by createLoopControl", has("stop", "kill")],
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
   events: ["an eventemitter3, such as createLoopEvents makes", isEmitter],
@@ -56,43 +53,43 @@ const optionChecks: Checks<LoopOptions> = {
   resume: ['"retry-last"', (value) => value === "retry-last"],
   decisions: ["an object of call ids and their decisions", isRecord],
   clock: ['a clock: an object with "now", "setTimeout" and "clearTimeout"', has("now", "setTimeout", "clearTimeout")],
-  session: ["an object", isRecord],
+  session: is.object,
   context: ["anything", isAnything],
 };
 
 const policyChecks: Checks<LoopPolicies> = {
-  gate: ["an object", isRecord],
-  approve: ["a function", isFunction],
-  restarts: ["an object", isRecord],
-  preToolText: ["an object", isRecord],
-  finalAnswer: ["true or false", isFlag],
+  gate: is.object,
+  approve: is.fn,
+  restarts: is.object,
+  preToolText: is.object,
+  finalAnswer: is.flag,
   stopWhen: ["a function, or an array of functions", (value) => [value].flat().every(isFunction)],
-  loopDetection: ["an object", isRecord],
-  output: ["an object", isRecord],
-  results: ["an object", isRecord],
-  masking: ["an object", isRecord],
+  loopDetection: is.object,
+  output: is.object,
+  results: is.object,
+  masking: is.object,
 };
 
 const gateChecks: Checks<DeliberateGate> = {
-  active: ["true or false", isFlag],
+  active: is.flag,
   allowedNames: ["an array or a set of tool names", isNames],
   triggerMatchByToolName: ["a Map", has("get")],
   unsearched: ["an array of triggers", isListOfTexts],
-  retain: ["a function", isFunction],
+  retain: is.fn,
 };
 
 const settingsChecks: Checks<ModelSettings> = {
   maxOutputTokens: ["a whole number of at least 1", (value) => isWithin(value, { min: 1 })],
   temperature: ["a number", Number.isFinite],
   topP: ["a number", Number.isFinite],
-  stopSequences: ["an array of strings", isListOfTexts],
+  stopSequences: is.texts,
   seed: ["a number", Number.isFinite],
   extra: ["an object; fields of the wire's own go here", isRecord],
 };
 
 const hookChecks: Checks<NonNullable<LoopOptions["hooks"]>> = {
-  preparePass: ["a function", isFunction],
-  onIteration: ["a function", isFunction],
+  preparePass: is.fn,
+  onIteration: is.fn,
 };
 
 const planChecks: Checks<PassPlan> = {
@@ -116,19 +113,16 @@ const restartChecks: Checks<RestartPolicy> = {
 const loopActions: readonly unknown[] = ["warn", "stop", "inject-warning"];
 
 const loopDetectionChecks: Checks<LoopDetection> = {
-  threshold: ["a whole number of at least 2, or Infinity", (value) => isWithin(value, { min: 2 })],
+  threshold: is.number({ min: 2 }),
   action: ['"warn", "stop" or "inject-warning"', (value) => loopActions.includes(value)],
-  maxCycle: [
-    "a whole number from 1 to 100",
-    (value) => value !== Number.POSITIVE_INFINITY && isWithin(value, { min: 1, max: 100 }),
-  ],
-  compareResults: ["true or false", isFlag],
+  maxCycle: is.number({ min: 1, max: 100, infinite: false }),
+  compareResults: is.flag,
 };
 
 const outputChecks: Checks<OutputPolicy> = {
   schema: ["a Standard Schema, such as zod makes", isSchema],
   jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
-  maxRetries: ["a whole number of at least 0, or Infinity", (value) => isWithin(value, { min: 0 })],
+  maxRetries: is.number({ min: 0 }),
 };
 
 const targetKinds: readonly ResponseTarget["kind"][] = ["impersonated-user", "alter-persona", "default"];

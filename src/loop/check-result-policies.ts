@@ -3,33 +3,31 @@
 import type { MaskingPolicy, ResultCacher, ResultExtractor, ResultPipeline } from "../contract/results.ts";
 import type { LoopOptions } from "../contract/loop-options.ts";
 import type { LoopPolicies } from "../contract/policies.ts";
-import { type Check, type Checks, checkFields, checkNeeded, invalidOption } from "../errors/check-fields.ts";
+import { type Check, type Checks, checkFields, checkNeeded, invalidOption, is, isFunction } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { describeRule, isWithin } from "../kit/number-rule.ts";
 
-const isFunction = (value: unknown): boolean => typeof value === "function";
-const count: Check = [describeRule({ min: 0 }), (value) => isWithin(value, { min: 0 })];
+const count = is.number({ min: 0 });
 
 const pipelineChecks: Checks<ResultPipeline> = {
-  processor: ["a function", isFunction],
+  processor: is.fn,
   extractor: ['an object with "extract"', isRecord],
   cacher: ['an object with "store"', isRecord],
 };
 
-const extractorChecks: Checks<ResultExtractor> = { threshold: count, extract: ["a function", isFunction] };
+const extractorChecks: Checks<ResultExtractor> = { threshold: count, extract: is.fn };
 
 const cacherChecks: Checks<ResultCacher> = {
   threshold: count,
-  store: ["a function", isFunction],
-  toolName: ["a string", (value) => typeof value === "string"],
+  store: is.fn,
+  toolName: is.text,
 };
 
 const maskingChecks: Checks<MaskingPolicy> = {
   keepIterations: count,
   minTokens: count,
   force: ["a Set of pass numbers", (value) => value instanceof Set],
-  batchOf: ["a whole number of at least 1", (value) => Number.isFinite(value) && isWithin(value, { min: 1 })],
+  batchOf: is.number({ min: 1, infinite: false }),
 };
 
 /** Throws LoopError "unknown-option" or "invalid-option". */
@@ -59,7 +57,7 @@ function checkStage(
 ): void {
   const prototype: unknown = Object.getPrototypeOf(stage);
   if (prototype === Object.prototype || prototype === null) {
-    checkNeeded(option, stage, { name: does, check: ["a function", isFunction] });
+    checkNeeded(option, stage, { name: does, check: is.fn });
     checkFields(option, stage, checks);
   }
   const threshold: unknown = Reflect.get(stage, "threshold");

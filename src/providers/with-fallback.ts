@@ -2,9 +2,9 @@
 
 import type { Message } from "../contract/message.ts";
 import type { ModelCall, ModelRequest, Provider } from "../contract/provider.ts";
-import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { type Checks, checkFields, invalidOption, is } from "../errors/check-fields.ts";
 import { providerCheck } from "../errors/provider-check.ts";
-import { describeRule, isWithin, timeLimit } from "../kit/number-rule.ts";
+import { timeLimit } from "../kit/number-rule.ts";
 import { isResent } from "../state/judge-finish.ts";
 import type { Attempt, Fault } from "./attempt-reader.ts";
 import { readToken, writeToken } from "./continuation-token.ts";
@@ -21,9 +21,9 @@ export interface FallbackOptions {
 }
 
 const checks: Checks<FallbackOptions> = {
-  firstChunkMs: [describeRule(timeLimit), (value) => isWithin(value, timeLimit)],
-  streamIdleMs: [describeRule(timeLimit), (value) => isWithin(value, timeLimit)],
-  restMs: [describeRule({ min: 0 }), (value) => isWithin(value, { min: 0 })],
+  firstChunkMs: is.number(timeLimit),
+  streamIdleMs: is.number(timeLimit),
+  restMs: is.number({ min: 0 }),
 };
 
 /**
