@@ -90,13 +90,9 @@ function findInboxEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return findOutsideEnding(lastInbox) ?? findInterrupt(state) ?? findDrain(lastInbox) ?? findLimitEnding(state, bounds);
 }
 
-/** A kill or an abort, then a stop. */
+/** A kill, an abort or a stop. */
 function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
-  if (inbox?.kill === true) return { status: "stopped_by_user", reason: { kind: "killed" } };
-  if (inbox?.aborted !== undefined)
-    return { status: "stopped_by_user", reason: { kind: "aborted", reason: inbox.aborted.reason } };
-  if (inbox?.stop !== undefined) return { status: "stopped_by_user", reason: { kind: "stopped", ...inbox.stop } };
-  return undefined;
+  return inbox?.ended?.status === "stopped_by_user" ? inbox.ended : undefined;
 }
 
 /** A message that was to interrupt does so before the first call of the run. */
@@ -117,8 +113,8 @@ function hasSteered({ unsent }: LoopState): boolean {
 /** The limits, in this order. */
 function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxIterations, wallClockMs } = bounds;
-  const struck = state.lastInbox?.expired?.limitMs ?? (state.activeMs >= wallClockMs ? wallClockMs : undefined);
-  if (struck !== undefined) return { status: "timeout", reason: { kind: "wall-clock", limitMs: struck } };
+  if (state.lastInbox?.ended?.status === "timeout") return state.lastInbox.ended;
+  if (state.activeMs >= wallClockMs) return { status: "timeout", reason: { kind: "wall-clock", limitMs: wallClockMs } };
   if (state.iterations >= maxIterations) return { status: "timeout", reason: { kind: "max-iterations", limit: maxIterations } };
   if (state.toolLimitBroken) {
     return { status: "error", reason: { kind: "max-tool-calls", limit: bounds.maxToolCalls } };

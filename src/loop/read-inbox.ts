@@ -2,11 +2,10 @@
 
 import type { UserMessage } from "../contract/message.ts";
 import type { Ending } from "../contract/termination.ts";
-import { assertNever } from "../kit/assert-never.ts";
 import type { Cause } from "../kit/run-scope.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { applyStep } from "../state/apply-step.ts";
-import { toAbortReason } from "../state/ending-of-cause.ts";
+import { endingOfCause } from "../state/ending-of-cause.ts";
 import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
 import { eventBase } from "./event-base.ts";
 import type { Run } from "./run.ts";
@@ -107,27 +106,14 @@ function lookAround({ clock, token, scope, control, meter, state }: Run): InboxA
   return {
     now,
     token,
-    ...(cause === undefined ? {} : answerTo(cause)),
+    ...endedBy(cause),
     ...(messages.length === 0 ? {} : { messages }),
     ...(drains ? { drain: true } : {}),
     ...(spentOutside === undefined ? {} : { spentOutside }),
   };
 }
 
-function answerTo(cause: Cause): Omit<InboxAnswer, "now" | "token"> {
-  switch (cause.kind) {
-    case "kill":
-      return { kill: true };
-    case "abort":
-      return { aborted: { reason: toAbortReason(cause.reason) } };
-    case "stop":
-      return { stop: { requester: cause.requester, note: cause.note } };
-    case "wall-clock":
-      return { expired: { limitMs: cause.limitMs } };
-    // Its message is in the inbox.
-    case "interrupt":
-      return {};
-    default:
-      return assertNever(cause);
-  }
+/** The message of an interrupt is in the inbox, and ends the run from there. */
+function endedBy(cause: Cause | undefined): Pick<InboxAnswer, "ended"> {
+  return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfCause(cause) };
 }

@@ -31,11 +31,8 @@ export interface InboxAnswer {
   readonly now: number;
   /** Names the execution that gave the answer: times of different executions do not compare. */
   readonly token: string;
-  readonly stop?: { readonly requester?: string | undefined; readonly note?: string | undefined } | undefined;
-  readonly kill?: true | undefined;
-  readonly aborted?: { readonly reason: PlainError | Json } | undefined;
-  /** The wall clock has struck: of this run, or of one around it. */
-  readonly expired?: { readonly limitMs: number } | undefined;
+  /** How the run ends, where it was stopped, killed or aborted, or where the wall clock struck: its own, or that of a run around it. */
+  readonly ended?: Ending | undefined;
   /** A budget of a run around this one that is used up. */
   readonly spentOutside?: Extract<Termination, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
   /** What was said to the control since the last look, in order. */
