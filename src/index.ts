@@ -87,7 +87,7 @@ export type { ResponseTarget, Session } from "./contract/session.ts";
 export type { StopCondition, StopContext, StopDecision } from "./contract/stop-condition.ts";
 export type { StreamResult } from "./contract/stream-result.ts";
 export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
-export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-definition.ts";
+export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-types.ts";
 export type {
   ContextRelease,
   ContextRestart,

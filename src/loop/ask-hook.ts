@@ -3,16 +3,10 @@
 import type { PlainError } from "../contract/plain-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline } from "../kit/deadline.ts";
-import { isRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
-import { textOrNone } from "../kit/read-foreign.ts";
 import type { Cause } from "../kit/run-scope.ts";
-import { applyStep } from "../state/apply-step.ts";
-import type { HookAnswer } from "../state/loop-state.ts";
 import type { Run } from "./run.ts";
-import { runStep } from "./run-step.ts";
-import { stepKey } from "./step-key.ts";
 
 /** What became of a hook. */
 export type HookEnd<T> =
@@ -79,28 +73,4 @@ export async function askAfterStream<T>(
 
 function toFailed(thrown: unknown): HookEnd<never> {
   return { kind: "failed", error: toPlainError(thrown), thrown };
-}
-
-/** Tells `onIteration` where the run stands after a batch, as a step. */
-export function askIteration(run: Run): void | PromiseLike<void> {
-  const { state, options } = run;
-  const { iteration } = state;
-  const facts = {
-    iteration,
-    cumulativeCost: state.costUSD,
-    messageCount: state.messages.length,
-    lastToolCalls: state.lastBatch.map(({ outcome }) => outcome.call),
-  };
-  const body = async (): Promise<HookAnswer> => {
-    const end = await askHook(() => options.hooks?.onIteration?.(iteration + 1, facts), toIterationAnswer, run);
-    if (end.kind === "cancelled") return { kind: "continue" };
-    return end.kind === "failed" ? { kind: "failed", error: end.error } : end.value;
-  };
-  const step = { key: stepKey(state, "iteration"), kind: "hook" as const, input: null, run: body };
-  return runStep(step, run, (answer) => applyStep(state, { kind: "hook", answer }));
-}
-
-function toIterationAnswer(answer: unknown): HookAnswer {
-  if (!isRecord(answer) || answer.abort !== true) return { kind: "continue" };
-  return { kind: "abort", reason: textOrNone(answer.reason) };
 }

@@ -15,11 +15,11 @@ import { runStep } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
 
 /** Validates the answer, or recalls what came of it. */
-export function judgeOutput(run: Run): void | PromiseLike<void> {
-  const { state, bounds } = run;
+export function judgeOutput(run: Run, mayAskAgain: boolean): void | PromiseLike<void> {
+  const { state } = run;
   const step = { key: stepKey(state, "output"), kind: "hook" as const, input: null, run: () => askSchema(run) };
   return runStep(step, run, (answer) => {
-    const asksAgain = answer.kind === "invalid" && state.misfits < (bounds.outputRetries ?? 0);
+    const asksAgain = answer.kind === "invalid" && mayAskAgain;
     applyStep(state, { kind: "output", answer, complaint: asksAgain ? describeMisfit(answer.issues) : undefined });
   });
 }

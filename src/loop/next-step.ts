@@ -1,4 +1,5 @@
-// Decides what happens next. Pure, and the only place that decides: stages do, `applyStep` remembers, this judges.
+// Decides what happens next. Pure, and the only place that decides: stages do, `applyStep` remembers, this judges. Whether a recorded
+// ending stands is decided in reopen-run.ts, for that needs the journal.
 
 import type { Ending, StreamStatus } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
@@ -18,8 +19,8 @@ export type NextStep =
   /** Stream the model; `toolChoice: "none"` where no tool may run any more. */
   | { readonly kind: "model"; readonly withoutTools: boolean; readonly finalAnswerTo?: Ending | undefined }
   | { readonly kind: "batch" }
-  /** See whether the answer fits its schema. */
-  | { readonly kind: "output" }
+  /** See whether the answer fits its schema, and ask again where it does not and that may be done. */
+  | { readonly kind: "output"; readonly mayAskAgain: boolean }
   /** Ask `onIteration`. */
   | { readonly kind: "hook" }
   /** Read the inbox a last time before this ending. */
@@ -39,7 +40,8 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
 function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   const { phase } = state;
   if (ending.status === "suspended") return { kind: "end", ending };
-  if (phase === "model" && bounds.outputRetries !== undefined && ending.reason.kind === "answered") return { kind: "output" };
+  if (phase === "model" && bounds.outputRetries !== undefined && ending.reason.kind === "answered")
+    return { kind: "output", mayAskAgain: state.misfits < bounds.outputRetries };
   if (bounds.finalAnswer && (phase === "inbox" || phase === "steer") && grantsFinalAnswer(state, ending, bounds)) {
     if (phase === "inbox" && hasSteered(state)) return { kind: "steer" };
     return { kind: "model", withoutTools: true, finalAnswerTo: ending };

@@ -5,7 +5,7 @@ import type { ResultEvent } from "../contract/loop-event.ts";
 import type { ExtractedResult, ResultPipeline } from "../contract/results.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { estimateTokens } from "../kit/estimate-tokens.ts";
-import { costOf } from "../stages/stream-once.ts";
+import { costOf } from "../state/cost-of.ts";
 import { lastUserText } from "../state/last-user-text.ts";
 import type { SettledCall } from "../state/loop-state.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";

@@ -5,7 +5,7 @@ import type { LoopDetection, LoopPolicies, PreToolTextPolicy } from "../contract
 import type { MaskingPolicy } from "../contract/results.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import type { LoopRule } from "../policies/loop-detection.ts";
-import { MaskedView, type MaskingRules } from "../policies/observation-masking.ts";
+import { MaskedView, type MaskingRules } from "../state/masked-view.ts";
 import type { InitialState } from "../state/loop-state.ts";
 import type { ResolvedLimits } from "./resolve-limits.ts";
 

@@ -8,7 +8,7 @@ import type { StreamResult } from "../contract/stream-result.ts";
 import type { Judgement } from "../state/judge-finish.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { findLoop } from "../policies/loop-detection.ts";
-import { type Masked, MaskedView } from "../policies/observation-masking.ts";
+import { type Masked, MaskedView } from "../state/masked-view.ts";
 import { streamOnce } from "../stages/stream-once.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";

@@ -7,7 +7,7 @@ import type { Ending, Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { buildResult } from "../stages/build-result.ts";
-import { askIteration } from "./ask-hook.ts";
+import { askIteration } from "./ask-iteration.ts";
 import { judgeOutput } from "./judge-output.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
 import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./read-inbox.ts";
@@ -96,7 +96,7 @@ function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | Pro
     case "batch":
       return runBatch(run);
     case "output":
-      return judgeOutput(run);
+      return judgeOutput(run, next.mayAskAgain);
     case "hook":
       return askIteration(run);
     case "close":

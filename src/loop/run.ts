@@ -13,7 +13,7 @@ import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Alarm } from "../kit/alarm.ts";
 import type { RunScope } from "../kit/run-scope.ts";
 import type { WantedOutput } from "../policies/structured-output.ts";
-import type { MaskedView } from "../policies/observation-masking.ts";
+import type { MaskedView } from "../state/masked-view.ts";
 import type { ToolCallPorts } from "../stages/execute-tool-call.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import type { Decisions } from "./decisions.ts";

@@ -6,7 +6,7 @@ import { type Checks, checkFields, invalidOption, is } from "../errors/check-fie
 import { providerCheck } from "../errors/provider-check.ts";
 import { timeLimit } from "../kit/number-rule.ts";
 import { isResent } from "../state/judge-finish.ts";
-import type { Attempt, Fault } from "./attempt-reader.ts";
+import type { PlannedAttempt, Fault } from "./attempt-reader.ts";
 import { readToken, writeToken } from "./continuation-token.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
 
@@ -114,7 +114,7 @@ interface Asking {
   readonly request: ModelRequest;
   readonly call: ModelCall;
   /** Of every attempt but the last one. */
-  readonly patience: NonNullable<Attempt["patience"]>;
+  readonly patience: NonNullable<PlannedAttempt["patience"]>;
 }
 
 function planFallback(roster: Roster, asking: Asking): AttemptPlan {
@@ -125,7 +125,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   const order = isAlone ? [author] : roster.toOrder(request.messages, call.clock.now());
   let asked = 0;
   let current = 0;
-  const askNext = (): Attempt => {
+  const askNext = (): PlannedAttempt => {
     current = order[asked] ?? 0;
     asked += 1;
     const provider = roster.providers[current] ?? roster.providers[0];

@@ -8,7 +8,7 @@ import { readUsage } from "../kit/read-foreign.ts";
 import type { CallDrafts } from "./call-drafts.ts";
 
 /** What can be taken back when a wrapping provider discards an attempt. */
-export interface Attempt {
+export interface AttemptContent {
   text: string;
   reasoning: string;
   details: string;
@@ -19,7 +19,7 @@ export interface Attempt {
 }
 
 /** An attempt that has said nothing yet. */
-export const emptyAttempt = (): Attempt => ({
+export const emptyAttempt = (): AttemptContent => ({
   text: "",
   reasoning: "",
   details: "",
@@ -32,7 +32,7 @@ export const emptyAttempt = (): Attempt => ({
 const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);
 
 /** Whether an attempt was turned away, so that it has cost nothing though nobody said so. */
-export function wasRefused({ text, reasoning, calls, native }: Attempt, { code, status }: ProviderError): boolean {
+export function wasRefused({ text, reasoning, calls, native }: AttemptContent, { code, status }: ProviderError): boolean {
   if (text !== "" || reasoning !== "" || calls !== undefined || native !== undefined) return false;
   return status !== undefined || refusals.has(code);
 }

@@ -4,12 +4,11 @@ import type { EventSink } from "../contract/loop-event.ts";
 import type { ModelRequest, Provider } from "../contract/provider.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
-import type { Pricing, Usage } from "../contract/usage.ts";
+import type { Pricing } from "../contract/usage.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { isThenable } from "../kit/is-thenable.ts";
-import { toPlainError } from "../kit/plain-error.ts";
 import { addCost } from "../state/add-usage.ts";
+import { costOf } from "../state/cost-of.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { judgeFinish, type Judgement, type TurnContent } from "../state/judge-finish.ts";
 import type { EagerPorts } from "./eager-calls.ts";
@@ -114,25 +113,6 @@ function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPort
     costUSD = addCost(costUSD, cost);
   }
   return { costUSD, unpriced };
-}
-
-/** What tokens cost, in USD. A price list that throws does not know the price. */
-export function costOf(
-  usage: Usage,
-  { provider, model, iteration }: Pick<StreamDraft, "provider" | "model" | "iteration">,
-  { pricing, events }: Pick<StreamPorts, "pricing" | "events">,
-): number | undefined {
-  try {
-    const cost: unknown = pricing?.(usage, { provider, model });
-    if (isThenable(cost)) {
-      cost.then(undefined, () => {});
-      throw new TypeError("pricing must answer at once, not with a promise.");
-    }
-    return typeof cost === "number" && Number.isFinite(cost) && cost >= 0 ? cost : undefined;
-  } catch (error) {
-    events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
-    return undefined;
-  }
 }
 
 const namesByTools = new WeakMap<readonly { readonly name: string }[], readonly string[]>();

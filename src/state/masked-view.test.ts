@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Message, ToolResultPart } from "../contract/message.ts";
 import type { ContextRelease, ToolHistoryEntry, ToolOutcome } from "../contract/tool-outcome.ts";
-import type { ReleasedResults } from "../state/loop-state.ts";
-import { MaskedView, type MaskingRules, type MaskingSource } from "./observation-masking.ts";
+import type { ReleasedResults } from "./loop-state.ts";
+import { MaskedView, type MaskingRules, type MaskingSource } from "./masked-view.ts";
 
 interface Call {
   readonly outcome: ToolOutcome["kind"];

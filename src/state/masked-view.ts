@@ -4,7 +4,7 @@
 import type { Message, ToolResultPart } from "../contract/message.ts";
 import { cutText } from "../kit/cut-text.ts";
 import { estimateTokens } from "../kit/estimate-tokens.ts";
-import type { LoopState, ReleasedResults } from "../state/loop-state.ts";
+import type { LoopState, ReleasedResults } from "./loop-state.ts";
 
 /** When results are masked. */
 export interface MaskingRules {
