@@ -103,7 +103,7 @@ async function settleCall(run: Run, { ready, index }: Asked, first: Answered): P
   }
   sendDecision(run, call, { answer, live });
   const obeyed = await obey(run, { ready, index }, answer);
-  // What is refused now is told as new, however much of its pass was recalled.
+  // What is refused now is told as new, however much of its pass was replayed.
   return obeyed.kind === "ready" || !live ? obeyed : { kind: "over", outcome: obeyed, live, announced: false };
 }
 

@@ -3,13 +3,13 @@
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Prepared } from "../stages/prepare-call.ts";
 
-/** A call that is ready, but for a decision that nobody has taken yet. */
+/** A ready call about which nobody has decided yet. */
 export interface AwaitingCall {
   readonly kind: "awaiting";
   readonly call: ToolCall;
-  /** Of the step that the decision will be. */
+  /** The key of the step that will record the decision. */
   readonly key: string;
-  /** Whether what is behind the call waits with it. */
+  /** Whether its tool is sequential: then the calls after it wait as well. */
   readonly isSequential: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface AwaitingCall {
 export interface OverCall {
   readonly kind: "over";
   readonly outcome: ToolOutcome;
-  /** Whether its end is of this execution, also where its pass was recalled. */
+  /** Whether its end is of this execution, also where its pass was replayed. */
   readonly live: boolean;
   /** Whether listeners have heard of it. */
   readonly announced: boolean;

@@ -36,14 +36,16 @@ export class Decisions {
   }
 
   /**
-   * Refuses what is left, before anything is done that was not done before: nothing waits for it. Calls that are under way may be runs
-   * in which something does.
+   * Throws LoopError "unknown-decision" for a decision that nobody has taken. Called before the run does something new, for by then every
+   * call that waited has been asked about: a decision that is still there names a call that does not wait. Decisions for calls inside
+   * `nestedCalls` may stay, as "call_1/call_2" may while the run inside "call_1" has not come to its "call_2".
    */
-  refuseLeft(underWay: readonly { readonly callId: string }[]): void {
+  refuseLeft(nestedCalls: readonly { readonly callId: string }[]): void {
     for (const name of this.#left.keys()) {
       if (!name.startsWith(this.#prefix)) continue;
       const rest = name.slice(this.#prefix.length);
-      if (!underWay.some(({ callId }) => rest.startsWith(`${callId}/`))) throw new LoopError("unknown-decision", { call: name });
+      if (!nestedCalls.some(({ callId }) => rest.startsWith(`${callId}/`)))
+        throw new LoopError("unknown-decision", { call: name });
     }
   }
 }

@@ -10,7 +10,7 @@ import type { AwaitingCall, BatchEntry, OverCall } from "./batch-entry.ts";
 import { findAgent } from "./find-agent.ts";
 import { type Park, Parking } from "./parking.ts";
 import { performCall } from "./perform-call.ts";
-import { recallCall, refuse } from "./recall-call.ts";
+import { replayCall, refuse } from "./replay-call.ts";
 import type { Dispatched, Run } from "./run.ts";
 import { runAgent } from "./run-agent.ts";
 import { runSteps } from "./run-step.ts";
@@ -22,7 +22,7 @@ interface Entry {
   readonly index: number;
   /** Set where the call is a run of its own. */
   readonly agent: Agent | undefined;
-  /** Set behind a fatal failure: it runs no more, but what it gave in an execution before this one is recalled. */
+  /** Set behind a fatal failure: it runs no more, but what it gave in an execution before this one is replayed. */
   readonly isBarred?: true | undefined;
 }
 
@@ -179,7 +179,7 @@ function runToolSteps(run: Run, steps: readonly Step<ToolOutcome>[]): readonly D
   return runSteps(steps, run, (outcomes, live) =>
     outcomes.map((outcome, position): Dispatched => {
       const isLive = live[position] === true;
-      if (!isLive) recallCall(run, outcome);
+      if (!isLive) replayCall(run, outcome);
       return { outcome, live: isLive };
     }),
   );

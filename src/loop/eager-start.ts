@@ -6,7 +6,7 @@ import type { EagerPorts } from "../stages/eager-calls.ts";
 import { type Prepared, prepareCall } from "../stages/prepare-call.ts";
 import { findAgent } from "./find-agent.ts";
 import { performCall } from "./perform-call.ts";
-import { sendBoth } from "./recall-call.ts";
+import { sendBoth } from "./replay-call.ts";
 import type { Run } from "./run.ts";
 
 /** What starts the calls of a pass early; undefined where something could still veto them. */
@@ -36,7 +36,7 @@ export function createEagerPorts(run: Run): EagerPorts | undefined {
 /** Whether what this pass asks for does not run any more. The pass is counted with its first stream. */
 function isPastRounds({ state, bounds }: Run): boolean {
   const { maxToolRounds } = bounds;
-  return maxToolRounds !== undefined && state.iterations + (state.hop === 0 ? 1 : 0) > maxToolRounds;
+  return maxToolRounds !== undefined && state.countedPasses + (state.hop === 0 ? 1 : 0) > maxToolRounds;
 }
 
 function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {

@@ -1,5 +1,6 @@
-// Calls that cannot go on when all others of their batch are over: they wait for a decision, or behind one that does, or the run inside
-// them is suspended. Their run is suspended with them; where it is over instead, they never run.
+// Calls that still wait when all others of their batch are over: for a decision, for a sequential call before them that waits, or for the
+// run inside them that is suspended. Mostly their run is suspended, and they go on when it is resumed. Where it was ended instead, by a
+// stop or by a fatal failure of another call, they never run.
 
 import type { Step } from "../contract/journal.ts";
 import type { Cancelled } from "../policies/approval.ts";
@@ -7,7 +8,7 @@ import { isFatal } from "../tools/render-outcome.ts";
 import type { AwaitingCall, BatchEntry } from "./batch-entry.ts";
 import { type Batch, barHeld } from "./dispatch-waves.ts";
 import { isEnded } from "./parking.ts";
-import { refuse } from "./recall-call.ts";
+import { refuse } from "./replay-call.ts";
 import type { Dispatched, Run } from "./run.ts";
 import { runSteps } from "./run-step.ts";
 
@@ -17,8 +18,9 @@ export function waits({ dispatched }: Batch): boolean {
 }
 
 /**
- * Ends what waits of a batch where the run was ended from outside or by a fatal failure while the others ran: else it would be suspended
- * instead, and what somebody decides later would run after all. Recorded, so that a replay says so.
+ * Says of the waiting calls of a batch that they never run, where the run was stopped, killed or aborted while the others ran, or one of
+ * those failed fatally. Without that the run would end as suspended, and a call that is approved later would run after all. Each is
+ * recorded as "cancelled", so that a replay says the same.
  */
 export async function endWaiting(run: Run, entries: readonly BatchEntry[], batch: Batch): Promise<readonly Dispatched[]> {
   const { dispatched } = batch;

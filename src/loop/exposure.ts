@@ -19,7 +19,7 @@ export function expose(run: Run, names?: readonly string[]): Exposure {
   return run.exposure;
 }
 
-/** The tools that a recalled pass was shown. Throws LoopError "tools-changed" where one is gone: its calls would be judged otherwise. */
+/** The tools that a replayed pass was shown. Throws LoopError "tools-changed" where one is gone: its calls would be judged otherwise. */
 export function exposeNames(run: Run, names: readonly string[]): Exposure {
   const shown = new Set(names);
   const tools = run.registry.definitions().filter(({ name }) => shown.has(name));

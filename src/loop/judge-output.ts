@@ -14,7 +14,7 @@ import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
 
-/** Validates the answer, or recalls what came of it. */
+/** Validates the answer, or replays what came of it. */
 export function judgeOutput(run: Run, mayAskAgain: boolean): void | PromiseLike<void> {
   const { state } = run;
   const step = { key: stepKey(state, "output"), kind: "hook" as const, input: null, run: () => askSchema(run) };

@@ -41,7 +41,7 @@ function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   const { phase } = state;
   if (ending.status === "suspended") return { kind: "end", ending };
   if (phase === "model" && bounds.outputRetries !== undefined && ending.reason.kind === "answered")
-    return { kind: "output", mayAskAgain: state.misfits < bounds.outputRetries };
+    return { kind: "output", mayAskAgain: state.invalidAnswers < bounds.outputRetries };
   if (bounds.finalAnswer && (phase === "inbox" || phase === "steer") && grantsFinalAnswer(state, ending, bounds)) {
     if (phase === "inbox" && hasSteered(state)) return { kind: "steer" };
     return { kind: "model", withoutTools: true, finalAnswerTo: ending };
@@ -117,7 +117,8 @@ function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxIterations, wallClockMs } = bounds;
   if (state.lastInbox?.ended?.status === "timeout") return state.lastInbox.ended;
   if (state.activeMs >= wallClockMs) return { status: "timeout", reason: { kind: "wall-clock", limitMs: wallClockMs } };
-  if (state.iterations >= maxIterations) return { status: "timeout", reason: { kind: "max-iterations", limit: maxIterations } };
+  if (state.countedPasses >= maxIterations)
+    return { status: "timeout", reason: { kind: "max-iterations", limit: maxIterations } };
   if (state.toolLimitBroken) {
     return { status: "error", reason: { kind: "max-tool-calls", limit: bounds.maxToolCalls } };
   }
@@ -175,18 +176,18 @@ function findCallEnding(state: LoopState, { loopRule, maxToolRounds: limit = non
     return { status: "error", reason: { kind: "loop-detected", toolName, count } };
   }
   if (!state.turn.calls.every(isNamed)) return { status: "error", reason: { kind: "malformed-call" } };
-  return state.iterations > limit ? { status: "timeout", reason: { kind: "max-iterations", limit } } : undefined;
+  return state.countedPasses > limit ? { status: "timeout", reason: { kind: "max-iterations", limit } } : undefined;
 }
 
 /** An answer that does not fit ends the run only once it has been asked for often enough. */
-function findOutputEnding({ lastOutput, misfits }: LoopState, { outputRetries = 0 }: Bounds): Ending | undefined {
+function findOutputEnding({ lastOutput, invalidAnswers }: LoopState, { outputRetries = 0 }: Bounds): Ending | undefined {
   switch (lastOutput?.kind) {
     case "valid":
       return { status: "completed", reason: { kind: "answered" } };
     case "invalid": {
       const { issues } = lastOutput;
-      if (misfits <= outputRetries) return undefined;
-      return { status: "error", reason: { kind: "invalid-output", issues, attempts: misfits } };
+      if (invalidAnswers <= outputRetries) return undefined;
+      return { status: "error", reason: { kind: "invalid-output", issues, attempts: invalidAnswers } };
     }
     case "ended":
       return lastOutput.ending;

@@ -1,9 +1,10 @@
-// Runs inside calls of a batch that would be suspended while other calls of it still run. They wait for those: whoever ends the run
-// around them meanwhile ends them too, and what waited in them never runs.
+// A run inside a call that would be suspended while other calls of its batch still run waits ("parks") until those are over. Then the
+// outer run is suspended, and so is the parked one; or somebody has ended the outer run meanwhile, and the parked one is ended too, so
+// that what waited in it never runs.
 
 import type { RunScope } from "../kit/run-scope.ts";
 
-/** Waits, where a run inside a call would be suspended, until the calls beside it are over or wait as well. */
+/** Called by a run inside a call before it is suspended: waits until the calls beside it are over or wait as well. */
 export type Park = (nested: RunScope, isDrained: boolean) => Promise<void>;
 
 /** The calls of one batch that are runs. */

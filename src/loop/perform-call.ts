@@ -16,7 +16,7 @@ export interface CallPast {
   readonly isBarred?: true | undefined;
 }
 
-/** Runs one call and tells listeners of it. Part of a step, so that a recalled call does not come here. */
+/** Runs one call and tells listeners of it. Part of a step, so that a replayed call does not come here. */
 export function performCall(run: Run, ready: ReadyCall, past: CallPast): ToolOutcome | PromiseLike<ToolOutcome> {
   sendToolStart(run, ready.call, true);
   return whenReady(dispatch(run, ready, past), (outcome) =>

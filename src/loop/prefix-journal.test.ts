@@ -47,7 +47,7 @@ describe("prefixJournal", () => {
     expect(JSON.parse(JSON.stringify(journal))).toEqual({ steps: { "a/x": 1, "a/b/x": 2, "c/x": 3 } });
   });
 
-  it("recalls its own part only", () => {
+  it("replays its own part only", () => {
     const journal = memoryJournal({ steps: { "a/x": 1, x: 2 } });
     const part = prefixJournal(journal, { prefix: "a/", failureOf: () => undefined });
     expect([part.step(step("x", "new")), part.step(step("y", "new"))]).toEqual([1, "new"]);

@@ -28,13 +28,13 @@ interface Change extends Pick<ResultEvent, "tokensBefore" | "tokensAfter"> {
 }
 
 /** What the step of a batch keeps of each call whose result has changed or cost something. Plain data. */
-interface Processed extends Pick<SettledCall, "reading" | "extraction"> {
+interface Processed extends Pick<SettledCall, "textForModel" | "extraction"> {
   /** Position of the call in the batch. */
   readonly index: number;
   readonly changes: readonly Change[];
 }
 
-/** Runs the pipeline over a batch, or recalls what came of it, and tells of what has changed. */
+/** Runs the pipeline over a batch, or replays what came of it, and tells of what has changed. */
 export function processResults(
   run: Run,
   settled: readonly SettledCall[],
@@ -60,8 +60,8 @@ async function processBatch(run: Run, settled: readonly SettledCall[], pipeline:
   const processed: Processed[] = [];
   for (const [index, call] of settled.entries()) {
     if (!isEligible(call)) continue;
-    const { reading, changes, extraction } = await processResult(run, call.outcome, pipeline);
-    if (changes.length > 0 || extraction !== undefined) processed.push({ index, reading, changes, extraction });
+    const { textForModel, changes, extraction } = await processResult(run, call.outcome, pipeline);
+    if (changes.length > 0 || extraction !== undefined) processed.push({ index, textForModel, changes, extraction });
   }
   return processed;
 }
@@ -102,7 +102,7 @@ async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPip
   if (cacher !== undefined && tokens > (cacher.threshold ?? resultThresholds.cacher)) {
     await ask("cacher", () => cacher.store(text, { toolName }), toText);
   }
-  return { reading: changes.length === 0 ? undefined : text, changes, extraction };
+  return { textForModel: changes.length === 0 ? undefined : text, changes, extraction };
 }
 
 function priceExtract({ options, events, state }: Run, { usage, model }: ExtractedResult): SettledCall["extraction"] {
@@ -130,7 +130,7 @@ interface Recorded {
 function mergeProcessed(run: Run, settled: readonly SettledCall[], { processed, live }: Recorded): readonly SettledCall[] {
   const base = eventBase(run, live);
   const merged = [...settled];
-  for (const { index, reading, changes, extraction } of processed) {
+  for (const { index, textForModel, changes, extraction } of processed) {
     const call = settled[index];
     if (call === undefined) continue;
     const { callId, name } = call.outcome.call;
@@ -141,7 +141,7 @@ function mergeProcessed(run: Run, settled: readonly SettledCall[], { processed, 
       const { usage, costUSD } = extraction;
       run.meter.add({ tokens: usage.totalTokens, costUSD, costUnknown: costUSD === undefined });
     }
-    merged[index] = { ...call, reading, extraction };
+    merged[index] = { ...call, textForModel, extraction };
   }
   return merged;
 }

@@ -24,19 +24,19 @@ export function readInbox(run: Run): void | PromiseLike<void> {
     run.replayed = false;
     return withForced(run, lookAround(run));
   };
-  return whenReady(look(run, key, body), (found) => applyStep(state, { kind: "inbox", answer: found }));
+  return whenReady(readStep(run, key, body), (found) => applyStep(state, { kind: "inbox", answer: found }));
 }
 
 /**
  * Reads the inbox a last time before an ending. An answer that was recorded before another ending is out of date: a limit ended the run
  * here, and it went on with a higher one.
  */
-export function readLastInbox(run: Run, ending: Ending, attempt: number = run.state.closes): void | PromiseLike<void> {
+export function readLastInbox(run: Run, ending: Ending, attempt: number = run.state.endChecks): void | PromiseLike<void> {
   const { state } = run;
   const key = lastInboxKey(state.iteration, attempt);
   const before = ending.reason.kind;
   return whenReady(
-    look(run, key, () => ({ ...lookAround(run), before })),
+    readStep(run, key, () => ({ ...lookAround(run), before })),
     (found) => {
       if (found.before !== before) return readLastInbox(run, ending, attempt + 1);
       return applyStep(state, { kind: "close", answer: found, ending, attempt });
@@ -44,21 +44,21 @@ export function readLastInbox(run: Run, ending: Ending, attempt: number = run.st
   );
 }
 
-/** The key of the look that comes next where a suspension is gone behind. */
-export function keyBehind({ iteration, resumes, closes, ending }: LoopState): string {
-  return ending === undefined ? inboxKey(iteration, resumes + 1) : lastInboxKey(iteration, closes);
+/** The key of the inbox step that is read next where the run resumes past a suspension. */
+export function nextKeyAfter({ iteration, resumes, endChecks, ending }: LoopState): string {
+  return ending === undefined ? inboxKey(iteration, resumes + 1) : lastInboxKey(iteration, endChecks);
 }
 
 function inboxKey(iteration: number, resumes: number): string {
   return numberedKey(`p${iteration}/inbox`, resumes);
 }
 
-function lastInboxKey(iteration: number, closes: number): string {
-  return numberedKey(`p${iteration}/inbox-end`, closes);
+function lastInboxKey(iteration: number, endChecks: number): string {
+  return numberedKey(`p${iteration}/inbox-end`, endChecks);
 }
 
 /** Looks as a step. What the journal has not kept was not taken: whoever makes the call again with this control has it. */
-function look(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | PromiseLike<InboxAnswer> {
+function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | PromiseLike<InboxAnswer> {
   let seen: InboxAnswer | undefined;
   const note = (): InboxAnswer => {
     seen = body();

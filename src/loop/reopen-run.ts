@@ -1,4 +1,4 @@
-// Goes on behind a recorded ending: a run that ended badly can be tried again from where it ended.
+// What follows a recorded ending: a suspended run is resumed, and one that ended badly can be tried again from where it ended.
 
 import type { Ending, LoopStatus } from "../contract/termination.ts";
 import { whenReady } from "../kit/when-ready.ts";
@@ -6,14 +6,14 @@ import { applyStep } from "../state/apply-step.ts";
 import { type ReopenAnswer, suspensionOf } from "../state/loop-state.ts";
 import { isEnded } from "./parking.ts";
 import type { Run } from "./run.ts";
-import { keyBehind } from "./read-inbox.ts";
+import { nextKeyAfter } from "./read-inbox.ts";
 import { runStep } from "./run-step.ts";
 
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped_by_user"]);
 
 /**
- * Whether a run that is about to end goes on after all. Answers at once where there is nothing to go behind: between the last look
- * outside and the end there is no moment in which something could be said and lost.
+ * Whether a run that is about to end goes on after all. Answers at once where its ending is new: between the last look at the inbox and
+ * the end there is no moment in which something could be said and lost.
  */
 export function goesOn(run: Run, { status }: Ending): boolean | PromiseLike<boolean> {
   if (status === "suspended") return resumeRun(run);
@@ -22,8 +22,9 @@ export function goesOn(run: Run, { status }: Ending): boolean | PromiseLike<bool
 }
 
 /**
- * A suspension is obeyed by the execution that was asked for it; another one over the same journal goes on behind it. A replay obeys it
- * where nothing is recorded behind it.
+ * Resumes a suspended run where this is another execution than the one that was suspended. Say that one execution was told to drain: it
+ * ends as `drained`. The same call over its journal replays up to there, finds that the drain was meant for another execution, and goes
+ * on. Under `replayJournal` it goes on where the journal has records of what followed.
  */
 function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   const { state, token, journal, park, scope } = run;
@@ -33,15 +34,15 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
     if (goes) applyStep(state, { kind: "resume" });
     return goes;
   };
-  const goesBehind = journal.replays === undefined ? state.lastInbox?.token !== token : journal.replays(keyBehind(state));
-  return whenReady(goesBehind, (goes) => {
+  const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : journal.replays(nextKeyAfter(state));
+  return whenReady(resumesPast, (goes) => {
     if (goes || park === undefined) return resumeIf(goes);
-    // Who ends the run around this one meanwhile ends this one too.
+    // Suspended for good only with the run around this one, which waits for its other calls: whoever ends it meanwhile ends this one.
     return park(scope, true).then(() => resumeIf(isEnded(scope)));
   });
 }
 
-/** What led to the ending was recalled from the journal: this call, or one that the journal remembers, may have asked to try again. */
+/** What led to the ending was replayed from the journal: this call, or one that the journal remembers, may have asked to try again. */
 async function reopenRun(run: Run): Promise<boolean> {
   const { state, options, clock, token, journal } = run;
   for (let attempt = state.reopens + 1; ; attempt += 1) {

@@ -53,14 +53,15 @@ function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined
 }
 
 /**
- * Of a batch that crosses `maxToolCalls` the prefix that fits runs; past it nothing does. What does not fit the run's own limit is known
- * from the state and is no step; what runs beside each other share is looked at when a call is dispatched.
+ * Of a batch that crosses `maxToolCalls`, the first calls that fit run and the others end as "limit". With 2 calls left, the third ready
+ * call of a batch does not run. Only the run's own count is looked at, which a replay finds the same; what runs beside each other have
+ * left of a common limit is looked at when a call is dispatched.
  */
 function withinLimit({ state, bounds }: Run, prepared: readonly BatchEntry[]): readonly BatchEntry[] {
   let left = state.toolLimitReached ? 0 : bounds.maxToolCalls - state.toolCallsExecuted;
   if (left >= prepared.length) return prepared;
   return prepared.map((entry): BatchEntry => {
-    // A call that waits keeps its place: what runs before it is decided, runs also after that.
+    // A call that waits for a decision counts as one that runs: or else a call behind it would run now, and it would not fit later.
     const mayRun = entry.kind === "ready" || entry.kind === "awaiting";
     if (mayRun || isCancelled(entry)) left -= 1;
     return mayRun && left < 0 ? { call: entry.call, durationMs: 0, kind: "limit" } : entry;

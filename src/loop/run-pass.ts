@@ -19,7 +19,7 @@ import { createEagerPorts } from "./eager-start.ts";
 import { eventBase } from "./event-base.ts";
 import { expose, exposeNames } from "./exposure.ts";
 import type { NextStep } from "./next-step.ts";
-import { recallCall, toSpending } from "./recall-call.ts";
+import { replayCall, toSpending } from "./replay-call.ts";
 import { releaseOnly } from "./resolve-policies.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
@@ -27,7 +27,7 @@ import { stepKey } from "./step-key.ts";
 
 type ModelStep = Extract<NextStep, { kind: "model" }>;
 
-/** Streams the model once, or recalls what it said. */
+/** Streams the model once, or replays what it said. */
 export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { hop } = state;
@@ -42,20 +42,20 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
     if (!live) {
       run.exposure = exposeNames(run, result.exposedTools);
       sendStart(run, masked);
-      sendRecalled(run, result);
+      sendReplayed(run, result);
     }
     const { usage, costUSD } = result;
     run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
-    if (!live) recallEarly(run, result);
+    if (!live) replayEarly(run, result);
     run.openPass = { result, hop };
     sendLoop(run);
   });
 }
 
-/** What was started early in a recalled pass, and what was spent on what nobody asked for in the end. */
-function recallEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
-  for (const outcome of eagerOutcomes) recallCall(run, outcome);
+/** What was started early in a replayed pass, and what was spent on what nobody asked for in the end. */
+function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
+  for (const outcome of eagerOutcomes) replayCall(run, outcome);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
 }
 
@@ -176,8 +176,8 @@ function sendStart(run: Run, masked: Masked | undefined): void {
   if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
 }
 
-/** What a recalled pass had said, in one piece each. */
-function sendRecalled(run: Run, { text, reasoning }: StreamResult): void {
+/** What a replayed pass had said, in one piece each. */
+function sendReplayed(run: Run, { text, reasoning }: StreamResult): void {
   const base = eventBase(run, false);
   const { events } = run;
   if (reasoning !== "") events.send({ type: "reasoning-delta", ...base, text: reasoning });

@@ -9,7 +9,7 @@ import type { Run } from "./run.ts";
 /** What running a step uses of a run. */
 export type StepPorts = Pick<Run, "journal" | "scope" | "clock" | "bounds" | "state" | "decisions" | "registry" | "replayed">;
 
-/** Runs or recalls one step. `then` takes its answer, and whether it was made in this execution. */
+/** Runs or replays one step. `then` takes its answer, and whether it was made in this execution. */
 export function runStep<T, Next>(
   step: Step<T>,
   run: StepPorts,
@@ -22,7 +22,7 @@ export function runStep<T, Next>(
   return whenReady(run.journal.step(prepared), (answer) => then(answer, live));
 }
 
-/** Runs or recalls several steps, created in order; a single one is a plain step. `then` as for one. */
+/** Runs or replays several steps, created in order; a single one is a plain step. `then` as for one. */
 export function runSteps<T, Next>(
   steps: readonly Step<T>[],
   run: StepPorts,
@@ -42,14 +42,17 @@ export function runSteps<T, Next>(
   });
 }
 
-/** Steps after whose body the run has done something that it had not done before; the others look, or take a decision. */
+/**
+ * Kinds of steps by which a run does something: asks the model, runs a tool, calls a hook. The others only find out where it stands: "run",
+ * "inbox", "validation" and "approval". With the first acting step that is not replayed, the pass is new.
+ */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
-/** What happens before the body of a step, which runs only where the step is not recalled. */
+/** What happens before the body of a step, which runs only where the step is not replayed. */
 function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, note: () => void): Step<T> {
   const begin: Step<T>["run"] = (call) => {
     const { bounds, scope, clock, state } = run;
-    // It starts with the first step that is not recalled: what was active before, in other executions, is already spent.
+    // It starts with the first step that is not replayed: what was active before, in other executions, is already spent.
     if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
       scope.startWallClock(bounds.wallClockMs, clock.now() - state.activeMs, clock);
     }

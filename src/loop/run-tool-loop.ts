@@ -115,7 +115,7 @@ const notices: { readonly [Kind in Termination["kind"]]?: "max-iterations" | "to
 };
 
 function finishRun(run: Run, ending: Ending): LoopResult {
-  // What is wrong with them is said where the run would have come to them.
+  // A run that was ended from outside may not have come to the calls that its decisions name: of those nothing can be said.
   if (run.scope.cause === undefined) run.decisions.refuseLeft([]);
   const { state, events, runId, journal, session, bounds } = run;
   const undelivered = takeUndelivered(run, ending);

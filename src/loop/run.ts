@@ -110,7 +110,7 @@ export interface Run {
   nest(options: LoopOptions, nesting: Nesting): NestedRun;
   /** The tools that the model was shown last. */
   exposure: Exposure;
-  /** Whether all that the current pass has done so far was recalled from the journal: `runStep` clears it, and so does `readInbox`. */
+  /** Whether all that the current pass has done so far was replayed from the journal: `runStep` clears it, and so does `readInbox`. */
   replayed: boolean;
   /** The last stream, until listeners are told that its pass is over. */
   openPass: { readonly result: StreamResult; readonly hop: number } | undefined;

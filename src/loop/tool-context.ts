@@ -62,7 +62,7 @@ export class CallContext implements ToolContext {
   get budget(): ToolBudget {
     const { state, bounds, meter, scope, clock } = this.#run;
     return {
-      iterations: Math.max(0, bounds.maxIterations - state.iterations),
+      iterations: Math.max(0, bounds.maxIterations - state.countedPasses),
       toolCalls: meter.toolCallsLeft,
       tokens: meter.tokensLeft,
       costUSD: meter.costLeftUSD,

@@ -1,4 +1,4 @@
-// What listeners hear of a call: each start has one end, also where the call was refused or recalled.
+// What listeners hear of a call: each start has one end, also where the call was refused or replayed.
 
 import type { Json } from "../contract/json.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";

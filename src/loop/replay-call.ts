@@ -1,4 +1,4 @@
-// Calls that do not run in this execution: one whose outcome was recalled is told and counted as if it had happened, and one that was
+// Calls that do not run in this execution: one whose outcome was replayed is told and counted as if it had happened, and one that was
 // refused is told with the reason.
 
 import type { NestedSpending, ToolOutcome } from "../contract/tool-outcome.ts";
@@ -8,7 +8,7 @@ import type { Dispatched, Run } from "./run.ts";
 import { sendToolEnd, sendToolStart } from "./tool-events.ts";
 
 /** Tells listeners of a call that is over, and counts it where it has run. */
-export function recallCall(run: Run, outcome: ToolOutcome): void {
+export function replayCall(run: Run, outcome: ToolOutcome): void {
   sendBoth(run, outcome, false);
   if (wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
   if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
