@@ -15,18 +15,12 @@ import type { NestedRun, Run } from "./run.ts";
 export function finishCall(run: Run, outcome: ToolOutcome): ToolOutcome | Promise<ToolOutcome> {
   const nested = run.ports.takeNested(outcome.call.callId);
   const key = detectContextRestart(outcome, run.options.policies?.restarts)?.pendingContextKey;
-  return nested === undefined && key === undefined ? outcome : complete(run, outcome, { nested, key });
+  if (nested === undefined && key === undefined) return outcome;
+  return addNested(outcome, nested).then((whole) => (key === undefined ? whole : withContext(run, whole, key)));
 }
 
-interface Missing {
-  readonly nested: readonly NestedRun[] | undefined;
-  readonly key: string | undefined;
-}
-
-async function complete(run: Run, outcome: ToolOutcome, { nested, key }: Missing): Promise<ToolOutcome> {
-  const spent = nested === undefined ? {} : { nested: await endNested(nested, outcome.nested) };
-  const whole = { ...outcome, ...spent };
-  return key === undefined ? whole : withContext(run, whole, key);
+async function addNested(outcome: ToolOutcome, nested: readonly NestedRun[] | undefined): Promise<ToolOutcome> {
+  return nested === undefined ? outcome : { ...outcome, nested: await endNested(nested, outcome.nested) };
 }
 
 /** A stash that fails has nothing: the run goes on, and listeners are told. */

@@ -1,6 +1,7 @@
 // The calls of one pass in three phases: every call is prepared, then approved, then dispatched in waves; the answers are folded in
 // call order.
 
+import type { CallEvent } from "../contract/loop-event.ts";
 import type { ContextRestart, ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { redactJson } from "../kit/redact-json.ts";
 import { whenReady } from "../kit/when-ready.ts";
@@ -85,20 +86,16 @@ function settleCall(run: Run, { outcome, live, suspended, awaiting }: Dispatched
       ? { outcome, needsNoFollowUp: true }
       : { outcome };
   }
-  sendRestart(run, outcome.call, { restart, live });
+  const { callId, name } = outcome.call;
+  sendRestart(run, { ...eventBase(run, live), callId, name }, restart);
   return { outcome, restart };
 }
 
-interface Restarted {
-  readonly restart: ContextRestart;
-  readonly live: boolean;
-}
-
-function sendRestart(run: Run, { callId, name }: ToolCall, { restart, live }: Restarted): void {
+function sendRestart({ events }: Run, base: CallEvent, restart: ContextRestart): void {
   const { suffix, disableTools, pendingContextKey } = restart;
   const found = restart.pendingContext === undefined ? "missing" : "found";
   const pendingContext = pendingContextKey === undefined ? undefined : found;
-  run.events.send({ type: "restart", ...eventBase(run, live), callId, name, suffix, disableTools, pendingContext });
+  events.send({ type: "restart", ...base, suffix, disableTools, pendingContext });
 }
 
 /** The gate's own bookkeeping may fail without harm to the run; on replay it has been done. */

@@ -5,6 +5,7 @@ import type { Message } from "../contract/message.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { ModelRequest } from "../contract/provider.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
+import type { Ending } from "../contract/termination.ts";
 import type { Judgement } from "../state/judge-finish.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { findLoop } from "../policies/loop-detection.ts";
@@ -18,14 +19,19 @@ import { checkPlan } from "./check-options.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import { eventBase } from "./event-base.ts";
 import { expose, exposeNames } from "./exposure.ts";
-import type { NextStep } from "./next-step.ts";
 import { replayCall, toSpending } from "./replay-call.ts";
 import { releaseOnly } from "./resolve-policies.ts";
 import type { Run } from "./run.ts";
 import { runStep } from "./run-step.ts";
 import { stepKey } from "./step-key.ts";
 
-type ModelStep = Extract<NextStep, { kind: "model" }>;
+/** How the model is to be asked. */
+interface ModelStep {
+  /** Whether no tool may run any more. */
+  readonly withoutTools: boolean;
+  /** The ending before which the model gets a last word. */
+  readonly finalAnswerTo?: Ending | undefined;
+}
 
 /** Streams the model once, or replays what it said. */
 export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {

@@ -19,7 +19,7 @@ import { checkOptions } from "./check-options.ts";
 import { claimRun } from "./claim-run.ts";
 import { Decisions } from "./decisions.ts";
 import { LoopEventSink } from "./emit.ts";
-import { checkDefinitions } from "./exposure.ts";
+import { checkDefinitions } from "./check-definitions.ts";
 import { Meter } from "./meter.ts";
 import { resolveLimits, resolveTimeouts } from "./resolve-limits.ts";
 import { allowedBy, createView, toBounds, toRepetition } from "./resolve-policies.ts";
