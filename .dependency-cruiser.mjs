@@ -17,6 +17,9 @@ const layers = [
   ["contract"],
 ];
 
+/** The folders of src/loop, as the rooms are: what they share is below them. The files beside them are above them all. */
+const loopLayers = [["start", "inbox", "batch", "pass"], ["call"], ["run"], ["options"]];
+
 /** Stages are strangers; a stage and its helpers are one family. */
 const stageFamilies = [
   ["stream-once", "guard-stream", "stream-draft", "attempt", "call-ids", "eager-calls", "call-drafts"],
@@ -44,6 +47,19 @@ const layerRules = layers.flatMap((row, depth) =>
   }),
 );
 
+const loopRules = loopLayers.flatMap((row, depth) =>
+  row.map((folder) => {
+    const above = loopLayers.slice(0, depth).flat();
+    const beside = row.filter((other) => other !== folder);
+    return {
+      name: `loop/${folder} imports down only`,
+      severity: "error",
+      from: { path: `^src/loop/${folder}/`, pathNot: test },
+      to: { path: ["^src/loop/[^/]+$", `^src/loop/(${either([...above, ...beside])})/`] },
+    };
+  }),
+);
+
 const familyRules = stageFamilies.map((family) => ({
   name: `${family[0]} and its helpers import no other stage`,
   severity: "error",
@@ -55,6 +71,7 @@ const familyRules = stageFamilies.map((family) => ({
 export default {
   forbidden: [
     ...layerRules,
+    ...loopRules,
     ...familyRules,
     {
       name: "a stage imports no stage",

@@ -119,9 +119,9 @@ export { parseToolArguments, type ParsedArguments } from "./kit/parse-arguments.
 export { RunScope, type Cause, type Slot } from "./kit/run-scope.ts";
 export { createLoopEvents } from "./loop/create-loop-events.ts";
 export { type GenerateOptions, type GenerateRequest, generateWithTools, type ToolExecutor } from "./loop/generate-with-tools.ts";
-export { createLoopControl } from "./loop/loop-control.ts";
+export { createLoopControl } from "./loop/run/loop-control.ts";
 export { type NextStep, nextStep } from "./loop/next-step.ts";
-export type { Bounds } from "./loop/resolve-policies.ts";
+export type { Bounds } from "./loop/options/resolve-policies.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { unwrap } from "./loop/unwrap.ts";

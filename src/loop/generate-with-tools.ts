@@ -10,7 +10,7 @@ import type { Pricing } from "../contract/usage.ts";
 import { type Checks, checkEither, checkFields, invalidOption, is, isFunction } from "../errors/check-fields.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { driveRun, nest } from "./run-tool-loop.ts";
-import { startRun } from "./start-run.ts";
+import { startRun } from "./start/start-run.ts";
 import { unwrap } from "./unwrap.ts";
 
 /** What the model is asked: a conversation, or one question. */

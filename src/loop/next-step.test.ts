@@ -6,7 +6,7 @@ import { applyStep } from "../state/apply-step.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { createLoopState, type InboxAnswer, type LoopState, type StepResult } from "../state/loop-state.ts";
 import { nextStep } from "./next-step.ts";
-import type { Bounds } from "./resolve-policies.ts";
+import type { Bounds } from "./options/resolve-policies.ts";
 
 const none = Number.POSITIVE_INFINITY;
 const bounds: Bounds = {

@@ -8,7 +8,7 @@ import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isUnfinished } from "../state/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "../state/loop-state.ts";
 import { isNamed } from "../state/transcript.ts";
-import type { Bounds } from "./resolve-policies.ts";
+import type { Bounds } from "./options/resolve-policies.ts";
 
 /** What the loop does next. */
 export type NextStep =

@@ -7,16 +7,16 @@ import type { Ending, Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { buildResult } from "../stages/build-result.ts";
-import { askIteration } from "./ask-iteration.ts";
-import { judgeOutput } from "./judge-output.ts";
+import { askIteration } from "./pass/ask-iteration.ts";
+import { judgeOutput } from "./pass/judge-output.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
-import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./read-inbox.ts";
-import { recordRun } from "./record-run.ts";
-import { runBatch } from "./run-batch.ts";
-import { goesOn } from "./reopen-run.ts";
-import { endPass, runPass } from "./run-pass.ts";
-import type { NestedRun, Nesting, Run } from "./run.ts";
-import { startRun } from "./start-run.ts";
+import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./inbox/read-inbox.ts";
+import { recordRun } from "./start/record-run.ts";
+import { runBatch } from "./batch/run-batch.ts";
+import { goesOn } from "./inbox/reopen-run.ts";
+import { endPass, runPass } from "./pass/run-pass.ts";
+import type { NestedRun, Nesting, Run } from "./run/run.ts";
+import { startRun } from "./start/start-run.ts";
 
 /**
  * Drives a model and its tools until there is an answer, or a limit, or somebody ends it. However it ends, it resolves to a result

@@ -32,7 +32,9 @@ it.for<[what: string, names: readonly string[], before: readonly string[], waiti
   expect(first.recording.of("tool-start").map(({ name }) => name)).toEqual(before);
   expect((await start({ journal: replayJournal(store.open()) }).result).messages).toEqual(result.messages);
 
-  const decisions: LoopOptions["decisions"] = Object.fromEntries(waiting.map((index) => [`call_p0_${index}`, { kind: "approve" }]));
+  const decisions: LoopOptions["decisions"] = Object.fromEntries(
+    waiting.map((index) => [`call_p0_${index}`, { kind: "approve" }]),
+  );
   const done = await start({ decisions }).result;
   expect([done.text, outcomesOf(done)]).toEqual(["Done.", names.map((_, index) => `call_p0_${index}: completed`)]);
   expect([...ran].sort()).toEqual([...names].sort());

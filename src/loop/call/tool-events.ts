@@ -1,0 +1,41 @@
+// What listeners hear of a call: each start has one end, also where the call was refused or replayed.
+
+import type { Json } from "../../contract/json.ts";
+import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import { detectContextRestart } from "../../stages/context-restart.ts";
+import { restartedResult } from "../../state/transcript.ts";
+import { renderOutcome } from "../../tools/render-outcome.ts";
+import { eventBase } from "../run/event-base.ts";
+import type { Run } from "../run/run.ts";
+
+/** A call begins. */
+export function sendToolStart(run: Run, { callId, name, args }: ToolCall, live: boolean): void {
+  const { events, ports } = run;
+  if (!events.wants("tool-start")) return;
+  events.send({ type: "tool-start", ...eventBase(run, live), callId, name, index: ports.indexOf(callId), args });
+}
+
+/** A call has its outcome. */
+export function sendToolEnd(run: Run, outcome: ToolOutcome, live: boolean): void {
+  const { events, ports, options } = run;
+  const { call, kind, durationMs } = outcome;
+  const metadata = ports.takeMetadata(call);
+  if (!events.wants("tool-end")) return;
+  const { callId, name } = call;
+  const base = eventBase(run, live);
+  events.send({
+    type: "tool-end",
+    ...base,
+    callId,
+    name,
+    outcome: kind,
+    result: resultOf(outcome, options),
+    durationMs,
+    metadata,
+  });
+}
+
+/** What the model will read. */
+function resultOf(outcome: ToolOutcome, { policies }: Run["options"]): Json {
+  return detectContextRestart(outcome, policies?.restarts) === undefined ? renderOutcome(outcome) : restartedResult;
+}
