@@ -39,12 +39,21 @@ const tools = [
   // #endregion save
   assert.equal(orders, 1);
   const { steps }: SavedJournal = JSON.parse(saved);
-  assert.deepEqual(Object.keys(steps), ["p0/inbox", "p0/model", "p0/tool/0/order", "p1/inbox", "p1/model", "p1/inbox-end"]);
+  assert.deepEqual(Object.keys(steps), [
+    "run",
+    "p0/inbox",
+    "p0/model",
+    "p0/tool/0/order",
+    "p1/inbox",
+    "p1/model",
+    "p1/inbox-end",
+  ]);
 
-  // Another question over the same journal is answered by what is recorded.
+  // Another question over the same journal is refused.
   const other: Message = { role: "user", content: "Where is it?" };
-  const mixed = await runToolLoop({ provider, tools, messages: [...messages, other], journal, runId: "order-7" });
-  assert.deepEqual([mixed.text, provider.calls, orders], ["It is on its way.", 2, 1]);
+  const mixed = runToolLoop({ provider, tools, messages: [...messages, other], journal, runId: "order-7" });
+  await assert.rejects(mixed, { code: "journal-mismatch" });
+  assert.deepEqual([provider.calls, orders], [2, 1]);
 }
 
 {
@@ -88,8 +97,8 @@ const tools = [
   assert.deepEqual(
     [atStart, atEnd],
     [
-      ["p0/inbox", "p0/model"],
-      ["p0/inbox", "p0/model"],
+      ["run", "p0/inbox", "p0/model"],
+      ["run", "p0/inbox", "p0/model"],
     ],
   );
   assert.equal(orders, 3);
@@ -119,7 +128,7 @@ const tools = [
   const busy = createMockProvider([fail({ status: 503, message: "busy" })]);
   await runToolLoop({ provider: busy, tools, messages, journal, events, runId: "order-11" });
   const recorded: SavedJournal = JSON.parse(saved);
-  assert.deepEqual(Object.keys(recorded.steps), ["p0/inbox", "p0/model"]);
+  assert.deepEqual(Object.keys(recorded.steps), ["run", "p0/inbox", "p0/model"]);
   const provider = createMockProvider([text("Ordered.")]);
   const options = { provider, tools, messages, journal: memoryJournal(recorded), runId: "order-11" };
   const again = await runToolLoop({ ...options, resume: "retry-last" });
