@@ -17,7 +17,12 @@ const layers = [
   ["contract"],
 ];
 
-/** The folders of src/loop, as the rooms are: what they share is below them. The files beside them are above them all. */
+/**
+ * The folders of src/loop, in rows as the rooms are; the files beside them are above them all.
+ * start: from options to a live run. inbox: what comes from outside, and what follows an ending. batch: the calls of one pass.
+ * pass: one stream, and what is asked of it. call: what every call needs, in a batch or early. run: what a run holds, and how it does a
+ * step. options: what is checked and resolved before a run.
+ */
 const loopLayers = [["start", "inbox", "batch", "pass"], ["call"], ["run"], ["options"]];
 
 /** Stages are strangers; a stage and its helpers are one family. */
