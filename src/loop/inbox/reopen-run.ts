@@ -46,6 +46,7 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
 async function reopenRun(run: Run): Promise<boolean> {
   const { state, options, clock, token, journal } = run;
   for (let attempt = state.reopens + 1; ; attempt += 1) {
+    // Once this has run, the pass counts as new: an ending that a limit brings about at once is not reopened again.
     const body = (): ReopenAnswer => ({ reopen: options.resume === "retry-last", now: clock.now(), token });
     const key = `p${state.iteration}/reopen/${attempt}`;
     if (journal.replays !== undefined && !(await journal.replays(key))) return false;
