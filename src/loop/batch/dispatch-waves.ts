@@ -201,7 +201,7 @@ function runIntended(run: Run, wave: readonly Entry[]): readonly Dispatched[] | 
 
 function toolStep(run: Run, { ready, index, isBarred }: Entry, intent?: Intent): Step<ToolOutcome> {
   const { callId, name, args } = ready.call;
-  // In an execution before this one, or in this one, where an engine tries a step again.
+  // By an execution before this one, or by this one itself, where an engine tries a step again.
   let mayHaveRun = intent !== undefined && intent.token !== run.token;
   const body = (): ToolOutcome | PromiseLike<ToolOutcome> => {
     const past = { mayHaveRun, isBarred };
