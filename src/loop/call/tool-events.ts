@@ -10,9 +10,12 @@ import type { Run } from "../run/run.ts";
 
 /** A call begins. */
 export function sendToolStart(run: Run, { callId, name, args }: ToolCall, live: boolean): void {
-  const { events, ports } = run;
+  const { events, ports, runId, state } = run;
   if (!events.wants("tool-start")) return;
-  events.send({ type: "tool-start", ...eventBase(run, live), callId, name, index: ports.indexOf(callId), args });
+  const { iteration } = state;
+  // Written out, because every call sends it: a spread takes longer.
+  const replayed = live ? undefined : true;
+  events.send({ type: "tool-start", runId, iteration, callId, name, index: ports.indexOf(callId), args, replayed });
 }
 
 /** A call has its outcome. */

@@ -9,17 +9,19 @@ import type { Run } from "./run.ts";
 /** What running a step uses of a run. */
 export type StepPorts = Pick<Run, "journal" | "scope" | "clock" | "bounds" | "state" | "decisions" | "registry" | "replayed">;
 
+/** Notes whether the body of a step has run in this execution. */
+interface Mark {
+  live: boolean;
+}
+
 /** Runs or replays one step. `then` takes its answer, and whether it was made in this execution. */
 export function runStep<T, Next>(
   step: Step<T>,
   run: StepPorts,
   then: (answer: T, live: boolean) => Next | PromiseLike<Next>,
 ): Next | PromiseLike<Next> {
-  let live = false;
-  const prepared = prepare(step, run, () => {
-    live = true;
-  });
-  return whenReady(run.journal.step(prepared), (answer) => then(answer, live));
+  const mark: Mark = { live: false };
+  return whenReady(run.journal.step(prepare(step, run, mark)), (answer) => then(answer, mark.live));
 }
 
 /** Runs or replays several steps, created in order; a single one is a plain step. `then` as for one. */
@@ -30,15 +32,14 @@ export function runSteps<T, Next>(
 ): Next | PromiseLike<Next> {
   const [only] = steps;
   if (only !== undefined && steps.length === 1) return runStep(only, run, (answer, live) => then([answer], [live]));
-  const live = steps.map(() => false);
-  const prepared = steps.map((step, index) =>
-    prepare(step, run, () => {
-      live[index] = true;
-    }),
-  );
+  const marks = steps.map((): Mark => ({ live: false }));
+  const prepared = steps.map((step, index) => prepare(step, run, marks[index] ?? { live: false }));
   return whenReady(run.journal.all(prepared), (answers) => {
     if (answers.length !== steps.length) throw new Error(`The journal answered ${answers.length} of ${steps.length} steps.`);
-    return then(answers, live);
+    return then(
+      answers,
+      marks.map(({ live }) => live),
+    );
   });
 }
 
@@ -49,7 +50,7 @@ export function runSteps<T, Next>(
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
 /** What happens before the body of a step, which runs only where the step is not replayed. */
-function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, note: () => void): Step<T> {
+function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, mark: Mark): Step<T> {
   const begin: Step<T>["run"] = (call) => {
     const { bounds, scope, clock, state } = run;
     // It starts with the first step that is not replayed: what was active before, in other executions, is already spent.
@@ -60,7 +61,7 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, no
       refuseUnknownDecisions(run);
       run.replayed = false;
     }
-    note();
+    mark.live = true;
     return body(call);
   };
   return { key, kind, input, run: run.journal.durable ? obeyEngine(begin, run.scope) : begin };
