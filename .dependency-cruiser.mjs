@@ -17,6 +17,14 @@ const layers = [
   ["contract"],
 ];
 
+/**
+ * The folders of src/loop, in rows as the rooms are; the files beside them are above them all.
+ * start: from options to a live run. inbox: what comes from outside, and what follows an ending. batch: the calls of one pass.
+ * pass: one stream, and what is asked of it. call: what every call needs, in a batch or early. run: what a run holds, and how it does a
+ * step. options: what is checked and resolved before a run.
+ */
+const loopLayers = [["start", "inbox", "batch", "pass"], ["call"], ["run"], ["options"]];
+
 /** Stages are strangers; a stage and its helpers are one family. */
 const stageFamilies = [
   ["stream-once", "guard-stream", "stream-draft", "attempt", "call-ids", "eager-calls", "call-drafts"],
@@ -44,6 +52,19 @@ const layerRules = layers.flatMap((row, depth) =>
   }),
 );
 
+const loopRules = loopLayers.flatMap((row, depth) =>
+  row.map((folder) => {
+    const above = loopLayers.slice(0, depth).flat();
+    const beside = row.filter((other) => other !== folder);
+    return {
+      name: `loop/${folder} imports down only`,
+      severity: "error",
+      from: { path: `^src/loop/${folder}/`, pathNot: test },
+      to: { path: ["^src/loop/[^/]+$", `^src/loop/(${either([...above, ...beside])})/`] },
+    };
+  }),
+);
+
 const familyRules = stageFamilies.map((family) => ({
   name: `${family[0]} and its helpers import no other stage`,
   severity: "error",
@@ -55,6 +76,7 @@ const familyRules = stageFamilies.map((family) => ({
 export default {
   forbidden: [
     ...layerRules,
+    ...loopRules,
     ...familyRules,
     {
       name: "a stage imports no stage",

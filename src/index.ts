@@ -87,7 +87,7 @@ export type { ResponseTarget, Session } from "./contract/session.ts";
 export type { StopCondition, StopContext, StopDecision } from "./contract/stop-condition.ts";
 export type { StreamResult } from "./contract/stream-result.ts";
 export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
-export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-definition.ts";
+export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-types.ts";
 export type {
   ContextRelease,
   ContextRestart,
@@ -119,8 +119,9 @@ export { parseToolArguments, type ParsedArguments } from "./kit/parse-arguments.
 export { RunScope, type Cause, type Slot } from "./kit/run-scope.ts";
 export { createLoopEvents } from "./loop/create-loop-events.ts";
 export { type GenerateOptions, type GenerateRequest, generateWithTools, type ToolExecutor } from "./loop/generate-with-tools.ts";
-export { createLoopControl } from "./loop/loop-control.ts";
-export { type Bounds, type NextStep, nextStep } from "./loop/next-step.ts";
+export { createLoopControl } from "./loop/run/loop-control.ts";
+export { type NextStep, nextStep } from "./loop/next-step.ts";
+export type { Bounds } from "./loop/options/resolve-policies.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { unwrap } from "./loop/unwrap.ts";

@@ -7,7 +7,7 @@ import { cutText } from "../kit/cut-text.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { redactSecrets } from "../kit/plain-error.ts";
-import { resolveLimits, resolveTimeouts } from "../loop/resolve-limits.ts";
+import { resolveLimits, resolveTimeouts } from "../loop/options/resolve-limits.ts";
 
 /** Variables by name, such as `process.env`. Values that are not text are those of platforms whose variables are JSON. */
 export type Environment = { readonly [name: string]: unknown };

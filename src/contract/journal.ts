@@ -34,7 +34,7 @@ export interface Journal {
    */
   open?(how?: { readonly readOnly?: boolean | undefined }): PromiseLike<() => PromiseLike<void>>;
   /**
-   * There where no body runs any more, as under `replayJournal`: whether a step is recorded. The run then goes on behind a suspension or
+   * There where no body runs any more, as under `replayJournal`: whether a step is recorded. The run then goes on past a suspension or
    * an ending where its records do, and nowhere else.
    */
   replays?(key: string): PromiseLike<boolean> | boolean;

@@ -77,7 +77,7 @@ export interface LoopEvents {
   /** A call has its outcome. */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
-    /** What the model will read. */
+    /** What the model will read, unless `policies.results` changes it. */
     readonly result: Json;
     readonly durationMs: number;
     /** What `toolResult({ metadata })` carried; absent on replay. */

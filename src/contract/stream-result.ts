@@ -18,7 +18,7 @@ export interface StreamResult {
   readonly calls: readonly ToolCall[];
   /** What became of the calls that were started while the stream went on. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
-  /** What runs inside such calls have used, of those that no call of the turn is the same as: their attempts were taken back. */
+  /** What was used inside calls that were started early by an attempt which was taken back, and that the next attempt did not ask for again. */
   readonly eagerSpent?: readonly NestedSpending[] | undefined;
   readonly finish?: FinishReason | undefined;
   /** Where a "continue" hop goes on. */

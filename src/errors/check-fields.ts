@@ -3,6 +3,7 @@
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { nearestName } from "../kit/nearest-name.ts";
+import { describeRule, isWithin, type NumberRule } from "../kit/number-rule.ts";
 import { LoopError } from "./loop-error.ts";
 
 /** What a field must be, in words, and whether a value is that. */
@@ -10,6 +11,23 @@ export type Check = readonly [expected: string, fits: (value: unknown) => boolea
 
 /** One check for each field: a new field without one does not compile. */
 export type Checks<T> = { readonly [Key in keyof Required<T>]: Check };
+
+/** Whether a value is a function. */
+export const isFunction = (value: unknown): boolean => typeof value === "function";
+/** Whether a value is a text. */
+export const isText = (value: unknown): value is string => typeof value === "string";
+
+/** What most fields have to be. */
+export const is: { readonly [Kind in "text" | "texts" | "flag" | "fn" | "object"]: Check } & {
+  number(rule: NumberRule): Check;
+} = {
+  text: ["a string", isText],
+  texts: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
+  flag: ["true or false", (value) => typeof value === "boolean"],
+  fn: ["a function", isFunction],
+  object: ["an object", isRecord],
+  number: (rule) => [describeRule(rule), (value) => isWithin(value, rule)],
+};
 
 /** The group of the fields that stand at the top. */
 const top = "options";

@@ -1,4 +1,4 @@
-// The default journal: a map of the results that the run holds anyway. It can be saved as JSON and read back.
+// The default journal: the keys and the answers of the steps, in order. The run holds most of the answers anyway. It can be saved as JSON and read back.
 
 import type { Journal, Step } from "../contract/journal.ts";
 import type { Json } from "../contract/json.ts";

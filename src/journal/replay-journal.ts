@@ -6,7 +6,7 @@ import { isLoopError, LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../kit/is-record.ts";
 
 /**
- * Plays a recorded run again: the same call over this journal asks no model, runs no tool, calls no hook and writes nothing, and ends
+ * Plays a recorded run again: the same call over this journal asks no model, runs no tool, calls no hook except the `prepare` of agent tools, and writes nothing, and ends
  * as the records do. One that was suspended and never resumed ends suspended. Listeners hear all of it with `replayed: true`.
  *
  * A step that is not recorded rejects the run with LoopError "journal-incomplete": the run had not ended, or its messages, policies or

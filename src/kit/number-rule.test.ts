@@ -26,6 +26,12 @@ describe("a rule", () => {
     expect([2 ** 53 - 1, 2 ** 53].map((value) => isWithin(value, rule))).toEqual([true, false]);
     expect(describeRule(rule)).toBe("a whole number of at least 0, or Infinity");
   });
+
+  it("may leave Infinity out", () => {
+    const rule = { min: 1, max: 5, infinite: false as const };
+    expect([5, none].map((value) => isWithin(value, rule))).toEqual([true, false]);
+    expect(describeRule(rule)).toBe("a whole number from 1 to 5");
+  });
 });
 
 describe("a time limit", () => {

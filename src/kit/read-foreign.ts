@@ -1,6 +1,7 @@
 // Reads the fields of foreign JSON, of which nothing is certain.
 
 import type { Json } from "../contract/json.ts";
+import type { Usage } from "../contract/usage.ts";
 import type { UnknownRecord } from "./is-record.ts";
 
 /** The text that a value is; empty for anything else. */
@@ -8,9 +9,28 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** As `textOf`, but undefined for anything else. */
+export function textOrNone(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
 /** The count that a value is: finite and not below 0. Undefined for anything else. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+/** The usage that an object is. What is summed must be numbers, so that a count that is none is 0, or absent. */
+export function readUsage(fields: UnknownRecord): Usage {
+  const inputTokens = countOf(fields.inputTokens) ?? 0;
+  const outputTokens = countOf(fields.outputTokens) ?? 0;
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens: countOf(fields.totalTokens) ?? inputTokens + outputTokens,
+    cachedInputTokens: countOf(fields.cachedInputTokens),
+    cacheWriteTokens: countOf(fields.cacheWriteTokens),
+    reasoningTokens: countOf(fields.reasoningTokens),
+  };
 }
 
 /** A copy that may be written to. What it copies came as JSON, so that nothing is lost; an own key "__proto__" stays data. */

@@ -95,7 +95,7 @@ export class RunScope {
     if (now >= this.#deadlineAt) this.cancel({ kind: "wall-clock", limitMs: this.#wallClockMs });
   }
 
-  /** How long this run, and each around it, may still be active; undefined before its wall clock has started. */
+  /** How long this run, and each around it, may still be active; Infinity before a wall clock has started. */
   leftMs(now: number): number {
     return Math.max(0, Math.min(this.#deadlineAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));
   }

@@ -7,11 +7,10 @@ import type { Message } from "../contract/message.ts";
 import type { Provider } from "../contract/provider.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
 import type { Pricing } from "../contract/usage.ts";
-import { type Checks, checkEither, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { type Checks, checkEither, checkFields, invalidOption, is, isFunction } from "../errors/check-fields.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { describeRule, isWithin } from "../kit/number-rule.ts";
 import { driveRun, nest } from "./run-tool-loop.ts";
-import { startRun } from "./start-run.ts";
+import { startRun } from "./start/start-run.ts";
 import { unwrap } from "./unwrap.ts";
 
 /** What the model is asked: a conversation, or one question. */
@@ -44,24 +43,22 @@ export interface GenerateOptions {
 }
 
 const defaultRounds = 10;
-const roundsRule = { min: 1 };
-const isFunction = (value: unknown): boolean => typeof value === "function";
 /** The loop looks at it. */
 const isAnything = (): boolean => true;
 
 const requestChecks: Checks<GenerateRequest> = {
   messages: ["an array of messages", Array.isArray],
-  prompt: ["a string", (value) => typeof value === "string"],
+  prompt: is.text,
   system: ["a string", isAnything],
   modelSettings: ["an object", isAnything],
   toolChoice: ["a tool choice", isAnything],
 };
 
 const optionChecks: Checks<GenerateOptions> = {
-  maxIterations: [describeRule(roundsRule), (value) => isWithin(value, roundsRule)],
+  maxIterations: is.number({ min: 1 }),
   maxCostUSD: ["a number greater than 0", (value) => typeof value === "number" && value > 0],
-  pricing: ["a function", isFunction],
-  onIteration: ["a function", isFunction],
+  pricing: is.fn,
+  onIteration: is.fn,
   abortSignal: ["an AbortSignal", (value) => value instanceof AbortSignal],
 };
 

@@ -3,8 +3,10 @@ import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending } from "../contract/termination.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { applyStep } from "../state/apply-step.ts";
+import { endingOfCause } from "../state/ending-of-cause.ts";
 import { createLoopState, type InboxAnswer, type LoopState, type StepResult } from "../state/loop-state.ts";
-import { type Bounds, nextStep } from "./next-step.ts";
+import { nextStep } from "./next-step.ts";
+import type { Bounds } from "./options/resolve-policies.ts";
 
 const none = Number.POSITIVE_INFINITY;
 const bounds: Bounds = {
@@ -32,6 +34,10 @@ const blank = {
   durationMs: 0,
 };
 const answered = { status: "completed", reason: { kind: "answered" } } as const;
+const killed = endingOfCause({ kind: "kill" });
+const aborted = endingOfCause({ kind: "abort", reason: null });
+const stopped = endingOfCause({ kind: "stop" });
+const struck = endingOfCause({ kind: "wall-clock", limitMs: 1_000 });
 const timedOut = { status: "timeout", reason: { kind: "stream-idle", limitMs: 5 } } as const;
 
 const inbox = (answer: Partial<InboxAnswer> = {}): StepResult => ({ kind: "inbox", answer: { now: 0, token: "t", ...answer } });
@@ -86,10 +92,10 @@ describe("the next step", () => {
     ["at the start", [], "inbox"],
     // After the inbox: kill or abort, then stop, then the limits in their order.
     ["after an inbox", [inbox()], "model"],
-    ["after a kill", [inbox({ kill: true, stop: {}, expired: { limitMs: 1_000 } })], "close stopped_by_user killed"],
-    ["after an abort", [inbox({ aborted: { reason: null }, stop: {} })], "close stopped_by_user aborted"],
-    ["after a stop", [inbox({ stop: {}, expired: { limitMs: 1_000 } })], "close stopped_by_user stopped"],
-    ["after the wall clock's timer", [inbox({ expired: { limitMs: 1_000 } })], "close timeout wall-clock"],
+    ["after a kill", [inbox({ ended: killed })], "close stopped_by_user killed"],
+    ["after an abort", [inbox({ ended: aborted })], "close stopped_by_user aborted"],
+    ["after a stop", [inbox({ ended: stopped })], "close stopped_by_user stopped"],
+    ["after the wall clock's timer", [inbox({ ended: struck })], "close timeout wall-clock"],
     [
       "after active time",
       [inbox(), calls, batch("completed"), inbox({ now: 50 })],
@@ -181,22 +187,22 @@ describe("the next step", () => {
     ["at the close", [inbox(), model({ ...answered, text: "Hi" }), close(answered)], "end completed answered"],
     [
       "at the close, stopped",
-      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { stop: {} })],
+      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { ended: stopped })],
       "end stopped_by_user stopped",
     ],
     [
       "at the close, killed",
-      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { kill: true, stop: {} })],
+      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { ended: killed })],
       "end stopped_by_user killed",
     ],
     [
       "at the close, out of time",
-      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { expired: { limitMs: 1_000 } })],
+      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { ended: struck })],
       "end completed answered",
     ],
     [
       "at the close of another ending, stopped",
-      [inbox(), model(timedOut), close(timedOut, { stop: {} })],
+      [inbox(), model(timedOut), close(timedOut, { ended: stopped })],
       "end timeout stream-idle",
     ],
     // Reopened, it goes on like after an inbox.
@@ -236,8 +242,8 @@ describe("the next step", () => {
       [...atLimit, model({ status: "stopped_by_user", reason: { kind: "killed" } }, limit)],
       "close stopped_by_user killed",
     ],
-    ["out of time", [inbox({ expired: { limitMs: 1_000 } })], "close timeout wall-clock"],
-    ["stopped", [inbox({ stop: {} })], "close stopped_by_user stopped"],
+    ["out of time", [inbox({ ended: struck })], "close timeout wall-clock"],
+    ["stopped", [inbox({ ended: stopped })], "close stopped_by_user stopped"],
   ])("with a final answer granted: %s", ([, steps, next]) => {
     expect(wordOf(after(...steps), { finalAnswer: true })).toBe(next);
   });

@@ -1,40 +1,14 @@
-// Decides what happens next. Pure, and the only place that decides: stages do, `applyStep` remembers, this judges.
+// Decides what happens next. Pure, and the only place that decides: stages do, `applyStep` remembers, this judges. Whether a recorded
+// ending stands is decided in reopen-run.ts, for that needs the journal.
 
-import type { PreToolTextPolicy } from "../contract/policies.ts";
 import type { Ending, StreamStatus } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { findLoop, type LoopRule } from "../policies/loop-detection.ts";
+import { findLoop } from "../policies/loop-detection.ts";
 import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isUnfinished } from "../state/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "../state/loop-state.ts";
 import { isNamed } from "../state/transcript.ts";
-
-/** The bounds that decisions look at; `Infinity` means none. */
-export interface Bounds {
-  readonly maxIterations: number;
-  /** Passes that may ask for tools and get them; the calls of one more do not run. Default none. */
-  readonly maxToolRounds?: number | undefined;
-  readonly maxConsecutiveToolErrors: number;
-  readonly maxRestarts: number;
-  readonly maxPauses: number;
-  readonly maxToolCalls: number;
-  readonly maxTokens: number;
-  /** Default none. */
-  readonly maxCostUSD?: number | undefined;
-  /** Whether a stream of unknown cost ends a run with a `maxCostUSD`. Default true. */
-  readonly unknownCostEnds?: boolean | undefined;
-  readonly wallClockMs: number;
-  /** Whether a limit grants one more pass without tools. */
-  readonly finalAnswer: boolean;
-  /** Whether there is an `onIteration` hook to ask. */
-  readonly asksIteration: boolean;
-  /** When repeated calls are reported, and whether they end the run. Default never. */
-  readonly loopRule?: LoopRule | undefined;
-  /** How often in a row an answer that does not fit its schema is asked for again; undefined where there is no schema. */
-  readonly outputRetries?: number | undefined;
-  /** When text before a call is the answer. Default as documented there. */
-  readonly preToolText?: PreToolTextPolicy | undefined;
-}
+import type { Bounds } from "./options/resolve-policies.ts";
 
 /** What the loop does next. */
 export type NextStep =
@@ -45,8 +19,8 @@ export type NextStep =
   /** Stream the model; `toolChoice: "none"` where no tool may run any more. */
   | { readonly kind: "model"; readonly withoutTools: boolean; readonly finalAnswerTo?: Ending | undefined }
   | { readonly kind: "batch" }
-  /** See whether the answer fits its schema. */
-  | { readonly kind: "output" }
+  /** See whether the answer fits its schema, and ask again where it does not and that may be done. */
+  | { readonly kind: "output"; readonly mayAskAgain: boolean }
   /** Ask `onIteration`. */
   | { readonly kind: "hook" }
   /** Read the inbox a last time before this ending. */
@@ -66,7 +40,8 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
 function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   const { phase } = state;
   if (ending.status === "suspended") return { kind: "end", ending };
-  if (phase === "model" && bounds.outputRetries !== undefined && ending.reason.kind === "answered") return { kind: "output" };
+  if (phase === "model" && bounds.outputRetries !== undefined && ending.reason.kind === "answered")
+    return { kind: "output", mayAskAgain: state.invalidAnswers < bounds.outputRetries };
   if (bounds.finalAnswer && (phase === "inbox" || phase === "steer") && grantsFinalAnswer(state, ending, bounds)) {
     if (phase === "inbox" && hasSteered(state)) return { kind: "steer" };
     return { kind: "model", withoutTools: true, finalAnswerTo: ending };
@@ -117,13 +92,9 @@ function findInboxEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   return findOutsideEnding(lastInbox) ?? findInterrupt(state) ?? findDrain(lastInbox) ?? findLimitEnding(state, bounds);
 }
 
-/** A kill or an abort, then a stop. */
+/** A kill, an abort or a stop. */
 function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
-  if (inbox?.kill === true) return { status: "stopped_by_user", reason: { kind: "killed" } };
-  if (inbox?.aborted !== undefined)
-    return { status: "stopped_by_user", reason: { kind: "aborted", reason: inbox.aborted.reason } };
-  if (inbox?.stop !== undefined) return { status: "stopped_by_user", reason: { kind: "stopped", ...inbox.stop } };
-  return undefined;
+  return inbox?.ended?.status === "stopped_by_user" ? inbox.ended : undefined;
 }
 
 /** A message that was to interrupt does so before the first call of the run. */
@@ -144,9 +115,10 @@ function hasSteered({ unsent }: LoopState): boolean {
 /** The limits, in this order. */
 function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxIterations, wallClockMs } = bounds;
-  const struck = state.lastInbox?.expired?.limitMs ?? (state.activeMs >= wallClockMs ? wallClockMs : undefined);
-  if (struck !== undefined) return { status: "timeout", reason: { kind: "wall-clock", limitMs: struck } };
-  if (state.iterations >= maxIterations) return { status: "timeout", reason: { kind: "max-iterations", limit: maxIterations } };
+  if (state.lastInbox?.ended?.status === "timeout") return state.lastInbox.ended;
+  if (state.activeMs >= wallClockMs) return { status: "timeout", reason: { kind: "wall-clock", limitMs: wallClockMs } };
+  if (state.countedPasses >= maxIterations)
+    return { status: "timeout", reason: { kind: "max-iterations", limit: maxIterations } };
   if (state.toolLimitBroken) {
     return { status: "error", reason: { kind: "max-tool-calls", limit: bounds.maxToolCalls } };
   }
@@ -204,18 +176,18 @@ function findCallEnding(state: LoopState, { loopRule, maxToolRounds: limit = non
     return { status: "error", reason: { kind: "loop-detected", toolName, count } };
   }
   if (!state.turn.calls.every(isNamed)) return { status: "error", reason: { kind: "malformed-call" } };
-  return state.iterations > limit ? { status: "timeout", reason: { kind: "max-iterations", limit } } : undefined;
+  return state.countedPasses > limit ? { status: "timeout", reason: { kind: "max-iterations", limit } } : undefined;
 }
 
 /** An answer that does not fit ends the run only once it has been asked for often enough. */
-function findOutputEnding({ lastOutput, misfits }: LoopState, { outputRetries = 0 }: Bounds): Ending | undefined {
+function findOutputEnding({ lastOutput, invalidAnswers }: LoopState, { outputRetries = 0 }: Bounds): Ending | undefined {
   switch (lastOutput?.kind) {
     case "valid":
       return { status: "completed", reason: { kind: "answered" } };
     case "invalid": {
       const { issues } = lastOutput;
-      if (misfits <= outputRetries) return undefined;
-      return { status: "error", reason: { kind: "invalid-output", issues, attempts: misfits } };
+      if (invalidAnswers <= outputRetries) return undefined;
+      return { status: "error", reason: { kind: "invalid-output", issues, attempts: invalidAnswers } };
     }
     case "ended":
       return lastOutput.ending;

@@ -7,16 +7,16 @@ import type { Ending, Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { buildResult } from "../stages/build-result.ts";
-import { askIteration } from "./ask-hook.ts";
-import { judgeOutput } from "./judge-output.ts";
+import { askIteration } from "./pass/ask-iteration.ts";
+import { judgeOutput } from "./pass/judge-output.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
-import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./read-inbox.ts";
-import { recordRun } from "./record-run.ts";
-import { runBatch } from "./run-batch.ts";
-import { goesOn } from "./reopen-run.ts";
-import { endPass, runPass } from "./run-pass.ts";
-import type { NestedRun, Nesting, Run } from "./run.ts";
-import { startRun } from "./start-run.ts";
+import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./inbox/read-inbox.ts";
+import { recordRun } from "./start/record-run.ts";
+import { runBatch } from "./batch/run-batch.ts";
+import { goesOn } from "./inbox/reopen-run.ts";
+import { endPass, runPass } from "./pass/run-pass.ts";
+import type { NestedRun, Nesting, Run } from "./run/run.ts";
+import { startRun } from "./start/start-run.ts";
 
 /**
  * Drives a model and its tools until there is an answer, or a limit, or somebody ends it. However it ends, it resolves to a result
@@ -96,7 +96,7 @@ function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | Pro
     case "batch":
       return runBatch(run);
     case "output":
-      return judgeOutput(run);
+      return judgeOutput(run, next.mayAskAgain);
     case "hook":
       return askIteration(run);
     case "close":
@@ -115,7 +115,7 @@ const notices: { readonly [Kind in Termination["kind"]]?: "max-iterations" | "to
 };
 
 function finishRun(run: Run, ending: Ending): LoopResult {
-  // What is wrong with them is said where the run would have come to them.
+  // A run that was ended from outside may not have come to the calls that its decisions name: of those nothing can be said.
   if (run.scope.cause === undefined) run.decisions.refuseLeft([]);
   const { state, events, runId, journal, session, bounds } = run;
   const undelivered = takeUndelivered(run, ending);

@@ -6,7 +6,7 @@ import type { LoopOptions } from "../contract/loop-options.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
 import { EventQueue } from "../kit/event-queue.ts";
 import { driveRun, nest } from "./run-tool-loop.ts";
-import { startRun } from "./start-run.ts";
+import { startRun } from "./start/start-run.ts";
 
 /** How many unread events hold the model back. */
 const capacity = 64;

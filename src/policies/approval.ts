@@ -8,10 +8,13 @@ import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
+import { textOrNone } from "../kit/read-foreign.ts";
 import { toJson } from "../kit/to-json.ts";
 
-/** A decision as the journal keeps it; "cancelled" where the run ended before anybody decided. */
-export type Decided = ApprovalDecision | { readonly kind: "cancelled" };
+/** The run ended before anybody decided. */
+export interface Cancelled {
+  readonly kind: "cancelled";
+}
 
 /** What asking uses of a run. */
 export interface ApprovalPorts extends DeadlinePorts {
@@ -21,7 +24,7 @@ export interface ApprovalPorts extends DeadlinePorts {
 }
 
 /** Asks about one call. A throw, a timeout or an answer of another form denies. */
-export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<Decided> {
+export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled> {
   if (ports.scope.cause !== undefined) return { kind: "cancelled" };
   const deadline = new Deadline({ limitMs: ports.approvalMs }, ports);
   const context: ApprovalContext = {
@@ -57,6 +60,6 @@ export function toDecision(answer: unknown): ApprovalDecision {
   const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
   if (kind === "approve" || kind === "ask") return { kind };
   if (kind === "modify" && args !== undefined) return { kind: "modify", args: toJson(args) satisfies Json };
-  if (kind === "deny") return { kind: "deny", reason: typeof reason === "string" ? reason : undefined };
+  if (kind === "deny") return { kind: "deny", reason: textOrNone(reason) };
   return { kind: "deny", reason: "The approval gave no decision." };
 }

@@ -1,7 +1,7 @@
 // A ready-made processor: shortens long results, and says how much is missing.
 
 import type { ResultPipeline } from "../contract/results.ts";
-import { type Check, type Checks, checkEither, checkFields } from "../errors/check-fields.ts";
+import { type Checks, checkEither, checkFields, is } from "../errors/check-fields.ts";
 import { bytesPerToken, countBytes, isPairAt } from "../kit/estimate-tokens.ts";
 
 /** How long a result may be, by one of two measures, and which part of it stays. */
@@ -18,14 +18,9 @@ export interface TruncateResultsOptions {
 const leastBytes = 200;
 const leastTokens = leastBytes / bytesPerToken;
 
-const atLeast = (least: number): Check => [
-  `a whole number of at least ${least}`,
-  (value) => Number.isSafeInteger(value) && Number(value) >= least,
-];
-
 const checks: Checks<TruncateResultsOptions> = {
-  maxTokens: atLeast(leastTokens),
-  maxBytes: atLeast(leastBytes),
+  maxTokens: is.number({ min: leastTokens, infinite: false }),
+  maxBytes: is.number({ min: leastBytes, infinite: false }),
   keep: ['"head" or "head-and-tail"', (value) => value === "head" || value === "head-and-tail"],
 };
 

@@ -5,7 +5,7 @@ import type { ProviderError } from "../contract/plain-error.ts";
 import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { textOf } from "../stages/call-drafts.ts";
+import { textIn } from "../kit/chunk-text.ts";
 import type { GuardedStream } from "../stages/guard-stream.ts";
 import { judgeFinish } from "../state/judge-finish.ts";
 import { answererOf, type AttemptLog } from "./attempt-log.ts";
@@ -14,7 +14,7 @@ import { answererOf, type AttemptLog } from "./attempt-log.ts";
 export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
 /** Whom to ask, with what, and how patiently. */
-export interface Attempt {
+export interface PlannedAttempt {
   readonly provider: Provider;
   readonly request: ModelRequest;
   /** Its own limits of silence, in milliseconds, where somebody else can be asked. Default: those of the pass, which ends with it. */
@@ -45,7 +45,7 @@ export interface ReaderPorts {
 /** One attempt while it streams. */
 export class AttemptReader implements GuardedStream {
   readonly iteration: number;
-  readonly #attempt: Attempt;
+  readonly #attempt: PlannedAttempt;
   readonly #ports: ReaderPorts;
   /** How it failed, where a chunk said so. */
   fault: Fault | undefined;
@@ -56,7 +56,7 @@ export class AttemptReader implements GuardedStream {
   #hasFinished = false;
   #isLeft = false;
 
-  constructor(attempt: Attempt, ports: ReaderPorts) {
+  constructor(attempt: PlannedAttempt, ports: ReaderPorts) {
     this.#attempt = attempt;
     this.#ports = ports;
     this.iteration = attempt.request.iteration;
@@ -90,9 +90,9 @@ export class AttemptReader implements GuardedStream {
     switch (chunk.type) {
       case "text-delta":
       case "refusal-delta":
-        return this.#hear(textOf(chunk, "text"), true);
+        return this.#hear(textIn(chunk, "text"), true);
       case "reasoning-delta":
-        return this.#hear(textOf(chunk, "text"), false);
+        return this.#hear(textIn(chunk, "text"), false);
       case "call-start":
       case "call-args-delta":
       case "call-ready":

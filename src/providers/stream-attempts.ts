@@ -7,14 +7,14 @@ import { EventQueue } from "../kit/event-queue.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { guardStream, type StreamEnd } from "../stages/guard-stream.ts";
 import { answererOf, AttemptLog } from "./attempt-log.ts";
-import { type Attempt, AttemptReader, type Fault, type FinishChunk, type ReaderPorts } from "./attempt-reader.ts";
+import { type PlannedAttempt, AttemptReader, type Fault, type FinishChunk, type ReaderPorts } from "./attempt-reader.ts";
 import { keepAlive } from "./keep-alive.ts";
 
 /** Who is asked, and what becomes of failures. */
 export interface AttemptPlan {
-  readonly first: Attempt;
+  readonly first: PlannedAttempt;
   /** The attempt after one that has failed. Undefined where there is none: then the failure is the stream's. */
-  next(fault: Fault, wasHeard: boolean): Attempt | undefined;
+  next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
   /** The finish of an attempt as it is handed on. */
   toFinish(chunk: FinishChunk): FinishChunk;
   /** How the failure of the last attempt is handed on. */
@@ -88,7 +88,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     this.#scope.cancel({ kind: "wall-clock", limitMs: Number.POSITIVE_INFINITY, reason });
   };
 
-  #begin(attempt: Attempt): void {
+  #begin(attempt: PlannedAttempt): void {
     const { clock, timeouts } = this.#call;
     const { provider, patience } = attempt;
     this.#log.start(answererOf(provider));

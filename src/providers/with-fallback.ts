@@ -2,11 +2,11 @@
 
 import type { Message } from "../contract/message.ts";
 import type { ModelCall, ModelRequest, Provider } from "../contract/provider.ts";
-import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { type Checks, checkFields, invalidOption, is } from "../errors/check-fields.ts";
 import { providerCheck } from "../errors/provider-check.ts";
-import { describeRule, isWithin, timeLimit } from "../kit/number-rule.ts";
+import { timeLimit } from "../kit/number-rule.ts";
 import { isResent } from "../state/judge-finish.ts";
-import type { Attempt, Fault } from "./attempt-reader.ts";
+import type { PlannedAttempt, Fault } from "./attempt-reader.ts";
 import { readToken, writeToken } from "./continuation-token.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
 
@@ -21,9 +21,9 @@ export interface FallbackOptions {
 }
 
 const checks: Checks<FallbackOptions> = {
-  firstChunkMs: [describeRule(timeLimit), (value) => isWithin(value, timeLimit)],
-  streamIdleMs: [describeRule(timeLimit), (value) => isWithin(value, timeLimit)],
-  restMs: [describeRule({ min: 0 }), (value) => isWithin(value, { min: 0 })],
+  firstChunkMs: is.number(timeLimit),
+  streamIdleMs: is.number(timeLimit),
+  restMs: is.number({ min: 0 }),
 };
 
 /**
@@ -114,7 +114,7 @@ interface Asking {
   readonly request: ModelRequest;
   readonly call: ModelCall;
   /** Of every attempt but the last one. */
-  readonly patience: NonNullable<Attempt["patience"]>;
+  readonly patience: NonNullable<PlannedAttempt["patience"]>;
 }
 
 function planFallback(roster: Roster, asking: Asking): AttemptPlan {
@@ -125,7 +125,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   const order = isAlone ? [author] : roster.toOrder(request.messages, call.clock.now());
   let asked = 0;
   let current = 0;
-  const askNext = (): Attempt => {
+  const askNext = (): PlannedAttempt => {
     current = order[asked] ?? 0;
     asked += 1;
     const provider = roster.providers[current] ?? roster.providers[0];

@@ -2,7 +2,7 @@
 
 import type { ProviderError, ProviderErrorCode } from "../contract/plain-error.ts";
 import type { Provider } from "../contract/provider.ts";
-import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { type Check, type Checks, checkFields, invalidOption, is } from "../errors/check-fields.ts";
 import { providerCheck } from "../errors/provider-check.ts";
 import { longestTimerMs } from "../kit/clock.ts";
 import { streamAttempts } from "./stream-attempts.ts";
@@ -21,20 +21,15 @@ export interface RetryOptions {
   readonly random?: (() => number) | undefined;
 }
 
-const isWholeFrom =
-  (min: number, max: number) =>
-  (value: unknown): boolean =>
-    typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
-
-const isDelay = isWholeFrom(0, longestTimerMs);
-const delay = `a whole number of milliseconds from 0 to ${longestTimerMs}`;
+const [, isDelay] = is.number({ min: 0, max: longestTimerMs, infinite: false });
+const delay: Check = [`a whole number of milliseconds from 0 to ${longestTimerMs}`, isDelay];
 
 const checks: Checks<RetryOptions> = {
-  maxAttempts: ["a whole number of at least 1", isWholeFrom(1, Number.MAX_SAFE_INTEGER)],
-  baseDelayMs: [delay, isDelay],
-  maxDelayMs: [delay, isDelay],
-  maxRetryAfterMs: [delay, isDelay],
-  random: ["a function", (value) => typeof value === "function"],
+  maxAttempts: is.number({ min: 1, infinite: false }),
+  baseDelayMs: delay,
+  maxDelayMs: delay,
+  maxRetryAfterMs: delay,
+  random: is.fn,
 };
 
 /** The same request gives the same answer, whatever the service says of it. */

@@ -4,11 +4,11 @@ import type { Json } from "../contract/json.ts";
 import type { ProviderError, ProviderErrorCode } from "../contract/plain-error.ts";
 import type { Usage } from "../contract/usage.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { countOf } from "../kit/read-foreign.ts";
+import { readUsage } from "../kit/read-foreign.ts";
 import type { CallDrafts } from "./call-drafts.ts";
 
 /** What can be taken back when a wrapping provider discards an attempt. */
-export interface Attempt {
+export interface AttemptContent {
   text: string;
   reasoning: string;
   details: string;
@@ -19,7 +19,7 @@ export interface Attempt {
 }
 
 /** An attempt that has said nothing yet. */
-export const emptyAttempt = (): Attempt => ({
+export const emptyAttempt = (): AttemptContent => ({
   text: "",
   reasoning: "",
   details: "",
@@ -32,7 +32,7 @@ export const emptyAttempt = (): Attempt => ({
 const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);
 
 /** Whether an attempt was turned away, so that it has cost nothing though nobody said so. */
-export function wasRefused({ text, reasoning, calls, native }: Attempt, { code, status }: ProviderError): boolean {
+export function wasRefused({ text, reasoning, calls, native }: AttemptContent, { code, status }: ProviderError): boolean {
   if (text !== "" || reasoning !== "" || calls !== undefined || native !== undefined) return false;
   return status !== undefined || refusals.has(code);
 }
@@ -43,22 +43,8 @@ export function mergeDetails(before: string, incoming: string): string {
   return before === "" ? incoming : `${before}\n\n${incoming}`;
 }
 
-/** What a provider says of tokens is summed, so that it must be numbers. */
+/** What a provider says of tokens. */
 export function toUsage(value: unknown): Usage {
   if (!isRecord(value)) throw new TypeError('A chunk of type "usage" must have an object as "usage".');
-  const inputTokens = countOf(value.inputTokens) ?? 0;
-  const outputTokens = countOf(value.outputTokens) ?? 0;
-  return {
-    inputTokens,
-    outputTokens,
-    totalTokens: countOf(value.totalTokens) ?? inputTokens + outputTokens,
-    cachedInputTokens: countOf(value.cachedInputTokens),
-    cacheWriteTokens: countOf(value.cacheWriteTokens),
-    reasoningTokens: countOf(value.reasoningTokens),
-  };
-}
-
-/** A text, or undefined for anything else. */
-export function textOrNone(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
+  return readUsage(value);
 }

@@ -45,7 +45,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     messages: state.messages,
     usage: state.usage,
     costUSD: state.costUSD,
-    iterations: state.iterations,
+    iterations: state.countedPasses,
     toolCallsExecuted: state.toolCallsExecuted,
     durationMs: state.activeMs,
     error: errorOf(ending.reason),

@@ -4,6 +4,7 @@ import type { Json } from "../contract/json.ts";
 import type { ModelChunk } from "../contract/provider.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { textIn } from "../kit/chunk-text.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { parseToolArguments } from "../kit/parse-arguments.ts";
 import { toJson } from "../kit/to-json.ts";
@@ -40,7 +41,7 @@ export class CallDrafts {
 
   /** Takes one chunk; gives its call, or undefined where that is complete already: then nothing changes it any more. */
   take(chunk: CallChunk): CallDraft | undefined {
-    const call = this.#callOf(textOf(chunk, "key"));
+    const call = this.#callOf(textIn(chunk, "key"));
     if (call.ready) return undefined;
     switch (chunk.type) {
       case "call-start":
@@ -48,7 +49,7 @@ export class CallDrafts {
         call.name = nameIn(chunk);
         break;
       case "call-args-delta":
-        call.argsText += textOf(chunk, "text");
+        call.argsText += textIn(chunk, "text");
         break;
       case "call-ready":
         call.ready = true;
@@ -135,14 +136,4 @@ function nameIn({ name }: { readonly name: unknown }): string {
 
 function idIn({ id }: { readonly id?: unknown }): string | undefined {
   return typeof id === "string" ? id : undefined;
-}
-
-/** The text of a chunk's field. Throws where it has none: that is the provider's mistake. */
-export function textOf<Field extends string>(
-  chunk: { readonly type: string } & { readonly [Key in Field]: unknown },
-  field: Field,
-): string {
-  const text: unknown = chunk[field];
-  if (typeof text === "string") return text;
-  throw new TypeError(`A chunk of type "${chunk.type}" must have a text as "${field}".`);
 }

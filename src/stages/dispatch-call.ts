@@ -25,8 +25,15 @@ export interface DispatchPorts {
   onLate?(call: ToolCall, success: boolean): void;
 }
 
-/** Runs one ready call. A tool that misbehaves is an outcome, never a rejection; a synchronous tool costs no timer. */
-export function dispatchCall(ready: ReadyCall, ports: DispatchPorts): ToolOutcome | Promise<ToolOutcome> {
+/**
+ * Runs one ready call. A tool that misbehaves is an outcome, never a rejection; a synchronous tool costs no timer. `execute` stands in
+ * for the registry's tool.
+ */
+export function dispatchCall(
+  ready: ReadyCall,
+  ports: DispatchPorts,
+  execute?: () => unknown,
+): ToolOutcome | Promise<ToolOutcome> {
   const { call, definition } = ready;
   // Calls that hold the thread let no timer fire, so that time is looked at before each one.
   ports.scope.checkDeadline(ports.clock.now());
@@ -38,7 +45,7 @@ export function dispatchCall(ready: ReadyCall, ports: DispatchPorts): ToolOutcom
     settleMs: timeouts.settleMs,
   };
   const deadline = new Deadline(limits, ports);
-  const dispatch: Dispatch = { ready, deadline, ports };
+  const dispatch: Dispatch = { ready, deadline, ports, execute };
   const maxAttempts = definition.idempotent === true ? (definition.retry?.maxAttempts ?? 1) : 1;
   const output = maxAttempts > 1 ? attemptAgain(dispatch, maxAttempts) : tryOnce(dispatch);
   if (!isThenable(output)) return conclude(dispatch, output);
@@ -47,15 +54,21 @@ export function dispatchCall(ready: ReadyCall, ports: DispatchPorts): ToolOutcom
 }
 
 /** An outcome without the facts of its call. */
-type Ending = Completion | Failure | { readonly kind: "interrupted" } | { readonly kind: "timed-out"; readonly limitMs: number };
+type CallEnding =
+  | Completion
+  | Failure
+  | { readonly kind: "interrupted" }
+  | { readonly kind: "timed-out"; readonly limitMs: number };
 
 interface Dispatch {
   readonly ready: ReadyCall;
   readonly deadline: Deadline;
   readonly ports: DispatchPorts;
+  readonly execute: (() => unknown) | undefined;
 }
 
-function attempt({ ready, deadline, ports }: Dispatch): unknown {
+function attempt({ ready, deadline, ports, execute }: Dispatch): unknown {
+  if (execute !== undefined) return execute();
   return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
 }
 
@@ -93,14 +106,14 @@ function conclude({ ready, deadline, ports }: Dispatch, end: Raced<unknown>): To
 }
 
 /** Success is written out field by field: spreading takes longer than all the rest of a synchronous call. */
-function toOutcomeOf(call: ToolCall, ending: Ending, facts: Pick<ToolOutcome, "durationMs" | "approvedArgs">): ToolOutcome {
+function toOutcomeOf(call: ToolCall, ending: CallEnding, facts: Pick<ToolOutcome, "durationMs" | "approvedArgs">): ToolOutcome {
   if (ending.kind !== "completed" || ending.release !== undefined) return { ...ending, call, ...facts };
   const { kind, data, content, endTurn } = ending;
   return { kind, call, durationMs: facts.durationMs, approvedArgs: facts.approvedArgs, data, content, endTurn };
 }
 
 /** A stop is looked at first: what a stopped call says is dropped, also where it is an error. */
-function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Omit<Dispatch, "ready">): Ending {
+function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Pick<Dispatch, "deadline" | "ports">): CallEnding {
   if (ports.scope.cause !== undefined) return { kind: "interrupted" };
   if (end.kind === "expired") return { kind: "timed-out", limitMs: end.limitMs };
   if (deadline.expired) return { kind: "timed-out", limitMs: deadline.limitMs };
@@ -117,7 +130,7 @@ function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Omit<Di
 }
 
 /** A value whose own getters throw when it is read is a failed result. */
-function read(call: ToolCall, value: unknown, ports: DispatchPorts): Ending {
+function read(call: ToolCall, value: unknown, ports: DispatchPorts): CallEnding {
   try {
     const { outcome, metadata } = toOutcome(value);
     if (metadata !== undefined) ports.onMetadata?.(call, metadata);

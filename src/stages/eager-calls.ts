@@ -8,7 +8,10 @@ import { stableJson } from "../kit/stable-json.ts";
 export interface EagerPorts {
   /** Starts a call at this position of its turn; undefined, at once or later, where it has to wait for its batch. */
   start(call: ToolCall, index: number): ToolOutcome | undefined | PromiseLike<ToolOutcome | undefined>;
-  /** Told where what a call has given is another one's, at this position of its turn, because its own attempt was taken back. */
+  /**
+   * Told that the outcome of one call has become that of another. An attempt starts call A and is discarded; the next attempt asks for
+   * the same as call B: B does not run, and has A's outcome under its own id and at its own position of the turn.
+   */
   onAdopted(outcome: ToolOutcome, index: number): void;
 }
 

@@ -7,14 +7,15 @@ import type { FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { textIn } from "../kit/chunk-text.ts";
 import { toJson } from "../kit/to-json.ts";
 import type { GuardedStream } from "./guard-stream.ts";
 import { toProviderError } from "../errors/provider-error.ts";
-import { countOf } from "../kit/read-foreign.ts";
+import { countOf, textOrNone } from "../kit/read-foreign.ts";
 import { createCallIds, type IdOf } from "./call-ids.ts";
 import { EagerCalls, type EagerPorts, type SettledEarly } from "./eager-calls.ts";
-import { type Attempt, emptyAttempt, mergeDetails, textOrNone, toUsage, wasRefused } from "./attempt.ts";
-import { CallDrafts, type CallChunk, type CallDraft, textOf } from "./call-drafts.ts";
+import { type AttemptContent, emptyAttempt, mergeDetails, toUsage, wasRefused } from "./attempt.ts";
+import { CallDrafts, type CallChunk, type CallDraft } from "./call-drafts.ts";
 import { addUsage, noUsage } from "../state/add-usage.ts";
 import { problemOf } from "../state/judge-finish.ts";
 
@@ -30,7 +31,7 @@ export interface DraftPorts {
 }
 
 /** What one attempt has used, and whose prices hold for it. */
-export interface Spending {
+export interface AttemptSpending {
   readonly provider: string;
   readonly model: string;
   /** Undefined where nobody said. */
@@ -52,11 +53,11 @@ export class StreamDraft implements GuardedStream {
   provider: string;
   model: string;
   family: string | undefined;
-  #attempt: Attempt = emptyAttempt();
+  #attempt: AttemptContent = emptyAttempt();
   #attemptNumber: number | undefined;
   #usage: Usage | undefined;
-  /** What discarded attempts have used: a snapshot must not replace it. Made with the first of them. */
-  #ended: Spending[] | undefined;
+  /** What attempts before this one have used: a snapshot must not replace it. Made with the first of them. */
+  #ended: AttemptSpending[] | undefined;
   /** One attempt is discarded, and no other one has begun. */
   #isBetween = false;
   finish: FinishReason | undefined;
@@ -120,7 +121,7 @@ export class StreamDraft implements GuardedStream {
   }
 
   /** What each attempt has used, the last one included; not those that were turned away. */
-  get spendings(): readonly Spending[] {
+  get spendings(): readonly AttemptSpending[] {
     const ended = this.#ended ?? nothing;
     if (this.#isBetween && this.#usage === undefined) return ended;
     const { provider, model } = this;
@@ -132,11 +133,11 @@ export class StreamDraft implements GuardedStream {
     const { type } = chunk;
     // Asked first, because nearly every chunk is text.
     if (type === "text-delta" || type === "refusal-delta") {
-      const text = textOf(chunk, "text");
+      const text = textIn(chunk, "text");
       this.#attempt.text += text;
       this.#sendDelta("text-delta", text);
     } else if (type === "reasoning-delta") {
-      const text = textOf(chunk, "text");
+      const text = textIn(chunk, "text");
       this.#attempt.reasoning += text;
       this.#sendDelta("reasoning-delta", text);
     } else if (type === "call-start" || type === "call-args-delta" || type === "call-ready") {
@@ -166,7 +167,7 @@ export class StreamDraft implements GuardedStream {
         this.#attempt.native.push(toJson(chunk.item));
         return;
       case "details":
-        this.#attempt.details = mergeDetails(this.#attempt.details, textOf(chunk, "text"));
+        this.#attempt.details = mergeDetails(this.#attempt.details, textIn(chunk, "text"));
         return;
       case "thought-log":
         this.#attempt.thoughtLog = toJson(chunk.payload);
@@ -176,7 +177,7 @@ export class StreamDraft implements GuardedStream {
       case "attempt-discarded":
         return this.#discard(chunk);
       case "finish":
-        textOf(chunk, "reason");
+        textIn(chunk, "reason");
         this.finish = chunk.reason;
         this.finishRaw = textOrNone(chunk.raw);
         this.token = textOrNone(chunk.token);
@@ -209,8 +210,8 @@ export class StreamDraft implements GuardedStream {
   }
 
   #startAttempt(chunk: Extract<ModelChunk, { type: "attempt-start" }>): void {
-    const provider = textOf(chunk, "provider");
-    const model = textOf(chunk, "model");
+    const provider = textIn(chunk, "provider");
+    const model = textIn(chunk, "model");
     const isAnother = provider !== this.provider || model !== this.model;
     // What stays of the one before was its work, at its prices.
     if (isAnother && this.#usage !== undefined) this.#countAttempt();

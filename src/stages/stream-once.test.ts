@@ -107,18 +107,10 @@ describe("one stream", () => {
       const { status, reason, calls } = await streamOnce(request, setUp(turn, { carried }));
       return [status, reason?.kind, calls.map(({ callId }) => callId)];
     };
-    expect(await judged(finish("stop"), { text: true, calls: false, callCount: 0 })).toEqual(["completed", "answered", []]);
+    expect(await judged(finish("stop"), { text: true, callCount: 0 })).toEqual(["completed", "answered", []]);
     expect(await judged(finish("stop"), undefined)).toEqual(["empty_response", "empty", []]);
-    expect(await judged(finish("tool-calls"), { text: false, calls: true, callCount: 2 })).toEqual([
-      "function_call",
-      undefined,
-      [],
-    ]);
-    expect(await judged(toolCall("t"), { text: false, calls: true, callCount: 2 })).toEqual([
-      "function_call",
-      undefined,
-      ["call_p3_2"],
-    ]);
+    expect(await judged(finish("tool-calls"), { text: false, callCount: 2 })).toEqual(["function_call", undefined, []]);
+    expect(await judged(toolCall("t"), { text: false, callCount: 2 })).toEqual(["function_call", undefined, ["call_p3_2"]]);
   });
 
   it("ends as an error that it was told of, whoever told it", async () => {

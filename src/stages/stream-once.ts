@@ -4,12 +4,11 @@ import type { EventSink } from "../contract/loop-event.ts";
 import type { ModelRequest, Provider } from "../contract/provider.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
-import type { Pricing, Usage } from "../contract/usage.ts";
+import type { Pricing } from "../contract/usage.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { isThenable } from "../kit/is-thenable.ts";
-import { toPlainError } from "../kit/plain-error.ts";
 import { addCost } from "../state/add-usage.ts";
+import { costOf } from "../state/cost-of.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { judgeFinish, type Judgement, type TurnContent } from "../state/judge-finish.ts";
 import type { EagerPorts } from "./eager-calls.ts";
@@ -23,7 +22,7 @@ export interface StreamPorts extends GuardPorts {
   /** Call ids in use, so that each new one is unique in the transcript. */
   readonly heldIds: ReadonlySet<string>;
   /** What earlier hops of the same turn left. Default nothing. */
-  readonly carried?: (TurnContent & { readonly callCount: number }) | undefined;
+  readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
   /** Starts calls while the stream goes on. Default: none is. */
   readonly eager?: EagerPorts | undefined;
@@ -49,6 +48,8 @@ export function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<S
   });
 }
 
+const nothingCarried = { text: false, callCount: 0 };
+
 interface Pass {
   readonly request: ModelRequest;
   readonly ports: StreamPorts;
@@ -59,8 +60,8 @@ interface Pass {
 function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, durationMs }: Pass): StreamResult {
   const { usage, text } = draft;
   const { costUSD, unpriced } = costOfAttempts(draft, ports);
-  const { carried } = ports;
-  const turn = { text: text.trim() !== "" || carried?.text === true, calls: calls.length > 0 || carried?.calls === true };
+  const { carried = nothingCarried } = ports;
+  const turn = { text: text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
   const { status, reason } = judgeEnd(end, draft, turn);
   // Written out field by field: an object made by spreading takes many times the memory, and a long run keeps thousands of these.
   return {
@@ -112,25 +113,6 @@ function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPort
     costUSD = addCost(costUSD, cost);
   }
   return { costUSD, unpriced };
-}
-
-/** What tokens cost, in USD. A price list that throws does not know the price. */
-export function costOf(
-  usage: Usage,
-  { provider, model, iteration }: Pick<StreamDraft, "provider" | "model" | "iteration">,
-  { pricing, events }: Pick<StreamPorts, "pricing" | "events">,
-): number | undefined {
-  try {
-    const cost: unknown = pricing?.(usage, { provider, model });
-    if (isThenable(cost)) {
-      cost.then(undefined, () => {});
-      throw new TypeError("pricing must answer at once, not with a promise.");
-    }
-    return typeof cost === "number" && Number.isFinite(cost) && cost >= 0 ? cost : undefined;
-  } catch (error) {
-    events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
-    return undefined;
-  }
 }
 
 const namesByTools = new WeakMap<readonly { readonly name: string }[], readonly string[]>();

@@ -88,7 +88,7 @@ describe("what was said", () => {
         native,
       },
     ]);
-    expect([state.finalText, state.modelParts, [...state.heldIds], state.iterations, state.pauses]).toEqual([
+    expect([state.finalText, state.modelParts, [...state.heldIds], state.countedPasses, state.pauses]).toEqual([
       "One two",
       native,
       ["a", "b"],

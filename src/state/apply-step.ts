@@ -37,7 +37,7 @@ export function applyStep(state: LoopState, step: StepResult): void {
     case "close":
       applyMessages(state, step.answer);
       applyEnding(state, step.ending);
-      state.closes = (step.attempt ?? 0) + 1;
+      state.endChecks = (step.attempt ?? 0) + 1;
       break;
     case "reopen":
       applyReopening(state, step);
@@ -64,7 +64,7 @@ function beginIteration(state: LoopState): void {
   state.iteration += 1;
   state.reopens = 0;
   state.resumes = 0;
-  state.closes = 0;
+  state.endChecks = 0;
 }
 
 function beginPass(state: LoopState): void {
@@ -79,7 +79,7 @@ function beginPass(state: LoopState): void {
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {
     state.messages.length = state.passStart;
-    if (state.finalAnswerTo === undefined) state.iterations -= 1;
+    if (state.finalAnswerTo === undefined) state.countedPasses -= 1;
   }
   applyTime(state, { now: answer.now, token: answer.token });
   state.reopens = attempt;
@@ -120,7 +120,7 @@ function applySteering(state: LoopState): void {
 /** What the model has repeated, or answered badly, counts no more. */
 function beginCounts(state: LoopState): void {
   if (state.repetition !== undefined) state.repetition = createRepetition(state.repetition);
-  state.misfits = 0;
+  state.invalidAnswers = 0;
 }
 
 /** Only times of one execution are compared: days between two do not count. */
@@ -133,7 +133,7 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   state.streamResults.push(result);
   state.finalAnswerTo = finalAnswerTo;
   if (state.hop > 0) state.pauses += 1;
-  else if (finalAnswerTo === undefined) state.iterations += 1;
+  else if (finalAnswerTo === undefined) state.countedPasses += 1;
   applyStream(state, result);
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
   // What an interrupted pass said is in its stream's result only: the next run answers anew.
@@ -215,7 +215,7 @@ function applyRepetition(state: LoopState, results: readonly ToolResultPart[], l
 /** The answer stands in the transcript already. */
 function applyOutput(state: LoopState, { answer, complaint }: Extract<StepResult, { kind: "output" }>): void {
   state.lastOutput = answer;
-  if (answer.kind === "invalid") state.misfits += 1;
+  if (answer.kind === "invalid") state.invalidAnswers += 1;
   if (complaint !== undefined) state.messages.push({ role: "user", content: complaint });
 }
 

@@ -30,7 +30,7 @@ export function endingOfCause(cause: Cause): {
 }
 
 /** A signal's own reason as plain data: errors as PlainError, anything else as JSON. */
-export function toAbortReason(reason: unknown): PlainError | Json {
+function toAbortReason(reason: unknown): PlainError | Json {
   if (reason instanceof Error) return toPlainError(reason);
   if (typeof reason === "string") return redactSecrets(reason);
   try {

@@ -31,11 +31,8 @@ export interface InboxAnswer {
   readonly now: number;
   /** Names the execution that gave the answer: times of different executions do not compare. */
   readonly token: string;
-  readonly stop?: { readonly requester?: string | undefined; readonly note?: string | undefined } | undefined;
-  readonly kill?: true | undefined;
-  readonly aborted?: { readonly reason: PlainError | Json } | undefined;
-  /** The wall clock has struck: of this run, or of one around it. */
-  readonly expired?: { readonly limitMs: number } | undefined;
+  /** How the run ends, where it was stopped, killed or aborted, or where the wall clock struck: its own, or that of a run around it. */
+  readonly ended?: Ending | undefined;
   /** A budget of a run around this one that is used up. */
   readonly spentOutside?: Extract<Termination, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
   /** What was said to the control since the last look, in order. */
@@ -59,7 +56,7 @@ export type OutputAnswer =
   | { readonly kind: "invalid"; readonly issues: readonly Issue[] }
   | { readonly kind: "ended"; readonly ending: Ending };
 
-/** Whether a recorded ending is gone behind. */
+/** Whether the run goes on past a recorded ending. */
 export interface ReopenAnswer {
   readonly reopen: boolean;
   readonly now: number;
@@ -71,7 +68,7 @@ export interface SettledCall {
   readonly outcome: ToolOutcome;
   readonly restart?: ContextRestart | undefined;
   /** What the model reads in place of the result, where a stage of `policies.results` has changed it. */
-  readonly reading?: string | undefined;
+  readonly textForModel?: string | undefined;
   /** What extracting the result took; USD, undefined where unknown. */
   readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
   /** Whether its tool says that nothing is left to say after it. */
@@ -96,7 +93,7 @@ export type StepResult =
   /** The last look at the inbox before an ending. */
   | { readonly kind: "close"; readonly answer: InboxAnswer; readonly ending: Ending; readonly attempt?: number | undefined }
   | { readonly kind: "reopen"; readonly answer: ReopenAnswer; readonly attempt: number }
-  /** A recorded suspension is gone behind. */
+  /** The run goes on past a recorded suspension. */
   | { readonly kind: "resume" };
 
 /** Results that a tool has released, and in which pass it did. */
@@ -124,7 +121,7 @@ export interface LoopState {
   /** 0-based stream of this pass; more than one where a paused turn is resent. */
   hop: number;
   /** Passes that count towards `maxIterations`. */
-  iterations: number;
+  countedPasses: number;
   pauses: number;
   restarts: number;
   toolCallsExecuted: number;
@@ -186,15 +183,15 @@ export interface LoopState {
   /** What became of the last answer, until the next pass. */
   lastOutput: OutputAnswer | undefined;
   /** Answers in a row that did not fit. */
-  misfits: number;
+  invalidAnswers: number;
   /** The ending whose final answer the last pass was. */
   finalAnswerTo: Ending | undefined;
   /** How often this pass was reopened. */
   reopens: number;
-  /** How often a suspension of this pass was gone behind. */
+  /** How often the run was resumed past a suspension of this pass. */
   resumes: number;
   /** How often the inbox was read before an ending in this pass. */
-  closes: number;
+  endChecks: number;
   /** How many messages there were when this pass began. */
   passStart: number;
   /** What was folded last before the ending. */
@@ -223,7 +220,7 @@ export function createLoopState(initial: InitialState): LoopState {
     phase: "start",
     iteration: 0,
     hop: 0,
-    iterations: 0,
+    countedPasses: 0,
     pauses: 0,
     restarts: 0,
     toolCallsExecuted: 0,
@@ -260,11 +257,11 @@ export function createLoopState(initial: InitialState): LoopState {
     toolLimitBroken: false,
     repetition: initial.repetition === undefined ? undefined : createRepetition(initial.repetition),
     lastOutput: undefined,
-    misfits: 0,
+    invalidAnswers: 0,
     finalAnswerTo: undefined,
     reopens: 0,
     resumes: 0,
-    closes: 0,
+    endChecks: 0,
     passStart: 0,
     closedAfter: "start",
     ending: undefined,

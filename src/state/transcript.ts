@@ -71,11 +71,11 @@ function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {
   state.messages[state.messages.length - 1] = { ...last, content };
 }
 
-function toResultPart({ outcome, restart, awaiting, reading }: SettledCall): ToolResultPart {
+function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall): ToolResultPart {
   const { callId, name } = outcome.call;
   if (awaiting === true) return { callId, name, outcome: "awaiting-approval", result: awaitingResult };
   if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };
   const content = outcome.kind === "completed" ? outcome.content : undefined;
-  const part = { callId, name, outcome: outcome.kind, result: reading ?? renderOutcome(outcome) };
+  const part = { callId, name, outcome: outcome.kind, result: textForModel ?? renderOutcome(outcome) };
   return content === undefined ? part : { ...part, content };
 }

@@ -6,7 +6,7 @@ import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { RunScope } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
 import { systemClock } from "../kit/clock.ts";
-import { resolveTimeouts } from "../loop/resolve-limits.ts";
+import { resolveTimeouts } from "../loop/options/resolve-limits.ts";
 import { executeToolCall } from "../stages/execute-tool-call.ts";
 import { createToolRegistry } from "../tools/registry.ts";
 

@@ -5,7 +5,7 @@ import { LoopError } from "../errors/loop-error.ts";
 import { describeValue, quote } from "../kit/describe-value.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { nearestName } from "../kit/nearest-name.ts";
-import { findTimeoutProblem } from "../kit/number-rule.ts";
+import { findTimeoutProblem, isWithin } from "../kit/number-rule.ts";
 
 /** What a field must be, or undefined where it is that. */
 type Check = (value: unknown) => string | undefined;
@@ -73,16 +73,12 @@ function isFlag(value: unknown): string | undefined {
 }
 
 function isRetry(value: unknown): string | undefined {
-  const fits = isRecord(value) && isAttempts(value["maxAttempts"]) && Object.keys(value).length === 1;
+  const fits = isRecord(value) && isWithin(value["maxAttempts"], { min: 2, infinite: false }) && Object.keys(value).length === 1;
   return unless(fits, "{ maxAttempts } of at least 2");
 }
 
 function isAgent(value: unknown): boolean {
   return isRecord(value) && typeof value["prepare"] === "function" && typeof value["toResult"] === "function";
-}
-
-function isAttempts(value: unknown): boolean {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 2;
 }
 
 /** A typing mistake can only be told from a class's own fields in a literal. */

@@ -3,7 +3,7 @@
 import type { Clock } from "../contract/clock.ts";
 import type { ContextStash } from "../contract/context-stash.ts";
 import type { Json } from "../contract/json.ts";
-import { type Checks, checkFields } from "../errors/check-fields.ts";
+import { type Checks, checkFields, is, isFunction } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { systemClock } from "../kit/clock.ts";
 import { describeValue } from "../kit/describe-value.ts";
@@ -83,14 +83,11 @@ export function createContextStash(options: ContextStashOptions = {}): ContextSt
   };
 }
 
-const isCount = (value: unknown): boolean => typeof value === "number" && Number.isSafeInteger(value) && value >= 1;
-const isFunction = (value: unknown): boolean => typeof value === "function";
-
 const newKey = "a function that gives a new string each time";
 
 const checks: Checks<ContextStashOptions> = {
-  ttlMs: ["a whole number of at least 1, or Infinity", (value) => value === Number.POSITIVE_INFINITY || isCount(value)],
-  maxEntries: ["a whole number of at least 1", isCount],
+  ttlMs: is.number({ min: 1 }),
+  maxEntries: is.number({ min: 1, infinite: false }),
   clock: ['a clock: an object with "now"', (value) => isRecord(value) && isFunction(value["now"])],
   createKey: [newKey, isFunction],
 };

@@ -2,7 +2,7 @@
 
 import type { JsonSchema, StandardSchema, ToolSchema } from "../contract/schema.ts";
 import type { Tool } from "../contract/loop-options.ts";
-import type { Unvalidated } from "../contract/tool-definition.ts";
+import type { Unvalidated } from "../contract/tool-types.ts";
 import { assertTool } from "./check-tool.ts";
 
 /** Stands for "not said": the arguments follow from the schema. */

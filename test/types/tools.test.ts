@@ -4,7 +4,7 @@ import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import type { LoopOptions, Tool, ToolContext } from "../../src/contract/loop-options.ts";
 import type { StandardSchema } from "../../src/contract/schema.ts";
-import type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "../../src/contract/tool-definition.ts";
+import type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "../../src/contract/tool-types.ts";
 import { isLoopError, LoopError, type LoopErrorDetails } from "../../src/errors/loop-error.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 

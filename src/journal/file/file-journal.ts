@@ -2,7 +2,7 @@
 
 import { hostname } from "node:os";
 import type { Journal, Step } from "../../contract/journal.ts";
-import { type Checks, checkFields, invalidOption } from "../../errors/check-fields.ts";
+import { type Checks, checkFields, invalidOption, is } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { whenAllReady } from "../../kit/when-ready.ts";
 import { type FileJournalOptions, type JournalSession, openJournal, readJournal } from "./journal-session.ts";
@@ -17,9 +17,9 @@ export interface FileJournal extends Journal {
 }
 
 const optionChecks: Checks<FileJournalOptions> = {
-  fsync: ["true or false", (value) => typeof value === "boolean"],
-  redact: ["a function", (value) => typeof value === "function"],
-  onTornLine: ["a function", (value) => typeof value === "function"],
+  fsync: is.flag,
+  redact: is.fn,
+  onTornLine: is.fn,
 };
 
 /**

@@ -83,7 +83,8 @@ describe("a linear regular expression", () => {
         fc.pre(problemOf(source, flags) === undefined);
         for (const text of samples) expect([text, find(source, flags, text)]).toEqual([text, findNatively(source, flags, text)]);
       }),
-      { numRuns: 3_000 },
+      // The same patterns each time: of a few in a million, the platform's own engine takes for ever.
+      { numRuns: 3_000, seed: Number(process.env["SEED"] ?? 20_260_101) },
     );
   });
 

@@ -2,6 +2,7 @@
 
 import type { JsonSchema, StandardResult, StandardSchema } from "../../contract/schema.ts";
 import type { UnknownRecord } from "../../kit/is-record.ts";
+import { describeRule, isWithin, type NumberRule } from "../../kit/number-rule.ts";
 import { argumentSchema, issue } from "../argument-schema.ts";
 
 /** One look at one result. Lines are counted from 1. */
@@ -12,6 +13,7 @@ export type CacheRequest = { readonly id: string } & (
   | { readonly action: "stats" }
 );
 
+const count: NumberRule = { min: 1, infinite: false };
 const fallbackLines = 20;
 const longestPattern = 1_000;
 
@@ -35,8 +37,8 @@ export const cacheRequestSchema: StandardSchema<unknown, CacheRequest> = argumen
 function readRequest(fields: UnknownRecord): StandardResult<CacheRequest> {
   const { action, id } = fields;
   if (typeof id !== "string") return issue("must be a text", "id");
-  const wrong = ["start_line", "end_line", "lines"].find((name) => !isAbsent(fields[name]) && !isCount(fields[name]));
-  if (wrong !== undefined) return issue("must be a whole number of at least 1", wrong);
+  const wrong = ["start_line", "end_line", "lines"].find((name) => !isAbsent(fields[name]) && !isWithin(fields[name], count));
+  if (wrong !== undefined) return issue(`must be ${describeRule(count)}`, wrong);
   const startLine = countOf(fields["start_line"]) ?? 1;
   switch (action) {
     case "read":
@@ -68,10 +70,6 @@ function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 1;
-}
-
 function countOf(value: unknown): number | undefined {
-  return isCount(value) ? value : undefined;
+  return isWithin(value, count) ? value : undefined;
 }

@@ -4,7 +4,7 @@ import type { Clock } from "../../contract/clock.ts";
 import type { Tool } from "../../contract/loop-options.ts";
 import type { ResultCacher, ResultStore, StoredResult } from "../../contract/results.ts";
 import type { StandardSchema } from "../../contract/schema.ts";
-import { type Check, type Checks, checkFields } from "../../errors/check-fields.ts";
+import { type Checks, checkFields, is, isFunction } from "../../errors/check-fields.ts";
 import { cutText } from "../../kit/cut-text.ts";
 import { countBytes, estimateTokens } from "../../kit/estimate-tokens.ts";
 import { isRecord } from "../../kit/is-record.ts";
@@ -132,17 +132,12 @@ function describeKept(output: string, id: string, name: string): string {
 
 const methods: readonly (keyof ResultStore)[] = ["write", "read", "remove", "list"];
 const hasMethods = (value: unknown, names: readonly string[]): boolean =>
-  isRecord(value) && names.every((name) => typeof value[name] === "function");
-const isWhole = (value: unknown, least: number): boolean => Number.isSafeInteger(value) && Number(value) >= least;
-const size = (least: number): Check => [
-  `a whole number of at least ${least}, or Infinity`,
-  (value) => value === Number.POSITIVE_INFINITY || isWhole(value, least),
-];
+  isRecord(value) && names.every((name) => isFunction(value[name]));
 
 const checks: Checks<ResultCacheOptions> = {
   store: ['a store: an object with "write", "read", "remove" and "list"', (value) => hasMethods(value, methods)],
-  ttlMs: size(1),
-  maxBytes: size(1),
-  threshold: size(0),
+  ttlMs: is.number({ min: 1 }),
+  maxBytes: is.number({ min: 1 }),
+  threshold: is.number({ min: 0 }),
   clock: ['a clock: an object with "now"', (value) => hasMethods(value, ["now"])],
 };

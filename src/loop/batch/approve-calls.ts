@@ -1,0 +1,171 @@
+// The second phase of a batch: asks for each call that is ready, all at once, before any of them runs.
+
+import type { Step } from "../../contract/journal.ts";
+import type { Json } from "../../contract/json.ts";
+import type { ApprovalDecision, Approve } from "../../contract/policies.ts";
+import type { ToolCall } from "../../contract/tool-outcome.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { assertNever } from "../../kit/assert-never.ts";
+import { Deadline } from "../../kit/deadline.ts";
+import { isThenable } from "../../kit/is-thenable.ts";
+import { digest, stableJson } from "../../kit/stable-json.ts";
+import { askApproval, type Cancelled, toDecision } from "../../policies/approval.ts";
+import { editCall, type Prepared, type ReadyCall } from "../../stages/prepare-call.ts";
+import type { BatchEntry } from "./batch-entry.ts";
+import { eventBase } from "../run/event-base.ts";
+import { recordVerdict } from "./record-verdicts.ts";
+import type { Run } from "../run/run.ts";
+import { runStep, runSteps } from "../run/run-step.ts";
+import { numberedKey, stepKey } from "../run/step-key.ts";
+
+/** What the journal keeps: a decision, that the run ended before there was one, or which execution was left without one. */
+type RecordedDecision =
+  | Exclude<ApprovalDecision, { kind: "ask" }>
+  | Cancelled
+  /** `schema` is the digest of what the tool's schema was then. */
+  | { readonly kind: "ask"; readonly token: string; readonly schema: string };
+
+interface Answered {
+  readonly answer: RecordedDecision;
+  /** Whether it was given in this execution. */
+  readonly live: boolean;
+}
+
+/** A ready call at its position in the batch. */
+interface Asked {
+  readonly ready: ReadyCall;
+  readonly index: number;
+}
+
+/** Asks for every ready call. Refused ones become their outcome; edited ones are validated again; some may have to wait. */
+export async function approveCalls(run: Run, prepared: readonly BatchEntry[], approve: Approve): Promise<readonly BatchEntry[]> {
+  const asked = prepared.flatMap((entry, index) => (entry.kind === "ready" ? [{ ready: entry, index }] : []));
+  const steps = asked.map((one) => approvalStep(run, one, approve));
+  const answers = await runSteps(steps, run, (given, live) =>
+    given.map((answer, position): Answered => ({ answer, live: live[position] === true })),
+  );
+  const approved: BatchEntry[] = [...prepared];
+  for (const [position, one] of asked.entries()) {
+    const answered = answers[position];
+    if (answered !== undefined) approved[one.index] = await settleCall(run, one, answered);
+  }
+  return approved;
+}
+
+function approvalStep(run: Run, { ready, index }: Asked, approve: Approve): Step<RecordedDecision> {
+  const { events, state, options, timeouts, clock, scope, session } = run;
+  const { call } = ready;
+  const { callId, name, args } = call;
+  const { iteration, messages } = state;
+  const body = async (): Promise<RecordedDecision> => {
+    events.send({ type: "approval-asked", ...eventBase(run), callId, name, args });
+    const context = { iteration, messages, session, context: options.context };
+    return toRecorded(run, ready, await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope }));
+  };
+  return { key: approvalKey(run, ready, index), kind: "approval", input: { callId, name, args }, run: body };
+}
+
+function approvalKey({ state }: Run, { call }: ReadyCall, index: number): string {
+  return stepKey(state, `approval/${index}/${call.name}`);
+}
+
+/** Inside an ordinary tool nothing can wait: the tool's step has to end. */
+function toRecorded(run: Run, { definition }: ReadyCall, decided: ApprovalDecision | Cancelled): RecordedDecision {
+  if (decided.kind !== "ask") return decided;
+  if (run.outer !== undefined && !run.isPart) return { kind: "deny", reason: "Nobody can be asked inside this tool." };
+  return { kind: "ask", token: run.token, schema: digest(stableJson(definition.inputSchema)) };
+}
+
+/**
+ * What became of a call. Where nobody could decide about it when it was asked for, the execution that asked ends without an answer; a
+ * later one takes it from its `decisions`, or asks on. A journal that can wait for days does, and no execution ends.
+ */
+async function settleCall(run: Run, { ready, index }: Asked, first: Answered): Promise<BatchEntry> {
+  const { call } = ready;
+  const { callId, name, args } = call;
+  const key = approvalKey(run, ready, index);
+  let { answer, live } = first;
+  for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
+    checkSchema(ready, answer.schema);
+    const next = numberedKey(key, attempt);
+    if (!(await resumesPast(run, next, answer.token))) {
+      return { kind: "awaiting", call, key: next, isSequential: ready.definition.sequential === true };
+    }
+    const waited = await waitFor(run, `${key}/decision${attempt}`);
+    const body = (): RecordedDecision => {
+      if (run.scope.cause !== undefined) return { kind: "cancelled" };
+      return toRecorded(run, ready, waited ?? run.decisions.take(callId) ?? { kind: "ask" });
+    };
+    const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
+    ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
+    // Each one, because whoever had it put off may say so again when the run is over.
+    run.decisions.settle(callId, answer.kind === "ask" ? { kind: "ask" } : answer);
+  }
+  sendDecision(run, call, { answer, live });
+  const obeyed = await obey(run, { ready, index }, answer);
+  // What is refused now is told as new, however much of its pass was replayed.
+  return obeyed.kind === "ready" || !live ? obeyed : { kind: "over", outcome: obeyed, live, announced: false };
+}
+
+/**
+ * Whether the run goes on past a call that was put off. The execution that asked about it has no answer, unless its journal waits for
+ * one; another execution looks into its `decisions`; a replay goes as far as its records.
+ */
+function resumesPast({ journal, token }: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
+  if (journal.replays !== undefined) return journal.replays(next);
+  return journal.wait !== undefined || asked !== token;
+}
+
+/** What was approved of one tool is not what another one of its name would get. */
+function checkSchema({ definition }: ReadyCall, asked: string): void {
+  if (digest(stableJson(definition.inputSchema)) === asked) return;
+  throw new LoopError("tools-changed", { changed: [definition.name] });
+}
+
+/** Waits where the journal can. A run that is ended meanwhile does not go on waiting. */
+async function waitFor({ journal, scope, clock }: Run, key: string): Promise<ApprovalDecision | Cancelled | undefined> {
+  if (journal.wait === undefined || journal.replays !== undefined) return undefined;
+  const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(journal.wait(key));
+  switch (raced.kind) {
+    case "value":
+      return toDecision(raced.value);
+    case "thrown":
+      throw raced.error;
+    case "expired":
+    case "cancelled":
+      return { kind: "cancelled" };
+    default:
+      return assertNever(raced);
+  }
+}
+
+type Final = Exclude<RecordedDecision, { kind: "ask" }>;
+
+function obey(run: Run, { ready, index }: Asked, answer: Final): Prepared | PromiseLike<Prepared> {
+  const { call } = ready;
+  switch (answer.kind) {
+    case "approve":
+      return ready;
+    case "deny":
+      return { call, durationMs: 0, kind: "denied", reason: answer.reason };
+    case "modify":
+      return edit(run, { ready, index }, answer.args);
+    case "cancelled":
+      return { call, durationMs: 0, kind: "not-run" };
+    default:
+      return assertNever(answer);
+  }
+}
+
+function edit(run: Run, { ready, index }: Asked, args: Json): Prepared | PromiseLike<Prepared> {
+  const edited = editCall(ready, args, run.ports);
+  return isThenable(edited)
+    ? edited.then((entry) => recordVerdict(run, { entry, place: `${index}/${ready.call.name}/edit` }))
+    : edited;
+}
+
+function sendDecision(run: Run, { callId, name }: ToolCall, { answer, live }: { answer: Final; live: boolean }): void {
+  if (answer.kind === "cancelled") return;
+  const reason = answer.kind === "deny" ? answer.reason : undefined;
+  run.events.send({ type: "approval-decided", ...eventBase(run, live), callId, name, decision: answer.kind, reason });
+}

@@ -1,0 +1,110 @@
+// The calls of one pass in three phases: every call is prepared, then approved, then dispatched in waves; the answers are folded in
+// call order.
+
+import type { CallEvent } from "../../contract/loop-event.ts";
+import type { ContextRestart, ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import { redactJson } from "../../kit/redact-json.ts";
+import { whenReady } from "../../kit/when-ready.ts";
+import { findLoop } from "../../policies/loop-detection.ts";
+import { detectContextRestart } from "../../stages/context-restart.ts";
+import { type Prepared, prepareCall } from "../../stages/prepare-call.ts";
+import { applyStep } from "../../state/apply-step.ts";
+import { wasDispatched } from "../../tools/render-outcome.ts";
+import type { SettledCall } from "../../state/loop-state.ts";
+import type { Repeats } from "../../state/repetition.ts";
+import { earlyOutcomesOf } from "../../state/transcript.ts";
+import { approveCalls } from "./approve-calls.ts";
+import type { BatchEntry } from "./batch-entry.ts";
+import { dispatchWaves } from "./dispatch-waves.ts";
+import { endWaiting, waits } from "./end-waiting.ts";
+import { eventBase } from "../run/event-base.ts";
+import { processResults } from "./process-results.ts";
+import { awaitValidations } from "./record-verdicts.ts";
+import type { Dispatched, Run } from "../run/run.ts";
+
+/** Runs the calls of the current turn and folds their outcomes. */
+export function runBatch(run: Run): void | PromiseLike<void> {
+  const { state, ports, options } = run;
+  const { calls } = state.turn;
+  if (calls.length > 0) run.control?.startToolChain();
+  const early = earlyOutcomesOf(state.turn);
+  const prepare = (call: ToolCall): BatchEntry | Promise<Prepared> => {
+    const outcome = early.get(call.callId);
+    // A call that was started while the model spoke is over already.
+    return outcome === undefined ? prepareCall(call, ports) : { kind: "over", outcome, live: !run.replayed, announced: true };
+  };
+  const prepared = awaitValidations(run, calls.map(prepare));
+  const approve = options.policies?.approve;
+  const approved: readonly BatchEntry[] | PromiseLike<readonly BatchEntry[]> =
+    approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));
+  const dispatched = whenReady(approved, (entries) => {
+    const within = withinLimit(run, entries);
+    return whenReady(dispatchWaves(run, within), (batch) => (waits(batch) ? endWaiting(run, within, batch) : batch.dispatched));
+  });
+  return whenReady(dispatched, (outcomes) => {
+    const loop = findToldLoop(run);
+    const settled = outcomes.map((call) => settleCall(run, call));
+    return whenReady(processResults(run, settled), (read) => applyStep(state, { kind: "batch", settled: read, loop }));
+  });
+}
+
+/** A loop that the model is told of. */
+function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined {
+  return loopRule?.action === "inject-warning" ? findLoop(state, loopRule) : undefined;
+}
+
+/**
+ * Of a batch that crosses `maxToolCalls`, the first calls that fit run and the others end as "limit". With 2 calls left, the third ready
+ * call of a batch does not run. Only the run's own count is looked at, which a replay finds the same; what runs beside each other have
+ * left of a common limit is looked at when a call is dispatched.
+ */
+function withinLimit({ state, bounds }: Run, prepared: readonly BatchEntry[]): readonly BatchEntry[] {
+  let left = state.toolLimitReached ? 0 : bounds.maxToolCalls - state.toolCallsExecuted;
+  if (left >= prepared.length) return prepared;
+  return prepared.map((entry): BatchEntry => {
+    // A call that waits for a decision counts as one that runs: or else a call behind it would run now, and it would not fit later.
+    const mayRun = entry.kind === "ready" || entry.kind === "awaiting";
+    if (mayRun || isCancelled(entry)) left -= 1;
+    return mayRun && left < 0 ? { call: entry.call, durationMs: 0, kind: "limit" } : entry;
+  });
+}
+
+/** A call that waited until its run ended: it has kept its place until then. */
+function isCancelled(entry: BatchEntry): boolean {
+  return (entry.kind === "over" ? entry.outcome : entry).kind === "not-run";
+}
+
+/** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */
+function settleCall(run: Run, { outcome, live, suspended, awaiting }: Dispatched): SettledCall {
+  if (awaiting === true) return { outcome, awaiting };
+  const { policies } = run.options;
+  if (policies?.gate?.active === true) tellGate(run, outcome, live);
+  if (outcome.kind !== "completed") return suspended === undefined ? { outcome } : { outcome, suspended };
+  const restart = detectContextRestart(outcome, policies?.restarts);
+  if (restart === undefined) {
+    return run.ports.exposed.get(outcome.call.name)?.requiresFollowUp === false
+      ? { outcome, needsNoFollowUp: true }
+      : { outcome };
+  }
+  const { callId, name } = outcome.call;
+  sendRestart(run, { ...eventBase(run, live), callId, name }, restart);
+  return { outcome, restart };
+}
+
+function sendRestart({ events }: Run, base: CallEvent, restart: ContextRestart): void {
+  const { suffix, disableTools, pendingContextKey } = restart;
+  const found = restart.pendingContext === undefined ? "missing" : "found";
+  const pendingContext = pendingContextKey === undefined ? undefined : found;
+  events.send({ type: "restart", ...base, suffix, disableTools, pendingContext });
+}
+
+/** The gate's own bookkeeping may fail without harm to the run; on replay it has been done. */
+function tellGate(run: Run, { kind, call }: ToolOutcome, live: boolean): void {
+  const { options, events, state } = run;
+  const gate = options.policies?.gate;
+  const { callId, name, args } = call;
+  if (live && kind === "completed") events.guard({ type: "retain", iteration: state.iteration }, () => gate?.retain?.(name));
+  const trigger = gate?.triggerMatchByToolName?.get(name);
+  if (trigger === undefined || !wasDispatched(kind)) return;
+  events.send({ type: "hidden-notice", ...eventBase(run, live), callId, name, trigger, args: redactJson(args) });
+}

@@ -1,0 +1,108 @@
+// What the calls of a run see of it: one object for all of them, so that a call costs no ports of its own.
+
+import type { Clock, Timeouts } from "../../contract/clock.ts";
+import type { ToolContext, ToolRegistry } from "../../contract/loop-options.ts";
+import type { ToolDefinition } from "../../contract/tool.ts";
+import type { ToolCall } from "../../contract/tool-outcome.ts";
+import type { Deadline } from "../../kit/deadline.ts";
+import { nearestName } from "../../kit/nearest-name.ts";
+import type { RunScope } from "../../kit/run-scope.ts";
+import { eventBase } from "../run/event-base.ts";
+import type { NestedRun, Run, RunCallPorts } from "../run/run.ts";
+import { CallContext } from "./tool-context.ts";
+
+/** Hints in one pass. */
+const mostHints = 16;
+
+/** The ports of stage 02 in a run. */
+export class CallPorts implements RunCallPorts {
+  readonly #run: Run;
+  /** What results carried for listeners only, by call, until they are told. */
+  readonly #metadata = new Map<string, unknown>();
+  /** Runs inside calls, by call, until the call is over. */
+  readonly #nested = new Map<string, NestedRun[]>();
+  /** Positions of calls that were started before their turn was complete. */
+  #early: Map<string, number> | undefined;
+  /** Positions of the calls of a turn; made once somebody asks for one. */
+  #placed: { readonly calls: readonly ToolCall[]; readonly byId: ReadonlyMap<string, number> } | undefined;
+  /** How many hints this pass has had. */
+  #hinted = { iteration: 0, count: 0 };
+  readonly registry: ToolRegistry;
+  readonly clock: Clock;
+  readonly scope: RunScope;
+  readonly timeouts: Timeouts;
+  readonly allowed: ReadonlySet<string> | undefined;
+
+  constructor(run: Run) {
+    this.#run = run;
+    this.registry = run.registry;
+    this.clock = run.clock;
+    this.scope = run.scope;
+    this.timeouts = run.timeouts;
+    this.allowed = run.allowedNames;
+  }
+
+  get exposed(): ReadonlyMap<string, ToolDefinition> {
+    return this.#run.exposure.byName;
+  }
+
+  contextFor(call: ToolCall, deadline: Deadline): ToolContext {
+    return new CallContext(this.#run, call, deadline);
+  }
+
+  /** Looks for the nearest name, but not for every call of a model that makes up hundreds: each look compares all names. */
+  hint(name: string, known: readonly string[]): string | undefined {
+    const { iteration } = this.#run.state;
+    if (this.#hinted.iteration !== iteration) this.#hinted = { iteration, count: 0 };
+    this.#hinted.count += 1;
+    return this.#hinted.count > mostHints ? undefined : nearestName(name, known);
+  }
+
+  onMetadata(call: ToolCall, metadata: unknown): void {
+    this.#metadata.set(call.callId, metadata);
+  }
+
+  /** What a result carried, once. */
+  takeMetadata({ callId }: ToolCall): unknown {
+    const metadata = this.#metadata.get(callId);
+    this.#metadata.delete(callId);
+    return metadata;
+  }
+
+  placeEarly(callId: string, index: number): void {
+    this.#early ??= new Map();
+    this.#early.set(callId, index);
+  }
+
+  indexOf(callId: string): number {
+    return this.#early?.get(callId) ?? this.#positions().get(callId) ?? -1;
+  }
+
+  #positions(): ReadonlyMap<string, number> {
+    const { calls } = this.#run.state.turn;
+    if (this.#placed?.calls !== calls) {
+      this.#placed = { calls, byId: new Map(calls.map((call, index) => [call.callId, index])) };
+    }
+    return this.#placed.byId;
+  }
+
+  addNested(callId: string, nested: NestedRun): void {
+    const runs = this.#nested.get(callId);
+    if (runs === undefined) this.#nested.set(callId, [nested]);
+    else runs.push(nested);
+  }
+
+  countNested(callId: string): number {
+    return this.#nested.get(callId)?.length ?? 0;
+  }
+
+  takeNested(callId: string): readonly NestedRun[] | undefined {
+    const runs = this.#nested.get(callId);
+    if (runs !== undefined) this.#nested.delete(callId);
+    return runs;
+  }
+
+  onLate({ callId, name }: ToolCall, success: boolean): void {
+    this.#run.events.send({ type: "late-result", ...eventBase(this.#run), callId, name, success });
+  }
+}

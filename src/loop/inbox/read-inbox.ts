@@ -1,0 +1,119 @@
+// Reads what has come from outside since the last look, as a step: what the loop judges is the recorded answer.
+
+import type { UserMessage } from "../../contract/message.ts";
+import type { Ending } from "../../contract/termination.ts";
+import type { Cause } from "../../kit/run-scope.ts";
+import { whenReady } from "../../kit/when-ready.ts";
+import { applyStep } from "../../state/apply-step.ts";
+import { endingOfCause } from "../../state/ending-of-cause.ts";
+import type { InboxAnswer, LoopState } from "../../state/loop-state.ts";
+import { eventBase } from "../run/event-base.ts";
+import type { Run } from "../run/run.ts";
+import { runStep } from "../run/run-step.ts";
+import { numberedKey } from "../run/step-key.ts";
+
+/** Reads the inbox: a new pass begins. */
+export function readInbox(run: Run): void | PromiseLike<void> {
+  const { state } = run;
+  const { phase } = state;
+  const stays = phase === "start" || phase === "resume";
+  const key = inboxKey(stays ? state.iteration : state.iteration + 1, stays ? state.resumes : 0);
+  run.replayed = true;
+  const body = (): InboxAnswer => {
+    // The last look before an ending does not: after a crash there, the ending can still be reopened.
+    run.replayed = false;
+    return withForced(run, lookAround(run));
+  };
+  return whenReady(readStep(run, key, body), (found) => applyStep(state, { kind: "inbox", answer: found }));
+}
+
+/**
+ * Reads the inbox a last time before an ending. An answer that was recorded before another ending is out of date: a limit ended the run
+ * here, and it went on with a higher one.
+ */
+export function readLastInbox(run: Run, ending: Ending, attempt: number = run.state.endChecks): void | PromiseLike<void> {
+  const { state } = run;
+  const key = lastInboxKey(state.iteration, attempt);
+  const before = ending.reason.kind;
+  return whenReady(
+    readStep(run, key, () => ({ ...lookAround(run), before })),
+    (found) => {
+      if (found.before !== before) return readLastInbox(run, ending, attempt + 1);
+      return applyStep(state, { kind: "close", answer: found, ending, attempt });
+    },
+  );
+}
+
+/** The key of the inbox step that is read next where the run resumes past a suspension. */
+export function nextKeyAfter({ iteration, resumes, endChecks, ending }: LoopState): string {
+  return ending === undefined ? inboxKey(iteration, resumes + 1) : lastInboxKey(iteration, endChecks);
+}
+
+function inboxKey(iteration: number, resumes: number): string {
+  return numberedKey(`p${iteration}/inbox`, resumes);
+}
+
+function lastInboxKey(iteration: number, endChecks: number): string {
+  return numberedKey(`p${iteration}/inbox-end`, endChecks);
+}
+
+/** Looks as a step. What the journal has not kept was not taken: whoever makes the call again with this control has it. */
+function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | PromiseLike<InboxAnswer> {
+  let seen: InboxAnswer | undefined;
+  const note = (): InboxAnswer => {
+    seen = body();
+    return seen;
+  };
+  return runStep({ key, kind: "inbox", input: null, run: note }, run, (answer) => {
+    run.control?.takeMessages(seen?.messages?.length ?? 0);
+    return answer;
+  });
+}
+
+/** Tells listeners of the steered messages, and puts them into the transcript. */
+export function steerRun(run: Run): void {
+  const { state, events } = run;
+  const base = eventBase(run, !run.replayed);
+  for (const { verb, message } of state.unsent) if (verb === "steer") events.send({ type: "steered", ...base, message });
+  applyStep(state, { kind: "steer" });
+}
+
+/** Lets go of the control, and gives back what was said to it and not sent. The message that ended the run is in its reason. */
+export function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
+  const said = control?.messages ?? [];
+  const left = [...state.unsent, ...said];
+  control?.takeMessages(said.length);
+  control?.release(reason.kind);
+  const consumed = reason.kind === "interrupted" ? left.findIndex(({ verb }) => verb === "interrupt") : -1;
+  return left.filter((_, index) => index !== consumed).map(({ message }) => message);
+}
+
+/** The caller's set is live: what it says is part of the answer, so that a replay masks the same. */
+function withForced({ view, options }: Run, answer: InboxAnswer): InboxAnswer {
+  const force = options.policies?.masking?.force;
+  const forced = force === undefined ? undefined : view?.findForced(force);
+  return forced === undefined || forced.length === 0 ? answer : { ...answer, force: forced };
+}
+
+function lookAround({ clock, token, scope, control, meter, state }: Run): InboxAnswer {
+  const now = clock.now();
+  scope.checkDeadline(now);
+  const { cause } = scope;
+  const messages = control?.messages ?? [];
+  const drains = control?.drains === true;
+  const spentOutside = meter.findSpentOutside(state.lastCostUSD);
+  if (cause === undefined && messages.length === 0 && !drains && spentOutside === undefined) return { now, token };
+  return {
+    now,
+    token,
+    ...endedBy(cause),
+    ...(messages.length === 0 ? {} : { messages }),
+    ...(drains ? { drain: true } : {}),
+    ...(spentOutside === undefined ? {} : { spentOutside }),
+  };
+}
+
+/** The message of an interrupt is in the inbox, and ends the run from there. */
+function endedBy(cause: Cause | undefined): Pick<InboxAnswer, "ended"> {
+  return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfCause(cause) };
+}

@@ -1,0 +1,62 @@
+// What follows a recorded ending: a suspended run is resumed, and one that ended badly can be tried again from where it ended.
+
+import type { Ending, LoopStatus } from "../../contract/termination.ts";
+import { whenReady } from "../../kit/when-ready.ts";
+import { applyStep } from "../../state/apply-step.ts";
+import { type ReopenAnswer, suspensionOf } from "../../state/loop-state.ts";
+import { isEnded } from "../run/parking.ts";
+import type { Run } from "../run/run.ts";
+import { nextKeyAfter } from "./read-inbox.ts";
+import { runStep } from "../run/run-step.ts";
+
+const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped_by_user"]);
+
+/**
+ * Whether a run that is about to end goes on after all. Answers at once where its ending is new: between the last look at the inbox and
+ * the end there is no moment in which something could be said and lost.
+ */
+export function goesOn(run: Run, { status }: Ending): boolean | PromiseLike<boolean> {
+  if (status === "suspended") return resumeRun(run);
+  const isRecalled = run.replayed && !run.isPart && run.scope.cause === undefined;
+  return isRecalled && reopenable.has(status) ? reopenRun(run) : false;
+}
+
+/**
+ * Resumes a suspended run where this is another execution than the one that was suspended. Say that one execution was told to drain: it
+ * ends as `drained`. The same call over its journal replays up to there, finds that the drain was meant for another execution, and goes
+ * on. Under `replayJournal` it goes on where the journal has records of what followed.
+ */
+function resumeRun(run: Run): boolean | PromiseLike<boolean> {
+  const { state, token, journal, park, scope } = run;
+  // A run inside a call was suspended in this execution, or it would have gone on by itself.
+  if (suspensionOf(state) !== undefined) return false;
+  const resumeIf = (goes: boolean): boolean => {
+    if (goes) applyStep(state, { kind: "resume" });
+    return goes;
+  };
+  const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : journal.replays(nextKeyAfter(state));
+  return whenReady(resumesPast, (goes) => {
+    if (goes || park === undefined) return resumeIf(goes);
+    // Suspended for good only with the run around this one, which waits for its other calls: whoever ends it meanwhile ends this one.
+    return park(scope, true).then(() => resumeIf(isEnded(scope)));
+  });
+}
+
+/** What led to the ending was replayed from the journal: this call, or one that the journal remembers, may have asked to try again. */
+async function reopenRun(run: Run): Promise<boolean> {
+  const { state, options, clock, token, journal } = run;
+  for (let attempt = state.reopens + 1; ; attempt += 1) {
+    // Once this has run, the pass counts as new: an ending that a limit brings about at once is not reopened again.
+    const body = (): ReopenAnswer => ({ reopen: options.resume === "retry-last", now: clock.now(), token });
+    const key = `p${state.iteration}/reopen/${attempt}`;
+    if (journal.replays !== undefined && !(await journal.replays(key))) return false;
+    const step = { key, kind: "reopen" as const, input: null, run: body };
+    const { answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive }));
+    if (answer.reopen) {
+      applyStep(state, { kind: "reopen", answer, attempt });
+      return true;
+    }
+    // An execution before this one was told to leave it at that.
+    if (live) return false;
+  }
+}

@@ -1,0 +1,26 @@
+// Checks what a registry says of its tools: at the start, and whenever it says something else.
+
+import type { ToolDefinition } from "../../contract/tool.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { describeValue } from "../../kit/describe-value.ts";
+import { findTimeoutProblem } from "../../kit/number-rule.ts";
+
+/** A registry of the caller's own may hold two tools of one name, of which only one could be called, or limits that no timer takes. */
+export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
+  const seen = new Set<string>();
+  for (const { name, timeoutMs, idleTimeoutMs } of definitions) {
+    if (seen.has(name)) throw new LoopError("duplicate-tool", { toolName: name });
+    seen.add(name);
+    checkToolTimeout(name, "timeoutMs", timeoutMs);
+    checkToolTimeout(name, "idleTimeoutMs", idleTimeoutMs);
+  }
+}
+
+function checkToolTimeout(toolName: string, trait: string, value: unknown): void {
+  const problem = value === undefined ? undefined : findTimeoutProblem(value);
+  if (problem === undefined) return;
+  throw new LoopError("invalid-tool", {
+    toolName,
+    problem: `must have as "${trait}" ${problem}, but has ${describeValue(value)}`,
+  });
+}

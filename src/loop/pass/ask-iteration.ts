@@ -1,0 +1,34 @@
+// Asks the hook `onIteration` whether the run goes on after a batch.
+
+import { isRecord } from "../../kit/is-record.ts";
+import { textOrNone } from "../../kit/read-foreign.ts";
+import { applyStep } from "../../state/apply-step.ts";
+import type { HookAnswer } from "../../state/loop-state.ts";
+import { askHook } from "../run/ask-hook.ts";
+import type { Run } from "../run/run.ts";
+import { runStep } from "../run/run-step.ts";
+import { stepKey } from "../run/step-key.ts";
+
+/** Tells `onIteration` where the run stands after a batch, as a step. */
+export function askIteration(run: Run): void | PromiseLike<void> {
+  const { state, options } = run;
+  const { iteration } = state;
+  const facts = {
+    iteration,
+    cumulativeCost: state.costUSD,
+    messageCount: state.messages.length,
+    lastToolCalls: state.lastBatch.map(({ outcome }) => outcome.call),
+  };
+  const body = async (): Promise<HookAnswer> => {
+    const end = await askHook(() => options.hooks?.onIteration?.(iteration + 1, facts), toIterationAnswer, run);
+    if (end.kind === "cancelled") return { kind: "continue" };
+    return end.kind === "failed" ? { kind: "failed", error: end.error } : end.value;
+  };
+  const step = { key: stepKey(state, "iteration"), kind: "hook" as const, input: null, run: body };
+  return runStep(step, run, (answer) => applyStep(state, { kind: "hook", answer }));
+}
+
+function toIterationAnswer(answer: unknown): HookAnswer {
+  if (!isRecord(answer) || answer.abort !== true) return { kind: "continue" };
+  return { kind: "abort", reason: textOrNone(answer.reason) };
+}

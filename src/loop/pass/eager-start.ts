@@ -1,0 +1,53 @@
+// Starts calls of eager tools while the model still speaks.
+
+import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import { whenReady } from "../../kit/when-ready.ts";
+import type { EagerPorts } from "../../stages/eager-calls.ts";
+import { type Prepared, prepareCall } from "../../stages/prepare-call.ts";
+import { findAgent } from "../run/find-agent.ts";
+import { performCall } from "../call/perform-call.ts";
+import { sendBoth } from "../call/replay-call.ts";
+import type { Run } from "../run/run.ts";
+
+/** What starts the calls of a pass early; undefined where something could still veto them. */
+export function createEagerPorts(run: Run): EagerPorts | undefined {
+  const { policies } = run.options;
+  if (!run.exposure.hasEager) return undefined;
+  if (policies?.stopWhen !== undefined || policies?.loopDetection?.action === "stop") return undefined;
+  if (policies?.approve !== undefined || run.meter.maxToolCalls !== Number.POSITIVE_INFINITY) return undefined;
+  if (isPastRounds(run)) return undefined;
+  let running = 0;
+  const start = (call: ToolCall, index: number): ReturnType<EagerPorts["start"]> => {
+    if (running >= run.bounds.toolConcurrency || !isEager(run, call)) return undefined;
+    running += 1;
+    const outcome = whenReady(prepareCall(call, run.ports), (prepared) => begin(run, prepared, index));
+    return whenReady(outcome, (end) => {
+      running -= 1;
+      return end;
+    });
+  };
+  const onAdopted = (outcome: ToolOutcome, index: number): void => {
+    run.ports.placeEarly(outcome.call.callId, index);
+    sendBoth(run, outcome, true);
+  };
+  return { start, onAdopted };
+}
+
+/** Whether what this pass asks for does not run any more. The pass is counted with its first stream. */
+function isPastRounds({ state, bounds }: Run): boolean {
+  const { maxToolRounds } = bounds;
+  return maxToolRounds !== undefined && state.countedPasses + (state.hop === 0 ? 1 : 0) > maxToolRounds;
+}
+
+function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {
+  return exposure.byName.get(name)?.eager === true && findAgent(registry, name) === undefined;
+}
+
+/** A call that may not run is refused with its batch, as any other. */
+function begin(run: Run, prepared: Prepared, index: number): ReturnType<EagerPorts["start"]> {
+  const { scope, ports, control } = run;
+  if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;
+  control?.startToolChain();
+  ports.placeEarly(prepared.call.callId, index);
+  return performCall(run, prepared, { mayHaveRun: false });
+}

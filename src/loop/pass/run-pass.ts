@@ -1,0 +1,221 @@
+// One provider stream as a step: what is sent, what listeners hear, and the fold of what came back.
+
+import type { PassPlan } from "../../contract/hooks.ts";
+import type { Message } from "../../contract/message.ts";
+import type { PlainError } from "../../contract/plain-error.ts";
+import type { ModelRequest } from "../../contract/provider.ts";
+import type { StreamResult } from "../../contract/stream-result.ts";
+import type { Ending } from "../../contract/termination.ts";
+import type { Judgement } from "../../state/judge-finish.ts";
+import { toPlainError } from "../../kit/plain-error.ts";
+import { findLoop } from "../../policies/loop-detection.ts";
+import { type Masked, MaskedView } from "../../state/masked-view.ts";
+import { streamOnce } from "../../stages/stream-once.ts";
+import { applyStep } from "../../state/apply-step.ts";
+import { endingOfCause } from "../../state/ending-of-cause.ts";
+import { askHook } from "../run/ask-hook.ts";
+import { askStopConditions } from "./ask-stop.ts";
+import { checkPlan } from "../options/check-options.ts";
+import { createEagerPorts } from "./eager-start.ts";
+import { eventBase } from "../run/event-base.ts";
+import { expose, exposeNames } from "./exposure.ts";
+import { replayCall, toSpending } from "../call/replay-call.ts";
+import { releaseOnly } from "../options/resolve-policies.ts";
+import type { Run } from "../run/run.ts";
+import { runStep } from "../run/run-step.ts";
+import { stepKey } from "../run/step-key.ts";
+
+/** How the model is to be asked. */
+interface ModelStep {
+  /** Whether no tool may run any more. */
+  readonly withoutTools: boolean;
+  /** The ending before which the model gets a last word. */
+  readonly finalAnswerTo?: Ending | undefined;
+}
+
+/** Streams the model once, or replays what it said. */
+export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
+  const { state } = run;
+  const { hop } = state;
+  const key = stepKey(state, hop === 0 ? "model" : `model/hop${hop}`);
+  const masked = maskOld(run);
+  run.replayed = true;
+  const body = (): Promise<StreamResult> => {
+    sendStart(run, masked);
+    return streamPass(run, next);
+  };
+  return runStep({ key, kind: "model", input: null, run: body }, run, (result, live) => {
+    if (!live) {
+      run.exposure = exposeNames(run, result.exposedTools);
+      sendStart(run, masked);
+      sendReplayed(run, result);
+    }
+    const { usage, costUSD } = result;
+    run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
+    applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
+    if (!live) replayEarly(run, result);
+    run.openPass = { result, hop };
+    sendLoop(run);
+  });
+}
+
+/** What was started early in a replayed pass, and what was spent on what nobody asked for in the end. */
+function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
+  for (const outcome of eagerOutcomes) replayCall(run, outcome);
+  for (const spent of eagerSpent) run.meter.add(toSpending(spent));
+}
+
+function streamPass(run: Run, next: ModelStep): Promise<StreamResult> {
+  const { preparePass } = run.options.hooks ?? {};
+  return unlessBroken(run, () => (preparePass === undefined ? streamPlanned(run, next, {}) : planPass(run, next)));
+}
+
+/** A registry of the caller's own may throw when it is asked for its tools: then the pass has failed, not the run. */
+function unlessBroken(run: Run, stream: () => Promise<StreamResult>): Promise<StreamResult> {
+  try {
+    return stream();
+  } catch (error) {
+    return Promise.resolve(failed(run, "definitions", toPlainError(error)));
+  }
+}
+
+/** Asks the hook what to change. One that fails, or a run that ends meanwhile, is a pass without a stream. */
+function planPass(run: Run, next: ModelStep): Promise<StreamResult> {
+  const { options, state } = run;
+  const { tools } = expose(run);
+  const view = {
+    iteration: state.iteration,
+    messages: viewOf(run),
+    tools,
+    system: options.system,
+    modelSettings: options.modelSettings,
+    toolChoice: options.toolChoice,
+    usage: state.usage,
+  };
+  return askHook(() => options.hooks?.preparePass?.(view), toPlan, run).then((answer) => {
+    // The registry is asked again, and may be broken by now.
+    if (answer.kind === "value") return unlessBroken(run, () => streamPlanned(run, next, answer.value));
+    if (answer.kind === "cancelled") return unstreamed(run, endingOfCause(answer.cause));
+    return failed(run, "preparePass", answer.error);
+  });
+}
+
+/** What the hook answers is looked at like an option: one that is no plan has failed. */
+function toPlan(answer: unknown): PassPlan {
+  const plan: unknown = answer === undefined || answer === null ? {} : answer;
+  checkPlan(plan);
+  const { provider, modelSettings, tools, toolChoice, system } = plan;
+  return { provider, modelSettings, tools, toolChoice, system };
+}
+
+function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<StreamResult> {
+  const { options, state, clock, timeouts, scope, alarm, events } = run;
+  const { turn } = state;
+  const { tools } = expose(run, plan.tools);
+  const request: ModelRequest = {
+    messages: viewOf(run),
+    system: systemOf(run, plan.system),
+    tools,
+    toolChoice: next.withoutTools ? "none" : (plan.toolChoice ?? options.toolChoice),
+    settings: plan.modelSettings ?? options.modelSettings,
+    iteration: state.iteration,
+    continuationToken: state.hop === 0 ? undefined : state.streamResults.at(-1)?.token,
+  };
+  const carried = state.hop === 0 ? undefined : { text: turn.text.trim() !== "", callCount: turn.calls.length };
+  const streamed = streamOnce(request, {
+    provider: plan.provider ?? options.provider,
+    clock,
+    timeouts,
+    scope,
+    alarm,
+    events,
+    heldIds: state.heldIds,
+    carried,
+    pricing: options.pricing,
+    eager: next.withoutTools ? undefined : createEagerPorts(run),
+  });
+  // What is said after a limit has ended the run ends nothing more.
+  const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
+  return asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
+}
+
+/** The caller's own text, or the hook's, and behind it what the answer has to look like. */
+function systemOf({ options, output }: Run, planned?: string): string | undefined {
+  const own = planned ?? options.system;
+  if (output === undefined) return own;
+  return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
+}
+
+/** Brings the view that is sent up to date. It is there once something may be masked: by a policy, or because a tool released results. */
+function maskOld(run: Run): Masked | undefined {
+  if (run.view === undefined && run.state.releases.length > 0) run.view = new MaskedView(releaseOnly);
+  return run.view?.update(run.state);
+}
+
+/** What is sent of the transcript, with the context items at its end; before the turn where a paused one is resent. */
+function viewOf({ state, view }: Run): readonly Message[] {
+  const { contextMessage, turnPlaced } = state;
+  const { messages } = view ?? state;
+  if (contextMessage === undefined) return messages;
+  const end = turnPlaced ? messages.length - 1 : messages.length;
+  return [...messages.slice(0, end), contextMessage, ...messages.slice(end)];
+}
+
+function failed(run: Run, hook: string, error: PlainError): StreamResult {
+  return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook, error } });
+}
+
+/** A pass that ended before its stream began. */
+function unstreamed(run: Run, judgement: Judgement): StreamResult {
+  const { provider } = run.options;
+  const nothing = { text: "", reasoning: "", details: "", calls: [], native: [], exposedTools: [], costUSD: 0, durationMs: 0 };
+  return { ...judgement, ...nothing, provider: provider.id, model: provider.model, family: provider.family };
+}
+
+function sendStart(run: Run, masked: Masked | undefined): void {
+  const { events, state } = run;
+  const { iteration, hop } = state;
+  const base = eventBase(run, !run.replayed);
+  const warns = iteration === run.bounds.softWarnIteration && hop === 0 && run.session.surfaceUserErrors !== false;
+  if (warns) events.send({ type: "notice", ...base, kind: "still-working" });
+  if (events.wants("pass-start")) events.send({ type: "pass-start", ...base, hop });
+  if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
+}
+
+/** What a replayed pass had said, in one piece each. */
+function sendReplayed(run: Run, { text, reasoning }: StreamResult): void {
+  const base = eventBase(run, false);
+  const { events } = run;
+  if (reasoning !== "") events.send({ type: "reasoning-delta", ...base, text: reasoning });
+  if (text !== "") events.send({ type: "text-delta", ...base, text });
+}
+
+function sendLoop(run: Run): void {
+  const { loopRule } = run.bounds;
+  const loop = findLoop(run.state, loopRule);
+  if (loop === undefined || loopRule === undefined) return;
+  run.events.send({ type: "loop-detected", ...eventBase(run, !run.replayed), ...loop, action: loopRule.action });
+}
+
+/** Tells listeners that the pass is over: after its batch, where it had one, for the calls belong to it. */
+export function endPass(run: Run): void {
+  const { events, openPass } = run;
+  run.openPass = undefined;
+  if (openPass === undefined || !events.wants("pass-end")) return;
+  const { status, provider, model, finish, usage, costUSD, calls, durationMs } = openPass.result;
+  const base = eventBase(run, !run.replayed);
+  const { hop } = openPass;
+  events.send({
+    type: "pass-end",
+    ...base,
+    hop,
+    status,
+    provider,
+    model,
+    finish,
+    usage,
+    costUSD,
+    calls: calls.length,
+    durationMs,
+  });
+}

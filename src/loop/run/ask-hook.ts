@@ -1,0 +1,76 @@
+// Calls a hook of the caller's, guarded: it may throw, take too long, or be overtaken by the end of the run.
+
+import type { PlainError } from "../../contract/plain-error.ts";
+import { assertNever } from "../../kit/assert-never.ts";
+import { Deadline } from "../../kit/deadline.ts";
+import { isThenable } from "../../kit/is-thenable.ts";
+import { toPlainError } from "../../kit/plain-error.ts";
+import type { Cause } from "../../kit/run-scope.ts";
+import type { Run } from "./run.ts";
+
+/** What became of a hook. */
+export type HookEnd<T> =
+  | { readonly kind: "value"; readonly value: T }
+  | { readonly kind: "failed"; readonly error: PlainError; readonly thrown?: unknown }
+  | { readonly kind: "cancelled"; readonly cause: Cause };
+
+/**
+ * Calls a hook and waits for it, at most `hookMs`. A run that is already ending does not call it. `read` takes what it needs of the
+ * answer, once: the caller's object may change, or throw when it is read.
+ */
+export async function askHook<T>(
+  hook: () => unknown,
+  read: (answer: unknown) => T,
+  run: Pick<Run, "clock" | "scope" | "timeouts">,
+): Promise<HookEnd<T>> {
+  const { scope } = run;
+  if (scope.cause !== undefined) return { kind: "cancelled", cause: scope.cause };
+  try {
+    const answer = hook();
+    if (!isThenable(answer)) return { kind: "value", value: read(answer) };
+    const raced = await new Deadline({ limitMs: run.timeouts.hookMs }, run).race(answer);
+    switch (raced.kind) {
+      case "value":
+        return { kind: "value", value: read(raced.value) };
+      case "cancelled":
+        return raced;
+      case "thrown":
+        return toFailed(raced.error);
+      case "expired":
+        return toFailed(new DOMException(`The hook took longer than ${raced.limitMs} ms.`, "TimeoutError"));
+      default:
+        return assertNever(raced);
+    }
+  } catch (error) {
+    return toFailed(error);
+  }
+}
+
+/**
+ * Calls a hook that belongs to a stream which is over. An interrupt comes too late by then: it does not cut the question off. Otherwise as
+ * `askHook`.
+ */
+export async function askAfterStream<T>(
+  hook: () => unknown,
+  read: (answer: unknown) => T,
+  run: Pick<Run, "clock" | "scope" | "timeouts">,
+): Promise<HookEnd<T>> {
+  let asked: { readonly answer: unknown } | undefined;
+  const askOnce = (): unknown => {
+    if (asked === undefined) {
+      const answer = hook();
+      // A thenable of another kind may not like to be waited for twice.
+      asked = { answer: isThenable(answer) ? Promise.resolve(answer) : answer };
+    }
+    return asked.answer;
+  };
+  for (;;) {
+    run.scope.withdrawInterrupt();
+    const end = await askHook(askOnce, read, run);
+    if (end.kind !== "cancelled" || end.cause.kind !== "interrupt") return end;
+  }
+}
+
+function toFailed(thrown: unknown): HookEnd<never> {
+  return { kind: "failed", error: toPlainError(thrown), thrown };
+}

@@ -1,0 +1,51 @@
+// What was decided about calls that a run had stopped for: the `decisions` option, as the runs that it is for take it.
+
+import type { LoopOptions } from "../../contract/loop-options.ts";
+import type { ApprovalDecision } from "../../contract/policies.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { stableJson } from "../../kit/stable-json.ts";
+
+/** Decisions by call. A call inside another one is named by the path to it. */
+export class Decisions {
+  readonly #left: Map<string, ApprovalDecision>;
+  /** What the names of this run's calls start with. */
+  readonly #prefix: string;
+
+  constructor(given: LoopOptions["decisions"], outer?: { readonly decisions: Decisions; readonly callId: string }) {
+    this.#left = outer === undefined ? new Map(Object.entries(given ?? {})) : outer.decisions.#left;
+    this.#prefix = outer === undefined ? "" : `${outer.decisions.#prefix}${outer.callId}/`;
+  }
+
+  get isEmpty(): boolean {
+    return this.#left.size === 0;
+  }
+
+  /** What was decided about a call of this run, once. */
+  take(callId: string): ApprovalDecision | undefined {
+    const name = this.#prefix + callId;
+    const decision = this.#left.get(name);
+    this.#left.delete(name);
+    return decision;
+  }
+
+  /** Takes note of what was decided before: saying it again does no harm. */
+  settle(callId: string, decided: unknown): void {
+    const name = this.#prefix + callId;
+    const given = this.#left.get(name);
+    if (given !== undefined && stableJson(given) === stableJson(decided)) this.#left.delete(name);
+  }
+
+  /**
+   * Throws LoopError "unknown-decision" for a decision that nobody has taken. Called before the run does something new, for by then every
+   * call that waited has been asked about: a decision that is still there names a call that does not wait. Decisions for calls inside
+   * `nestedCalls` may stay, as "call_1/call_2" may while the run inside "call_1" has not come to its "call_2".
+   */
+  refuseLeft(nestedCalls: readonly { readonly callId: string }[]): void {
+    for (const name of this.#left.keys()) {
+      if (!name.startsWith(this.#prefix)) continue;
+      const rest = name.slice(this.#prefix.length);
+      if (!nestedCalls.some(({ callId }) => rest.startsWith(`${callId}/`)))
+        throw new LoopError("unknown-decision", { call: name });
+    }
+  }
+}

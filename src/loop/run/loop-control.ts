@@ -1,0 +1,188 @@
+// The handle by which a program talks to a running loop. A control serves one run at a time, and may serve many after each other.
+
+import type { LoopControl, StopRequest } from "../../contract/loop-control.ts";
+import type { UserMessage } from "../../contract/message.ts";
+import type { Termination } from "../../contract/termination.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { assertNever } from "../../kit/assert-never.ts";
+import { describeValue } from "../../kit/describe-value.ts";
+import { textOrNone } from "../../kit/read-foreign.ts";
+import type { Cause, RunScope } from "../../kit/run-scope.ts";
+import { isUserMessage } from "../../state/check-messages.ts";
+import type { InboxMessage } from "../../state/loop-state.ts";
+
+/** Something that was asked of a run. */
+type Request =
+  | { readonly verb: "cancel"; readonly cause: Cause }
+  | { readonly verb: "steer" | "interrupt"; readonly message: UserMessage }
+  | { readonly verb: "drain" };
+
+/** What a control knows of the run that holds it. */
+interface Holder {
+  readonly scope: RunScope;
+  /** Whether a message may interrupt the run, unless its calls have begun. */
+  readonly mayInterrupt: boolean;
+  messages: readonly InboxMessage[];
+  drains: boolean;
+  chainActive: boolean;
+}
+
+interface ControlState {
+  holder: Holder | undefined;
+  /** Asked for before the first run. */
+  queued: Request[];
+  hasRun: boolean;
+  /** Runs that ended by an interrupt, since one ended otherwise. */
+  interruptsInARow: number;
+}
+
+/** A run's hold on its control. */
+export interface ControlClaim {
+  /** What was said and not taken yet, in order. */
+  readonly messages: readonly InboxMessage[];
+  /** Takes the first so many of them. */
+  takeMessages(count: number): void;
+  readonly drains: boolean;
+  /** The first call of the run is about to start: from now on nothing interrupts it. */
+  startToolChain(): void;
+  /** Lets go of the control, once. From then on the verbs answer "finished", and messages that nobody took wait for the next run. */
+  release(ending?: Termination["kind"]): void;
+}
+
+/** What a run brings to its claim. */
+export interface ClaimPorts {
+  readonly scope: RunScope;
+  readonly maxInterrupts: number;
+}
+
+const states = new WeakMap<LoopControl, ControlState>();
+
+/**
+ * Makes a control to hand to `runToolLoop` or `streamToolLoop`. `steer` sends a message before the next pass, `interrupt` ends a run
+ * that has called no tool yet so that the message can be answered first, `drain` suspends the run between two passes, `stop` lets
+ * running tools finish within `settleMs`, and `kill` leaves them at once. A kill outranks a stop, and a stop an interrupt.
+ *
+ * All of them answer "accepted", or "finished" after a run until the next run takes the control; before the first run they queue. What
+ * was not sent to the model comes back in `result.undelivered`. A message that is none throws LoopError "invalid-option"; one control
+ * in two live runs throws "already-running".
+ *
+ * @example
+ * const control = createLoopControl();
+ * const running = runToolLoop({ provider, tools, messages, control });
+ * control.steer("In Celsius, please.");
+ * control.stop({ requester: "user 7" });
+ * const { reason, undelivered } = await running; // { kind: "stopped", requester: "user 7" }, the steered message
+ */
+export function createLoopControl(): LoopControl {
+  const state: ControlState = { holder: undefined, queued: [], hasRun: false, interruptsInARow: 0 };
+  const ask = (request: Request): "accepted" | "finished" => {
+    if (state.holder !== undefined) deliver(state.holder, request);
+    else if (state.hasRun) return "finished";
+    else state.queued.push(request);
+    return "accepted";
+  };
+  const control: LoopControl = {
+    steer: (message) => ask({ verb: "steer", message: toUserMessage("steer", message) }),
+    interrupt: (message) => ask({ verb: "interrupt", message: toUserMessage("interrupt", message) }),
+    drain: () => ask({ verb: "drain" }),
+    // A button's handler may hand in its event.
+    stop: (facts?: StopRequest) =>
+      ask({
+        verb: "cancel",
+        cause: { kind: "stop", requester: textOrNone(facts?.requester), note: textOrNone(facts?.note) },
+      }),
+    kill: () => ask({ verb: "cancel", cause: { kind: "kill" } }),
+    hasStopRequest: () => isAsked(state.holder?.scope.cause) || state.queued.some(({ verb }) => verb === "cancel"),
+    isToolChainActive: () => state.holder?.chainActive === true,
+  };
+  states.set(control, state);
+  return control;
+}
+
+function deliver(holder: Holder, request: Request): void {
+  switch (request.verb) {
+    case "cancel":
+      holder.scope.cancel(request.cause);
+      break;
+    case "drain":
+      holder.drains = true;
+      break;
+    case "steer":
+      keep(holder, request);
+      break;
+    case "interrupt":
+      interrupt(holder, request.message);
+      break;
+    default:
+      assertNever(request);
+  }
+}
+
+/** In a new list: what a look has seen of the old one stays as it was. */
+function keep(holder: Holder, message: InboxMessage): void {
+  holder.messages = [...holder.messages, message];
+}
+
+/** From the first call on, or past `maxInterrupts`, the message is only kept. */
+function interrupt(holder: Holder, message: UserMessage): void {
+  const interrupts = holder.mayInterrupt && !holder.chainActive;
+  keep(holder, { verb: interrupts ? "interrupt" : "keep", message });
+  if (interrupts) holder.scope.cancel({ kind: "interrupt", message });
+}
+
+function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessage {
+  if (typeof message === "string" && message.trim() !== "") return { role: "user", content: message };
+  if (isUserMessage(message) && message.content !== "") return message;
+  throw new LoopError("invalid-option", {
+    option: `control.${verb}`,
+    expected: 'given a text that is not blank, or a message of the role "user"',
+    received: describeValue(message),
+  });
+}
+
+/** Neither the wall clock nor a message is a request to stop. */
+function isAsked(cause: Cause | undefined): boolean {
+  return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
+}
+
+/** Takes a control for a run; what was asked for before is passed on. Throws LoopError where another run holds it. */
+export function claimControl(control: LoopControl, { scope, maxInterrupts }: ClaimPorts): ControlClaim {
+  const state = states.get(control);
+  if (state === undefined) {
+    throw new LoopError("invalid-option", {
+      option: "control",
+      expected: "a control made by createLoopControl",
+      received: "another object",
+    });
+  }
+  if (state.holder !== undefined) throw new LoopError("already-running", { what: "control" });
+  const mayInterrupt = state.interruptsInARow < maxInterrupts;
+  const holder: Holder = { scope, mayInterrupt, messages: [], drains: false, chainActive: false };
+  state.holder = holder;
+  state.hasRun = true;
+  const { queued } = state;
+  state.queued = [];
+  for (const request of queued) deliver(holder, request);
+  return {
+    get messages() {
+      return holder.messages;
+    },
+    takeMessages: (count) => {
+      if (count > 0) holder.messages = holder.messages.slice(count);
+    },
+    get drains() {
+      return holder.drains;
+    },
+    startToolChain: () => {
+      holder.chainActive = true;
+      scope.withdrawInterrupt();
+    },
+    release: (ending) => {
+      if (state.holder !== holder) return;
+      state.holder = undefined;
+      state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
+      // A run that broke has no result to give them back in: whoever makes the call again has them.
+      for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
+    },
+  };
+}

@@ -1,0 +1,86 @@
+// Runs steps through the journal. Answers come at once where the journal has them at once: a memory journal costs no tick.
+
+import type { Step, StepKind } from "../../contract/journal.ts";
+import type { RunScope } from "../../kit/run-scope.ts";
+import { whenReady } from "../../kit/when-ready.ts";
+import { findAgent } from "./find-agent.ts";
+import type { Run } from "./run.ts";
+
+/** What running a step uses of a run. */
+export type StepPorts = Pick<Run, "journal" | "scope" | "clock" | "bounds" | "state" | "decisions" | "registry" | "replayed">;
+
+/** Notes whether the body of a step has run in this execution. */
+interface Mark {
+  live: boolean;
+}
+
+/** Runs or replays one step. `then` takes its answer, and whether it was made in this execution. */
+export function runStep<T, Next>(
+  step: Step<T>,
+  run: StepPorts,
+  then: (answer: T, live: boolean) => Next | PromiseLike<Next>,
+): Next | PromiseLike<Next> {
+  const mark: Mark = { live: false };
+  return whenReady(run.journal.step(prepare(step, run, mark)), (answer) => then(answer, mark.live));
+}
+
+/** Runs or replays several steps, created in order; a single one is a plain step. `then` as for one. */
+export function runSteps<T, Next>(
+  steps: readonly Step<T>[],
+  run: StepPorts,
+  then: (answers: readonly T[], live: readonly boolean[]) => Next | PromiseLike<Next>,
+): Next | PromiseLike<Next> {
+  const [only] = steps;
+  if (only !== undefined && steps.length === 1) return runStep(only, run, (answer, live) => then([answer], [live]));
+  const marks = steps.map((): Mark => ({ live: false }));
+  const prepared = steps.map((step, index) => prepare(step, run, marks[index] ?? { live: false }));
+  return whenReady(run.journal.all(prepared), (answers) => {
+    if (answers.length !== steps.length) throw new Error(`The journal answered ${answers.length} of ${steps.length} steps.`);
+    return then(
+      answers,
+      marks.map(({ live }) => live),
+    );
+  });
+}
+
+/**
+ * Kinds of steps by which a run does something: asks the model, runs a tool, calls a hook. The others only find out where it stands: "run",
+ * "inbox", "validation" and "approval". With the first acting step that is not replayed, the pass is new.
+ */
+const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
+
+/** What happens before the body of a step, which runs only where the step is not replayed. */
+function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, mark: Mark): Step<T> {
+  const begin: Step<T>["run"] = (call) => {
+    const { bounds, scope, clock, state } = run;
+    // It starts with the first step that is not replayed: what was active before, in other executions, is already spent.
+    if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
+      scope.startWallClock(bounds.wallClockMs, clock.now() - state.activeMs, clock);
+    }
+    if (acting.has(kind)) {
+      refuseUnknownDecisions(run);
+      run.replayed = false;
+    }
+    mark.live = true;
+    return body(call);
+  };
+  return { key, kind, input, run: run.journal.durable ? obeyEngine(begin, run.scope) : begin };
+}
+
+/** A decision that nothing waits for is found before anything is done. */
+function refuseUnknownDecisions({ decisions, state, registry }: StepPorts): void {
+  if (decisions.isEmpty) return;
+  decisions.refuseLeft(state.turn.calls.filter(({ name }) => findAgent(registry, name) !== undefined));
+}
+
+/** An engine that cancels a step aborts the run; its signal is let go when the step ends. */
+function obeyEngine<T>(run: Step<T>["run"], scope: RunScope): Step<T>["run"] {
+  return async (call) => {
+    const letGo = scope.follow(call.signal);
+    try {
+      return await run(call);
+    } finally {
+      letGo();
+    }
+  };
+}

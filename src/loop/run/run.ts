@@ -1,0 +1,131 @@
+// Everything that one run holds.
+
+import type { Clock, Timeouts } from "../../contract/clock.ts";
+import type { Journal } from "../../contract/journal.ts";
+import type { LoopResult } from "../../contract/loop-result.ts";
+import type { LoopOptions, ToolRegistry } from "../../contract/loop-options.ts";
+import type { Session } from "../../contract/session.ts";
+import type { StopCondition } from "../../contract/stop-condition.ts";
+import type { StreamResult } from "../../contract/stream-result.ts";
+import type { Ending } from "../../contract/termination.ts";
+import type { ToolDefinition } from "../../contract/tool.ts";
+import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import type { Alarm } from "../../kit/alarm.ts";
+import type { RunScope } from "../../kit/run-scope.ts";
+import type { WantedOutput } from "../../policies/structured-output.ts";
+import type { MaskedView } from "../../state/masked-view.ts";
+import type { ToolCallPorts } from "../../stages/execute-tool-call.ts";
+import type { LoopState } from "../../state/loop-state.ts";
+import type { Decisions } from "./decisions.ts";
+import type { LoopEventSink } from "./emit.ts";
+import type { ControlClaim } from "./loop-control.ts";
+import type { Meter } from "./meter.ts";
+import type { Park, Parking } from "./parking.ts";
+import type { RunBounds } from "../options/resolve-policies.ts";
+
+/** What the calls of a run see of it. */
+export interface RunCallPorts extends ToolCallPorts {
+  /** What a result carried for listeners only, once. */
+  takeMetadata(call: ToolCall): unknown;
+  /** Notes where a call stands whose turn is not complete. */
+  placeEarly(callId: string, index: number): void;
+  /** The position of a call in its turn. */
+  indexOf(callId: string): number;
+  /** Notes a run that a call has started. */
+  addNested(callId: string, nested: NestedRun): void;
+  /** How many runs a call has started, its earlier attempts included. */
+  countNested(callId: string): number;
+  /** The runs that a call has started, once; undefined for none. */
+  takeNested(callId: string): readonly NestedRun[] | undefined;
+}
+
+/** A call's outcome, whether it came about in this execution, and how the run inside the call was suspended, where it was. */
+export interface Dispatched {
+  readonly outcome: ToolOutcome;
+  readonly live: boolean;
+  readonly suspended?: Ending | undefined;
+  /** Whether somebody has to decide about the call first. */
+  readonly awaiting?: true | undefined;
+}
+
+/** A run inside another one's call. */
+export interface NestedRun {
+  readonly run: Run;
+  readonly result: Promise<LoopResult>;
+}
+
+/** The call that a nested run belongs to, and the run of that call. */
+export interface Nesting {
+  readonly run: Run;
+  readonly callId: string;
+  /** Whether the nested run's steps are in the outer one's journal. Default false. */
+  readonly isPart?: boolean | undefined;
+  readonly park?: Park | undefined;
+}
+
+/** One live run. */
+export interface Run {
+  readonly options: LoopOptions;
+  readonly runId: string;
+  /** Names this execution of the run: another one over the same journal has another token. */
+  readonly token: string;
+  readonly registry: ToolRegistry;
+  readonly state: LoopState;
+  readonly bounds: RunBounds;
+  readonly timeouts: Timeouts;
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly scope: RunScope;
+  readonly events: LoopEventSink;
+  /** The timer that the streams of the run share. */
+  readonly alarm: Alarm;
+  readonly control: ControlClaim | undefined;
+  /** What was decided about calls that wait. */
+  readonly decisions: Decisions;
+  /** Names that the deliberate gate lets through, where it is active. */
+  readonly allowedNames: ReadonlySet<string> | undefined;
+  readonly session: Session;
+  readonly stopConditions: readonly StopCondition[];
+  /** The answer that is wanted, where it has to fit a schema. */
+  readonly output: WantedOutput | undefined;
+  /** What the calls of the run see of it. */
+  readonly ports: RunCallPorts;
+  /** How many runs there are around this one, and how many levels there may be. */
+  readonly depth: number;
+  readonly maxDepth: number;
+  readonly meter: Meter;
+  /** The run that this one is inside a call of. */
+  readonly outer: Run | undefined;
+  /** Whether its steps are in the journal of the run around it: then that one says whether something is tried again. */
+  readonly isPart: boolean;
+  /** Waits before it is suspended, where it is inside a call. */
+  readonly park: Park | undefined;
+  /** The runs inside calls of the current batch, where there are any. */
+  parking: Parking | undefined;
+  /** What is sent in place of the transcript, where something may be masked. */
+  view: MaskedView | undefined;
+  /** What broke the run, such as a journal that threw. */
+  failure: { readonly error: unknown } | undefined;
+  /** Runs the loop again, inside a call of this run. */
+  nest(options: LoopOptions, nesting: Nesting): NestedRun;
+  /** The tools that the model was shown last. */
+  exposure: Exposure;
+  /** Whether all that the current pass has done so far was replayed from the journal: `runStep` clears it, and so does `readInbox`. */
+  replayed: boolean;
+  /** The last stream, until listeners are told that its pass is over. */
+  openPass: { readonly result: StreamResult; readonly hop: number } | undefined;
+  release(): void;
+}
+
+/** Tools by name, and the definitions that they were made from. */
+export interface Exposure {
+  readonly tools: readonly ToolDefinition[];
+  readonly byName: ReadonlyMap<string, ToolDefinition>;
+  readonly source: readonly ToolDefinition[];
+  readonly hiddenCount: number;
+  /** Whether one of them starts early. */
+  readonly hasEager: boolean;
+}
+
+/** No tools, made from nothing: never mistaken for what a registry says. */
+export const noExposure: Exposure = { tools: [], byName: new Map(), source: [], hiddenCount: -1, hasEager: false };
