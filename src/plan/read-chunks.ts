@@ -8,6 +8,10 @@ export class Exit {
   #isLeft = false;
   #leave: () => void = () => {};
 
+  get isLeft(): boolean {
+    return this.#isLeft;
+  }
+
   /** Ends what is waited for now, and all that is waited for later. */
   leave(): void {
     this.#isLeft = true;
@@ -37,8 +41,8 @@ export async function* readChunks(
   { provider, call, exit, account }: Asking,
   request: ModelRequest,
 ): AsyncGenerator<ModelChunk, void, undefined> {
-  yield* account.begin();
-  if (call.signal.aborted) throw call.signal.reason;
+  for (const chunk of account.begin()) yield chunk;
+  if (call.signal.aborted || exit.isLeft) throw call.signal.reason;
   const chunks = provider.stream(request, call)[Symbol.asyncIterator]();
   let isOver = false;
   try {
