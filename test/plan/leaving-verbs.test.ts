@@ -210,12 +210,9 @@ it("whoever leaves its stream has nothing more asked, in whatever tick that is",
     const clock = createTestClock();
     const { signal } = new AbortController();
     const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
-    const iterator = withPlanner(model)
-      .stream(
-        { messages: [{ role: "user", content: "Go." }], tools: [scenarioTool], iteration: 0 },
-        { signal, heartbeat: () => {}, iteration: 0, clock, timeouts },
-      )
-      [Symbol.asyncIterator]();
+    const request = { messages: [{ role: "user", content: "Go." }], tools: [scenarioTool], iteration: 0 } as const;
+    const call = { signal, heartbeat: () => {}, iteration: 0, clock, timeouts };
+    const iterator = withPlanner(model).stream(request, call)[Symbol.asyncIterator]();
     void (async (): Promise<void> => {
       for (let end = false; !end;) end = (await iterator.next()).done === true;
     })().catch(() => {});
