@@ -1,10 +1,10 @@
 // What each verb does to a planned run, wherever it comes: the same as to every run, and nothing is left behind.
 
 import { expect, it } from "vitest";
-import { streamToolLoop } from "turnwright";
-import { withPlanner } from "turnwright/plan";
+import { type ModelRequest, streamToolLoop } from "turnwright";
+import { type PlannerOptions, withPlanner } from "turnwright/plan";
 import { createMockProvider, createTestClock, type MockTurn, scenarioTool, stall, text, wait } from "turnwright/testing";
-import { type Playing, tool } from "../loop/play.ts";
+import { never, type Playing, tool } from "../loop/play.ts";
 import { linesOf, textsOf } from "../loop/transcript-lines.ts";
 import { leave, playOn } from "./leaving-stage.ts";
 import { command, execute, look, respond } from "./plan-stage.ts";
@@ -204,22 +204,43 @@ it.for<[where: string, turns: readonly MockTurn[]]>([
   expect([result.reason.kind, model.calls, model.active, clock.pending]).toEqual(["stopped", turns.length, 0, 0]);
 });
 
-it("whoever leaves its stream has nothing more asked, in whatever tick that is", async () => {
-  for (let tick = 0; tick < 60; tick += 1) {
-    const model = createMockProvider([text("No plan."), respond, [text("Hi."), stall()]]);
+const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
+const request: ModelRequest = { messages: [{ role: "user", content: "Go." }], tools: [scenarioTool], iteration: 0 };
+
+it.for<[what: string, options: PlannerOptions]>([
+  ["a model", {}],
+  ["a function", { planner: () => Promise.resolve({ next_action: "response" }) }],
+  ["a function that never answers", { planner: () => never }],
+])("whoever leaves a stream that %s plans has nothing more asked, in whatever tick that is", async ([, options]) => {
+  for (let tick = 0; tick < 100; tick += 1) {
+    const turns = "planner" in options ? [] : [text("No plan."), respond];
+    const model = createMockProvider([...turns, [text("Hi."), stall()]]);
     const clock = createTestClock();
-    const { signal } = new AbortController();
-    const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
-    const request = { messages: [{ role: "user", content: "Go." }], tools: [scenarioTool], iteration: 0 } as const;
-    const call = { signal, heartbeat: () => {}, iteration: 0, clock, timeouts };
-    const iterator = withPlanner(model).stream(request, call)[Symbol.asyncIterator]();
-    void (async (): Promise<void> => {
+    const abort = new AbortController();
+    const call = { signal: abort.signal, heartbeat: () => {}, iteration: 0, clock, timeouts };
+    const iterator = withPlanner(model, options).stream(request, call)[Symbol.asyncIterator]();
+    const read = async (): Promise<void> => {
       for (let end = false; !end;) end = (await iterator.next()).done === true;
-    })().catch(() => {});
+    };
+    const reading = read().catch(() => {});
     for (let passed = 0; passed < tick; passed += 1) await Promise.resolve();
     const asked = model.calls;
     await iterator.return?.();
+    await reading;
     await clock.flush();
-    expect([tick, model.calls, model.active]).toEqual([tick, asked, 0]);
+    expect([tick, model.calls]).toEqual([tick, asked]);
+    abort.abort();
+    await clock.flush();
+    expect([tick, model.active]).toEqual([tick, 0]);
   }
+});
+
+it("a planning function that answers once the signal has fired has nothing more asked", async () => {
+  const model = createMockProvider([text("Hi.")]);
+  const abort = new AbortController();
+  const call = { signal: abort.signal, heartbeat: () => {}, iteration: 0, clock: createTestClock(), timeouts };
+  const planner = (): object => (abort.abort(new Error("gone")), { next_action: "response" });
+  const next = withPlanner(model, { planner }).stream(request, call)[Symbol.asyncIterator]().next();
+  await expect(next).rejects.toThrow("gone");
+  expect(model.calls).toBe(0);
 });

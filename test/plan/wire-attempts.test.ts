@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Pricing, type Provider, withFallback, withRetry } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
-import { createMockProvider, fail, finish, type MockProvider, type MockTurn, text, usage } from "turnwright/testing";
+import { chunk, createMockProvider, fail, finish, type MockProvider, type MockTurn, text, usage } from "turnwright/testing";
 import { play, type Playing } from "../loop/play.ts";
 import { add, command, execute, look, respond } from "./plan-stage.ts";
 
@@ -96,6 +96,14 @@ describe("withFallback inside of withPlanner", () => {
     const { facts } = await run(plans(withFallback([a, cheap(asks, answers)])));
     expect(facts).toMatchObject({ said: "Done.", ran: 0, tokens: 2 + 3 + 7 });
   });
+});
+
+it("an attempt that nobody has said the begin of is taken back too", async () => {
+  const error = { name: "ProviderError", code: "overloaded", message: "Busy.", retryable: true } as const;
+  const again = chunk({ type: "attempt-discarded", attempt: 1, error });
+  const half = text('{"next_action":"execute","execution_commands":[{"tool_name":"add"},');
+  const { facts } = await run(plans(dear([half, took(2), again, respond, took(3)], answers)));
+  expect(facts).toMatchObject({ said: "Done.", ran: 0, tokens: 2 + 3 + 7, discarded: 1 });
 });
 
 describe("withFallback outside of withPlanner", () => {

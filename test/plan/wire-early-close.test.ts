@@ -3,6 +3,9 @@
 import { type LoopResult, runToolLoop } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { scenarioTool } from "turnwright/testing";
+import { countListeners } from "../loop/count-listeners.ts";
+import { ask, runPass } from "../wire/provider-pass.ts";
 import { look } from "./plan-stage.ts";
 import { createCountingFetch, type Sending, startSlowService, type TextWire, textWires } from "./wire-stage.ts";
 
@@ -67,5 +70,18 @@ describe.for(textWires)("over $name, a plan", (wire) => {
     const { plan: sent, read, result } = await run(wire, plan, { maxRounds: 1 });
     expect([sent.isWhole, sent.size, result.text, result.toolCallsExecuted]).toEqual([true, read[0], "Here you are.", 1]);
     expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4 });
+  });
+
+  it("that is closed leaves no listener on the signal of the pass", async () => {
+    const service = await startSlowService(
+      [['{"next_action":"response","note":"', ...chatter], ["Here you are."]].map(wire.toFrames),
+    );
+    onTestFinished(() => service.close());
+    const listeners = countListeners();
+    onTestFinished(() => void listeners.stop());
+    const { signal } = new AbortController();
+    const provider = withPlanner(wire.connect(service.url, createCountingFetch().fetch));
+    const pass = await runPass(provider, ask("Hello?", { tools: [scenarioTool] }), { signal });
+    expect([pass.text, pass.finish, listeners.on(signal)]).toEqual(["Here you are.", "stop", 0]);
   });
 });
