@@ -78,7 +78,7 @@ describe.for(textWires)("over $name, a plan", (wire) => {
     );
     onTestFinished(() => service.close());
     const listeners = countListeners();
-    onTestFinished(() => void listeners.stop());
+    onTestFinished(() => listeners.stop());
     const { signal } = new AbortController();
     const provider = withPlanner(wire.connect(service.url, createCountingFetch().fetch));
     const pass = await runPass(provider, ask("Hello?", { tools: [scenarioTool] }), { signal });
