@@ -4,7 +4,7 @@
 //
 //   <!-- from examples/hello.ts#run -->
 //
-// A region lies between `// #region run` and `// #endregion run`. Guides say what their snippets import, in a line under
+// A region lies between `// #region run` and `// #endregion run`. Guides, and the page on plans, say what their snippets import, in a line under
 // `<!-- imports -->`, which is made of the imports of these examples.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const opening = /^\s*```\s*(ts|typescript|tsx|mts|cts|js|javascript|mjs|cjs|jsx)
 const marker = /^\s*\/\/ #(end)?region\b/;
 
 const importsMark = "<!-- imports -->";
-const needsImports = /^docs\/(?:guides|concepts)\//;
+const needsImports = /^docs\/(?:(?:guides|concepts)\/|plan\.md$)/;
 
 /** What a block must say, and the example that it is of, or why that cannot be told. */
 type Wanted = { readonly lines: readonly string[]; readonly example: string } | { readonly problem: string };

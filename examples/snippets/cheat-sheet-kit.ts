@@ -7,6 +7,7 @@ import type {
   Json,
   LoopEmitter,
   LoopEvent,
+  LoopResult,
   ModelCall,
   ModelChunk,
   ModelRequest,
@@ -26,6 +27,7 @@ import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
 import * as journal from "turnwright/journal";
 import * as openai from "turnwright/openai";
+import * as plan from "turnwright/plan";
 import * as prices from "turnwright/prices";
 import * as testing from "turnwright/testing";
 import type {
@@ -181,7 +183,31 @@ interface JournalEntry {
 }
 // #endregion journal
 
+// #region plan
+interface PlanEntry {
+  withPlanner(
+    provider: Provider,
+    options?: {
+      maxRounds?: number; // 5
+      enabled?: boolean; // true
+      extraRequirement?: string; // told to the planner
+      extraInstruction?: string; // told to the answering model, beside action_results
+      prompt?: (input: plan.PlannerInput) => plan.PlannerPrompt; // plannerPrompt: { system, user }
+      planner?: plan.Planner; // (input, { signal, heartbeat }) => { next_action?, execution_commands? }, in place of the model
+      planRetries?: number; // 2 in each pass; then the run ends as provider-error, no-output
+      closesEarly?: boolean; // true: a plan is read no further than to "response"
+    },
+  ): Provider;
+  // { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } of each planned call
+  planLogs(result: Pick<LoopResult, "messages" | "iterations">): readonly plan.PlanRecord[];
+  plannerPrompt(input: plan.PlannerInput): plan.PlannerPrompt; // input: userInput, availableTools, donePlans, lastRoundRecords, roundIndex, ...
+}
+// #endregion plan
+
 testing satisfies Testing;
+plan satisfies PlanEntry;
+expectNone<Differing<PlanEntry, typeof plan>>();
+expectNone<Differing<NonNullable<Parameters<PlanEntry["withPlanner"]>[1]>, plan.PlannerOptions>>();
 openai satisfies OpenAIEntry;
 anthropic satisfies AnthropicEntry;
 prices satisfies PricesEntry;

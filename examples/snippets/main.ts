@@ -18,6 +18,7 @@ const snippets = [
   () => import("./nesting.ts"),
   () => import("./next-step.ts"),
   () => import("./options.ts"),
+  () => import("./plan.ts"),
   () => import("./prices.ts"),
   () => import("./provider.ts"),
   () => import("./restarts.ts"),

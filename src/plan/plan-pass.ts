@@ -149,7 +149,7 @@ async function* answer(asking: Asking, request: ModelRequest, { rounds, plan, ex
         const { iteration } = request;
         yield { type: "native", item: toNativePlan(plan.decision, { text: plan.text, iteration }) };
       }
-      yield chunk.reason === "tool-calls" ? { ...chunk, reason: "stop" } : chunk;
+      yield chunk;
     }
   }
 }

@@ -1,0 +1,99 @@
+// A model that only reads and writes text uses three tools: `withPlanner` asks it for plans and has the loop run them.
+// The model here is a small function that stands for yours, behind whatever completes texts.
+
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { createPlainTextModel } from "./support/plain-text-stand-in.ts";
+
+// #region model
+import { defineTool, type Message, type Provider, runToolLoop } from "turnwright";
+import { planLogs, withPlanner } from "turnwright/plan";
+
+/** A provider of a model that knows nothing but text: of `tools` it is told nothing, and it never calls one. */
+function textProvider(complete: (prompt: string) => AsyncIterable<string>): Provider {
+  return {
+    id: "plain-text",
+    model: "a-small-model",
+    async *stream({ system = "", messages }) {
+      const prompt = [`System: ${system}`, ...messages.map(toLine), "Model:"].join("\n\n");
+      for await (const said of complete(prompt)) yield { type: "text-delta", text: said };
+      yield { type: "finish", reason: "stop" };
+    },
+  };
+}
+
+function toLine(message: Message): string {
+  if (message.role === "tool") return ""; // the planner sends none: what tools gave is in the words of the user
+  const { role, content } = message;
+  const words = typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  return `${role === "user" ? "User" : "Model"}: ${words}`;
+}
+// #endregion model
+
+let asked = 0;
+const tools = [
+  defineTool({
+    name: "find_train",
+    description: "Next train between two cities, with its price in NOK",
+    inputSchema: z.object({ from: z.string(), to: z.string() }),
+    execute: ({ from, to }) => ({ from, to, leaves: "08:25", priceNOK: 590 }),
+  }),
+  defineTool({
+    name: "get_forecast",
+    description: "Tomorrow's weather in a city",
+    inputSchema: z.object({ city: z.string() }),
+    execute: ({ city }) => {
+      asked += 1;
+      if (asked === 1) throw new Error("The forecast is being made; ask again.");
+      return { city, sky: "rain" };
+    },
+  }),
+  defineTool({
+    name: "convert_money",
+    description: "An amount of money in another currency",
+    inputSchema: z.object({ amount: z.number(), from: z.literal("NOK"), to: z.literal("EUR") }),
+    execute: ({ amount }) => Math.round(amount * 0.085),
+  }),
+];
+const model = createPlainTextModel();
+
+// #region run
+const provider = withPlanner(textProvider(model.complete), { maxRounds: 4 });
+const result = await runToolLoop({
+  provider,
+  tools,
+  messages: [{ role: "user", content: "I go from Oslo to Bergen tomorrow. What is it in euros, and what do I pack?" }],
+});
+
+for (const { tool_name, purpose, success, error } of planLogs(result)) {
+  console.log(`${success ? "✓" : "✗"} ${tool_name}, for the ${purpose}${success ? "" : `: ${error}`}`);
+}
+console.log(result.text);
+// ✓ find_train, for the train
+// ✗ get_forecast, for the weather: The forecast is being made; ask again.
+// ✓ get_forecast, for the weather
+// ✓ convert_money, for the price in euros
+// The train leaves at 08:25 and costs 50 euros. Take a raincoat.
+// #endregion run
+
+assert.equal(result.reason.kind, "answered");
+assert.equal(result.text, "The train leaves at 08:25 and costs 50 euros. Take a raincoat.");
+assert.deepEqual(
+  planLogs(result).map(({ tool_name, success, error }) => [tool_name, success, error]),
+  [
+    ["find_train", true, ""],
+    ["get_forecast", false, "The forecast is being made; ask again."],
+    ["get_forecast", true, ""],
+    ["convert_money", true, ""],
+  ],
+);
+// Two rounds of tools; then a plan that says "response", and the answer in the same pass.
+assert.equal(result.iterations, 3);
+assert.equal(model.texts.length, 4);
+// That plan is read no further than to its action.
+assert.equal(model.texts[2]?.includes("response"), true);
+assert.equal(model.texts[2]?.includes("All that was asked for is known."), false);
+
+// Where there is nothing to plan with, the model answers as it is.
+const bare = await runToolLoop({ provider, messages: [{ role: "user", content: "Hello?" }] });
+assert.equal(bare.text, "I can only plan trips.");

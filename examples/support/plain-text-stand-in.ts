@@ -1,0 +1,80 @@
+// A model of plain text, in the place of yours: it reads one prompt and writes one text. It has no script: what it plans depends on
+// the tools that it is told of and on what has come of them, and what it answers on what it finds in the results.
+
+import { z } from "zod";
+
+/** A model, and what it has written so far for each prompt. */
+export interface PlainTextModel {
+  readonly texts: readonly string[];
+  /** A text goes in, a text comes out, piece by piece. */
+  complete(prompt: string): AsyncIterable<string>;
+}
+
+/** Makes a model that knows of trips, and of nothing else. */
+export function createPlainTextModel(): PlainTextModel {
+  const texts: string[] = [];
+  async function* complete(prompt: string): AsyncGenerator<string> {
+    const at = texts.push("") - 1;
+    for (const piece of thinkOf(prompt).match(/.{1,12}/gs) ?? []) {
+      await Promise.resolve();
+      texts[at] += piece;
+      yield piece;
+    }
+  }
+  return { texts, complete };
+}
+
+const task = z.object({
+  user_input: z.string(),
+  available_tools: z.array(z.object({ tool_name: z.string() })),
+  done_plans: z.array(z.object({ tool_name: z.string(), success: z.boolean(), result: z.json() })),
+});
+const findings = z.object({ action_results: z.record(z.string(), z.json()) });
+
+/** The last thing that was said to it is what it is to work on. */
+function thinkOf(prompt: string): string {
+  const said = prompt.slice(prompt.lastIndexOf("\n\nUser: ") + "\n\nUser: ".length, prompt.lastIndexOf("\n\nModel:"));
+  if (!said.startsWith("{")) return "I can only plan trips.";
+  const data: unknown = JSON.parse(said);
+  const planning = task.safeParse(data);
+  return planning.success ? planOf(planning.data) : answerOf(findings.parse(data));
+}
+
+/** Writes a plan as models of text do: with words and fences around it, and a comma too many. */
+function planOf({ user_input, available_tools, done_plans }: z.infer<typeof task>): string {
+  const [, from = "", to = ""] = /from (\w+) to (\w+)/.exec(user_input) ?? [];
+  const found = new Map(done_plans.filter(({ success }) => success).map(({ tool_name, result }) => [tool_name, result]));
+  const train = z.object({ priceNOK: z.number() }).safeParse(found.get("find_train"));
+  const wanted = [
+    { purpose: "train", tool_name: "find_train", tool_kwargs: { from, to } },
+    { purpose: "weather", tool_name: "get_forecast", tool_kwargs: { city: to } },
+    {
+      purpose: "price in euros",
+      tool_name: "convert_money",
+      tool_kwargs: { amount: train.data?.priceNOK, from: "NOK", to: "EUR" },
+    },
+  ];
+  const commands = wanted.filter(
+    ({ tool_name }) =>
+      available_tools.some((tool) => tool.tool_name === tool_name) &&
+      !found.has(tool_name) &&
+      (tool_name !== "convert_money" || train.success),
+  );
+  if (commands.length === 0)
+    return '```json\n{ "next_action": "response", "execution_commands": [] }\n```\nAll that was asked for is known.';
+  const list = commands.map((command) => `    ${JSON.stringify(command)},\n`).join("");
+  return `Here is my plan:\n\`\`\`json\n{\n  "next_action": "execute",\n  "execution_commands": [\n${list}  ],\n}\n\`\`\``;
+}
+
+/** What came of a purpose last, for one that failed may have been tried again. */
+function answerOf({ action_results }: z.infer<typeof findings>): string {
+  const results = Object.entries(action_results);
+  const last = (purpose: string): unknown =>
+    results.filter(([key]) => key === purpose || key.startsWith(`${purpose} (`)).at(-1)?.[1];
+  const train = z.object({ leaves: z.string() }).safeParse(last("train"));
+  const weather = z.object({ sky: z.string() }).safeParse(last("weather"));
+  const euros = z.number().safeParse(last("price in euros"));
+  if (!train.success || !euros.success) return "I could not find a train.";
+  const coat = weather.data?.sky === "rain" ? " Take a raincoat." : "";
+  return `The train leaves at ${train.data.leaves} and costs ${euros.data} euros.${coat}`;
+}

@@ -1,0 +1,85 @@
+// The page on plans is complete and true to the code: each option, and each thing of the design that it maps, has its row; each row
+// names things that are there and a test that is there.
+
+import { expect, it } from "vitest";
+import type { PlanCommand, PlanDecision, PlannerOptions, PlanRecord } from "turnwright/plan";
+import { expectCode, expectTest } from "./mapped-row.ts";
+import { readNames, readPage, readRows, readSection } from "./read-page.ts";
+
+const page = readPage("docs/plan.md");
+
+/** A name without a line does not compile, nor does one that is not there. */
+type Names<Type> = { readonly [Name in keyof Required<Type>]: true };
+
+const options: Names<PlannerOptions> = {
+  maxRounds: true,
+  enabled: true,
+  extraRequirement: true,
+  extraInstruction: true,
+  prompt: true,
+  planner: true,
+  planRetries: true,
+  closesEarly: true,
+};
+const record: Names<PlanRecord> = {
+  purpose: true,
+  tool_name: true,
+  kwargs: true,
+  todo_suggestion: true,
+  next: true,
+  success: true,
+  result: true,
+  error: true,
+};
+const decision: Names<PlanDecision> = { next_action: true, execution_commands: true };
+const command: Names<Omit<PlanCommand, "next">> = { purpose: true, tool_name: true, tool_kwargs: true, todo_suggestion: true };
+
+/** What the design consists of, by section: the first name of each row, in order. */
+const parts: { readonly [section: string]: readonly string[] } = {
+  "Overall flow": ["Tool.async_plan_and_execute()", "PLAN", "EXECUTE", "TriggerFlow"],
+  "Round state": ["done_plans", "last_round_records", "round_index", "round_state"],
+  "Planning stage": [
+    ...["plan_step", "ModelRequest", "input.user_input", "input.user_extra_requirement", "input.available_tools"],
+    ...["info.done_plans", "info.last_round_result", "info.round_index", "info.max_rounds"],
+  ],
+  "Output shape": [...Object.keys(decision), ...Object.keys(command)],
+  "Compatible forms": ["tool_commands", "tool_command", "next_action"],
+  "Short-circuit": ["instant", "next_action=response"],
+  "Execution stage": [
+    ...["execute_step", "ToolCommand", "next", "tool.loop.concurrency", "async_call_tool(tool_name, tool_kwargs)"],
+    "ToolExecutionRecord",
+  ],
+  "Execution record": Object.keys(record),
+  "Stop conditions": ['next_action != "execute"', "use_tool", "no executable commands", "max_rounds"],
+  "Convergence and injection": [
+    ...["done_plans", "prompt.action_results", "extra_instruction", "extra.tool_logs", "no execution record"],
+  ],
+};
+
+const rowsOf = (section: string): readonly (readonly string[])[] => readRows(readSection(page, section));
+const firstNames = (section: string): readonly (string | undefined)[] => rowsOf(section).map(([cell = ""]) => readNames(cell)[0]);
+const differences = "What is different, and why";
+const rows = [...Object.keys(parts), differences].flatMap((section) =>
+  rowsOf(section).map((cells) => [`${section}: ${cells[0]}`, cells] as const),
+);
+
+it("lists every option once", () => {
+  expect(firstNames("Options")).toEqual(Object.keys(options));
+});
+
+it.for(Object.entries(parts))("maps all there is of: %s", ([section, names]) => {
+  expect(firstNames(section)).toEqual(names);
+});
+
+it("has no row of the design outside its sections, and none that is not read", () => {
+  const [, mapped = ""] = page.split("\n## Agently's tool runtime\n");
+  const lines = mapped.split("\n").filter((line) => line.startsWith("|") && !/^\|(---| Theirs \| | What \| )/.test(line));
+  expect(lines.length).toBe(rows.length);
+});
+
+it.for(rows)("%s: names a test and code that are there", ([, cells]) => {
+  const [, ours = "", test = ""] = cells;
+  expect([cells.length, cells.includes("")]).toEqual([3, false]);
+  expectTest(test);
+  expectCode(ours);
+});
