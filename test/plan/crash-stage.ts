@@ -25,7 +25,7 @@ const rounds: readonly MockTurn[] = [
 ];
 
 /** What the model says to a request, whichever process asks. */
-export function turnFor(request: ModelRequest): MockTurn | undefined {
+function turnFor(request: ModelRequest): MockTurn | undefined {
   return asksForPlan(request) ? rounds[Number(shownTo(request)["round_index"])] : text("Done.");
 }
 
