@@ -17,17 +17,28 @@ export class Account {
   /** Of this one, as far as it has said. */
   #now: Usage | undefined;
   #told: ModelChunk[] = [];
-  readonly #log = new AttemptLog((chunk) => this.#told.push(chunk));
+  readonly #log = new AttemptLog((chunk) => {
+    if (chunk.type === "attempt-start") this.#start = chunk;
+    this.#told.push(chunk);
+  });
   readonly #answerer: Answerer;
+  #start: ModelChunk | undefined;
+  #hasBegun = false;
 
   constructor(provider: Provider) {
     this.#answerer = answererOf(provider);
   }
 
-  /** A request begins. */
-  begin(): void {
+  /** A request begins. One behind another is told as its attempt goes on: so it has the time of a first chunk once more. */
+  begin(): readonly ModelChunk[] {
     if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
     this.#now = undefined;
+    const isFirst = !this.#hasBegun;
+    this.#hasBegun = true;
+    if (isFirst) return [];
+    if (!this.#log.isOpen) this.#log.start(this.#answerer);
+    this.#told = [];
+    return this.#start === undefined ? [] : [this.#start];
   }
 
   /** Takes a chunk that is about bills, and gives what is to be said in its place. */
@@ -56,6 +67,11 @@ export class Account {
     const inputTokens = said.inputTokens > 0 ? said.inputTokens : estimateTokens(system + JSON.stringify(messages));
     const outputTokens = Math.max(said.outputTokens, estimateTokens(read));
     return this.#use({ ...said, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
+  }
+
+  /** A request has ended. One that said nothing of its tokens behind one that did would pass for free: it is estimated. */
+  end(request: ModelRequest, read: string): readonly ModelChunk[] {
+    return this.#now === undefined && this.#before.totalTokens > 0 ? [this.close(request, read)] : [];
   }
 
   /** What is new about who answers: from here on tokens are counted anew. */

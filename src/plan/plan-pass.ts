@@ -112,6 +112,7 @@ function toComplaint(text: string, problem: string): readonly Message[] {
 async function* callPlanner({ call, exit }: Asking, planner: Planner, input: PlannerInput): Chunks<MadePlan | "ended"> {
   const answered = planner(input, { signal: call.signal, heartbeat: () => call.heartbeat() });
   const value: unknown = isThenable(answered) ? await exit.until(answered) : answered;
+  call.heartbeat();
   const read = readDecision(value);
   if (read.kind === "decision") return { decision: read.decision, text: "" };
   yield noPlan(`The planner gave no plan: ${read.problem}`);
@@ -136,10 +137,13 @@ interface Answering extends PlannerSettings {
 async function* answer(asking: Asking, request: ModelRequest, { rounds, plan, extraInstruction }: Answering): Chunks<void> {
   const messages = withResults(conversationOf(request.messages), rounds.donePlans, extraInstruction);
   const asked = { ...request, messages, tools: [], toolChoice: undefined };
+  let said = "";
   for await (const chunk of readChunks(asking, asked)) {
+    if (chunk.type === "text-delta") said += chunk.text;
     if (chunk.type === "call-start" || chunk.type === "call-args-delta" || chunk.type === "call-ready") continue;
     if (chunk.type !== "finish") yield chunk;
     else {
+      yield* asking.account.end(asked, said);
       // Last, because an attempt that is taken back takes its native parts along.
       if (plan !== undefined) {
         const { iteration } = request;

@@ -16,6 +16,9 @@ export type PlanEnd =
 
 type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
+/** In place of what is hidden: the model works, and whoever guards the stream has its turn with each chunk. Nobody hears it. */
+const signOfLife: ModelChunk = { type: "reasoning-delta", text: "" };
+
 /** Asks for a plan. Yields what bills and listeners are to know of it; a plan itself is not text. */
 export async function* askForPlan(
   asking: Asking,
@@ -24,10 +27,9 @@ export async function* askForPlan(
 ): AsyncGenerator<ModelChunk, PlanEnd, undefined> {
   let draft = new PlanDraft();
   for await (const chunk of readChunks(asking, request)) {
-    asking.call.heartbeat();
     if (chunk.type === "error") return { kind: "ended", chunks: [chunk] };
     if (chunk.type === "attempt-discarded") draft = new PlanDraft();
-    if (!draft.take(chunk)) yield chunk;
+    yield draft.take(chunk) ? signOfLife : chunk;
     if (closesEarly && draft.isResponse) return { kind: "closed", text: draft.text };
   }
   return draft.end();

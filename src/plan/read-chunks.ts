@@ -8,6 +8,10 @@ export class Exit {
   #isLeft = false;
   #leave: () => void = () => {};
 
+  get isLeft(): boolean {
+    return this.#isLeft;
+  }
+
   /** Ends what is waited for now, and all that is waited for later. */
   leave(): void {
     this.#isLeft = true;
@@ -37,8 +41,8 @@ export async function* readChunks(
   { provider, call, exit, account }: Asking,
   request: ModelRequest,
 ): AsyncGenerator<ModelChunk, void, undefined> {
-  if (call.signal.aborted) throw call.signal.reason;
-  account.begin();
+  for (const chunk of account.begin()) yield chunk;
+  if (call.signal.aborted || exit.isLeft) throw call.signal.reason;
   const chunks = provider.stream(request, call)[Symbol.asyncIterator]();
   let isOver = false;
   try {
@@ -51,8 +55,13 @@ export async function* readChunks(
     }
     isOver = true;
   } finally {
-    if (!isOver) Promise.resolve(chunks.return?.()).catch(() => {});
+    if (!isOver) abandon(chunks);
   }
+}
+
+/** Closes a stream, and neither waits for it nor minds what it says to that. */
+function abandon(chunks: AsyncIterator<ModelChunk>): void {
+  new Promise((resolve) => resolve(chunks.return?.())).catch(() => {});
 }
 
 /** A stream that can be left while it waits: leaving a generator waits until it has something to say. */

@@ -1,0 +1,184 @@
+// A planned run goes on where its process died: the same end, no plan asked for twice that was recorded, no tool run twice that finished.
+
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type LoopResult, memoryJournal, type SavedJournal } from "turnwright";
+import { fileJournal, replayJournal } from "turnwright/journal";
+import { planLogs } from "turnwright/plan";
+import { createMockProvider, type MockTurn, text, wait } from "turnwright/testing";
+import { makeFolder } from "../journal/folder.ts";
+import { Crash, createDurableStore, type DurableStore } from "../loop/durable-store.ts";
+import { comesTo, live, liveOn, type Lived } from "./crash-stage.ts";
+import { leave, playOver } from "./leaving-stage.ts";
+import { command, execute, plan, respond, shownTo } from "./plan-stage.ts";
+
+const safe = { traits: { replay: "safe" } } as const;
+
+/** The passes whose answer of the model is recorded. */
+const passesIn = ({ records }: DurableStore): readonly number[] =>
+  [...records.keys()].flatMap((key) => /^p(\d+)\/model$/.exec(key)?.[1] ?? []).map(Number);
+
+/** The keys of tools whose end is recorded. */
+const finishedIn = ({ records }: DurableStore): readonly string[] =>
+  [...records.keys()].filter((key) => key.includes("/tool/")).map((key) => `planned/${key}`);
+
+/** Lives over a store; checks in each that nothing recorded is done again. */
+async function liveOver(
+  store: DurableStore,
+  fateOf: (life: number) => Parameters<DurableStore["open"]>[0],
+  more: typeof safe | object = {},
+): Promise<readonly Lived[]> {
+  const known: { readonly passes: readonly number[]; readonly finished: readonly string[] }[] = [];
+  const lives = await liveOn((index) => {
+    known.push({ passes: passesIn(store), finished: finishedIn(store) });
+    return store.open(fateOf(index));
+  }, more);
+  for (const [index, { asked, ran }] of lives.entries()) {
+    const { passes = [], finished = [] } = known[index] ?? {};
+    expect(
+      asked.filter((pass) => passes.includes(pass)),
+      "asked again",
+    ).toEqual([]);
+    expect(
+      ran.filter((key) => finished.includes(key)),
+      "run again",
+    ).toEqual([]);
+  }
+  return lives;
+}
+
+const undisturbed = await liveOn(
+  (
+    (store) => () =>
+      store.open()
+  )(createDurableStore()),
+);
+const isCrashed = ({ result }: Lived): boolean => result instanceof Crash;
+
+it("an undisturbed run is drained, asks, and answers", () => {
+  expect(undisturbed.map(({ result }) => (result instanceof Crash ? "crash" : result.reason.kind))).toEqual([
+    "drained",
+    "approval-required",
+    "answered",
+  ]);
+  expect(undisturbed.map(({ asked, ran }) => [asked.join(""), ran.length])).toEqual([
+    ["0", 3],
+    ["1", 1],
+    ["22", 1],
+  ]);
+  expect(comesTo(undisturbed)).toMatchObject({
+    said: "Done.",
+    history: [
+      ["call_p0_0", "completed"],
+      ["call_p0_1", "completed"],
+      ["call_p0_2", "failed"],
+      ["call_p1_0", "completed"],
+      ["call_p1_1", "completed"],
+    ],
+  });
+});
+
+describe.for([0, 1, 2])("a process that dies in life %d", (life) => {
+  it("after any of its records is followed by one that comes to the same end", async () => {
+    for (let afterRecords = 1; ; afterRecords += 1) {
+      const store = createDurableStore();
+      const lives = await liveOver(store, (index) => (index === life ? { afterRecords } : {}), safe);
+      expect([afterRecords, comesTo(lives)]).toEqual([afterRecords, comesTo(undisturbed)]);
+      if (!lives.some(isCrashed)) return expect(afterRecords).toBeGreaterThan(4);
+    }
+  });
+
+  it("runs no tool twice that may not be", async () => {
+    for (let afterRecords = 1; ; afterRecords += 1) {
+      const store = createDurableStore();
+      const lives = await liveOver(store, (index) => (index === life ? { afterRecords } : {}));
+      const ran = lives.flatMap((lived) => lived.ran);
+      expect([afterRecords, ran]).toEqual([afterRecords, [...new Set(ran)]]);
+      expect([afterRecords, comesTo(lives)]).toMatchObject([afterRecords, { said: "Done.", iterations: 3 }]);
+      if (!lives.some(isCrashed)) return;
+    }
+  });
+});
+
+it.for([0, 1, 2])("a process that dies in pass %d while it asks, asks for that pass again, and for no other", async (pass) => {
+  const store = createDurableStore();
+  const died = new Set<string>();
+  const within = `p${pass}/model`;
+  const lives = await liveOver(store, () => {
+    const fate = died.has(within) || passesIn(store).length < pass ? {} : { within };
+    if ("within" in fate && passesIn(store).length === pass) died.add(within);
+    return fate;
+  });
+  expect(comesTo(lives)).toEqual(comesTo(undisturbed));
+  const asked = lives.flatMap((lived) => lived.asked).filter((one) => one === pass);
+  expect(asked).toHaveLength(pass === 2 ? 4 : 2);
+});
+
+it("a process that dies between two rounds is followed by a plan that knows what the first one gave", async () => {
+  const store = createDurableStore();
+  const turns: readonly MockTurn[] = [execute(command("look")), respond, text("Done.")];
+  const first = plan(turns, { journal: store.open({ within: "p1/inbox" }), runId: "between" });
+  await expect(first.result).rejects.toThrow(Crash);
+  expect([...store.records.keys()].at(-1)).toBe("p0/tool/0/look");
+  const second = plan(turns.slice(1), { journal: store.open(), runId: "between" });
+  const result = await second.result;
+  expect(shownTo(second.model.requests[0])).toMatchObject({
+    round_index: 1,
+    done_plans: [{ tool_name: "look", result: "a quiet place" }],
+    last_round_records: [{ tool_name: "look", result: "a quiet place" }],
+  });
+  expect([result.text, second.model.calls, planLogs(result).length]).toEqual(["Done.", 2, 1]);
+});
+
+it("a replay asks nobody and runs nothing", async () => {
+  const store = createDurableStore();
+  const lives = await liveOn(() => store.open());
+  const size = store.records.size;
+  const recalled = await live({ journal: store.open() });
+  expect([recalled.asked, recalled.ran, comesTo([recalled]), store.records.size]).toEqual([[], [], comesTo(lives), size]);
+});
+
+it("a run over a file goes on in process after process", async () => {
+  const path = join(makeFolder(), "planned.jsonl");
+  const lives = await liveOn(() => fileJournal(path, { fsync: false }));
+  expect(lives.map(({ asked, ran }) => [asked.join(""), ran.length])).toEqual([
+    ["0", 3],
+    ["1", 1],
+    ["22", 1],
+  ]);
+  expect(comesTo(lives)).toEqual(comesTo(undisturbed));
+  const again = await live({ journal: fileJournal(path, { fsync: false }) });
+  expect([again.asked, again.ran, comesTo([again])]).toEqual([[], [], comesTo(undisturbed)]);
+});
+
+const saved = ({ journal }: LoopResult): ReturnType<typeof memoryJournal> =>
+  memoryJournal(JSON.parse(JSON.stringify(journal)) as SavedJournal);
+
+const slowly = (first: string, rest: string): MockTurn => [text(first), wait(100), text(rest)];
+
+describe.for<[where: string, turns: readonly MockTurn[], rest: readonly MockTurn[]]>([
+  ["in the middle of a plan", [execute(command("look")), slowly('{"next_action":', '"response"}')], [respond, text("Done.")]],
+  ["in the middle of an answer", [execute(command("look")), respond, slowly("Do", "ne.")], [respond, text("Done.")]],
+])("a run that is ended %s", ([, turns, rest]) => {
+  it.for<[verb: string, act: Parameters<typeof leave>[0]["act"]]>([
+    ["stop", ({ control }) => control.stop()],
+    ["kill", ({ control }) => control.kill()],
+    ["abort", ({ abort }) => abort.abort()],
+  ])("by %s plans and answers anew where it is reopened", async ([, act]) => {
+    const { result: ended, playing } = await leave({ turns, act });
+    const { runId } = playing.options;
+    const model = createMockProvider(rest);
+    const resumed = await playOver(model, () => ({ runId, journal: saved(ended), resume: "retry-last" })).result;
+    expect([resumed.reason.kind, resumed.text, model.calls]).toEqual(["answered", "Done.", 2]);
+    expect(shownTo(model.requests[0])).toMatchObject({ round_index: 1, last_round_records: [{ tool_name: "look" }] });
+    expect([resumed.toolCallsExecuted, planLogs(resumed).length]).toEqual([1, 1]);
+  });
+
+  it("by a stop ends as it did where it is only looked at again", async () => {
+    const { result: ended, playing } = await leave({ turns, act: ({ control }) => control.stop() });
+    const { runId } = playing.options;
+    const model = createMockProvider([]);
+    const again = await playOver(model, () => ({ runId, journal: replayJournal(saved(ended)) })).result;
+    expect([again.reason, again.messages, model.calls]).toEqual([ended.reason, ended.messages, 0]);
+  });
+});

@@ -1,0 +1,225 @@
+// Models and planners that do not listen: the run ends in time, and whatever can be left is left.
+
+import { describe, expect, it } from "vitest";
+import type { LoopOptions, ModelChunk } from "turnwright";
+import type { Planner } from "turnwright/plan";
+import { createMockProvider, text } from "turnwright/testing";
+import { countListeners } from "../loop/count-listeners.ts";
+import { never, type Playing } from "../loop/play.ts";
+import { thenable } from "../loop/thenable.ts";
+import { createDeafModel, playOver } from "./leaving-stage.ts";
+
+const said = (words: string): ModelChunk => ({ type: "text-delta", text: words });
+const asksForAnswer = said('{"next_action":"response"');
+const finished: ModelChunk = { type: "finish", reason: "stop" };
+
+/** Where a model falls deaf: what it has said by then in each request. */
+const places: readonly (readonly [where: string, turns: readonly (readonly ModelChunk[])[]])[] = [
+  ["before a plan", [[]]],
+  ["in the middle of a plan", [[said('{"next_action":')]]],
+  ["in a plan that is asked for again", [[said("No."), finished], [said('{"next_action":')]]],
+  ["before the answer", [[asksForAnswer], []]],
+  ["in the middle of the answer", [[asksForAnswer], [said("Here ")]]],
+];
+
+const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknown, kind: string])[] = [
+  ["stop", ({ control }) => control.stop(), "stopped"],
+  ["kill", ({ control }) => control.kill(), "killed"],
+  ["abort", ({ abort }) => abort.abort(), "aborted"],
+  ["interrupt", ({ control }) => control.interrupt("Hey."), "interrupted"],
+];
+
+const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
+
+describe.for(places)("a deaf model %s", ([where, turns]) => {
+  it.for(verbs)("is left at once by %s", async ([, act, kind]) => {
+    const listeners = countListeners();
+    const model = createDeafModel(turns);
+    const playing = playOver(model);
+    await playing.clock.advance(50);
+    act(playing);
+    await playing.clock.flush();
+    expect([playing.endedAt(), (await playing.result).reason.kind]).toEqual([50, kind]);
+    // Each stream that was not read to its end: the plan that was closed early, and the one that was left now.
+    const open = turns.filter((turn) => !turn.includes(finished)).length;
+    expect([model.calls, model.left, playing.clock.pending]).toEqual([turns.length, open, 0]);
+    expect(listeners.on(playing.abort.signal)).toBe(0);
+    listeners.stop();
+  });
+
+  it("is given up by the limits of silence", async () => {
+    const model = createDeafModel(turns);
+    const playing = playOver(model, () => ({ timeouts }));
+    await playing.clock.runAll();
+    const { reason } = await playing.result;
+    const isFirst = where.includes("before");
+    expect([reason.kind, playing.endedAt(), playing.clock.pending]).toEqual([
+      isFirst ? "first-chunk" : "stream-idle",
+      (isFirst ? timeouts.firstChunkMs : timeouts.streamIdleMs) + timeouts.settleMs,
+      0,
+    ]);
+    expect(model.left).toBe(turns.filter((turn) => !turn.includes(finished)).length);
+  });
+
+  it("is given up by the wall clock", async () => {
+    const model = createDeafModel(turns);
+    const playing = playOver(model, () => ({ timeouts, limits: { wallClockMs: 700 } }));
+    await playing.clock.runAll();
+    expect([(await playing.result).reason.kind, playing.endedAt(), playing.clock.pending]).toEqual(["wall-clock", 1_200, 0]);
+    expect(model.calls).toBe(turns.length);
+  });
+});
+
+it.for<[how: string, onLeft: () => unknown]>([
+  ["never ends", () => never],
+  [
+    "throws",
+    () => {
+      throw new Error("no");
+    },
+  ],
+  ["rejects", () => Promise.reject(new Error("no"))],
+  ["answers nothing", () => undefined],
+  [
+    "answers with a broken promise",
+    () =>
+      thenable({
+        value: () => {
+          throw new Error("no");
+        },
+      }),
+  ],
+])("a plan whose closing %s is followed by its answer", async ([, onLeft]) => {
+  const model = createDeafModel([[asksForAnswer], [said("Here."), finished]], onLeft);
+  const playing = playOver(model);
+  await playing.clock.flush();
+  expect([(await playing.result).text, playing.endedAt(), model.left]).toEqual(["Here.", 0, 1]);
+});
+
+it("a model whose streams cannot be closed is read no further than it has to be", async () => {
+  const turns = [
+    [asksForAnswer, said("never read")],
+    [said("Here."), finished],
+  ];
+  const rest = turns.map((turn) => [...turn]);
+  let calls = 0;
+  const playing = playOver({
+    id: "p",
+    model: "m",
+    stream: () => {
+      const chunks = rest[(calls += 1) - 1] ?? [];
+      const next = (): Promise<IteratorResult<ModelChunk>> => {
+        const value = chunks.shift();
+        return Promise.resolve(value === undefined ? { done: true, value } : { done: false, value });
+      };
+      return { [Symbol.asyncIterator]: () => ({ next }) };
+    },
+  });
+  expect([(await playing.result).text, rest[0]?.length]).toEqual(["Here.", 1]);
+});
+
+/** A run whose planner is a function, over a model that answers. */
+const playWith = (planner: Planner, more: Partial<LoopOptions> = {}): Playing =>
+  playOver(createMockProvider([text("Here.")]), () => ({ timeouts, ...more }), { planner });
+
+describe("a planner of one's own", () => {
+  it.for(verbs)("that neither answers nor looks at its signal is left at once by %s", async ([, act, kind]) => {
+    let signal: AbortSignal | undefined;
+    const playing = playWith((_, ports) => ((signal = ports.signal), never));
+    await playing.clock.advance(50);
+    expect(signal?.aborted).toBe(false);
+    act(playing);
+    await playing.clock.flush();
+    expect([playing.endedAt(), (await playing.result).reason.kind, signal?.aborted]).toEqual([50, kind, true]);
+    expect(playing.clock.pending).toBe(0);
+  });
+
+  it("that never answers is given up like a model that never does", async () => {
+    const playing = playWith(() => never);
+    await playing.clock.runAll();
+    expect([(await playing.result).reason, playing.endedAt()]).toEqual([{ kind: "first-chunk", limitMs: 3_000 }, 3_500]);
+  });
+
+  it("that says it is alive has all the time, and the answer behind it that of a first chunk", async () => {
+    const playing = playOver(createDeafModel([[]]), () => ({ timeouts }), {
+      planner: async (_, { heartbeat }) => {
+        for (let beat = 0; beat < 5; beat += 1) {
+          await new Promise<void>((resolve) => void playing.clock.setTimeout(resolve, 2_900));
+          heartbeat();
+        }
+        await new Promise<void>((resolve) => void playing.clock.setTimeout(resolve, 2_000));
+        return { next_action: "response" };
+      },
+    });
+    await playing.clock.runAll();
+    // 5 beats, the answer of the planner, silence, and what it takes to settle.
+    expect([(await playing.result).reason.kind, playing.endedAt()]).toEqual([
+      "first-chunk",
+      5 * 2_900 + 2_000 + timeouts.firstChunkMs + timeouts.settleMs,
+    ]);
+  });
+
+  it.for<[how: string, planner: Planner, message: string]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no idea");
+      },
+      "no idea",
+    ],
+    ["rejects", () => Promise.reject(new Error("no idea")), "no idea"],
+    ["rejects with no error", () => Promise.reject("no idea"), "no idea"],
+    ["rejects with nothing", () => Promise.reject(), "undefined"],
+    [
+      "answers with a broken promise",
+      () =>
+        thenable({
+          value: () => {
+            throw new Error("no idea");
+          },
+        }),
+      "no idea",
+    ],
+  ])("that %s ends the run with an error, and nothing is asked", async ([, planner, message]) => {
+    const model = createMockProvider([text("Here.")]);
+    const playing = playOver(model, undefined, { planner });
+    const { reason, error } = await playing.result;
+    expect([reason.kind, error?.message, model.calls]).toEqual(["provider-error", expect.stringContaining(message), 0]);
+  });
+
+  it.for<[what: string, garbage: unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["a number", 5],
+    ["a text", "execute"],
+    ["a list", [{ tool_name: "look" }]],
+    ["commands that are no list", { execution_commands: "look" }],
+    ["a command that is none", { execution_commands: [5] }],
+    ["arguments that are none", { tool_command: { tool_name: "look", tool_kwargs: 5 } }],
+  ])("that answers %s ends the run with an error, and nothing is run", async ([, garbage]) => {
+    const model = createMockProvider([text("Here.")]);
+    const playing = playOver(model, undefined, { planner: () => garbage });
+    const { error, toolCallsExecuted } = await playing.result;
+    expect([error?.code, toolCallsExecuted, model.calls]).toEqual(["no-output", 0, 0]);
+  });
+
+  it("that fails in a later round keeps what the rounds before it have given", async () => {
+    const playing = playWith(({ roundIndex }) => {
+      if (roundIndex > 0) throw new Error("no idea");
+      return { tool_command: { tool_name: "look" } };
+    });
+    const { reason, functionHistory } = await playing.result;
+    expect([reason.kind, functionHistory.map(({ outcome }) => outcome)]).toEqual(["provider-error", ["completed"]]);
+  });
+
+  it("that answers after the run has ended changes nothing", async () => {
+    let answer: (value: unknown) => void = () => {};
+    const playing = playWith(() => new Promise((resolve) => (answer = resolve)));
+    await playing.clock.flush();
+    playing.control.kill();
+    const before = JSON.stringify(await playing.result);
+    answer({ tool_command: { tool_name: "look" } });
+    await playing.clock.flush();
+    expect([JSON.stringify(await playing.result), playing.recording.types().at(-1)]).toEqual([before, "run-end"]);
+  });
+});

@@ -1,0 +1,116 @@
+// Limits of time count the silence of the model, in each of its requests, and not that a plan is hidden.
+
+import { describe, expect, it } from "vitest";
+import { type ModelChunk, withFallback, withRetry } from "turnwright";
+import { withPlanner } from "turnwright/plan";
+import { createMockProvider, fail, heartbeat, type MockTurn, reasoning, stall, text, usage, wait } from "turnwright/testing";
+import { createHoldClock } from "../loop/hold-clock.ts";
+import { playOver } from "./leaving-stage.ts";
+import { command, execute, respond } from "./plan-stage.ts";
+
+const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
+
+/** A text in pieces, so long after each other. */
+const slowly = (ms: number, ...pieces: readonly string[]): MockTurn =>
+  pieces.flatMap((piece, index) => (index === 0 ? [text(piece)] : [wait(ms), text(piece)]));
+
+const planPieces = ['{"next_', "action", '":"exec', 'ute","tool_', 'command":{', '"tool_name":"look"', "}}"];
+const tokens = usage({ inputTokens: 1, outputTokens: 1 });
+
+interface Ended {
+  readonly kind: string;
+  readonly at: number | undefined;
+}
+
+async function run(turns: readonly MockTurn[]): Promise<Ended> {
+  const model = createMockProvider(turns);
+  const playing = playOver(model, () => ({ timeouts }));
+  await playing.clock.runAll();
+  const { reason } = await playing.result;
+  expect([playing.clock.pending, model.active]).toEqual([0, 0]);
+  return { kind: reason.kind, at: playing.endedAt() };
+}
+
+describe("a plan", () => {
+  it("takes as long as it takes, while the model goes on writing", async () => {
+    expect(await run([slowly(900, ...planPieces), respond, text("Done.")])).toEqual({ kind: "answered", at: 6 * 900 });
+  });
+
+  it.for<[what: string, turn: MockTurn, ended: Ended]>([
+    ["has the time of a first chunk", [wait(2_900), respond], { kind: "answered", at: 2_900 }],
+    ["of nothing", stall(), { kind: "first-chunk", at: 3_000 }],
+    ["that falls silent", [text("{"), stall()], { kind: "stream-idle", at: 1_000 }],
+    ["that falls silent behind words", [text("Let me see."), wait(900), text("{"), stall()], { kind: "stream-idle", at: 1_900 }],
+    ["that falls silent behind thoughts", [reasoning("Hm."), wait(900), text("{"), stall()], { kind: "stream-idle", at: 1_900 }],
+    ["that falls silent behind its tokens", [tokens, stall()], { kind: "stream-idle", at: 1_000 }],
+    ["of a model that says it is alive", [wait(2_000), heartbeat(), wait(2_000), respond], { kind: "answered", at: 4_000 }],
+  ])("%s", async ([, turn, ended]) => {
+    expect(await run([turn, text("Done.")])).toEqual(ended);
+  });
+
+  it("that is asked for again has its own time of a first chunk", async () => {
+    const turns = [text("No plan."), [wait(2_900), text("None.")], [wait(2_900), respond], text("Done.")];
+    expect(await run(turns)).toEqual({ kind: "answered", at: 5_800 });
+    expect(await run([text("No plan."), stall()])).toEqual({ kind: "first-chunk", at: 3_000 });
+  });
+
+  it("of a later round has it too", async () => {
+    const turns = [execute(command("look")), [wait(2_900), respond], [wait(2_900), text("Done.")]];
+    expect(await run(turns)).toEqual({ kind: "answered", at: 5_800 });
+  });
+});
+
+describe("the answer behind a plan", () => {
+  it.for<[what: string, turn: MockTurn, ended: Ended]>([
+    ["has its own time of a first chunk", [wait(2_900), text("Done.")], { kind: "answered", at: 2_900 + 2_900 }],
+    ["of nothing", stall(), { kind: "first-chunk", at: 2_900 + 3_000 }],
+    ["that falls silent", [text("Do"), stall()], { kind: "stream-idle", at: 2_900 + 1_000 }],
+  ])("%s", async ([, turn, ended]) => {
+    expect(await run([[wait(2_900), respond], turn])).toEqual(ended);
+  });
+
+  it.for<[what: string, wrap: (turns: readonly MockTurn[]) => ReturnType<typeof withPlanner>]>([
+    ["inside withRetry", (turns) => withPlanner(withRetry(createMockProvider(turns)))],
+    [
+      "inside withFallback",
+      (turns) => withPlanner(withFallback([createMockProvider(() => fail({})), createMockProvider(turns)])),
+    ],
+  ])("has it %s too", async ([, wrap]) => {
+    const turns = [
+      [wait(2_900), respond],
+      [wait(2_900), text("Done.")],
+    ];
+    const playing = playOver(wrap(turns), () => ({ timeouts }), { enabled: false });
+    await playing.clock.runAll();
+    expect([(await playing.result).reason.kind, playing.endedAt()]).toEqual(["answered", 5_800]);
+  });
+});
+
+it("the events of a plan are none: its pieces are heard as nothing at all", async () => {
+  const playing = playOver(createMockProvider([slowly(1, ...planPieces), respond, text("Done.")]));
+  await playing.clock.runAll();
+  await playing.result;
+  expect(playing.recording.of("text-delta").map(({ text: said }) => said)).toEqual(["Done."]);
+  expect(playing.recording.of("reasoning-delta")).toEqual([]);
+});
+
+it("a plan that is written without end and without a pause ends with the wall clock", async () => {
+  const clock = createHoldClock();
+  let written = 0;
+  const playing = playOver(
+    {
+      id: "p",
+      model: "m",
+      async *stream(): AsyncGenerator<ModelChunk, void, undefined> {
+        for (; written < 20_000; written += 1) {
+          clock.hold(1);
+          yield { type: "text-delta", text: "x" };
+        }
+      },
+    },
+    () => ({ clock, limits: { wallClockMs: 1_000 }, timeouts: { settleMs: 0 } }),
+  );
+  await clock.runAll();
+  expect((await playing.result).reason.kind).toBe("wall-clock");
+  expect(written).toBeLessThan(1_100);
+});

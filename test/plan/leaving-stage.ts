@@ -1,0 +1,111 @@
+// Planned runs that are left in the middle, and what counts that nothing of them stays.
+
+import type { LoopOptions, LoopResult, ModelChunk, ModelRequest, Provider } from "turnwright";
+import { type PlannerOptions, withPlanner } from "turnwright/plan";
+import { createMockProvider, type MockTurn, text } from "turnwright/testing";
+import { expect } from "vitest";
+import { countListeners } from "../loop/count-listeners.ts";
+import { never, play, type Playing } from "../loop/play.ts";
+import type { Stage } from "../loop/scenarios/stage.ts";
+import { add, look, respond, shownTo } from "./plan-stage.ts";
+
+/** Whether a request asks for a plan. */
+export function asksForPlan(request: ModelRequest): boolean {
+  try {
+    return "round_index" in shownTo(request);
+  } catch {
+    return false;
+  }
+}
+
+/** Plays the turns in order; behind them each plan asks for the answer, and that is "More." */
+export const playOn =
+  (turns: readonly MockTurn[]) =>
+  (request: ModelRequest, index: number): MockTurn =>
+    turns[index] ?? (asksForPlan(request) ? respond : text("More."));
+
+/** A run, and what is to be done to it. */
+export interface Leaving {
+  readonly turns: readonly MockTurn[];
+  readonly options?: (stage: Stage) => Partial<LoopOptions>;
+  readonly planning?: PlannerOptions;
+  act(playing: Playing): unknown;
+}
+
+/** What became of it. */
+export interface Left {
+  readonly playing: Playing;
+  readonly result: LoopResult;
+  readonly requests: number;
+}
+
+/** Lets 50 ms pass, acts, and lets the run end; by then nothing is left of it. */
+export async function leave({ turns, options, planning, act }: Leaving): Promise<Left> {
+  const listeners = countListeners();
+  try {
+    const model = createMockProvider(playOn(turns));
+    const playing = playOver(model, options, planning);
+    await playing.clock.advance(50);
+    act(playing);
+    await playing.clock.runAll();
+    const result = await playing.result;
+    await playing.clock.flush();
+    expect([playing.clock.pending, model.active, listeners.on(playing.abort.signal)]).toEqual([0, 0, 0]);
+    return { playing, result, requests: model.calls };
+  } finally {
+    listeners.stop();
+  }
+}
+
+/** How a model says its turns and how it hears that nobody listens any more. */
+export interface DeafModel extends Provider {
+  /** How often a stream was left. */
+  readonly left: number;
+  readonly calls: number;
+}
+
+/** A model that says the chunks of each turn and then nothing: short of a finish it neither ends nor looks at its signal. */
+export function createDeafModel(turns: readonly (readonly ModelChunk[])[], onLeft: () => unknown = () => never): DeafModel {
+  let left = 0;
+  let calls = 0;
+  return {
+    id: "deaf",
+    model: "deaf",
+    get left() {
+      return left;
+    },
+    get calls() {
+      return calls;
+    },
+    stream() {
+      const chunks = [...(turns[calls] ?? [])];
+      calls += 1;
+      let isOver = false;
+      const next = (): Promise<IteratorResult<ModelChunk>> => {
+        const value = chunks.shift();
+        if (value !== undefined) {
+          isOver = value.type === "finish";
+          return Promise.resolve({ done: false, value });
+        }
+        return isOver ? Promise.resolve({ done: true, value }) : never;
+      };
+      const iterator = {
+        next,
+        return: () => {
+          left += 1;
+          return onLeft() as Promise<IteratorResult<ModelChunk>>;
+        },
+      };
+      return { [Symbol.asyncIterator]: () => iterator };
+    },
+  };
+}
+
+/** Starts a planned run over a provider. */
+export function playOver(
+  provider: Provider,
+  more: (stage: Stage) => Partial<LoopOptions> = () => ({}),
+  planning: PlannerOptions = {},
+): Playing {
+  return play([], (stage) => ({ provider: withPlanner(provider, planning), tools: [add, look], ...more(stage) }));
+}

@@ -1,0 +1,246 @@
+// What each verb does to a planned run, wherever it comes: the same as to every run, and nothing is left behind.
+
+import { expect, it } from "vitest";
+import { type ModelRequest, streamToolLoop } from "turnwright";
+import { type PlannerOptions, withPlanner } from "turnwright/plan";
+import { createMockProvider, createTestClock, type MockTurn, scenarioTool, stall, text, wait } from "turnwright/testing";
+import { never, type Playing, tool } from "../loop/play.ts";
+import { linesOf, textsOf } from "../loop/transcript-lines.ts";
+import { leave, playOn } from "./leaving-stage.ts";
+import { command, execute, look, respond } from "./plan-stage.ts";
+
+const verbs: readonly (readonly [verb: string, act: (playing: Pick<Playing, "control" | "abort">) => unknown])[] = [
+  ["steer", ({ control }) => control.steer("Hey.")],
+  ["interrupt", ({ control }) => control.interrupt("Hey.")],
+  ["drain", ({ control }) => control.drain()],
+  ["stop", ({ control }) => control.stop({ requester: "Ada" })],
+  ["kill", ({ control }) => control.kill()],
+  ["abort", ({ abort }) => abort.abort("gone")],
+];
+
+/** Runs the turns once for each verb, which comes 50 ms in. */
+async function tellApart(turns: readonly MockTurn[]): Promise<string> {
+  const rows: string[] = [];
+  for (const [verb, act] of verbs) {
+    const { playing, result, requests } = await leave({
+      turns,
+      options: ({ clock }) => ({
+        tools: [look, tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve("done"), 100)))],
+      }),
+      act,
+    });
+    const back = textsOf(result.undelivered).map((said) => `, undelivered ${said}`);
+    rows.push(
+      `${verb} -> ${result.reason.kind} at ${playing.endedAt()} ms, ${requests} requests${back.join("")}`,
+      ...linesOf(result.messages).map((line) => `  ${line}`),
+    );
+  }
+  return rows.join("\n");
+}
+
+const slowPlan = (first: string, rest: string): MockTurn => [text(first), wait(100), text(rest)];
+const lookPlan = '"execute","execution_commands":[{"tool_name":"look"}]}';
+
+it("each verb in the middle of a plan", async () => {
+  expect(await tellApart([slowPlan('{"next_action":', lookPlan), respond, text("Done.")])).toMatchInlineSnapshot(`
+    "steer -> answered at 100 ms, 3 requests
+      user: Go.
+      assistant: [call_p0_0]
+      tool: call_p0_0 completed
+      user: Hey.
+      assistant: Done.
+    interrupt -> interrupted at 50 ms, 1 requests
+      user: Go.
+    drain -> drained at 100 ms, 1 requests
+      user: Go.
+      assistant: [call_p0_0]
+      tool: call_p0_0 completed
+    stop -> stopped at 50 ms, 1 requests
+      user: Go.
+    kill -> killed at 50 ms, 1 requests
+      user: Go.
+    abort -> aborted at 50 ms, 1 requests
+      user: Go."
+  `);
+});
+
+it("each verb in the middle of the plan of a second round", async () => {
+  const turns = [execute(command("look")), slowPlan('{"next_action":', lookPlan), respond, text("Done.")];
+  expect(await tellApart(turns)).toMatchInlineSnapshot(`
+    "steer -> answered at 100 ms, 4 requests
+      user: Go.
+      assistant: [call_p0_0]
+      tool: call_p0_0 completed
+      assistant: [call_p1_0]
+      tool: call_p1_0 completed
+      user: Hey.
+      assistant: Done.
+    interrupt -> answered at 100 ms, 4 requests, undelivered Hey.
+      user: Go.
+      assistant: [call_p0_0]
+      tool: call_p0_0 completed
+      assistant: [call_p1_0]
+      tool: call_p1_0 completed
+      assistant: Done.
+    drain -> drained at 100 ms, 2 requests
+      user: Go.
+      assistant: [call_p0_0]
+      tool: call_p0_0 completed
+      assistant: [call_p1_0]
+      tool: call_p1_0 completed
+    stop -> stopped at 50 ms, 2 requests
+      user: Go.
+      assistant: [call_p0_0]
+      tool: call_p0_0 completed
+    kill -> killed at 50 ms, 2 requests
+      user: Go.
+      assistant: [call_p0_0]
+      tool: call_p0_0 completed
+    abort -> aborted at 50 ms, 2 requests
+      user: Go.
+      assistant: [call_p0_0]
+      tool: call_p0_0 completed"
+  `);
+});
+
+it("each verb while what was planned runs", async () => {
+  expect(await tellApart([execute(command("look"), command("slow")), respond, text("Done.")])).toMatchInlineSnapshot(`
+    "steer -> answered at 100 ms, 3 requests
+      user: Go.
+      assistant: [call_p0_0][call_p0_1]
+      tool: call_p0_0 completed, call_p0_1 completed
+      user: Hey.
+      assistant: Done.
+    interrupt -> answered at 100 ms, 3 requests, undelivered Hey.
+      user: Go.
+      assistant: [call_p0_0][call_p0_1]
+      tool: call_p0_0 completed, call_p0_1 completed
+      assistant: Done.
+    drain -> drained at 100 ms, 1 requests
+      user: Go.
+      assistant: [call_p0_0][call_p0_1]
+      tool: call_p0_0 completed, call_p0_1 completed
+    stop -> stopped at 100 ms, 1 requests
+      user: Go.
+      assistant: [call_p0_0][call_p0_1]
+      tool: call_p0_0 completed, call_p0_1 interrupted
+    kill -> killed at 50 ms, 1 requests
+      user: Go.
+      assistant: [call_p0_0][call_p0_1]
+      tool: call_p0_0 completed, call_p0_1 interrupted
+    abort -> aborted at 50 ms, 1 requests
+      user: Go.
+      assistant: [call_p0_0][call_p0_1]
+      tool: call_p0_0 completed, call_p0_1 interrupted"
+  `);
+});
+
+it("each verb in the middle of the answer behind a plan", async () => {
+  const turns = [respond, [text("Here "), wait(100), text("you are.")]];
+  expect(await tellApart(turns)).toMatchInlineSnapshot(`
+    "steer -> answered at 100 ms, 4 requests
+      user: Go.
+      assistant: Here you are.
+      user: Hey.
+      assistant: More.
+    interrupt -> interrupted at 50 ms, 2 requests
+      user: Go.
+    drain -> answered at 100 ms, 2 requests
+      user: Go.
+      assistant: Here you are.
+    stop -> stopped at 50 ms, 2 requests
+      user: Go.
+      assistant: Here 
+    kill -> killed at 50 ms, 2 requests
+      user: Go.
+      assistant: Here 
+    abort -> aborted at 50 ms, 2 requests
+      user: Go.
+      assistant: Here "
+  `);
+});
+
+it.for<[verb: string, kind: string, requests: number]>([
+  ["stop", "stopped", 1],
+  ["kill", "killed", 1],
+  ["abort", "aborted", 1],
+  ["drain", "drained", 1],
+  ["steer", "answered", 3],
+  ["interrupt", "answered", 3],
+])("%s between two rounds ends as %s, before the next plan is asked for or not at all", async ([verb, kind, requests]) => {
+  const { result, requests: asked } = await leave({
+    turns: [execute(command("look")), respond, text("Done.")],
+    options: (stage) => ({
+      hooks: {
+        onIteration: () => {
+          for (const [name, act] of verbs) if (name === verb) act(stage);
+        },
+      },
+    }),
+    act: () => {},
+  });
+  expect([result.reason.kind, asked, result.toolCallsExecuted]).toEqual([kind, requests, 1]);
+});
+
+it.for<[where: string, turns: readonly MockTurn[]]>([
+  ["a plan", [[text("Let me see."), stall()]]],
+  ["an answer", [respond, [text("Let me see."), stall()]]],
+])("a reader that leaves in the middle of %s leaves nothing of it", async ([, turns]) => {
+  const model = createMockProvider(playOn(turns));
+  const clock = createTestClock();
+  const stream = streamToolLoop({
+    provider: withPlanner(model),
+    tools: [look],
+    clock,
+    messages: [{ role: "user", content: "Go." }],
+  });
+  for await (const event of stream) {
+    if (event.type !== "pass-start") continue;
+    await clock.flush();
+    break;
+  }
+  const result = await stream.result;
+  await clock.flush();
+  expect([result.reason.kind, model.calls, model.active, clock.pending]).toEqual(["stopped", turns.length, 0, 0]);
+});
+
+const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
+const request: ModelRequest = { messages: [{ role: "user", content: "Go." }], tools: [scenarioTool], iteration: 0 };
+
+it.for<[what: string, options: PlannerOptions]>([
+  ["a model", {}],
+  ["a function", { planner: () => Promise.resolve({ next_action: "response" }) }],
+  ["a function that never answers", { planner: () => never }],
+])("whoever leaves a stream that %s plans has nothing more asked, in whatever tick that is", async ([, options]) => {
+  for (let tick = 0; tick < 100; tick += 1) {
+    const turns = "planner" in options ? [] : [text("No plan."), respond];
+    const model = createMockProvider([...turns, [text("Hi."), stall()]]);
+    const clock = createTestClock();
+    const abort = new AbortController();
+    const call = { signal: abort.signal, heartbeat: () => {}, iteration: 0, clock, timeouts };
+    const iterator = withPlanner(model, options).stream(request, call)[Symbol.asyncIterator]();
+    const read = async (): Promise<void> => {
+      for (let end = false; !end;) end = (await iterator.next()).done === true;
+    };
+    const reading = read().catch(() => {});
+    for (let passed = 0; passed < tick; passed += 1) await Promise.resolve();
+    const asked = model.calls;
+    await iterator.return?.();
+    await reading;
+    await clock.flush();
+    expect([tick, model.calls]).toEqual([tick, asked]);
+    abort.abort();
+    await clock.flush();
+    expect([tick, model.active]).toEqual([tick, 0]);
+  }
+});
+
+it("a planning function that answers once the signal has fired has nothing more asked", async () => {
+  const model = createMockProvider([text("Hi.")]);
+  const abort = new AbortController();
+  const call = { signal: abort.signal, heartbeat: () => {}, iteration: 0, clock: createTestClock(), timeouts };
+  const planner = (): object => (abort.abort(new Error("gone")), { next_action: "response" });
+  const next = withPlanner(model, { planner }).stream(request, call)[Symbol.asyncIterator]().next();
+  await expect(next).rejects.toThrow("gone");
+  expect(model.calls).toBe(0);
+});

@@ -1,0 +1,87 @@
+// A plan is read no further than to "response": what was not read of it is counted, over the real SDKs.
+
+import { type LoopResult, runToolLoop } from "turnwright";
+import { type PlannerOptions, withPlanner } from "turnwright/plan";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { scenarioTool } from "turnwright/testing";
+import { countListeners } from "../loop/count-listeners.ts";
+import { ask, runPass } from "../wire/provider-pass.ts";
+import { look } from "./plan-stage.ts";
+import { createCountingFetch, type Sending, startSlowService, type TextWire, textWires } from "./wire-stage.ts";
+
+const megabyte = 1024 * 1024;
+/** 5 MB that say nothing. */
+const chatter: readonly string[] = Array.from({ length: 80 }, () => "x".repeat(megabyte / 16));
+
+interface Counted {
+  readonly result: LoopResult;
+  readonly bodies: readonly unknown[];
+  readonly plan: Sending;
+  /** Bytes of each answer that were read. */
+  readonly read: readonly number[];
+}
+
+/** A run of a plan in pieces, and an answer. */
+async function run(wire: TextWire, plan: readonly string[], options: PlannerOptions = {}): Promise<Counted> {
+  const service = await startSlowService([wire.toFrames(plan), wire.toFrames(["Here you ", "are."])]);
+  onTestFinished(() => service.close());
+  const { fetch, read } = createCountingFetch();
+  const provider = withPlanner(wire.connect(service.url, fetch), options);
+  const result = await runToolLoop({ provider, tools: [look], messages: [{ role: "user", content: "Hello?" }] });
+  const { bodies } = service;
+  expect(bodies.flatMap((body) => wire.check(body))).toEqual([]);
+  return { result, bodies, plan: await service.sent(0), read };
+}
+
+describe.for(textWires)("over $name, a plan", (wire) => {
+  it.for<[what: string, begin: string]>([
+    ["as soon as it says so", '{"next_action":"response","note":"'],
+    ["with text before it", 'Let me think. ```json\n{ "next_action" : " Response " , "note":"'],
+  ])("that asks for the answer is closed, %s: of 5 MB next to nothing is read, and the answer comes", async ([, begin]) => {
+    const { result, bodies, plan, read } = await run(wire, [begin, ...chatter, '"}']);
+    expect([result.reason.kind, result.text, bodies.length]).toEqual(["answered", "Here you are.", 2]);
+    expect(plan.isWhole).toBe(false);
+    expect(plan.size).toBeGreaterThan(5 * megabyte);
+    expect(plan.left, "bytes that left the service").toBeLessThan(megabyte);
+    expect(read[0], "bytes that the client took").toBeLessThan(megabyte / 2);
+  });
+
+  it("that is closed is estimated where the service has not said what it took, and summed with the answer", async () => {
+    const { result } = await run(wire, ['{"next_action":"response","note":"', ...chatter, '"}']);
+    const { inputTokens, outputTokens, totalTokens } = result.usage;
+    // Anthropic says at once what it has read; OpenAI does so at the end only.
+    if (wire.name === "anthropic") expect(inputTokens).toBe(3 + 3);
+    else expect(inputTokens).toBeGreaterThan(3 + 100);
+    // The part that was read, a quarter of its characters.
+    expect(outputTokens).toBe(Math.ceil('{"next_action":"response","note":"'.length / 4) + 2);
+    expect(totalTokens).toBe(inputTokens + outputTokens);
+  });
+
+  it("is read to its end where it is to be, and its tokens are those that the service said", async () => {
+    const { result, plan, read } = await run(wire, ['{"next_action":"response","note":"', ...chatter.slice(0, 8), '"}'], {
+      closesEarly: false,
+    });
+    expect([result.text, plan.isWhole, plan.size]).toEqual(["Here you are.", true, read[0]]);
+    expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4, totalTokens: 10 });
+  });
+
+  it("that runs something is read to its end", async () => {
+    const plan = ['{"next_action":"execute","note":"', ...chatter.slice(0, 8), '","tool_command":{"tool_name":"look"}}'];
+    const { plan: sent, read, result } = await run(wire, plan, { maxRounds: 1 });
+    expect([sent.isWhole, sent.size, result.text, result.toolCallsExecuted]).toEqual([true, read[0], "Here you are.", 1]);
+    expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4 });
+  });
+
+  it("that is closed leaves no listener on the signal of the pass", async () => {
+    const service = await startSlowService(
+      [['{"next_action":"response","note":"', ...chatter], ["Here you are."]].map(wire.toFrames),
+    );
+    onTestFinished(() => service.close());
+    const listeners = countListeners();
+    onTestFinished(() => listeners.stop());
+    const { signal } = new AbortController();
+    const provider = withPlanner(wire.connect(service.url, createCountingFetch().fetch));
+    const pass = await runPass(provider, ask("Hello?", { tools: [scenarioTool] }), { signal });
+    expect([pass.text, pass.finish, listeners.on(signal)]).toEqual(["Here you are.", "stop", 0]);
+  });
+});

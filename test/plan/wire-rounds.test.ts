@@ -1,0 +1,136 @@
+// Whole planned runs over the real SDKs: what leaves holds neither tools nor calls nor their results, only words.
+
+import { LLMock } from "@copilotkit/aimock";
+import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
+import { planLogs, type PlannerOptions, withPlanner } from "turnwright/plan";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Scripted, type Wire, wires } from "../wire/both-wires.ts";
+import { startRawServer } from "../wire/raw-sse-server.ts";
+import { add, command, look } from "./plan-stage.ts";
+import { createCountingFetch, textWires } from "./wire-stage.ts";
+
+const execute = (...commands: readonly object[]): string =>
+  `First the tools.\n\`\`\`json\n${JSON.stringify({ next_action: "execute", execution_commands: commands })}\n\`\`\``;
+const respond = '{"next_action":"response","execution_commands":[]}';
+const say = (text: string): Scripted => ({ text, end: "stop" });
+
+const firstPlan = execute(
+  command("add", { tool_kwargs: { a: 1, b: 2 }, purpose: "the sum" }),
+  command("look", { purpose: "the place" }),
+);
+const secondPlan = execute(command("add", { tool_kwargs: { a: 3, b: 4 }, purpose: "the next sum" }));
+const script: readonly Scripted[] = [say(firstPlan), say(secondPlan), say(respond), say("3, then 7.")];
+
+interface Played {
+  readonly result: LoopResult;
+  readonly bodies: readonly unknown[];
+}
+
+async function play(
+  wire: Wire,
+  turns: readonly Scripted[],
+  { planning = {}, ...more }: Partial<LoopOptions> & { readonly planning?: PlannerOptions } = {},
+): Promise<Played> {
+  const server = await startRawServer(turns.map((turn) => wire.toReply(turn)));
+  onTestFinished(() => server.close());
+  const { provider, bodies } = wire.connect(server.url);
+  const result = await runToolLoop({
+    provider: withPlanner(provider, planning),
+    tools: [add, look],
+    system: "Be brief.",
+    messages: [{ role: "user", content: "Add." }],
+    ...more,
+  });
+  expect(bodies.flatMap((body) => wire.check(body))).toEqual([]);
+  expect(bodies.flatMap(findTools)).toEqual([]);
+  return { result, bodies };
+}
+
+const toolWords = new Set(["tools", "tool_choice", "tool_calls", "tool_call_id"]);
+const toolKinds = new Set<unknown>(["tool", "tool_use", "tool_result", "function"]);
+
+/** Whatever in a body is of a wire that knows of tools. */
+function findTools(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const isOfTools = toolWords.has(key) || ((key === "role" || key === "type") && toolKinds.has(inner));
+    return [...(isOfTools ? [`${key}: ${JSON.stringify(inner)}`] : []), ...findTools(inner)];
+  });
+}
+
+/** The last words of a body, whatever its wire: one of them puts the messages of a user into one. */
+function lastWordsIn(body: unknown): string {
+  const { messages } = body as { readonly messages: readonly { readonly content: unknown }[] };
+  const content = messages.at(-1)?.content;
+  const last: unknown = Array.isArray(content) ? content.at(-1)?.text : content;
+  return String(last);
+}
+
+describe.for(wires)("over $name, a run of two rounds", (wire) => {
+  it("asks for four texts, and runs what two of them planned", async () => {
+    const { result, bodies } = await play(wire, script);
+    expect([result.reason.kind, result.text, result.iterations, bodies.length]).toEqual(["answered", "3, then 7.", 3, 4]);
+    expect(planLogs(result).map(({ purpose, result: given }) => [purpose, given])).toEqual([
+      ["the sum", 3],
+      ["the place", "a quiet place"],
+      ["the next sum", 7],
+    ]);
+    expect(result.streamResults.map(({ native }) => JSON.stringify(native).split("turnwright.plan").length - 1)).toEqual([
+      1, 1, 1,
+    ]);
+    const [, second = "{}", third = "{}", answer = "{}"] = bodies.map(lastWordsIn);
+    expect(JSON.parse(second)).toMatchObject({
+      round_index: 1,
+      last_round_records: [{ result: 3 }, { result: "a quiet place" }],
+    });
+    expect(JSON.parse(third)).toMatchObject({ round_index: 2, last_round_records: [{ result: 7 }], done_plans: [{}, {}, {}] });
+    expect(JSON.parse(answer).action_results).toEqual({ "the sum": 3, "the place": "a quiet place", "the next sum": 7 });
+  });
+
+  it("sums the tokens of all requests, and of the two in the last pass", async () => {
+    const { result } = await play(wire, script, { planning: { closesEarly: false } });
+    expect(result.usage).toMatchObject({ inputTokens: 4 * 3, outputTokens: 4 * 2, totalTokens: 4 * 5 });
+    expect(result.streamResults.map(({ usage }) => usage?.totalTokens)).toEqual([5, 5, 10]);
+  });
+
+  it("goes on in a conversation that it is part of", async () => {
+    const { result } = await play(wire, script);
+    const messages = [...result.messages, { role: "user" as const, content: "Again." }];
+    const { result: next, bodies } = await play(wire, [say(secondPlan), say(respond), say("7.")], { messages });
+    expect([next.text, bodies.length]).toEqual(["7.", 3]);
+    expect(JSON.parse(lastWordsIn(bodies[0]))).toMatchObject({ user_input: "Again.", round_index: 0, done_plans: [{}, {}, {}] });
+  });
+
+  it("ends with the error of its service while it plans, and the rounds before it stay", async () => {
+    const { result, bodies } = await play(wire, [say(firstPlan), { status: 401, message: "Who are you?" }]);
+    expect([result.error?.code, bodies.length, planLogs(result).length]).toEqual(["auth", 2, 2]);
+  });
+
+  it.for<[what: string, turn: Scripted, code: string]>([
+    ["is lost", { text: '{"next_action":"exec', end: "lost" }, "stream-ended-early"],
+    ["is broken", { text: '{"next_action":"exec', end: "broken" }, "overloaded"],
+    ["drops its connection", { text: '{"next_action":"exec', end: "dropped" }, "network"],
+  ])("ends with an error where a plan %s, and runs no half of it", async ([, turn, code]) => {
+    const { result, bodies } = await play(wire, [say(firstPlan), turn]);
+    expect([result.error?.code, result.toolCallsExecuted, bodies.length]).toEqual([code, 2, 2]);
+  });
+});
+
+describe.for(textWires)("with a vendor's mock behind $name", (wire) => {
+  it("two rounds run, and of a long plan that asks for the answer only a part is read", async () => {
+    const mock = new LLMock({ port: 0, chunkSize: 1_000, strict: true });
+    const shows = (words: string) => ({ predicate: (request: object) => lastWordsIn(request).includes(words) });
+    mock.on(shows('"round_index": 0'), { content: firstPlan });
+    mock.on(shows('"round_index": 1'), { content: secondPlan });
+    mock.on(shows('"round_index": 2'), { content: `{"next_action":"response","note":"${"x".repeat(500_000)}"}` });
+    mock.on(shows('"action_results"'), { content: "3, then 7." });
+    await mock.start();
+    // Not waited for: it lasts until the client gives up a connection that it has opened and not used.
+    onTestFinished(() => void mock.stop());
+    const { fetch, read } = createCountingFetch();
+    const provider = withPlanner(wire.connect(mock.url, fetch));
+    const result = await runToolLoop({ provider, tools: [add, look], messages: [{ role: "user", content: "Add." }] });
+    expect([result.reason.kind, result.text, result.toolCallsExecuted, read.length]).toEqual(["answered", "3, then 7.", 3, 4]);
+    expect(read[2]).toBeLessThan(250_000);
+  });
+});

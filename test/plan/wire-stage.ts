@@ -1,0 +1,157 @@
+// Both real SDKs in front of a service that writes no faster than it is read, with every byte counted on both sides.
+
+import Anthropic from "@anthropic-ai/sdk";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setImmediate } from "node:timers/promises";
+import OpenAI from "openai";
+import type { Provider } from "turnwright";
+import { anthropicMessages } from "turnwright/anthropic";
+import { openaiChat } from "turnwright/openai";
+import { event, start, stop } from "../wire/anthropic-frames.ts";
+import { checkMessagesContract } from "../wire/messages-contract.ts";
+import { done, sse } from "../wire/raw-sse-server.ts";
+import { checkWireContract } from "../wire/wire-contract.ts";
+
+/** One wire: how it says a text piece by piece, and who reads it. Where a text comes to its end it took 3 tokens in and 2 out. */
+export interface TextWire {
+  readonly name: string;
+  toFrames(pieces: readonly string[]): readonly string[];
+  connect(url: string, fetch: typeof globalThis.fetch): Provider;
+  /** What is wrong with a request that left. */
+  check(body: unknown): readonly string[];
+}
+
+const delta = (fields: object, rest: object = {}): string => sse({ choices: [{ index: 0, delta: fields, ...rest }] });
+const usage = sse({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
+
+/** All of them. */
+export const textWires: readonly TextWire[] = [
+  {
+    name: "openai",
+    toFrames: (pieces) => [...pieces.map((content) => delta({ content })), delta({}, { finish_reason: "stop" }) + usage + done],
+    connect: (url, fetch) =>
+      openaiChat({
+        client: new OpenAI({ baseURL: `${url}/v1`, apiKey: "test", maxRetries: 0, logLevel: "off", fetch }),
+        model: "m",
+      }),
+    check: checkWireContract,
+  },
+  {
+    name: "anthropic",
+    toFrames: (pieces) => [
+      start() + event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
+      ...pieces.map((text) => event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })),
+      event({ type: "content_block_stop", index: 0 }) + stop("end_turn"),
+    ],
+    connect: (url, fetch) =>
+      anthropicMessages({
+        client: new Anthropic({ baseURL: url, apiKey: "test", maxRetries: 0, logLevel: "off", fetch }),
+        model: "m",
+      }),
+    check: checkMessagesContract,
+  },
+];
+
+/** What became of one answer. Sizes in bytes. */
+export interface Sending {
+  /** Of the whole answer. */
+  readonly size: number;
+  /** What has left the server when the connection was closed, or the answer was over. */
+  readonly left: number;
+  /** Whether it was sent to its end. */
+  readonly isWhole: boolean;
+}
+
+/** A running service. */
+export interface SlowService {
+  readonly url: string;
+  /** The bodies of all requests, parsed, in order. */
+  readonly bodies: readonly unknown[];
+  /** The n-th answer, once it is over or left. */
+  sent(index: number): Promise<Sending>;
+  close(): Promise<void>;
+}
+
+/** Answers the n-th request with the n-th reply, frame by frame, each once the one before is taken and the reader had its turn. */
+export async function startSlowService(replies: readonly (readonly string[])[]): Promise<SlowService> {
+  const bodies: unknown[] = [];
+  const settle: ((sending: Sending) => void)[] = [];
+  const sendings = replies.map(() => new Promise<Sending>((resolve) => settle.push(resolve)));
+  const server = createServer((request, response) => void answer(request, response));
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const index = bodies.length;
+    const frames = replies[index] ?? [];
+    bodies.push(JSON.parse(await readText(request)));
+    const { socket } = request;
+    const before = socket.bytesWritten;
+    const closed = once(response, "close").then(() => {
+      const size = frames.reduce((sum, frame) => sum + Buffer.byteLength(frame), 0);
+      settle[index]?.({ size, left: socket.bytesWritten - before, isWhole: response.writableFinished });
+    });
+    response.writeHead(replies[index] === undefined ? 500 : 200, { "content-type": "text/event-stream" });
+    for (const frame of frames) {
+      await Promise.race([closed, new Promise<void>((resolve) => response.write(frame, () => resolve()))]);
+      await setImmediate();
+      if (response.destroyed) return;
+    }
+    response.end();
+  }
+
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    bodies,
+    sent: (index) => sendings[index] ?? Promise.reject(new Error(`There is no reply ${index}.`)),
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  let text = "";
+  request.setEncoding("utf8");
+  for await (const piece of request) text += String(piece);
+  return text;
+}
+
+/** A fetch that counts what is read through it. */
+export interface CountingFetch {
+  readonly fetch: typeof globalThis.fetch;
+  /** Bytes of each answer that the SDK has taken, in order. */
+  readonly read: readonly number[];
+}
+
+/** Makes one. It takes nothing that is not asked for. */
+export function createCountingFetch(): CountingFetch {
+  const read: number[] = [];
+  return {
+    read,
+    async fetch(input, init) {
+      const index = read.push(0) - 1;
+      const response = await globalThis.fetch(input, init);
+      if (response.body === null) return response;
+      const reader = response.body.getReader();
+      const body = new ReadableStream<Uint8Array>(
+        {
+          async pull(controller) {
+            const { done: isOver, value } = await reader.read();
+            if (isOver) return controller.close();
+            read[index] = (read[index] ?? 0) + value.length;
+            controller.enqueue(value);
+          },
+          cancel: (reason) => reader.cancel(reason),
+        },
+        { highWaterMark: 0 },
+      );
+      return new Response(body, response);
+    },
+  };
+}

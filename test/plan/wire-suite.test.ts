@@ -1,0 +1,71 @@
+// The conformance suite over a planned provider: what it streams keeps to what every stream keeps to, planned or not.
+
+import { describe, expect, it } from "vitest";
+import type { ModelChunk, ModelRequest, Provider } from "turnwright";
+import { withPlanner } from "turnwright/plan";
+import { createScenarioProvider, createTestClock, providerSuite, type ProviderScenario } from "turnwright/testing";
+import { asksForPlan } from "./leaving-stage.ts";
+
+/** The calls of a scenario as the commands of a plan; a turn without calls is a plan that asks for it. */
+function toPlan(calls: readonly Extract<ModelChunk, { type: "call-ready" }>[]): string {
+  const commands = calls.map(({ name, args }) => ({ tool_name: name, tool_kwargs: args }));
+  return JSON.stringify({ next_action: commands.length > 0 ? "execute" : "response", execution_commands: commands });
+}
+
+/** A text model that plays a scenario: what it would call it plans, and what it would say it says when it is asked for the answer. */
+function createTextModel(scenario: ProviderScenario): Provider {
+  const inner = createScenarioProvider(scenario);
+  const hasCalls = scenario.replies.some((reply) => reply.kind === "turn" && reply.calls.length > 0);
+  const answered: ModelChunk[] = [];
+  async function* planFrom(request: ModelRequest, call: Parameters<Provider["stream"]>[1]): AsyncGenerator<ModelChunk, void> {
+    const calls: Extract<ModelChunk, { type: "call-ready" }>[] = [];
+    for await (const chunk of inner.stream(request, call)) {
+      if (chunk.type === "call-ready") calls.push(chunk);
+      else if (chunk.type === "text-delta") answered.push(chunk);
+      else if (chunk.type === "finish") {
+        yield { type: "text-delta", text: toPlan(calls) };
+        if (calls.length === 0) answered.push(chunk);
+        yield { type: "finish", reason: "stop" };
+      } else if (!chunk.type.startsWith("call-")) yield chunk;
+    }
+  }
+  return {
+    id: inner.id,
+    model: inner.model,
+    async *stream(request, call) {
+      if (!asksForPlan(request)) {
+        if (hasCalls) yield* answered.splice(0);
+        else yield* inner.stream(request, call);
+      } else if (hasCalls) yield* planFrom(request, call);
+      else {
+        yield { type: "text-delta", text: toPlan([]) };
+        yield { type: "finish", reason: "stop" };
+      }
+    },
+  };
+}
+
+describe.for<[what: string, wrap: (scenario: ProviderScenario) => Provider]>([
+  ["switched off", (scenario) => withPlanner(createScenarioProvider(scenario), { enabled: false })],
+  ["of a text model", (scenario) => withPlanner(createTextModel(scenario), { closesEarly: false })],
+  [
+    "of a planning function",
+    (scenario) => withPlanner(createScenarioProvider(scenario), { planner: () => ({ next_action: "response" }) }),
+  ],
+])("withPlanner %s", ([what, create]) => {
+  const setup = { create: (scenario: ProviderScenario) => ({ provider: create(scenario) }) };
+  // A planner that never runs anything gives no calls.
+  const givesCalls = what !== "of a planning function";
+  const suite = providerSuite(setup);
+  for (const { title, run } of suite) if (givesCalls || !/call|results/.test(title)) it(title, run);
+
+  it("leaves no timer behind", async () => {
+    const clock = createTestClock();
+    for (const { run } of providerSuite({ ...setup, clock })) {
+      const running = run().catch(() => undefined);
+      await clock.runAll();
+      await running;
+      expect(clock.pending).toBe(0);
+    }
+  });
+});
