@@ -10,7 +10,7 @@ import { parseToolArguments } from "../kit/parse-arguments.ts";
 export interface PlanCommand {
   readonly purpose: string;
   readonly tool_name: string;
-  readonly tool_kwargs: UnknownRecord;
+  readonly tool_kwargs: { readonly [name: string]: unknown };
   readonly todo_suggestion: string;
   /** What is to come after it, in the planner's words. */
   readonly next: string;
