@@ -199,7 +199,7 @@ interface PlanEntry {
     },
   ): Provider;
   // { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } of each planned call
-  planLogs(result: Pick<LoopResult, "messages" | "iterations">): readonly plan.PlanRecord[];
+  planLogs(result: Pick<LoopResult, "messages" | "streamResults">): readonly plan.PlanRecord[];
   plannerPrompt(input: plan.PlannerInput): plan.PlannerPrompt; // input: userInput, availableTools, donePlans, lastRoundRecords, roundIndex, ...
 }
 // #endregion plan

@@ -37,7 +37,7 @@ export async function* streamPass(asking: Asking, request: ModelRequest, setting
   const rounds = foldRounds(request.messages, request.iteration);
   const tools = toolsOf(request);
   const plans = tools.length > 0 && rounds.roundIndex < settings.maxRounds && !continuesTurn(request);
-  const input = { ...rounds, ...inputOf(request, settings), availableTools: tools };
+  const input = { ...rounds, ...inputOf(request, settings), availableTools: [...tools] };
   const plan = plans ? yield* makePlan(asking, request, { ...settings, input }) : undefined;
   if (plan === "ended") return;
   if (plan?.decision.next_action === "execute") yield* toCalls(plan, request);
@@ -70,7 +70,7 @@ interface Planning extends PlannerSettings {
 async function* makePlan(asking: Asking, request: ModelRequest, planning: Planning): Chunks<MadePlan | "ended"> {
   if (planning.planner !== undefined) return yield* callPlanner(asking, planning.planner, planning.input);
   const { prompt, input, planRetries, closesEarly } = planning;
-  const { system, user } = prompt(input);
+  const { system, user } = checkPrompt(prompt(input));
   let messages: readonly Message[] = [...conversationOf(request.messages), { role: "user", content: user }];
   const asked = { ...request, system: joinTexts(request.system, system), tools: [], toolChoice: undefined };
   for (let tries = 1; ; tries += 1) {
@@ -93,6 +93,13 @@ async function* makePlan(asking: Asking, request: ModelRequest, planning: Planni
     }
     messages = [...messages, ...toComplaint(text, problem)];
   }
+}
+
+/** A prompt that is not there would be sent as "undefined". */
+function checkPrompt(prompt: PlannerPrompt): PlannerPrompt {
+  const { system, user }: { readonly system?: unknown; readonly user?: unknown } = prompt;
+  if (typeof system === "string" && typeof user === "string") return prompt;
+  throw new TypeError('The prompt() of the planner must give an object with the texts "system" and "user", at once.');
 }
 
 function joinTexts(first: string | undefined, second: string): string {

@@ -59,14 +59,17 @@ export function isNativePlan(item: Json): boolean {
  *
  * @example console.table(planLogs(result).map(({ purpose, success }) => ({ purpose, success })));
  */
-export function planLogs({ messages, iterations }: Pick<LoopResult, "messages" | "iterations">): readonly PlanRecord[] {
-  return turnsOf(messages, iterations).flatMap(({ isOwn, plan, records }) => (isOwn && plan !== undefined ? records : []));
+export function planLogs({ messages, streamResults }: Pick<LoopResult, "messages" | "streamResults">): readonly PlanRecord[] {
+  const own = new Set(streamResults.flatMap(({ calls }) => calls.map(({ callId }) => callId)));
+  return turnsOf(messages).flatMap(({ plan, callIds, records }) =>
+    plan === undefined ? [] : records.filter((_, at) => own.has(callIds[at] ?? "")),
+  );
 }
 
 /** Folds a transcript at the beginning of a pass. */
 export function foldRounds(messages: readonly Message[], iteration: number): PlanRounds {
-  const turns = turnsOf(messages, iteration);
-  const rounds = turns.filter(({ isOwn, plan }) => isOwn && plan !== undefined);
+  const turns = turnsOf(messages);
+  const rounds = ownRounds(turns, iteration);
   return {
     donePlans: turns.flatMap(({ records }) => records),
     lastRoundRecords: rounds.at(-1)?.records ?? [],
@@ -76,32 +79,45 @@ export function foldRounds(messages: readonly Message[], iteration: number): Pla
 
 /** A turn that called tools. */
 interface CallingTurn {
-  /** Whether it is of the run that asks. */
-  readonly isOwn: boolean;
+  /** How many turns of the model come behind it. */
+  readonly turnsBehind: number;
   /** The plan that asked for the calls, where one did. */
   readonly plan: UnknownRecord | undefined;
+  readonly callIds: readonly string[];
   readonly records: readonly PlanRecord[];
 }
 
-/** A run has placed at most one turn for each of its passes, and they are the last ones. */
-function turnsOf(messages: readonly Message[], passes: number): readonly CallingTurn[] {
+/**
+ * The planned turns of the run that asks: it has placed at most one turn for each of its passes, they are the last ones, and each was
+ * planned in a pass before the next one's.
+ */
+function ownRounds(turns: readonly CallingTurn[], passes: number): readonly CallingTurn[] {
+  const own: CallingTurn[] = [];
+  let before = passes;
+  for (const turn of [...turns].reverse()) {
+    if (turn.turnsBehind >= passes) break;
+    if (turn.plan === undefined) continue;
+    const pass = Number(turn.plan["iteration"]);
+    if (!(pass < before)) break;
+    before = pass;
+    own.unshift(turn);
+  }
+  return own;
+}
+
+function turnsOf(messages: readonly Message[]): readonly CallingTurn[] {
   const turns: CallingTurn[] = [];
-  let left = passes;
+  let turnsBehind = 0;
   for (let index = messages.length - 1; index >= 0; index -= 1) {
     const message = messages[index];
     if (message?.role !== "assistant") continue;
-    const isOwn = left > 0;
-    left -= 1;
     const answers = messages[index + 1];
     const results = answers?.role === "tool" ? answers.results : [];
     const calls = message.content.filter((part) => part.type === "tool-call");
-    if (calls.length === 0) continue;
     const plan = planOf(message);
-    turns.push({
-      isOwn: isOwn && isBefore(plan, passes),
-      plan,
-      records: calls.map((call, at) => toRecord(call, plan, { at, results })),
-    });
+    const records = calls.map((call, at) => toRecord(call, plan, { at, results }));
+    if (calls.length > 0) turns.push({ turnsBehind, plan, callIds: calls.map(({ callId }) => callId), records });
+    turnsBehind += 1;
   }
   return turns.reverse();
 }
@@ -109,11 +125,6 @@ function turnsOf(messages: readonly Message[], passes: number): readonly Calling
 function planOf({ native }: AssistantMessage): UnknownRecord | undefined {
   const item = native?.map((part) => part.item).find(isNativePlan);
   return isRecord(item) ? item : undefined;
-}
-
-/** A pass that placed no turn would let one of a run before this one pass for its own. */
-function isBefore(plan: UnknownRecord | undefined, passes: number): boolean {
-  return plan === undefined || Number(plan["iteration"]) < passes;
 }
 
 interface Place {

@@ -78,9 +78,11 @@ class PlanDraft {
     const { text } = this;
     const finish = this.#finish;
     if (finish === undefined) return { kind: "ended", chunks: [] };
-    const { plan, isOpen } = this.#scanner;
-    if (plan !== undefined) return { kind: "plan", read: readDecision(plan), text };
     if (!couldPlan(finish)) return { kind: "ended", chunks: [...said(this.#refusal), finish] };
+    const { plan, hasMore, isOpen } = this.#scanner;
+    // One of them may be quoted, and nobody can tell which.
+    if (hasMore) return { kind: "plan", read: { kind: "invalid", problem: "There is more than one plan." }, text };
+    if (plan !== undefined) return { kind: "plan", read: readDecision(plan), text };
     const problem = isOpen || finish.reason === "length" ? "The plan was cut off." : "There is no JSON object of a plan.";
     return { kind: "plan", read: { kind: "invalid", problem }, text };
   }

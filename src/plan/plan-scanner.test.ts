@@ -16,7 +16,7 @@ describe("a plan is found", () => {
     ["alone", plan],
     ["in a fence", `\`\`\`json\n${plan}\n\`\`\``],
     ["behind text", `Let me see: ${plan}`],
-    ["before text, braces and all", `${plan} {"next_action":"response"} }`],
+    ["before text, braces and all", `${plan} {so} }`],
     ["behind braces in the text", `A {set} of {"a": 1} and {]: ${plan}`],
     ["with commas behind the last of something", plan.replace(/\}\}\]\}$/, ",}, },\n ] , }")],
     ["with escapes in its strings", plan.replace("add", "\\u0061dd")],
@@ -62,12 +62,33 @@ it.for<[what: string, text: string, isOpen: boolean]>([
 });
 
 it.for<[what: string, text: string, action: string | undefined]>([
-  ["before anything follows", '{"next_action": "response"', "response"],
-  ["behind other fields", '{"thought": {"next_action": "execute"}, "next_action": "response"', "response"],
-  ["not before it is whole", '{"next_action": "respons', undefined],
-  ["not from within", '{"execution_commands": [{"next_action": "response"', undefined],
-  ["not from a text that names it", '{"thought": "next_action", "x": "response"', undefined],
-  ["not from braces in the text", 'I {think} "next_action": "response"', undefined],
+  ["as soon as its field is over", '{"next_action": "response",', "response"],
+  ["as soon as its object is over", '{"next_action": "response" }', "response"],
+  ["behind other fields", '{"thought": {"next_action": "execute"}, "next_action": "response",', "response"],
+  ["from the first plan", '{"next_action":"execute","execution_commands":[]} {"next_action":"response"}', "execute"],
+  ["behind braces in the text", '{"next_action": "execute" or "response", [...]} {"next_action":"response",', "response"],
+  ["not before it is whole", '{"next_action": "response"', undefined],
+  ["not from within", '{"execution_commands": [{"next_action": "response",', undefined],
+  ["not from a text that names it", '{"thought": "next_action", "x": "response",', undefined],
+  ["not from braces in the text", 'I {think} "next_action": "response",', undefined],
+  ["not from a choice of two", '{"next_action": "execute" or "response",', undefined],
+  ["not from two texts", '{"next_action": "execute" "response",', undefined],
+  ["not from a list", '{"next_action": ["response"],', undefined],
 ])("an action is known %s", ([, text, action]) => {
   expect(scan(text).action).toBe(action);
+});
+
+it("a second plan is noticed, and none but a plan", () => {
+  expect([plan + plan, `${plan} {"a":1} {x}`, `{"a":1} ${plan}`].map((text) => scan(text).hasMore)).toEqual([true, false, false]);
+  expect(scan(`${plan}{"next_action":"response"}`).plan).toEqual(parsed);
+});
+
+it.for([",,", ", ,"])("two commas are no mistake that is mended: %j", (commas) => {
+  expect(scan(`{"execution_commands":[{}${commas}{}]}`).plan).toBeUndefined();
+});
+
+it("a plan of many strings is read once, in time", () => {
+  const strings = 200_000;
+  const scanner = scan(`{"execution_commands":[${'"a",'.repeat(strings)}"b"],${'"k":"v",'.repeat(strings)}"use_tool":true}`);
+  expect(scanner.plan).toMatchObject({ k: "v", use_tool: true });
 });

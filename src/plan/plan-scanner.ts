@@ -8,30 +8,36 @@ const planFields = ["next_action", "execution_commands", "tool_commands", "tool_
 
 const blank = /\s/;
 
+/** Longer strings at the top of an object are no action and no name of a field. */
+const longest = 64;
+
 /** Finds the first object of a text that is a plan. Each character is looked at once. */
 export class PlanScanner {
   /** The object that is open, or was last; without trailing commas. */
   #text = "";
   /** What is open, innermost last. */
   #open: ("{" | "[")[] = [];
-  /** Of the string that is open: where its content begins. */
-  #stringFrom: number | undefined;
+  #isInString = false;
   #isEscaped = false;
+  /** The beginning of the string that is open, or was last, at the top of the object. */
+  #string = "";
   /** A comma that is written once something follows it. */
   #comma = "";
-  /** The last string at the top of the object, and whether a colon came behind it. */
+  /** The name of the field at the top whose value is read. */
   #key: string | undefined;
-  #isValue = false;
+  /** What may be the action: it is, if nothing more follows. */
+  #candidate: string | undefined;
   /** `next_action`, as soon as it is known. */
   action: string | undefined;
   /** The plan, once its object is complete. */
   plan: UnknownRecord | undefined;
+  /** Whether there is another one behind it. */
+  hasMore = false;
 
   push(text: string): void {
     for (const character of text) {
-      if (this.plan !== undefined) return;
       if (this.#open.length === 0) this.#seek(character);
-      else if (this.#stringFrom !== undefined) this.#takeString(character);
+      else if (this.#isInString) this.#takeString(character);
       else this.#take(character);
     }
   }
@@ -46,46 +52,59 @@ export class PlanScanner {
     this.#text = "{";
     this.#open = ["{"];
     this.#comma = "";
+    this.#string = "";
     this.#key = undefined;
-    this.#isValue = false;
-    this.action = undefined;
+    this.#candidate = undefined;
   }
 
   #takeString(character: string): void {
     this.#text += character;
     if (this.#isEscaped) this.#isEscaped = false;
     else if (character === "\\") this.#isEscaped = true;
-    else if (character === '"') this.#endString(this.#text.slice(this.#stringFrom, -1));
-  }
-
-  #endString(raw: string): void {
-    this.#stringFrom = undefined;
-    if (this.#open.length > 1) return;
-    if (!this.#isValue) this.#key = raw;
-    else if (this.#key === "next_action") this.action = raw;
+    else if (character === '"') {
+      this.#isInString = false;
+      if (this.#open.length === 1 && this.#key === "next_action") this.#candidate = this.#string;
+      return;
+    }
+    if (this.#open.length === 1 && this.#string.length < longest) this.#string += character;
   }
 
   #take(character: string): void {
-    if (character === ",") {
-      this.#comma = character;
-      this.#isValue = false;
+    if (blank.test(character)) {
+      this.#text += character;
       return;
     }
     const isClosing = character === "}" || character === "]";
-    // A comma before the end of a list stands for nothing.
-    if (!isClosing && !blank.test(character)) this.#text += this.#comma;
-    if (!blank.test(character)) this.#comma = "";
+    // A comma before the end of a list stands for nothing; two of them are no JSON.
+    if (!isClosing) this.#text += this.#comma;
+    this.#comma = character === "," ? "," : "";
+    if (this.#open.length === 1) this.#noteField(character);
+    if (character === ",") return;
     this.#text += character;
-    if (character === '"') this.#stringFrom = this.#text.length;
-    else if (character === ":" && this.#open.length === 1) this.#isValue = true;
+    if (character === '"') this.#isInString = true;
     else if (character === "{" || character === "[") this.#open.push(character);
     else if (isClosing) this.#close(character);
+  }
+
+  /** What a character at the top of the object says of its fields. */
+  #noteField(character: string): void {
+    if (character === ":") this.#key = this.#string;
+    else if (character === "," || character === "}") {
+      if (this.plan === undefined) this.action = this.#candidate ?? this.action;
+      this.#key = undefined;
+    } else if (character !== '"' || this.#candidate !== undefined) this.#key = undefined;
+    if (character === '"') this.#string = "";
+    this.#candidate = undefined;
   }
 
   #close(character: "}" | "]"): void {
     const opened = this.#open.pop();
     if ((opened === "{") !== (character === "}")) this.#open = [];
-    if (this.#open.length === 0) this.plan = toPlan(this.#text);
+    if (this.#open.length > 0) return;
+    const plan = toPlan(this.#text);
+    this.hasMore ||= this.plan !== undefined && plan !== undefined;
+    this.plan ??= plan;
+    if (this.plan === undefined) this.action = undefined;
   }
 }
 

@@ -14,7 +14,7 @@ const system = `You plan the next step of a task. You do not answer the user now
 
 Answer with one JSON object and nothing else:
 {
-  "next_action": "execute" or "response",
+  "next_action": "execute",
   "execution_commands": [
     {
       "purpose": what the call is to find out or to do, in a few words,
@@ -25,7 +25,7 @@ Answer with one JSON object and nothing else:
   ]
 }
 
-Write "next_action" first.
+Write "next_action" first; it is "execute" or "response".
 - "execute" where tools have to run before the user can be answered. All commands of one plan run at the same time: what needs the result of
   another command belongs into a later plan.
 - "response" where the user can be answered, with an empty list of commands.

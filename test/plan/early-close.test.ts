@@ -39,7 +39,7 @@ const pieces = (whole: string): readonly ModelChunk[] => [...whole].map((piece) 
 describe("a plan that says response", () => {
   const long = JSON.stringify({ next_action: "response", execution_commands: [], remark: "x".repeat(1_000) });
   const chunks: readonly ModelChunk[] = [...pieces(long), { type: "finish", reason: "stop" }];
-  const known = '{"next_action":"response"'.length;
+  const known = '{"next_action":"response",'.length;
 
   it("is read no further than that, and closed", async () => {
     const model = counting(chunks, "Hello.");

@@ -10,7 +10,7 @@ import { thenable } from "../loop/thenable.ts";
 import { createDeafModel, playOver } from "./leaving-stage.ts";
 
 const said = (words: string): ModelChunk => ({ type: "text-delta", text: words });
-const asksForAnswer = said('{"next_action":"response"');
+const asksForAnswer = said('{"next_action":"response",');
 const finished: ModelChunk = { type: "finish", reason: "stop" };
 
 /** Where a model falls deaf: what it has said by then in each request. */

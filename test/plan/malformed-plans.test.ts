@@ -25,6 +25,7 @@ const bad: readonly (readonly [what: string, problem: RegExp, ...parts: MockPart
   ["cut off at the limit", /^The plan was cut off\./, text(whole.slice(0, 30)), finish("length")],
   ["text", /^There is no JSON object of a plan\./, text("I would look around.")],
   ["something else", /^There is no JSON object of a plan\./, text('{"answer": 42}')],
+  ["one of two", /^There is more than one plan\./, text(`It says ${whole}. I do not: {"next_action":"response"}`)],
   ["empty", /^There is no JSON object of a plan\./, text("")],
   ["of the wrong shape", /execution_commands: /, text('{"next_action":"execute","execution_commands":"look"}')],
 ];
@@ -62,6 +63,14 @@ describe("a plan that cannot be read", () => {
 });
 
 describe("a planning request that ends otherwise ends the pass so", () => {
+  it.for(["content-filter", "refusal", "context-full", "error"] as const)(
+    "and nothing runs: %s behind a whole plan",
+    async (reason) => {
+      const { result, model } = plan([[text(whole), finish(reason)]]);
+      expect([(await result).toolCallsExecuted, model.calls, planLogs(await result)]).toEqual([0, 1, []]);
+    },
+  );
+
   it.for<[what: string, kind: string, said: string, ...parts: MockPart[]]>([
     ["a refusal", "refusal", "I cannot.", chunk({ type: "refusal-delta", text: "I cannot." }), finish("refusal")],
     ["a filter", "content-filter", "", finish("content-filter")],
@@ -146,6 +155,30 @@ describe("what the models are told", () => {
     });
     expect(model.requests[2]).toMatchObject({ system: "Be brief." });
     expect(JSON.stringify(model.requests[2]?.messages)).toContain("In Norwegian.");
+  });
+
+  it.for<[what: string, prompt: unknown]>([
+    ["comes late", () => Promise.resolve({ system: "s", user: "u" })],
+    ["is half of one", () => ({ user: "u" })],
+  ])("is a prompt, or ends the run before anything is asked: one that %s", async ([, prompt]) => {
+    const { result, model } = plan([], {}, { prompt: prompt as never });
+    const { reason } = await result;
+    expect([reason.kind === "provider-error" && reason.error.message.includes("prompt()"), model.calls]).toEqual([true, 0]);
+  });
+
+  it("is theirs: what a planner does to it changes nothing", async () => {
+    let asked = 0;
+    const { result } = plan(
+      [text("Done.")],
+      {},
+      {
+        planner: ({ availableTools }) => {
+          (availableTools as unknown[]).length = 0;
+          return (asked += 1) < 3 ? { tool_command: command("look") } : {};
+        },
+      },
+    );
+    expect([(await result).text, asked]).toEqual(["Done.", 3]);
   });
 
   it.for<[what: string, options: unknown, option: string]>([

@@ -131,7 +131,7 @@ it("a plan is read no further than to response", async () => {
     id: "text",
     model: "text",
     async *stream({ system = "" }) {
-      const pieces = system === "" ? ["Hello."] : ['{"next_', 'action": "res', 'ponse"', ', "execution_', 'commands": []}'];
+      const pieces = system === "" ? ["Hello."] : ['{"next_', 'action": "res', 'ponse",', ' "execution_', 'commands": []}'];
       for (const piece of pieces) {
         written += 1;
         yield { type: "text-delta", text: piece };

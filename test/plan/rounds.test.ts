@@ -86,6 +86,13 @@ describe("a planned run", () => {
     ]);
   });
 
+  it("has no round of a run before it, where a pass of its own left no turn", async () => {
+    const first = await plan([execute(sum(1, 2))], { limits: { maxIterations: 1 } }).result;
+    const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
+    const { result } = plan(() => text("no plan"), { messages });
+    expect([(await result).reason.kind, planLogs(await result)]).toEqual(["provider-error", []]);
+  });
+
   it("shows what was steered as what the user wants", async () => {
     const { control, result, model } = plan([execute(command("steer")), respond, text("Done.")], {
       tools: [tool("steer", () => void control.steer("In words, please."))],
