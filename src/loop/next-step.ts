@@ -8,6 +8,7 @@ import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isUnfinished } from "../state/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "../state/loop-state.ts";
 import { isNamed } from "../state/transcript.ts";
+import { isFatal } from "../tools/render-outcome.ts";
 import type { Bounds } from "./options/resolve-policies.ts";
 
 /** What the loop does next. */
@@ -200,7 +201,7 @@ function findOutputEnding({ lastOutput, invalidAnswers }: LoopState, { outputRet
 
 function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   for (const { outcome } of state.lastBatch) {
-    if (outcome.kind !== "failed" || outcome.fatal !== true) continue;
+    if (!isFatal(outcome)) continue;
     return { status: "error", reason: { kind: "fatal-tool-error", toolName: outcome.call.name, error: outcome.error } };
   }
   const suspension = suspensionOf(state);

@@ -16,13 +16,9 @@ export class Account {
   #before: Usage = noUsage;
   /** Of this one, as far as it has said. */
   #now: Usage | undefined;
-  #told: ModelChunk[] = [];
-  readonly #log = new AttemptLog((chunk) => {
-    if (chunk.type === "attempt-start") this.#start = chunk;
-    this.#told.push(chunk);
-  });
+  readonly #told: ModelChunk[] = [];
+  readonly #log = new AttemptLog((chunk) => this.#told.push(chunk));
   readonly #answerer: Answerer;
-  #start: ModelChunk | undefined;
   #hasBegun = false;
 
   constructor(provider: Provider) {
@@ -36,9 +32,9 @@ export class Account {
     const isFirst = !this.#hasBegun;
     this.#hasBegun = true;
     if (isFirst) return [];
-    if (!this.#log.isOpen) this.#log.start(this.#answerer);
-    this.#told = [];
-    return this.#start === undefined ? [] : [this.#start];
+    if (this.#log.isOpen) this.#log.repeat();
+    else this.#log.start(this.#answerer);
+    return this.#takeTold();
   }
 
   /** Takes a chunk that is about bills, and gives what is to be said in its place. */
@@ -77,13 +73,16 @@ export class Account {
   /** What is new about who answers: from here on tokens are counted anew. */
   #tell(log: () => void): readonly ModelChunk[] {
     log();
-    const told = this.#told;
-    this.#told = [];
+    const told = this.#takeTold();
     if (told.length > 0) {
       this.#before = noUsage;
       this.#now = undefined;
     }
     return told;
+  }
+
+  #takeTold(): readonly ModelChunk[] {
+    return this.#told.splice(0);
   }
 
   #use(usage: Usage): ModelChunk {

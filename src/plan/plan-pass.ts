@@ -5,6 +5,7 @@ import type { Message } from "../contract/message.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
 import { providerError } from "../errors/provider-error.ts";
 import { isThenable } from "../kit/is-thenable.ts";
+import { continuesTurn } from "../providers/attempt-reader.ts";
 import { conversationOf, userInputOf, withResults } from "./plan-messages.ts";
 import { foldRounds, type PlanRounds, toNativePlan } from "./plan-record.ts";
 import { askForPlan } from "./plan-round.ts";
@@ -42,11 +43,6 @@ export async function* streamPass(asking: Asking, request: ModelRequest, setting
   if (plan === "ended") return;
   if (plan?.decision.next_action === "execute") yield* toCalls(plan, request);
   else yield* answer(asking, request, { ...settings, rounds, plan });
-}
-
-/** A turn that was answered in part is answered on. */
-function continuesTurn({ continuationToken, messages }: ModelRequest): boolean {
-  return continuationToken !== undefined || messages.at(-1)?.role === "assistant";
 }
 
 /** What may be planned. */
@@ -126,10 +122,14 @@ async function* callPlanner({ call, exit }: Asking, planner: Planner, input: Pla
   return "ended";
 }
 
+function toNative({ decision, text }: MadePlan, { iteration }: ModelRequest): ModelChunk {
+  return { type: "native", item: toNativePlan(decision, { text, iteration }) };
+}
+
 /** The commands as the calls of this pass. */
-function* toCalls({ decision, text }: MadePlan, { iteration }: ModelRequest): Generator<ModelChunk, void, undefined> {
-  yield { type: "native", item: toNativePlan(decision, { text, iteration }) };
-  for (const [index, { tool_name, tool_kwargs }] of decision.execution_commands.entries()) {
+function* toCalls(plan: MadePlan, request: ModelRequest): Generator<ModelChunk, void, undefined> {
+  yield toNative(plan, request);
+  for (const [index, { tool_name, tool_kwargs }] of plan.decision.execution_commands.entries()) {
     yield { type: "call-ready", key: `plan_${index}`, name: tool_name, args: tool_kwargs };
   }
   yield { type: "finish", reason: "tool-calls" };
@@ -152,10 +152,7 @@ async function* answer(asking: Asking, request: ModelRequest, { rounds, plan, ex
     else {
       yield* asking.account.end(asked, said);
       // Last, because an attempt that is taken back takes its native parts along.
-      if (plan !== undefined) {
-        const { iteration } = request;
-        yield { type: "native", item: toNativePlan(plan.decision, { text: plan.text, iteration }) };
-      }
+      if (plan !== undefined) yield toNative(plan, request);
       yield chunk;
     }
   }

@@ -2,12 +2,11 @@
 // once nothing is left to run. The loop does the rest, as for every provider.
 
 import type { ModelCall, ModelRequest, Provider } from "../contract/provider.ts";
-import { type Checks, checkFields, invalidOption } from "../errors/check-fields.ts";
+import { type Checks, checkFields, invalidOption, is } from "../errors/check-fields.ts";
 import { providerCheck } from "../errors/provider-check.ts";
-import { describeRule, isWithin } from "../kit/number-rule.ts";
 import { Account } from "./account.ts";
 import { streamPass } from "./plan-pass.ts";
-import { type Planner, type PlannerInput } from "./planner-input.ts";
+import type { Planner, PlannerInput } from "./planner-input.ts";
 import { plannerPrompt, type PlannerPrompt } from "./planner-prompt.ts";
 import { Exit, leavable } from "./read-chunks.ts";
 
@@ -31,21 +30,15 @@ export interface PlannerOptions {
   readonly closesEarly?: boolean | undefined;
 }
 
-const rounds = { min: 1, integer: true } as const;
-const retries = { min: 0, integer: true } as const;
-const isText = (value: unknown): boolean => typeof value === "string";
-const isFlag = (value: unknown): boolean => typeof value === "boolean";
-const isFunction = (value: unknown): boolean => typeof value === "function";
-
 const checks: Checks<PlannerOptions> = {
-  maxRounds: [describeRule(rounds), (value) => isWithin(value, rounds)],
-  enabled: ["a boolean", isFlag],
-  extraRequirement: ["a string", isText],
-  extraInstruction: ["a string", isText],
-  prompt: ["a function", isFunction],
-  planner: ["a function", isFunction],
-  planRetries: [describeRule(retries), (value) => isWithin(value, retries)],
-  closesEarly: ["a boolean", isFlag],
+  maxRounds: is.number({ min: 1 }),
+  enabled: is.flag,
+  extraRequirement: is.text,
+  extraInstruction: is.text,
+  prompt: is.fn,
+  planner: is.fn,
+  planRetries: is.number({ min: 0 }),
+  closesEarly: is.flag,
 };
 
 const instruction =

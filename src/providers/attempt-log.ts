@@ -37,7 +37,12 @@ export class AttemptLog {
     if (before === undefined) this.#number += 1;
     else if (before.provider === provider && before.model === model && before.family === family) return;
     this.#current = { provider, model, family };
-    this.#tell({ type: "attempt-start", attempt: this.#number, provider, model, family });
+    this.repeat();
+  }
+
+  /** Tells once more of the attempt that goes on. */
+  repeat(): void {
+    if (this.#current !== undefined) this.#tell({ type: "attempt-start", attempt: this.#number, ...this.#current });
   }
 
   discard(error: ProviderError): void {

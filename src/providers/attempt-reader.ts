@@ -165,8 +165,8 @@ export class AttemptReader implements GuardedStream {
   }
 }
 
-/** A turn that goes on has said something already. */
-function continuesTurn({ continuationToken, messages }: ModelRequest): boolean {
+/** Whether a request goes on with a turn that was answered in part. */
+export function continuesTurn({ continuationToken, messages }: ModelRequest): boolean {
   return continuationToken !== undefined || messages.at(-1)?.role === "assistant";
 }
 

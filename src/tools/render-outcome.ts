@@ -76,7 +76,7 @@ export function wasDispatched(kind: Kind): boolean {
 }
 
 /** Whether a call says that its run must not go on. */
-export function isFatal(outcome: ToolOutcome): boolean {
+export function isFatal(outcome: ToolOutcome): outcome is OutcomeOf<"failed"> {
   return outcome.kind === "failed" && outcome.fatal === true;
 }
 

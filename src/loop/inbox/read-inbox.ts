@@ -107,7 +107,7 @@ function lookAround({ clock, token, scope, control, meter, state }: Run): InboxA
     now,
     token,
     ...endedBy(cause),
-    ...(messages.length === 0 ? {} : { messages }),
+    ...(messages.length === 0 ? {} : { messages: [...messages] }),
     ...(drains ? { drain: true } : {}),
     ...(spentOutside === undefined ? {} : { spentOutside }),
   };

@@ -22,7 +22,7 @@ interface Holder {
   readonly scope: RunScope;
   /** Whether a message may interrupt the run, unless its calls have begun. */
   readonly mayInterrupt: boolean;
-  messages: readonly InboxMessage[];
+  readonly messages: InboxMessage[];
   drains: boolean;
   chainActive: boolean;
 }
@@ -38,7 +38,7 @@ interface ControlState {
 
 /** A run's hold on its control. */
 export interface ControlClaim {
-  /** What was said and not taken yet, in order. */
+  /** What was said and not taken yet, in order; more may come. */
   readonly messages: readonly InboxMessage[];
   /** Takes the first so many of them. */
   takeMessages(count: number): void;
@@ -108,7 +108,7 @@ function deliver(holder: Holder, request: Request): void {
       holder.drains = true;
       break;
     case "steer":
-      keep(holder, request);
+      holder.messages.push(request);
       break;
     case "interrupt":
       interrupt(holder, request.message);
@@ -118,15 +118,10 @@ function deliver(holder: Holder, request: Request): void {
   }
 }
 
-/** In a new list: what a look has seen of the old one stays as it was. */
-function keep(holder: Holder, message: InboxMessage): void {
-  holder.messages = [...holder.messages, message];
-}
-
 /** From the first call on, or past `maxInterrupts`, the message is only kept. */
 function interrupt(holder: Holder, message: UserMessage): void {
   const interrupts = holder.mayInterrupt && !holder.chainActive;
-  keep(holder, { verb: interrupts ? "interrupt" : "keep", message });
+  holder.messages.push({ verb: interrupts ? "interrupt" : "keep", message });
   if (interrupts) holder.scope.cancel({ kind: "interrupt", message });
 }
 
@@ -167,9 +162,7 @@ export function claimControl(control: LoopControl, { scope, maxInterrupts }: Cla
     get messages() {
       return holder.messages;
     },
-    takeMessages: (count) => {
-      if (count > 0) holder.messages = holder.messages.slice(count);
-    },
+    takeMessages: (count) => void holder.messages.splice(0, count),
     get drains() {
       return holder.drains;
     },

@@ -1,23 +1,21 @@
 // The first step of a run: says which run its journal belongs to, so that another one is refused instead of being answered with
 // somebody else's words.
 
-import type { Json } from "../../contract/json.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { digest, stableJson } from "../../kit/stable-json.ts";
-import { toJson } from "../../kit/to-json.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 
 /** The format of the records. */
 const version = 1;
 
-interface RunRecord {
+type RunRecord = {
   readonly version: number;
-  /** Undefined where the caller named none. */
-  readonly runId?: string | undefined;
+  /** Not there where the caller named none. */
+  readonly runId?: string;
   readonly toolHashes: { readonly [name: string]: string };
   readonly messagesDigest: string;
-}
+};
 
 /** Records what run this is, or compares. Throws LoopError "journal-mismatch" or "tools-changed". */
 export function recordRun(run: Run): void | PromiseLike<void> {
@@ -25,13 +23,14 @@ export function recordRun(run: Run): void | PromiseLike<void> {
   const isReached = run.outer === undefined || (run.isPart ? run.journal.durable : run.options.journal !== undefined);
   if (!isReached) return undefined;
   const record = describeRun(run);
-  const step = { key: "run", kind: "run" as const, input: toJson(record) satisfies Json, run: () => record };
+  const step = { key: "run", kind: "run" as const, input: record, run: () => record };
   return runStep(step, run, (recorded) => compare(recorded, record));
 }
 
 function describeRun({ options: { runId }, exposure, state }: Run): RunRecord {
   const hashes = exposure.source.map(({ name, inputSchema }) => [name, hashOf(inputSchema)] as const);
-  return { version, runId, toolHashes: Object.fromEntries(hashes), messagesDigest: digest(stableJson(state.messages)) };
+  const named = runId === undefined ? {} : { runId };
+  return { version, ...named, toolHashes: Object.fromEntries(hashes), messagesDigest: digest(stableJson(state.messages)) };
 }
 
 /** Tools are made once and run often. */
