@@ -1,14 +1,13 @@
 // The page that maps the guards is complete and true to the code: each field and rule has its row, each row names things that are
 // there and a test that is there.
 
-import { expect, it } from "vitest";
-import { expectCode, expectTest } from "./mapped-row.ts";
-import { readNames, readPage, readRows, readSection } from "./read-page.ts";
+import { type DesignParts, testMapping } from "./mapped-page.ts";
+import { readPage } from "./read-page.ts";
 
 const page = readPage("docs/guards.md");
 
 /** What the two designs consist of, by section: the first name of each row, in order. */
-const parts: { readonly [section: string]: readonly string[] } = {
+const parts: DesignParts = {
   generateResponseWithTools: [
     ...["generateResponseWithTools", "request", "toolExecutor", "execute", "Promise", "generateResponse", "validateToolCalls"],
   ],
@@ -37,26 +36,4 @@ const parts: { readonly [section: string]: readonly string[] } = {
   Depth: ["LoopDepth", "MaxDepthExceeded", "None", "Some(3)", "Some(2)"],
 };
 
-const rowsOf = (section: string): readonly (readonly string[])[] => readRows(readSection(page, section));
-const differences = "What is different, and why";
-const rows = [...Object.keys(parts), differences].flatMap((section) =>
-  rowsOf(section).map((cells) => [`${section}: ${cells[0]}`, cells] as const),
-);
-
-it.for(Object.entries(parts))("maps all there is of: %s", ([section, names]) => {
-  expect(rowsOf(section).map(([theirs = ""]) => readNames(theirs)[0])).toEqual(names);
-});
-
-it("has no row outside its sections, and none that is not read", () => {
-  const lines = page.split("\n").filter((line) => line.startsWith("|") && !/^\|(---| Theirs \| | What \| )/.test(line));
-  expect(lines.length).toBe(rows.length);
-});
-
-it.for(rows)("%s: names a test and code that are there", ([, cells]) => {
-  const [theirs = "", ours = "", test = ""] = cells;
-  expect([cells.length, cells.includes("")]).toEqual([3, false]);
-
-  expectTest(test);
-  expectCode(ours);
-  if (theirs.includes("`src/")) expectCode(theirs);
-});
+testMapping(page, parts);

@@ -3,8 +3,8 @@
 
 import { expect, it } from "vitest";
 import type { PlanCommand, PlanDecision, PlannerOptions, PlanRecord } from "turnwright/plan";
-import { expectCode, expectTest } from "./mapped-row.ts";
-import { readNames, readPage, readRows, readSection } from "./read-page.ts";
+import { type DesignParts, firstNames, testMapping } from "./mapped-page.ts";
+import { readPage } from "./read-page.ts";
 
 const page = readPage("docs/plan.md");
 
@@ -35,7 +35,7 @@ const decision: Names<PlanDecision> = { next_action: true, execution_commands: t
 const command: Names<Omit<PlanCommand, "next">> = { purpose: true, tool_name: true, tool_kwargs: true, todo_suggestion: true };
 
 /** What the design consists of, by section: the first name of each row, in order. */
-const parts: { readonly [section: string]: readonly string[] } = {
+const parts: DesignParts = {
   "Overall flow": ["Tool.async_plan_and_execute()", "PLAN", "EXECUTE", "TriggerFlow"],
   "Round state": ["done_plans", "last_round_records", "round_index", "round_state"],
   "Planning stage": [
@@ -56,30 +56,8 @@ const parts: { readonly [section: string]: readonly string[] } = {
   ],
 };
 
-const rowsOf = (section: string): readonly (readonly string[])[] => readRows(readSection(page, section));
-const firstNames = (section: string): readonly (string | undefined)[] => rowsOf(section).map(([cell = ""]) => readNames(cell)[0]);
-const differences = "What is different, and why";
-const rows = [...Object.keys(parts), differences].flatMap((section) =>
-  rowsOf(section).map((cells) => [`${section}: ${cells[0]}`, cells] as const),
-);
-
 it("lists every option once", () => {
-  expect(firstNames("Options")).toEqual(Object.keys(options));
+  expect(firstNames(page, "Options")).toEqual(Object.keys(options));
 });
 
-it.for(Object.entries(parts))("maps all there is of: %s", ([section, names]) => {
-  expect(firstNames(section)).toEqual(names);
-});
-
-it("has no row of the design outside its sections, and none that is not read", () => {
-  const [, mapped = ""] = page.split("\n## Agently's tool runtime\n");
-  const lines = mapped.split("\n").filter((line) => line.startsWith("|") && !/^\|(---| Theirs \| | What \| )/.test(line));
-  expect(lines.length).toBe(rows.length);
-});
-
-it.for(rows)("%s: names a test and code that are there", ([, cells]) => {
-  const [, ours = "", test = ""] = cells;
-  expect([cells.length, cells.includes("")]).toEqual([3, false]);
-  expectTest(test);
-  expectCode(ours);
-});
+testMapping(page, parts, page.split("\n## Agently's tool runtime\n")[1]);

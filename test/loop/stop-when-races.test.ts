@@ -1,20 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, type LoopResult, memoryJournal, runToolLoop, type StopCondition } from "turnwright";
+import { type LoopResult, memoryJournal, runToolLoop, type StopCondition } from "turnwright";
 import { createMockProvider, createTestClock, type MockScript, type MockTurn, text, toolCall, usage } from "turnwright/testing";
 import { createDurableStore, Crash } from "./durable-store.ts";
-import { never, outcomesOf, play, tool } from "./play.ts";
+import { never, outcomesOf, play } from "./play.ts";
+import { endOf, stopWhen, tools } from "./stop-when-stage.ts";
 import { textsOf } from "./transcript-lines.ts";
-
-const tools = [tool("echo", (args) => args), tool("final_answer", () => "never run")];
-const stopWhen = (condition: NonNullable<LoopOptions["policies"]>["stopWhen"]): Partial<LoopOptions> => ({
-  tools,
-  policies: { stopWhen: condition },
-});
-const endOf = ({ status, reason, pendingCalls }: LoopResult): unknown => [
-  status,
-  reason,
-  pendingCalls.map(({ callId }) => callId),
-];
 
 describe("a condition that fails", () => {
   const wrong = 'A stop condition must answer true, false, { kind: "continue" } or { kind: "stop" }, but answered ';

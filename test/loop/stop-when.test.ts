@@ -3,8 +3,6 @@ import {
   hasToolCall,
   isLoopError,
   iterationCountIs,
-  type LoopOptions,
-  type LoopResult,
   type StopCondition,
   type StopContext,
   textMatches,
@@ -12,19 +10,9 @@ import {
   toolCallCountIs,
 } from "turnwright";
 import { fail, finish, type MockScript, type MockTurn, text, toolCall, usage } from "turnwright/testing";
-import { outcomesOf, play, tool } from "./play.ts";
+import { outcomesOf, play } from "./play.ts";
+import { endOf, stopWhen, tools } from "./stop-when-stage.ts";
 import { linesOf } from "./transcript-lines.ts";
-
-const tools = [tool("echo", (args) => args), tool("final_answer", () => "never run")];
-const stopWhen = (condition: NonNullable<LoopOptions["policies"]>["stopWhen"]): Partial<LoopOptions> => ({
-  tools,
-  policies: { stopWhen: condition },
-});
-const endOf = ({ status, reason, pendingCalls }: LoopResult): unknown => [
-  status,
-  reason,
-  pendingCalls.map(({ callId }) => callId),
-];
 
 describe("a condition that says stop", () => {
   it("ends the run before the calls run; they are pending, and answered in the transcript", async () => {

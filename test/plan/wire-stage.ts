@@ -11,6 +11,7 @@ import { openaiChat } from "turnwright/openai";
 import { event, start, stop } from "../wire/anthropic-frames.ts";
 import { checkMessagesContract } from "../wire/messages-contract.ts";
 import { done, sse } from "../wire/raw-sse-server.ts";
+import { readBody, serve } from "../wire/serve.ts";
 import { checkWireContract } from "../wire/wire-contract.ts";
 
 /** One wire: how it says a text piece by piece, and who reads it. Where a text comes to its end it took 3 tokens in and 2 out. */
@@ -83,7 +84,7 @@ export async function startSlowService(replies: readonly (readonly string[])[]):
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const index = bodies.length;
     const frames = replies[index] ?? [];
-    bodies.push(JSON.parse(await readText(request)));
+    bodies.push(await readBody(request));
     const { socket } = request;
     const before = socket.bytesWritten;
     const closed = once(response, "close").then(() => {
@@ -99,27 +100,13 @@ export async function startSlowService(replies: readonly (readonly string[])[]):
     response.end();
   }
 
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
+  const { url, close } = await serve(server);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     bodies,
     sent: (index) => sendings[index] ?? Promise.reject(new Error(`There is no reply ${index}.`)),
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    close,
   };
-}
-
-async function readText(request: IncomingMessage): Promise<string> {
-  let text = "";
-  request.setEncoding("utf8");
-  for await (const piece of request) text += String(piece);
-  return text;
 }
 
 /** A fetch that counts what is read through it. */

@@ -10,27 +10,22 @@ import {
   refusal,
   text,
   toolCall,
-  type MockProvider,
   type MockTurn,
 } from "turnwright/testing";
+import { answer, busy, named } from "./models.ts";
 import { callOf, goRequest, outlineAll } from "./outline.ts";
-
-const mock = (id: string, ...turns: readonly MockTurn[]): MockProvider =>
-  createMockProvider(turns, { id, model: `${id}-1`, usage: false });
-const busy = fail({ status: 503, message: "Busy." });
-const answer = ["text Hi.", "finish stop", "end"] as const;
 
 describe("withFallback", () => {
   it("presents itself as the first of its providers", () => {
     const first = createMockProvider([], { id: "a", model: "m", family: "f" });
-    const provider = withFallback([first, mock("b")]);
+    const provider = withFallback([first, named("b")]);
     expect([provider.id, provider.model, provider.family]).toEqual(["a", "m", "f"]);
-    expect(Object.keys(withFallback([mock("a")]))).toEqual(["id", "model", "stream"]);
+    expect(Object.keys(withFallback([named("a")]))).toEqual(["id", "model", "stream"]);
   });
 
   it("asks nobody else where the first one answers", async () => {
-    const second = mock("b");
-    expect(await outlineAll(withFallback([mock("a", text("Hi.")), second]))).toEqual(["start 1 a/a-1", ...answer]);
+    const second = named("b");
+    expect(await outlineAll(withFallback([named("a", text("Hi.")), second]))).toEqual(["start 1 a/a-1", ...answer]);
     expect(second.calls).toBe(0);
   });
 
@@ -54,7 +49,7 @@ describe("withFallback", () => {
     ["a chunk that is none", chunk(null as never), "server"],
     ["a call whose stream ends early", [toolCall("t", {}, { fragments: 0 }), endEarly()], "stream-ended-early", ["call t"]],
   ])("asks the next one after %s", async ([, turn, code, said = []]) => {
-    expect(await outlineAll(withFallback([mock("a", turn), mock("b", text("Hi."))]))).toEqual([
+    expect(await outlineAll(withFallback([named("a", turn), named("b", text("Hi."))]))).toEqual([
       "start 1 a/a-1",
       ...said,
       `discard 1 ${code}`,
@@ -72,8 +67,8 @@ describe("withFallback", () => {
     ["a call that the service could not read", finish("malformed-call"), "finish malformed-call"],
     ["a turn that goes on", finish("paused"), "finish paused turnwright-fallback:0"],
   ])("asks nobody else after %s", async ([, turn, last]) => {
-    const second = mock("b");
-    const lines = await outlineAll(withFallback([mock("a", turn), second]));
+    const second = named("b");
+    const lines = await outlineAll(withFallback([named("a", turn), second]));
     expect([lines.at(-2), second.calls]).toEqual([last, 0]);
   });
 
@@ -87,7 +82,7 @@ describe("withFallback", () => {
           throw Object.assign(new Error("No."), { status: 500 });
         },
       },
-      mock("c", text("Hi.")),
+      named("c", text("Hi.")),
     ];
     expect((await outlineAll(withFallback(providers))).filter((line) => !line.startsWith("start"))).toEqual([
       "discard 1 server",
@@ -99,7 +94,7 @@ describe("withFallback", () => {
   it("holds errors back until nobody is left, and then says how many were asked", async () => {
     const told = fail({ status: 429, message: "Slow down.", headers: { "retry-after": "2" } });
     const lines = await outlineAll(
-      withFallback([mock("a", busy), mock("b", failInBand(providerError("server", "No."))), mock("c", told)]),
+      withFallback([named("a", busy), named("b", failInBand(providerError("server", "No."))), named("c", told)]),
     );
     expect(lines).toEqual([
       "start 1 a/a-1",
@@ -110,20 +105,20 @@ describe("withFallback", () => {
       "error rate-limit: All 3 providers failed; the last one: Slow down.",
       "end",
     ]);
-    const stream = withFallback([mock("a", busy), mock("b", told)]).stream(goRequest, callOf());
+    const stream = withFallback([named("a", busy), named("b", told)]).stream(goRequest, callOf());
     const chunks = [];
     for await (const one of stream) chunks.push(one);
     expect(chunks.at(-1)).toMatchObject({ error: { status: 429, retryable: true, retryAfterMs: 2_000 } });
   });
 
   it("hands the failure of an only provider on as it came", async () => {
-    expect(await outlineAll(withFallback([mock("a", busy)]))).toEqual(["start 1 a/a-1", "throws overloaded"]);
-    expect(await outlineAll(withFallback([mock("a", endEarly())]))).toEqual(["start 1 a/a-1", "end"]);
-    expect(await outlineAll(withFallback([mock("a", finish("error"))]))).toEqual(["start 1 a/a-1", "finish error", "end"]);
+    expect(await outlineAll(withFallback([named("a", busy)]))).toEqual(["start 1 a/a-1", "throws overloaded"]);
+    expect(await outlineAll(withFallback([named("a", endEarly())]))).toEqual(["start 1 a/a-1", "end"]);
+    expect(await outlineAll(withFallback([named("a", finish("error"))]))).toEqual(["start 1 a/a-1", "finish error", "end"]);
   });
 
   it("does not see what is done to its list later", async () => {
-    const list = [mock("a", busy), mock("b", text("Hi."))];
+    const list = [named("a", busy), named("b", text("Hi."))];
     const provider = withFallback(list);
     list.pop();
     expect((await outlineAll(provider)).slice(-3)).toEqual(answer);
@@ -132,13 +127,13 @@ describe("withFallback", () => {
   it.for<[what: string, providers: unknown, options: unknown, facts: object]>([
     ["no list", undefined, {}, { code: "invalid-option", details: { option: "providers", received: "undefined" } }],
     ["an empty list", [], {}, { details: { option: "providers", received: "an array of 0 items" } }],
-    ["one provider without a list", mock("a"), {}, { details: { option: "providers" } }],
-    ["what is no provider", [mock("a"), { id: "b" }], {}, { details: { option: "providers[1]" } }],
-    ["options that are none", [mock("a")], [], { details: { option: "options" } }],
-    ["an option that is not there", [mock("a")], { idleMs: 1 }, { code: "unknown-option" }],
-    ["a limit of 0", [mock("a")], { firstChunkMs: 0 }, { details: { option: "firstChunkMs" } }],
-    ["a limit that is no whole number", [mock("a")], { streamIdleMs: 0.5 }, { details: { option: "streamIdleMs" } }],
-    ["a negative rest", [mock("a")], { restMs: -1 }, { details: { option: "restMs" } }],
+    ["one provider without a list", named("a"), {}, { details: { option: "providers" } }],
+    ["what is no provider", [named("a"), { id: "b" }], {}, { details: { option: "providers[1]" } }],
+    ["options that are none", [named("a")], [], { details: { option: "options" } }],
+    ["an option that is not there", [named("a")], { idleMs: 1 }, { code: "unknown-option" }],
+    ["a limit of 0", [named("a")], { firstChunkMs: 0 }, { details: { option: "firstChunkMs" } }],
+    ["a limit that is no whole number", [named("a")], { streamIdleMs: 0.5 }, { details: { option: "streamIdleMs" } }],
+    ["a negative rest", [named("a")], { restMs: -1 }, { details: { option: "restMs" } }],
   ])("refuses %s", ([, providers, options, facts]) => {
     let thrown: unknown;
     try {

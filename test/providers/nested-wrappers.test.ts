@@ -1,23 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { providerError, type Provider, withFallback, withRetry } from "turnwright";
-import {
-  chunk,
-  createMockProvider,
-  fail,
-  finish,
-  native,
-  stall,
-  text,
-  usage,
-  type MockProvider,
-  type MockTurn,
-} from "turnwright/testing";
+import { chunk, finish, native, stall, text, usage } from "turnwright/testing";
+import { answer, busy, named } from "./models.ts";
 import { outline, outlineAll } from "./outline.ts";
-
-const mock = (id: string, ...turns: readonly MockTurn[]): MockProvider =>
-  createMockProvider(turns, { id, model: `${id}-1`, usage: false });
-const busy = fail({ status: 503, message: "Busy." });
-const answer = ["text Hi.", "finish stop", "end"] as const;
 
 describe("wrappers in wrappers", () => {
   const quick = { baseDelayMs: 0 };
@@ -25,7 +10,7 @@ describe("wrappers in wrappers", () => {
   it.for<[what: string, make: () => Provider, lines: readonly string[]]>([
     [
       "a fallback over retries",
-      () => withFallback([withRetry(mock("a", busy, busy, busy), quick), withRetry(mock("b", busy, text("Hi.")), quick)]),
+      () => withFallback([withRetry(named("a", busy, busy, busy), quick), withRetry(named("b", busy, text("Hi.")), quick)]),
       [
         "start 1 a/a-1",
         "discard 1 overloaded",
@@ -42,7 +27,10 @@ describe("wrappers in wrappers", () => {
     [
       "a fallback over fallbacks",
       () =>
-        withFallback([withFallback([mock("a", busy), mock("b", busy)]), withFallback([mock("c", busy), mock("d", text("Hi."))])]),
+        withFallback([
+          withFallback([named("a", busy), named("b", busy)]),
+          withFallback([named("c", busy), named("d", text("Hi."))]),
+        ]),
       [
         "start 1 a/a-1",
         "discard 1 overloaded",
@@ -56,15 +44,15 @@ describe("wrappers in wrappers", () => {
     ],
     [
       "a retry over a fallback, whose taken-back text is no longer heard",
-      () => withRetry(withFallback([mock("a", [text("Half"), busy], text("Hi.")), mock("b", busy)]), quick),
+      () => withRetry(withFallback([named("a", [text("Half"), busy], text("Hi.")), named("b", busy)]), quick),
       ["start 1 a/a-1", "text Half", "discard 1 overloaded", "start 2 b/b-1", "discard 2 overloaded", "start 3 a/a-1", ...answer],
     ],
     [
       "a wrapper that says more exactly who answers",
       () =>
         withFallback([
-          mock("a", [chunk({ type: "attempt-start", attempt: 9, provider: "x", model: "x-1", family: "f" }), busy]),
-          mock("b", text("Hi.")),
+          named("a", [chunk({ type: "attempt-start", attempt: 9, provider: "x", model: "x-1", family: "f" }), busy]),
+          named("b", text("Hi.")),
         ]),
       ["start 1 a/a-1", "start 1 x/x-1/f", "discard 1 overloaded", "start 2 b/b-1", ...answer],
     ],
@@ -72,13 +60,13 @@ describe("wrappers in wrappers", () => {
       "a wrapper that takes back and starts nothing",
       () =>
         withFallback([
-          mock("a", [
+          named("a", [
             text("A"),
             chunk({ type: "attempt-discarded", attempt: 9, error: providerError("server", "No.") }),
             text("B"),
             busy,
           ]),
-          mock("b", text("Hi.")),
+          named("b", text("Hi.")),
         ]),
       [
         "start 1 a/a-1",
@@ -96,8 +84,8 @@ describe("wrappers in wrappers", () => {
   });
 
   it("give each inner attempt the limits of the outer one, and each is left in its time", async () => {
-    const inner = withFallback([mock("a", stall({ ignoreSignal: true })), mock("b", stall())]);
-    const { clock, lines, ended } = outline(withFallback([inner, mock("c", text("Hi."))], { firstChunkMs: 300 }));
+    const inner = withFallback([named("a", stall({ ignoreSignal: true })), named("b", stall())]);
+    const { clock, lines, ended } = outline(withFallback([inner, named("c", text("Hi."))], { firstChunkMs: 300 }));
     await clock.advance(400);
     expect(lines.at(-1)).toBe("start 2 b/b-1");
     await clock.advance(300);
@@ -106,14 +94,14 @@ describe("wrappers in wrappers", () => {
   });
 
   it("wait for a retry that waits longer than they have patience", async () => {
-    const slow = withRetry(mock("a", busy, text("Hi.")), { baseDelayMs: 10_000 });
-    const lines = await outlineAll(withFallback([slow, mock("b")], { firstChunkMs: 300, streamIdleMs: 300 }));
+    const slow = withRetry(named("a", busy, text("Hi.")), { baseDelayMs: 10_000 });
+    const lines = await outlineAll(withFallback([slow, named("b")], { firstChunkMs: 300, streamIdleMs: 300 }));
     expect(lines.slice(-4)).toEqual(["start 2 a/a-1", ...answer]);
   });
 
   it("hand each token to the wrapper that wrote it", async () => {
-    const b = mock("b", finish("continue", { token: "t" }), text("Hi."));
-    const provider = withFallback([mock("x", busy), withFallback([mock("a", busy), b])]);
+    const b = named("b", finish("continue", { token: "t" }), text("Hi."));
+    const provider = withFallback([named("x", busy), withFallback([named("a", busy), b])]);
     const lines = await outlineAll(provider);
     expect(lines.at(-2)).toBe("finish continue turnwright-fallback:1:turnwright-fallback:1:t");
     await outlineAll(provider, { request: { continuationToken: "turnwright-fallback:1:turnwright-fallback:1:t" } });
@@ -123,8 +111,8 @@ describe("wrappers in wrappers", () => {
   it("keep the tokens of each attempt apart", async () => {
     const tokens = usage({ inputTokens: 5, outputTokens: 2 });
     const provider = withFallback([
-      withRetry(mock("a", [tokens, busy], [tokens, native(1), busy]), { maxAttempts: 2, ...quick }),
-      mock("b", [text("Hi."), tokens]),
+      withRetry(named("a", [tokens, busy], [tokens, native(1), busy]), { maxAttempts: 2, ...quick }),
+      named("b", [text("Hi."), tokens]),
     ]);
     const lines = await outlineAll(provider);
     expect(lines.filter((line) => /^(?:usage|discard)/.test(line))).toEqual([

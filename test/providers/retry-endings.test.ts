@@ -2,20 +2,10 @@
 
 import { describe, expect, it } from "vitest";
 import { type Provider, type RetryOptions, withRetry } from "turnwright";
-import {
-  createMockProvider,
-  createTestClock,
-  fail,
-  type MockProvider,
-  type MockTurn,
-  stall,
-  text,
-  wait,
-} from "turnwright/testing";
+import { createTestClock, stall, text, wait } from "turnwright/testing";
+import { busy, single } from "./models.ts";
 import { callOf, goRequest, outline } from "./outline.ts";
 
-const mock = (...turns: readonly MockTurn[]): MockProvider => createMockProvider(turns, { id: "a", model: "m", usage: false });
-const busy = fail({ status: 503, message: "Busy." });
 const half: RetryOptions = { random: () => 0 };
 
 describe("withRetry", () => {
@@ -24,7 +14,7 @@ describe("withRetry", () => {
     ["while it waits", 150, 1],
     ["during the second attempt", 400, 2],
   ])("ends at once when the signal fires %s", async ([, atMs, calls]) => {
-    const inner = mock([wait(100), busy], [stall({ ignoreSignal: true })]);
+    const inner = single([wait(100), busy], [stall({ ignoreSignal: true })]);
     const { clock, abort, lines, ended } = outline(withRetry(inner, half), { timeouts: { settleMs: 0 } });
     await clock.advance(atMs);
     abort.abort(new Error("Enough."));
@@ -63,7 +53,7 @@ describe("withRetry", () => {
 
   it("hands its provider a signal that fires with the call's, for the same reason", async () => {
     let signal: AbortSignal | undefined;
-    const inner = mock([text("Hi"), stall()]);
+    const inner = single([text("Hi"), stall()]);
     const spied: Provider = { ...inner, stream: (request, call) => ((signal = call.signal), inner.stream(request, call)) };
     const { clock, abort, ended } = outline(withRetry(spied));
     await clock.flush();
@@ -73,7 +63,7 @@ describe("withRetry", () => {
   });
 
   it("asks nothing where the signal has fired before", async () => {
-    const inner = mock(text("Hi."));
+    const inner = single(text("Hi."));
     const abort = new AbortController();
     abort.abort(new Error("Enough."));
     const stream = withRetry(inner).stream(goRequest, callOf({ signal: abort.signal }));
@@ -82,7 +72,7 @@ describe("withRetry", () => {
   });
 
   it("leaves its provider when its reader does, and ends every read", async () => {
-    const inner = mock([text("Hi"), stall({ ignoreSignal: true })]);
+    const inner = single([text("Hi"), stall({ ignoreSignal: true })]);
     let signal: AbortSignal | undefined;
     const spied = {
       ...inner,

@@ -7,7 +7,6 @@ import {
   fail,
   failInBand,
   finish,
-  type MockProvider,
   type MockTurn,
   native,
   reasoning,
@@ -17,26 +16,25 @@ import {
   usage,
   wait,
 } from "turnwright/testing";
+import { busy, single } from "./models.ts";
 import { callOf, goRequest, outline, outlineAll } from "./outline.ts";
 
-const mock = (...turns: readonly MockTurn[]): MockProvider => createMockProvider(turns, { id: "a", model: "m", usage: false });
-const busy = fail({ status: 503, message: "Busy." });
 const half: RetryOptions = { random: () => 0 };
 
 describe("withRetry", () => {
   it("presents itself as the provider that it wraps", () => {
     const provider = withRetry(createMockProvider([], { id: "a", model: "m", family: "f" }));
     expect([provider.id, provider.model, provider.family]).toEqual(["a", "m", "f"]);
-    expect(Object.keys(withRetry(mock()))).toEqual(["id", "model", "stream"]);
+    expect(Object.keys(withRetry(single()))).toEqual(["id", "model", "stream"]);
   });
 
   it("asks nothing before its stream is read", async () => {
-    const inner = mock(text("Hi."));
+    const inner = single(text("Hi."));
     const { lines, ended } = outline(withRetry(inner));
     expect(inner.calls).toBe(1);
     await ended;
     expect(lines).toEqual(["start 1 a/m", "text Hi.", "finish stop", "end"]);
-    const unread = mock(text("Hi."));
+    const unread = single(text("Hi."));
     const iterator = withRetry(unread).stream(goRequest, callOf())[Symbol.asyncIterator]();
     await iterator.return?.();
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
@@ -54,7 +52,7 @@ describe("withRetry", () => {
     ["after a native part", [native(1), busy], "overloaded"],
     ["after a finish without a word", [finish("stop"), busy], "overloaded"],
   ])("asks again after an error %s", async ([, turn, code]) => {
-    const lines = await outlineAll(withRetry(mock(turn, text("Hi."))));
+    const lines = await outlineAll(withRetry(single(turn, text("Hi."))));
     expect(lines).toContain(`discard 1 ${code}`);
     expect(lines.slice(-4)).toEqual(["start 2 a/m", "text Hi.", "finish stop", "end"]);
   });
@@ -85,7 +83,7 @@ describe("withRetry", () => {
     ["a call", [toolCall("t"), busy], "throws overloaded"],
     ["the start of a call", [chunk({ type: "call-start", key: "k", name: "t" }), busy], "throws overloaded"],
   ])("does not ask again after %s", async ([, turn, last]) => {
-    const inner = mock(turn, text("Hi."));
+    const inner = single(turn, text("Hi."));
     const lines = await outlineAll(withRetry(inner));
     expect([inner.calls, lines.at(-1)]).toEqual([1, last]);
     expect(lines.filter((line) => line.startsWith("discard"))).toEqual([]);
@@ -93,16 +91,19 @@ describe("withRetry", () => {
 
   it("hands the last failure on as it came", async () => {
     const inBand = failInBand(providerError("server", "It broke."));
-    expect(await outlineAll(withRetry(mock(busy, inBand), { maxAttempts: 2 }))).toEqual([
+    expect(await outlineAll(withRetry(single(busy, inBand), { maxAttempts: 2 }))).toEqual([
       "start 1 a/m",
       "discard 1 overloaded",
       "start 2 a/m",
       "error server: It broke.",
       "end",
     ]);
-    expect((await outlineAll(withRetry(mock(busy, busy, busy, busy)))).slice(-2)).toEqual(["start 3 a/m", "throws overloaded"]);
-    expect((await outlineAll(withRetry(mock(busy), { maxAttempts: 1 }))).slice(-2)).toEqual(["start 1 a/m", "throws overloaded"]);
-    expect((await outlineAll(withRetry(mock(finish("error")), { maxAttempts: 1 }))).slice(-2)).toEqual(["finish error", "end"]);
+    expect((await outlineAll(withRetry(single(busy, busy, busy, busy)))).slice(-2)).toEqual(["start 3 a/m", "throws overloaded"]);
+    expect((await outlineAll(withRetry(single(busy), { maxAttempts: 1 }))).slice(-2)).toEqual([
+      "start 1 a/m",
+      "throws overloaded",
+    ]);
+    expect((await outlineAll(withRetry(single(finish("error")), { maxAttempts: 1 }))).slice(-2)).toEqual(["finish error", "end"]);
   });
 
   it.for<[what: string, options: RetryOptions, headers: Record<string, string>, waits: readonly number[]]>([
@@ -148,7 +149,7 @@ describe("withRetry", () => {
   });
 
   it("says that it is alive while it waits, and passes on that its provider is", async () => {
-    const provider = withRetry(mock(busy, [wait(10), { kind: "heartbeat" }, text("Hi.")]), {
+    const provider = withRetry(single(busy, [wait(10), { kind: "heartbeat" }, text("Hi.")]), {
       baseDelayMs: 2_000,
       random: () => 0,
     });
@@ -161,18 +162,18 @@ describe("withRetry", () => {
   it.for<[what: string, make: () => unknown, facts: object]>([
     ["no provider", () => withRetry(undefined as never), { code: "invalid-option", details: { option: "provider" } }],
     ["a provider without a model", () => withRetry({ id: "a", stream: () => {} } as never), { details: { option: "provider" } }],
-    ["options that are none", () => withRetry(mock(), 3 as never), { details: { option: "options" } }],
-    ["an option that is not there", () => withRetry(mock(), { retries: 3 } as never), { code: "unknown-option" }],
-    ["no attempt", () => withRetry(mock(), { maxAttempts: 0 }), { details: { option: "maxAttempts", received: "0" } }],
-    ["attempts without end", () => withRetry(mock(), { maxAttempts: Number.POSITIVE_INFINITY }), { code: "invalid-option" }],
-    ["a wait without end", () => withRetry(mock(), { maxDelayMs: Number.POSITIVE_INFINITY }), { code: "invalid-option" }],
-    ["a negative wait", () => withRetry(mock(), { baseDelayMs: -1 }), { details: { option: "baseDelayMs" } }],
+    ["options that are none", () => withRetry(single(), 3 as never), { details: { option: "options" } }],
+    ["an option that is not there", () => withRetry(single(), { retries: 3 } as never), { code: "unknown-option" }],
+    ["no attempt", () => withRetry(single(), { maxAttempts: 0 }), { details: { option: "maxAttempts", received: "0" } }],
+    ["attempts without end", () => withRetry(single(), { maxAttempts: Number.POSITIVE_INFINITY }), { code: "invalid-option" }],
+    ["a wait without end", () => withRetry(single(), { maxDelayMs: Number.POSITIVE_INFINITY }), { code: "invalid-option" }],
+    ["a negative wait", () => withRetry(single(), { baseDelayMs: -1 }), { details: { option: "baseDelayMs" } }],
     [
       "a wait that is no number",
-      () => withRetry(mock(), { maxRetryAfterMs: "1" as never }),
+      () => withRetry(single(), { maxRetryAfterMs: "1" as never }),
       { details: { option: "maxRetryAfterMs" } },
     ],
-    ["chance that is no function", () => withRetry(mock(), { random: 0.5 as never }), { details: { option: "random" } }],
+    ["chance that is no function", () => withRetry(single(), { random: 0.5 as never }), { details: { option: "random" } }],
   ])("refuses %s", ([, make, facts]) => {
     expect(make).toThrow(expect.objectContaining({ name: "LoopError", ...toMatch(facts) }));
   });

@@ -2,33 +2,21 @@
 
 import { describe, expect, it } from "vitest";
 import { type Provider, streamToolLoop, withFallback, withRetry } from "turnwright";
-import {
-  createMockProvider,
-  createTestClock,
-  fail,
-  type MockProvider,
-  type MockTurn,
-  stall,
-  text,
-  wait,
-} from "turnwright/testing";
+import { createTestClock, stall, text, wait } from "turnwright/testing";
 import { play } from "../loop/play.ts";
-
-const named = (id: string, turns: readonly MockTurn[]): MockProvider =>
-  createMockProvider(turns, { id, model: `${id}-1`, usage: false });
-const busy = fail({ status: 503, message: "Busy." });
+import { busy, named } from "./models.ts";
 
 describe("a silent provider", () => {
   it("does not use up the time of the next one", async () => {
-    const slow = named("b", [[wait(290_000), text("Slow."), wait(110_000), text(" Very.")]]);
-    const playing = play([], { provider: withFallback([named("a", [stall({ ignoreSignal: true })]), slow]) });
+    const slow = named("b", ...[[wait(290_000), text("Slow."), wait(110_000), text(" Very.")]]);
+    const playing = play([], { provider: withFallback([named("a", ...[stall({ ignoreSignal: true })]), slow]) });
     await playing.clock.runAll();
     expect(await playing.result).toMatchObject({ status: "completed", text: "Slow. Very." });
     expect(playing.endedAt()).toBe(300_000 + 5_000 + 290_000 + 110_000);
   });
 
   it("at the end of the row ends the pass by silence", async () => {
-    const providers = [named("a", [stall()]), named("b", [[text("Half"), stall()]])];
+    const providers = [named("a", ...[stall()]), named("b", ...[[text("Half"), stall()]])];
     const playing = play([], { provider: withFallback(providers, { firstChunkMs: 10_000 }) });
     await playing.clock.runAll();
     expect(await playing.result).toMatchObject({
@@ -41,11 +29,14 @@ describe("a silent provider", () => {
 
   it("that is retried has the time of a first chunk with each attempt", async () => {
     const provider = withRetry(
-      named("a", [
-        [wait(250_000), busy],
-        [wait(250_000), busy],
-        [wait(299_000), text("Hi.")],
-      ]),
+      named(
+        "a",
+        ...[
+          [wait(250_000), busy],
+          [wait(250_000), busy],
+          [wait(299_000), text("Hi.")],
+        ],
+      ),
     );
     const playing = play([], { provider });
     await playing.clock.runAll();
@@ -53,7 +44,7 @@ describe("a silent provider", () => {
   });
 
   it("that is retried ends the pass by silence", async () => {
-    const playing = play([], { provider: withRetry(named("a", [busy, stall()])) });
+    const playing = play([], { provider: withRetry(named("a", ...[busy, stall()])) });
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 300_000 });
   });
@@ -68,7 +59,7 @@ describe("a silent provider", () => {
         yield { type: "usage", mode: "snapshot", usage: { inputTokens: 5, outputTokens: 2, totalTokens: 7 } };
       },
     };
-    const playing = play([], { provider: withFallback([speaks, named("b", [])]), limits: { wallClockMs: 1_000 } });
+    const playing = play([], { provider: withFallback([speaks, named("b", ...[])]), limits: { wallClockMs: 1_000 } });
     await playing.clock.runAll();
     expect(await playing.result).toMatchObject({ reason: { kind: "wall-clock" }, text: "Half", usage: { totalTokens: 7 } });
   });
@@ -77,8 +68,8 @@ describe("a silent provider", () => {
 describe("a reader that is slower than the model", () => {
   it("is no silence of the model", async () => {
     const clock = createTestClock();
-    const b = named("b", []);
-    const provider = withFallback([named("a", [text("x".repeat(500), { chunks: 500 })]), b], { streamIdleMs: 1_000 });
+    const b = named("b", ...[]);
+    const provider = withFallback([named("a", ...[text("x".repeat(500), { chunks: 500 })]), b], { streamIdleMs: 1_000 });
     const stream = streamToolLoop({ provider, messages: [{ role: "user", content: "Go." }], clock });
     const events = stream[Symbol.asyncIterator]();
     await events.next();

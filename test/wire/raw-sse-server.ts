@@ -1,8 +1,8 @@
 // A server that says exactly what a test wants on the wire, for what no mock of a vendor can do: a clean early end, an error in
 // the middle, a dropped connection, a body that is not what it claims to be.
 
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { readBody, serve } from "./serve.ts";
 
 /** One scripted answer. */
 export interface RawReply {
@@ -52,7 +52,7 @@ export async function startRawServer(replies: readonly RawReply[]): Promise<RawS
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const reply = replies[bodies.length] ?? { status: 500, frames: ["There is no reply for this request."] };
-    bodies.push(JSON.parse(await readText(request)));
+    bodies.push(await readBody(request));
     response.writeHead(reply.status ?? 200, reply.headers ?? { "content-type": "text/event-stream" });
     response.flushHeaders();
     for (const frame of reply.frames ?? []) await new Promise<void>((resolve) => response.write(frame, () => resolve()));
@@ -62,25 +62,11 @@ export async function startRawServer(replies: readonly RawReply[]): Promise<RawS
     else response.once("close", markLeft);
   }
 
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("The server has no port.");
+  const { url, close } = await serve(server);
   return {
-    url: `http://127.0.0.1:${address.port}/v1`,
+    url: `${url}/v1`,
     bodies,
     left,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    close,
   };
-}
-
-async function readText(request: IncomingMessage): Promise<string> {
-  let text = "";
-  request.setEncoding("utf8");
-  for await (const piece of request) text += String(piece);
-  return text;
 }
