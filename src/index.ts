@@ -72,6 +72,7 @@ export type {
   ModelRequest,
   ModelSettings,
   Provider,
+  RequestTranscript,
   ToolChoice,
 } from "./contract/provider.ts";
 export type {

@@ -24,6 +24,7 @@ export type {
   ModelRequest,
   ModelSettings,
   Provider,
+  RequestTranscript,
   ToolChoice,
 } from "./contract/provider.ts";
 export type { JsonSchema } from "./contract/schema.ts";

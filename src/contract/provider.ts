@@ -30,6 +30,15 @@ export interface ModelRequest {
   readonly iteration: number;
   /** What the `finish` chunk of a "continue" hop gave, to go on from there. */
   readonly continuationToken?: string | undefined;
+  /** The run so far as it is kept, for wrappers that look back at it. Not what is sent: `messages` is. */
+  readonly transcript?: RequestTranscript | undefined;
+}
+
+/** The transcript of the run that asks: all of it, with nothing masked and no context items. A live, read-only view. */
+export interface RequestTranscript {
+  readonly messages: readonly Message[];
+  /** How many of them the run was given. All behind them is its own. */
+  readonly given: number;
 }
 
 /** What goes with a request: how to be cancelled, and the clock to wait with. */

@@ -16,6 +16,8 @@ export class Account {
   #before: Usage = noUsage;
   /** Of this one, as far as it has said. */
   #now: Usage | undefined;
+  /** An estimate of those that have ended without saying so. */
+  #unsaid: Usage = noUsage;
   readonly #told: ModelChunk[] = [];
   readonly #log = new AttemptLog((chunk) => this.#told.push(chunk));
   readonly #answerer: Answerer;
@@ -54,20 +56,17 @@ export class Account {
     }
   }
 
-  /**
-   * A request that is given up before its end says no more of what it has used: its input, where that was not said, and what was read of
-   * its output are estimated.
-   */
-  close({ system = "", messages }: ModelRequest, read: string): ModelChunk {
-    const said = this.#now ?? noUsage;
-    const inputTokens = said.inputTokens > 0 ? said.inputTokens : estimateTokens(system + JSON.stringify(messages));
-    const outputTokens = Math.max(said.outputTokens, estimateTokens(read));
-    return this.#use({ ...said, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens });
+  /** A request that is given up before its end says no more of what it has used: that is estimated. */
+  close(request: ModelRequest, read: string): ModelChunk {
+    return this.#use(estimate(request, read, this.#now));
   }
 
-  /** A request has ended. One that said nothing of its tokens behind one that did would pass for free: it is estimated. */
+  /** A request has ended. Beside one that says what it has used, one that does not would pass for free: it is estimated. */
   end(request: ModelRequest, read: string): readonly ModelChunk[] {
-    return this.#now === undefined && this.#before.totalTokens > 0 ? [this.close(request, read)] : [];
+    if (this.#now !== undefined) return [];
+    if (this.#before.totalTokens > 0) return [this.close(request, read)];
+    this.#unsaid = addUsage(this.#unsaid, estimate(request, read));
+    return [];
   }
 
   /** What is new about who answers: from here on tokens are counted anew. */
@@ -77,6 +76,7 @@ export class Account {
     if (told.length > 0) {
       this.#before = noUsage;
       this.#now = undefined;
+      this.#unsaid = noUsage;
     }
     return told;
   }
@@ -86,7 +86,16 @@ export class Account {
   }
 
   #use(usage: Usage): ModelChunk {
+    this.#before = addUsage(this.#before, this.#unsaid);
+    this.#unsaid = noUsage;
     this.#now = usage;
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
   }
+}
+
+/** What a request has used: its input, where that was not said, and at least what was read of its output. */
+function estimate({ system = "", messages }: ModelRequest, read: string, said = noUsage): Usage {
+  const inputTokens = said.inputTokens > 0 ? said.inputTokens : estimateTokens(system + JSON.stringify(messages));
+  const outputTokens = Math.max(said.outputTokens, estimateTokens(read));
+  return { ...said, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
 }

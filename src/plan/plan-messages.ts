@@ -2,6 +2,7 @@
 
 import type { Json } from "../contract/json.ts";
 import type { AssistantMessage, Message, UserMessage } from "../contract/message.ts";
+import type { RequestTranscript } from "../contract/provider.ts";
 import { isNativePlan, type PlanRecord } from "./plan-record.ts";
 
 /** The conversation without calls and their results; a turn that goes on stays at its end. */
@@ -20,15 +21,13 @@ function spoken({ role, content, native }: AssistantMessage): readonly Assistant
   return [own === undefined || own.length === 0 ? { role, content: said } : { role, content: said, native: own }];
 }
 
-/** What the user has asked for in this run, in words: all that was said behind the answer before. */
-export function userInputOf(messages: readonly Message[], iteration: number): string {
-  let left = iteration;
-  const said: string[] = [];
-  for (const message of [...messages].reverse()) {
-    if (message.role === "user") said.push(wordsOf(message));
-    else if (message.role === "assistant" && (left -= 1) < 0) break;
-  }
-  return said.reverse().join("\n\n");
+/** What the user wants of this run, in words: what was said last before it, and all that was said since. */
+export function userInputOf({ messages, given }: RequestTranscript): string {
+  let first = given;
+  while (first > 0 && messages[first - 1]?.role !== "user") first -= 1;
+  while (first > 0 && messages[first - 1]?.role === "user") first -= 1;
+  const said = messages.slice(first).flatMap((message) => (message.role === "user" ? [wordsOf(message)] : []));
+  return said.join("\n\n");
 }
 
 function wordsOf({ content }: UserMessage): string {

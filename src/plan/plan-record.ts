@@ -3,6 +3,7 @@
 import type { Json } from "../contract/json.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
 import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from "../contract/message.ts";
+import type { ModelChunk, RequestTranscript } from "../contract/provider.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { textOf } from "../kit/read-foreign.ts";
 import type { PlanDecision } from "./read-decision.ts";
@@ -35,17 +36,18 @@ export interface PlanRounds {
 /** By which a plan is known among the native parts of a turn. */
 const planType = "turnwright.plan";
 
-/** A plan as a native part of its turn. */
-export function toNativePlan({ next_action, execution_commands }: PlanDecision, { text, iteration }: PlanSource): Json {
-  const commands = execution_commands.map(({ purpose, todo_suggestion, next }) => ({ purpose, todo_suggestion, next }));
-  return { type: planType, iteration, next_action, commands, text };
-}
-
-/** Where a plan came from. */
-export interface PlanSource {
+/** A plan that was made. */
+export interface MadePlan {
+  readonly decision: PlanDecision;
   /** What the planner wrote; empty where a function planned. */
   readonly text: string;
-  readonly iteration: number;
+}
+
+/** A plan as a native part of its turn. */
+export function toNativePlan({ decision, text }: MadePlan): ModelChunk {
+  const { next_action, execution_commands } = decision;
+  const commands = execution_commands.map(({ purpose, todo_suggestion, next }) => ({ purpose, todo_suggestion, next }));
+  return { type: "native", item: { type: planType, next_action, commands, text } };
 }
 
 /** Whether a native part is a plan, and so nothing that a model could read. */
@@ -67,9 +69,9 @@ export function planLogs({ messages, streamResults }: Pick<LoopResult, "messages
 }
 
 /** Folds a transcript at the beginning of a pass. */
-export function foldRounds(messages: readonly Message[], iteration: number): PlanRounds {
+export function foldRounds({ messages, given }: RequestTranscript): PlanRounds {
   const turns = turnsOf(messages);
-  const rounds = ownRounds(turns, iteration);
+  const rounds = turns.filter(({ at, plan }) => at >= given && plan !== undefined);
   return {
     donePlans: turns.flatMap(({ records }) => records),
     lastRoundRecords: rounds.at(-1)?.records ?? [],
@@ -79,47 +81,25 @@ export function foldRounds(messages: readonly Message[], iteration: number): Pla
 
 /** A turn that called tools. */
 interface CallingTurn {
-  /** How many turns of the model come behind it. */
-  readonly turnsBehind: number;
+  /** Where it stands among the messages. */
+  readonly at: number;
   /** The plan that asked for the calls, where one did. */
   readonly plan: UnknownRecord | undefined;
   readonly callIds: readonly string[];
   readonly records: readonly PlanRecord[];
 }
 
-/**
- * The planned turns of the run that asks: it has placed at most one turn for each of its passes, they are the last ones, and each was
- * planned in a pass before the next one's.
- */
-function ownRounds(turns: readonly CallingTurn[], passes: number): readonly CallingTurn[] {
-  const own: CallingTurn[] = [];
-  let before = passes;
-  for (const turn of [...turns].reverse()) {
-    if (turn.turnsBehind >= passes) break;
-    if (turn.plan === undefined) continue;
-    const pass = Number(turn.plan["iteration"]);
-    if (!(pass < before)) break;
-    before = pass;
-    own.unshift(turn);
-  }
-  return own;
-}
-
 function turnsOf(messages: readonly Message[]): readonly CallingTurn[] {
-  const turns: CallingTurn[] = [];
-  let turnsBehind = 0;
-  for (let index = messages.length - 1; index >= 0; index -= 1) {
-    const message = messages[index];
-    if (message?.role !== "assistant") continue;
-    const answers = messages[index + 1];
-    const results = answers?.role === "tool" ? answers.results : [];
+  return messages.flatMap((message, at) => {
+    if (message.role !== "assistant") return [];
     const calls = message.content.filter((part) => part.type === "tool-call");
+    if (calls.length === 0) return [];
+    const answers = messages[at + 1];
+    const results = answers?.role === "tool" ? answers.results : [];
     const plan = planOf(message);
-    const records = calls.map((call, at) => toRecord(call, plan, { at, results }));
-    if (calls.length > 0) turns.push({ turnsBehind, plan, callIds: calls.map(({ callId }) => callId), records });
-    turnsBehind += 1;
-  }
-  return turns.reverse();
+    const records = calls.map((call, index) => toRecord(call, plan, { index, results }));
+    return [{ at, plan, callIds: calls.map(({ callId }) => callId), records }];
+  });
 }
 
 function planOf({ native }: AssistantMessage): UnknownRecord | undefined {
@@ -128,13 +108,13 @@ function planOf({ native }: AssistantMessage): UnknownRecord | undefined {
 }
 
 interface Place {
-  readonly at: number;
+  readonly index: number;
   readonly results: readonly ToolResultPart[];
 }
 
-function toRecord({ callId, name, args }: ToolCallPart, plan: UnknownRecord | undefined, { at, results }: Place): PlanRecord {
+function toRecord({ callId, name, args }: ToolCallPart, plan: UnknownRecord | undefined, { index, results }: Place): PlanRecord {
   const commands = plan?.["commands"];
-  const command: unknown = Array.isArray(commands) ? commands[at] : undefined;
+  const command: unknown = Array.isArray(commands) ? commands[index] : undefined;
   const { purpose, todo_suggestion, next } = isRecord(command) ? command : {};
   const answer = results.find((result) => result.callId === callId);
   return {

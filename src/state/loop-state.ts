@@ -128,6 +128,8 @@ export interface LoopState {
 
   // transcript
   readonly messages: Message[];
+  /** How many of them were there before the run. */
+  readonly givenMessages: number;
   /** Every call id in the transcript. */
   readonly heldIds: Set<string>;
   turn: Turn;
@@ -225,6 +227,7 @@ export function createLoopState(initial: InitialState): LoopState {
     restarts: 0,
     toolCallsExecuted: 0,
     messages: [...initial.messages],
+    givenMessages: initial.messages.length,
     heldIds: new Set(initial.heldIds),
     turn: emptyTurn,
     turnPlaced: false,

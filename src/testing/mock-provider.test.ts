@@ -55,6 +55,7 @@ describe("records", () => {
       toolChoice: "required",
       settings: { seed: 1 },
       continuationToken: "t",
+      transcript: { messages, given: 1 },
     };
     await play(provider, asked);
     messages.push({ role: "assistant", content: [{ type: "text", text: "a" }] });
@@ -63,7 +64,11 @@ describe("records", () => {
       [1, 0],
       [2, 1],
     ]);
-    expect(provider.requests[0]).toEqual({ ...asked, messages: request.messages });
+    expect(provider.requests[0]).toEqual({
+      ...asked,
+      messages: request.messages,
+      transcript: { messages: request.messages, given: 1 },
+    });
     expect(Object.isFrozen(provider.requests[0])).toBe(true);
   });
 

@@ -83,11 +83,18 @@ export function createMockProvider(turns: MockScript, options: MockOptions = {})
     stream(request, call) {
       const index = calls;
       calls += 1;
-      if (record) requests.push(Object.freeze({ ...request, messages: [...request.messages], tools: [...request.tools] }));
+      if (record) requests.push(Object.freeze(copyOf(request)));
       const parts = partsOf(turns, request, index);
       return play(endTurn(parts, usage ? request : undefined), call);
     },
   };
+}
+
+/** Lists are live views of what changes later. */
+function copyOf(request: ModelRequest): ModelRequest {
+  const { messages, tools, transcript } = request;
+  const copy = { ...request, messages: [...messages], tools: [...tools] };
+  return transcript === undefined ? copy : { ...copy, transcript: { ...transcript, messages: [...transcript.messages] } };
 }
 
 function partsOf(turns: MockScript, request: ModelRequest, index: number): readonly MockPart[] {

@@ -122,6 +122,7 @@ export const requestFields: Names<keyof ModelRequest> = {
   settings: true,
   iteration: true,
   continuationToken: true,
+  transcript: true,
 };
 
 /** What each event carries beside what all of them do. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FatalToolError, type LoopOptions, type Message, runToolLoop } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
-import { createMockProvider, finish, native, reasoning, text, toolCall, usage } from "turnwright/testing";
+import { createMockProvider, finish, type MockTurn, native, reasoning, text, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "../loop/play.ts";
 import { linesOf } from "../loop/transcript-lines.ts";
 import { add, command, execute, look, plan, respond, shownTo } from "./plan-stage.ts";
@@ -91,6 +91,33 @@ describe("a planned run", () => {
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
     const { result } = plan(() => text("no plan"), { messages });
     expect([(await result).reason.kind, planLogs(await result)]).toEqual(["provider-error", []]);
+  });
+
+  it("has no round of a run before it, where several passes left no turn", async () => {
+    const first = await plan([execute(sum(1, 2)), respond, text("Three.")]).result;
+    const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
+    const script = (_: unknown, index: number): MockTurn => {
+      if (index % 2 === 0) return index < 4 ? respond : text("no plan");
+      playing.control.steer(`Hm ${index}.`);
+      return text("");
+    };
+    const playing = plan(script, { messages }, { planRetries: 0 });
+    await playing.result;
+    const shown = playing.model.requests.filter((_, index) => index % 2 === 0).map(shownTo);
+    expect(shown).toMatchObject([
+      { user_input: "Again.", done_plans: [one], last_round_records: [], round_index: 0 },
+      { user_input: "Again.\n\nHm 1.", done_plans: [one], last_round_records: [], round_index: 0 },
+      { user_input: "Again.\n\nHm 1.\n\nHm 3.", done_plans: [one], last_round_records: [], round_index: 0 },
+    ]);
+  });
+
+  it("shows records whole that are masked for other models", async () => {
+    const { result, model, recording } = plan([execute(sum(1, 2)), execute(sum(3, 3)), respond, text("Six.")], {
+      policies: { masking: { keepIterations: 1, minTokens: 1, batchOf: 1 } },
+    });
+    expect([(await result).text, recording.of("masked").length]).toEqual(["Six.", 1]);
+    expect(shownTo(model.requests[2])).toMatchObject({ done_plans: [one, two], last_round_records: [two] });
+    expect(shownTo(model.requests[3])).toMatchObject({ action_results: { "1 and 2": 3, "3 and 3": 6 } });
   });
 
   it("shows what was steered as what the user wants", async () => {
@@ -184,25 +211,6 @@ describe("a planned run", () => {
     const model = createMockProvider([text("Plain.")]);
     const { result } = play([], { provider: withPlanner(model, { enabled: false }), tools: [add] });
     expect([(await result).text, model.requests[0]?.tools.map(({ name }) => name)]).toEqual(["Plain.", ["add"]]);
-  });
-
-  it("asks for the answer at once where there is nothing to plan with", async () => {
-    for (const more of [{ tools: [] }, { tools: [add], toolChoice: "none" as const }]) {
-      const { result, model } = plan([text("Hello.")], more);
-      expect([(await result).text, model.calls]).toEqual(["Hello.", 1]);
-    }
-    const { result, model } = plan([respond, text("Hello.")], { toolChoice: { name: "look" } });
-    await result;
-    expect(shownTo(model.requests[0]).available_tools).toMatchObject([{ tool_name: "look", description: "look" }]);
-  });
-
-  it("leaves out the calls that a model makes up in its plan or its answer", async () => {
-    const { result, model } = plan([
-      [respond, toolCall("look")],
-      [text("Hm."), toolCall("look"), finish("tool-calls")],
-    ]);
-    const { reason, text: said, toolCallsExecuted } = await result;
-    expect([reason.kind, said, toolCallsExecuted, model.calls]).toEqual(["answered", "Hm.", 0, 2]);
   });
 });
 

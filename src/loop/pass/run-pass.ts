@@ -120,6 +120,7 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
     settings: plan.modelSettings ?? options.modelSettings,
     iteration: state.iteration,
     continuationToken: state.hop === 0 ? undefined : state.streamResults.at(-1)?.token,
+    transcript: { messages: state.messages, given: state.givenMessages },
   };
   const carried = state.hop === 0 ? undefined : { text: turn.text.trim() !== "", callCount: turn.calls.length };
   const streamed = streamOnce(request, {

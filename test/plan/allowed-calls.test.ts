@@ -1,0 +1,53 @@
+// Which calls a planned pass makes: those of tools that may be used, and none that a model makes up beside its plan.
+
+import { describe, expect, it } from "vitest";
+import { finish, type MockPart, type MockTurn, native, text, toolCall } from "turnwright/testing";
+import { outcomesOf } from "../loop/play.ts";
+import { add, command, execute, plan, respond, shownTo } from "./plan-stage.ts";
+
+describe("a planned pass", () => {
+  it("asks for the answer at once where there is nothing to plan with", async () => {
+    for (const more of [{ tools: [] }, { tools: [add], toolChoice: "none" as const }]) {
+      const { result, model } = plan([text("Hello.")], more);
+      expect([(await result).text, model.calls]).toEqual(["Hello.", 1]);
+    }
+    const { result, model } = plan([respond, text("Hello.")], { toolChoice: { name: "look" } });
+    await result;
+    expect(shownTo(model.requests[0]).available_tools).toMatchObject([{ tool_name: "look", description: "look" }]);
+  });
+
+  it("runs no other tool than the one that was chosen", async () => {
+    const chosen = { toolChoice: { name: "look" } } as const;
+    const { result, model } = plan(
+      [execute(command("add"), command("look")), execute(command("look")), respond, text("Quiet.")],
+      chosen,
+    );
+    expect([outcomesOf(await result), (await result).text]).toEqual([["call_p0_0: completed"], "Quiet."]);
+    expect(model.requests[1]?.messages.at(-1)).toMatchObject({
+      content: expect.stringContaining('No other tool than "look" may be used now.'),
+    });
+    const stubborn = plan([], chosen, { planner: () => ({ tool_command: command("add") }) });
+    expect((await stubborn.result).reason).toMatchObject({ kind: "provider-error", error: { code: "no-output" } });
+  });
+
+  it("leaves out what a provider wrote of an answer with calls in it, and keeps it of one without", async () => {
+    const turn = (...more: readonly MockPart[]): MockTurn => [native({ mark: 1 }), text("Hm."), ...more];
+    const marks = async (...turns: readonly MockTurn[]): Promise<readonly unknown[]> => {
+      const { messages } = await plan([respond, ...turns]).result;
+      return messages.flatMap((message) => (message.role === "assistant" ? (message.native ?? []) : [])).map(({ item }) => item);
+    };
+    const planned = expect.objectContaining({ type: "turnwright.plan" });
+    expect(await marks(turn())).toEqual([{ mark: 1 }, planned]);
+    expect(await marks(turn(toolCall("look")))).toEqual([planned]);
+    expect(await marks(turn(toolCall("look"), finish("paused")), [text("Well.")])).toEqual([planned]);
+  });
+
+  it("leaves out the calls that a model makes up in its plan or its answer", async () => {
+    const { result, model } = plan([
+      [respond, toolCall("look")],
+      [text("Hm."), toolCall("look"), finish("tool-calls")],
+    ]);
+    const { reason, text: said, toolCallsExecuted } = await result;
+    expect([reason.kind, said, toolCallsExecuted, model.calls]).toEqual(["answered", "Hm.", 0, 2]);
+  });
+});
