@@ -98,7 +98,7 @@ export type {
   ToolHistoryEntry,
   ToolOutcome,
 } from "./contract/tool-outcome.ts";
-export type { ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts";
+export type { ApprovalView, NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
 export type { EndedKind, ReasonOf } from "./errors/describe-ending.ts";
 export { FatalToolError, isFatalToolError } from "./errors/fatal-tool-error.ts";

@@ -41,6 +41,27 @@ const tools = [
 }
 
 {
+  const provider = createMockProvider([[toolCall("remove", { path: "drafts/1" }), toolCall("remove", { path: "home" })]]);
+  // #region needs
+  const remove = defineTool({
+    name: "remove",
+    description: "Removes a page",
+    inputSchema: z.object({ path: z.string() }),
+    needsApproval: ({ args }) => !(args as { path: string }).path.startsWith("drafts/"), // or just true
+    execute: ({ path }) => `${path} is gone`,
+  });
+  const result = await runToolLoop({ provider, tools: [remove], messages });
+  // result.reason: { kind: "approval-required", calls: [{ name: "remove", args: { path: "home" }, ... }] }
+  // #endregion needs
+  assert(result.reason.kind === "approval-required");
+  assert.deepEqual(
+    result.reason.calls.map(({ name, args }) => ({ name, args })),
+    [{ name: "remove", args: { path: "home" } }],
+  );
+  assert.equal(result.toolCallsExecuted, 1);
+}
+
+{
   const provider = createMockProvider([toolCall("pay", { amount: 900 }), text("Done.")]);
   // #region modify
   const approve: Approve = () => ({ kind: "modify", args: { amount: 90 } });

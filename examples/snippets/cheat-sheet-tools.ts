@@ -10,6 +10,7 @@ import {
   type JsonSchema,
   type LoopResult,
   type Message,
+  type NeedsApproval,
   type NestedLoopOptions,
   type Session,
   type StandardSchema,
@@ -34,6 +35,7 @@ interface ToolFields {
   retry?: { readonly maxAttempts: number }; // idempotent tools only
   eager?: boolean; // starts while the model goes on speaking; for tools that only read
   requiresFollowUp?: boolean; // false: text of the same pass is the answer, where the call succeeds
+  needsApproval?: boolean | NeedsApproval; // policies.approve decides; without it the run ends as approval-required
   replay?: "safe" | "never"; // whether it runs again after a crash, under a durable journal
   agent?: Agent; // set by defineAgentTool
 }
@@ -46,7 +48,8 @@ interface AgentFields {
   prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>; // in place of execute
   toResult?(result: LoopResult): unknown; // default: the text of a completed run, else a failure that says status and reason
   sequential?: boolean;
-  requiresFollowUp?: boolean; // the other traits of a tool are refused: limits are those of the nested run
+  requiresFollowUp?: boolean;
+  needsApproval?: boolean | NeedsApproval; // the other traits of a tool are refused: limits are those of the nested run
 }
 
 interface ResultFields {

@@ -1,10 +1,9 @@
 import type { Json } from "./json.ts";
 import type { LoopAction, TriggerMatch } from "./loop-event.ts";
-import type { Message } from "./message.ts";
 import type { JsonSchema, StandardSchema } from "./schema.ts";
 import type { MaskingPolicy, ResultPipeline } from "./results.ts";
-import type { Session } from "./session.ts";
 import type { StopCondition } from "./stop-condition.ts";
+import type { ApprovalView, ToolDefinition } from "./tool.ts";
 import type { ToolCall } from "./tool-outcome.ts";
 
 /** Judgements that the caller may bring. `Output` is what the schema of a structured answer makes. */
@@ -68,12 +67,9 @@ export interface DeliberateGate {
 export type Approve = (call: ToolCall, context: ApprovalContext) => ApprovalDecision | PromiseLike<ApprovalDecision>;
 
 /** What an approval may look at. */
-export interface ApprovalContext {
-  readonly iteration: number;
-  readonly messages: readonly Message[];
-  readonly session: Session;
-  readonly context: unknown;
-  readonly signal: AbortSignal;
+export interface ApprovalContext extends ApprovalView {
+  /** The tool that is called, with its traits. */
+  readonly tool: ToolDefinition;
 }
 
 /** The answer of an approval. Edited arguments are validated again. */

@@ -1,5 +1,8 @@
 import type { ContentPart } from "./content.ts";
+import type { Message } from "./message.ts";
 import type { JsonSchema } from "./schema.ts";
+import type { Session } from "./session.ts";
+import type { ToolCall } from "./tool-outcome.ts";
 
 /** How the loop may treat a tool. All optional. */
 export interface ToolTraits {
@@ -17,11 +20,28 @@ export interface ToolTraits {
   readonly requiresFollowUp?: boolean | undefined;
   /**
    * Starts a call as soon as it is complete, while the model goes on speaking. For tools that only read: a crash runs them again. Off
-   * where something could still forbid the call: `approve`, `stopWhen`, `maxToolCalls`, `loopDetection` that stops. Default false.
+   * where something could still forbid the call: `approve`, `needsApproval`, `stopWhen`, `maxToolCalls`, `loopDetection` that stops. Default false.
    */
   readonly eager?: boolean | undefined;
+  /**
+   * Somebody decides about each call before it runs, or about those that a function says so of: whoever `policies.approve` asks. Without
+   * that policy a run stops for such a call as `approval-required`. A function that throws denies. Default false.
+   */
+  readonly needsApproval?: boolean | NeedsApproval | undefined;
   /** Whether a call that may have run before a crash runs again. Only a durable journal knows of such calls. Default "never". */
   readonly replay?: "safe" | "never" | undefined;
+}
+
+/** Says whether somebody has to decide about a call, whose arguments are validated. */
+export type NeedsApproval = (call: ToolCall, view: ApprovalView) => boolean | PromiseLike<boolean>;
+
+/** What a decision about a call may look at. */
+export interface ApprovalView {
+  readonly iteration: number;
+  readonly messages: readonly Message[];
+  readonly session: Session;
+  readonly context: unknown;
+  readonly signal: AbortSignal;
 }
 
 /** What the model is told of a tool, and how the loop may treat it. */

@@ -23,6 +23,18 @@ export interface ApprovalPorts extends DeadlinePorts {
   readonly context: Omit<ApprovalContext, "signal">;
 }
 
+/** In place of a policy: nobody decides at once about a call whose tool wants a decision, so that it waits for one. */
+export const waitWhereNeeded: Approve = (call, context) => {
+  const { needsApproval } = context.tool;
+  const needs: unknown = typeof needsApproval === "function" ? needsApproval(call, context) : needsApproval;
+  return isThenable(needs) ? needs.then(toAnswer) : toAnswer(needs);
+};
+
+/** Only a clear no lets a call pass. */
+function toAnswer(needs: unknown): ApprovalDecision {
+  return { kind: needs === false ? "approve" : "ask" };
+}
+
 /** Asks about one call. A throw, a timeout or an answer of another form denies. */
 export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled> {
   if (ports.scope.cause !== undefined) return { kind: "cancelled" };

@@ -25,6 +25,9 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
   retry: optional(isRetry),
   requiresFollowUp: optional(isFlag),
   eager: optional(isFlag),
+  needsApproval: optional((value) =>
+    unless(typeof value === "boolean" || typeof value === "function", "true, false or a function"),
+  ),
   replay: optional((value) => unless(value === "safe" || value === "never", '"safe" or "never"')),
 };
 
@@ -43,11 +46,17 @@ function problemOf(fields: UnknownRecord): string | undefined {
   if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
     return 'has "retry", which only a tool with "idempotent: true" may have';
   }
-  if (fields["eager"] === true && (fields["replay"] === "never" || fields["sequential"] === true)) {
-    return `has "eager", which a tool with "${fields["replay"] === "never" ? "replay: never" : "sequential: true"}" may not have`;
-  }
+  const veto = fields["eager"] === true ? findVeto(fields) : undefined;
+  if (veto !== undefined) return `has "eager", which a tool with "${veto}" may not have`;
   const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
   return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
+}
+
+/** A trait with which no call may start early. */
+function findVeto({ replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
+  if (replay === "never") return "replay: never";
+  if (sequential === true) return "sequential: true";
+  return needsApproval === false ? undefined : "needsApproval";
 }
 
 /** " (did you mean …?)" for a mistyped field, or nothing. */

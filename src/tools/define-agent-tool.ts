@@ -15,7 +15,10 @@ import { toolResult } from "./tool-result.ts";
 const longestLastWords = 2_000;
 
 /** An agent tool as its author writes it. */
-export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<ToolTraits, "sequential" | "requiresFollowUp"> {
+export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
+  ToolTraits,
+  "sequential" | "requiresFollowUp" | "needsApproval"
+> {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Schema;
@@ -36,8 +39,8 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<T
  * the outer run, whose listeners hear its events with a `path`; it is resumed with it. Below `limits.maxDepth` levels the model reads a
  * failure in place of an answer.
  *
- * Throws LoopError "invalid-tool" at once where the tool's shape is wrong. Of the traits of a tool it may have `sequential` and
- * `requiresFollowUp`.
+ * Throws LoopError "invalid-tool" at once where the tool's shape is wrong. Of the traits of a tool it may have `sequential`,
+ * `requiresFollowUp` and `needsApproval`.
  *
  * @example
  * const researcher = defineAgentTool({

@@ -107,6 +107,7 @@ const traitNames: { readonly [Name in keyof ToolTraits]-?: true } = {
   retry: true,
   requiresFollowUp: true,
   eager: true,
+  needsApproval: true,
   replay: true,
 };
 

@@ -110,6 +110,7 @@ export const traits: Names<keyof ToolTraits> = {
   retry: true,
   eager: true,
   requiresFollowUp: true,
+  needsApproval: true,
   replay: true,
 };
 

@@ -179,14 +179,14 @@ describe("an approval", () => {
 
   it("is told where the run stands", async () => {
     const seen: unknown[] = [];
-    const approve: Approve = (call, { signal: _, ...context }) => {
-      seen.push(call, { ...context, messages: context.messages.length });
+    const approve: Approve = (call, { signal: _, tool: called, ...context }) => {
+      seen.push(call, { ...context, tool: called.name, messages: context.messages.length });
       return { kind: "approve" };
     };
     await asking(approve, { session: { userId: "u" }, context: 7 }).result;
     expect(seen).toEqual([
       expect.objectContaining({ callId: "call_p0_0", name: "pay", args: { amount: 1 } }),
-      { iteration: 0, messages: 2, session: { userId: "u" }, context: 7 },
+      { tool: "pay", iteration: 0, messages: 2, session: { userId: "u" }, context: 7 },
     ]);
   });
 

@@ -9,7 +9,7 @@ import { assertNever } from "../../kit/assert-never.ts";
 import { Deadline } from "../../kit/deadline.ts";
 import { isThenable } from "../../kit/is-thenable.ts";
 import { digest, stableJson } from "../../kit/stable-json.ts";
-import { askApproval, type Cancelled, toDecision } from "../../policies/approval.ts";
+import { askApproval, type Cancelled, toDecision, waitWhereNeeded } from "../../policies/approval.ts";
 import { editCall, type Prepared, type ReadyCall } from "../../stages/prepare-call.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import { eventBase } from "../run/event-base.ts";
@@ -32,15 +32,24 @@ interface Answered {
 }
 
 /** A ready call at its position in the batch. */
-interface Asked {
+interface Placed {
   readonly ready: ReadyCall;
   readonly index: number;
 }
 
-/** Asks for every ready call. Refused ones become their outcome; edited ones are validated again; some may have to wait. */
-export async function approveCalls(run: Run, prepared: readonly BatchEntry[], approve: Approve): Promise<readonly BatchEntry[]> {
-  const asked = prepared.flatMap((entry, index) => (entry.kind === "ready" ? [{ ready: entry, index }] : []));
-  const steps = asked.map((one) => approvalStep(run, one, approve));
+/** One that somebody has to decide about, and who. */
+interface Asked extends Placed {
+  readonly approve: Approve;
+}
+
+/**
+ * Asks for every ready call that somebody has to decide about. Refused ones become their outcome; edited ones are validated again; some
+ * may have to wait.
+ */
+export async function approveCalls(run: Run, prepared: readonly BatchEntry[]): Promise<readonly BatchEntry[]> {
+  const asked = prepared.flatMap((entry, index) => toAsked(run, entry, index));
+  if (asked.length === 0) return prepared;
+  const steps = asked.map((one) => approvalStep(run, one));
   const answers = await runSteps(steps, run, (given, live) =>
     given.map((answer, position): Answered => ({ answer, live: live[position] === true })),
   );
@@ -52,14 +61,23 @@ export async function approveCalls(run: Run, prepared: readonly BatchEntry[], ap
   return approved;
 }
 
-function approvalStep(run: Run, { ready, index }: Asked, approve: Approve): Step<RecordedDecision> {
+/** A policy decides about all calls. Without one only those count whose tool wants a decision. */
+function toAsked({ options }: Run, entry: BatchEntry, index: number): readonly Asked[] {
+  if (entry.kind !== "ready") return [];
+  const { approve } = options.policies ?? {};
+  if (approve !== undefined) return [{ ready: entry, index, approve }];
+  const { needsApproval = false } = entry.definition;
+  return needsApproval === false ? [] : [{ ready: entry, index, approve: waitWhereNeeded }];
+}
+
+function approvalStep(run: Run, { ready, index, approve }: Asked): Step<RecordedDecision> {
   const { events, state, options, timeouts, clock, scope, session } = run;
   const { call } = ready;
   const { callId, name, args } = call;
   const { iteration, messages } = state;
   const body = async (): Promise<RecordedDecision> => {
     events.send({ type: "approval-asked", ...eventBase(run), callId, name, args });
-    const context = { iteration, messages, session, context: options.context };
+    const context = { tool: ready.definition, iteration, messages, session, context: options.context };
     return toRecorded(run, ready, await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope }));
   };
   return { key: approvalKey(run, ready, index), kind: "approval", input: { callId, name, args }, run: body };
@@ -80,7 +98,7 @@ function toRecorded(run: Run, { definition }: ReadyCall, decided: ApprovalDecisi
  * What became of a call. Where nobody could decide about it when it was asked for, the execution that asked ends without an answer; a
  * later one takes it from its `decisions`, or asks on. A journal that can wait for days does, and no execution ends.
  */
-async function settleCall(run: Run, { ready, index }: Asked, first: Answered): Promise<BatchEntry> {
+async function settleCall(run: Run, { ready, index }: Placed, first: Answered): Promise<BatchEntry> {
   const { call } = ready;
   const { callId, name, args } = call;
   const key = approvalKey(run, ready, index);
@@ -141,7 +159,7 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<App
 
 type Final = Exclude<RecordedDecision, { kind: "ask" }>;
 
-function obey(run: Run, { ready, index }: Asked, answer: Final): Prepared | PromiseLike<Prepared> {
+function obey(run: Run, { ready, index }: Placed, answer: Final): Prepared | PromiseLike<Prepared> {
   const { call } = ready;
   switch (answer.kind) {
     case "approve":
@@ -157,7 +175,7 @@ function obey(run: Run, { ready, index }: Asked, answer: Final): Prepared | Prom
   }
 }
 
-function edit(run: Run, { ready, index }: Asked, args: Json): Prepared | PromiseLike<Prepared> {
+function edit(run: Run, { ready, index }: Placed, args: Json): Prepared | PromiseLike<Prepared> {
   const edited = editCall(ready, args, run.ports);
   return isThenable(edited)
     ? edited.then((entry) => recordVerdict(run, { entry, place: `${index}/${ready.call.name}/edit` }))

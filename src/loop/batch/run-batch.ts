@@ -24,7 +24,7 @@ import type { Dispatched, Run } from "../run/run.ts";
 
 /** Runs the calls of the current turn and folds their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {
-  const { state, ports, options } = run;
+  const { state, ports } = run;
   const { calls } = state.turn;
   if (calls.length > 0) run.control?.startToolChain();
   const early = earlyOutcomesOf(state.turn);
@@ -34,9 +34,7 @@ export function runBatch(run: Run): void | PromiseLike<void> {
     return outcome === undefined ? prepareCall(call, ports) : { kind: "over", outcome, live: !run.replayed, announced: true };
   };
   const prepared = awaitValidations(run, calls.map(prepare));
-  const approve = options.policies?.approve;
-  const approved: readonly BatchEntry[] | PromiseLike<readonly BatchEntry[]> =
-    approve === undefined ? prepared : whenReady(prepared, (entries) => approveCalls(run, entries, approve));
+  const approved = mayAsk(run) ? whenReady(prepared, (entries) => approveCalls(run, entries)) : prepared;
   const dispatched = whenReady(approved, (entries) => {
     const within = withinLimit(run, entries);
     return whenReady(dispatchWaves(run, within), (batch) => (waits(batch) ? endWaiting(run, within, batch) : batch.dispatched));
@@ -46,6 +44,10 @@ export function runBatch(run: Run): void | PromiseLike<void> {
     const settled = outcomes.map((call) => settleCall(run, call));
     return whenReady(processResults(run, settled), (read) => applyStep(state, { kind: "batch", settled: read, loop }));
   });
+}
+
+function mayAsk({ options, exposure }: Run): boolean {
+  return options.policies?.approve !== undefined || exposure.hasApproval;
 }
 
 /** A loop that the model is told of. */

@@ -40,7 +40,8 @@ function isPastRounds({ state, bounds }: Run): boolean {
 }
 
 function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {
-  return exposure.byName.get(name)?.eager === true && findAgent(registry, name) === undefined;
+  const { eager, needsApproval = false } = exposure.byName.get(name) ?? {};
+  return eager === true && needsApproval === false && findAgent(registry, name) === undefined;
 }
 
 /** A call that may not run is refused with its batch, as any other. */

@@ -34,6 +34,7 @@ function toExposure(tools: readonly ToolDefinition[], made: Pick<Exposure, "sour
     tools,
     byName: new Map(tools.map((tool) => [tool.name, tool])),
     hasEager: tools.some(({ eager }) => eager === true),
+    hasApproval: tools.some(({ needsApproval = false }) => needsApproval !== false),
     ...made,
   };
 }

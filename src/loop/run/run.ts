@@ -125,7 +125,16 @@ export interface Exposure {
   readonly hiddenCount: number;
   /** Whether one of them starts early. */
   readonly hasEager: boolean;
+  /** Whether one of them wants calls to be decided about. */
+  readonly hasApproval: boolean;
 }
 
 /** No tools, made from nothing: never mistaken for what a registry says. */
-export const noExposure: Exposure = { tools: [], byName: new Map(), source: [], hiddenCount: -1, hasEager: false };
+export const noExposure: Exposure = {
+  tools: [],
+  byName: new Map(),
+  source: [],
+  hiddenCount: -1,
+  hasEager: false,
+  hasApproval: false,
+};

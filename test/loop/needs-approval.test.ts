@@ -1,0 +1,97 @@
+// Tools that want their calls to be decided about, with a policy and without one.
+
+import { describe, expect, it } from "vitest";
+import { type Json, type LoopOptions, memoryJournal, type NeedsApproval, type Tool } from "turnwright";
+import { finish, text, toolCall } from "turnwright/testing";
+import { savedOf } from "./asking-stage.ts";
+import { answersOf, outcomesOf, play, type Playing, tool } from "./play.ts";
+
+const amountOf = (args: Json): number => Number((args as { readonly amount?: number }).amount);
+
+/** One call that wants a decision, one of the same tool that does not by its arguments, and one of another tool. */
+function setUp(needsApproval: Tool["needsApproval"]): {
+  readonly ran: string[];
+  readonly start: (more?: Partial<LoopOptions>) => Playing;
+} {
+  const ran: string[] = [];
+  const act = (name: string, traits: Partial<Tool> = {}): Tool =>
+    tool(name, (args, { callId }) => void ran.push(`${callId} ${amountOf(args as Json)}`), traits);
+  const tools = [act("pay", needsApproval === undefined ? {} : { needsApproval }), act("look")];
+  const calls = [toolCall("pay", { amount: 900 }), toolCall("look", { amount: 0 }), toolCall("pay", { amount: 9 })];
+  let begun = false;
+  const start = (more: Partial<LoopOptions> = {}): Playing => {
+    const script = begun ? [text("Done.")] : [calls, text("Done.")];
+    begun = true;
+    return play(script, { runId: "r", tools, ...more });
+  };
+  return { ran, start };
+}
+
+const dear: NeedsApproval = ({ args }) => amountOf(args) > 100;
+
+describe("a tool that wants a decision", () => {
+  it.for<[what: string, needs: Tool["needsApproval"], outcomes: readonly string[]]>([
+    ["each call of it", true, ["awaiting-approval", "completed", "awaiting-approval"]],
+    ["the calls that a function says so of", dear, ["awaiting-approval", "completed", "completed"]],
+    ["the same, later", (call, view) => Promise.resolve(dear(call, view)), ["awaiting-approval", "completed", "completed"]],
+    [
+      "all but a clear no",
+      (() => undefined) as unknown as NeedsApproval,
+      ["awaiting-approval", "completed", "awaiting-approval"],
+    ],
+    ["a function that throws: no", () => Promise.reject(new Error("Who knows?")), ["denied", "completed", "denied"]],
+    ["nothing, where it says no", false, ["completed", "completed", "completed"]],
+  ])("waits with %s, without a policy", async ([, needs, outcomes]) => {
+    const playing = setUp(needs).start();
+    const result = await playing.result;
+    expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(outcomes);
+    const waits = outcomes.includes("awaiting-approval");
+    expect(result.reason.kind).toBe(waits ? "approval-required" : "answered");
+    expect(playing.recording.of("approval-asked").map(({ name }) => name)).toEqual(needs === false ? [] : ["pay", "pay"]);
+    expect(playing.clock.pending).toBe(0);
+  });
+
+  it("goes on with the decisions, and what has run does not run again", async () => {
+    const { ran, start } = setUp(dear);
+    const journal = await savedOf(start());
+    expect(ran).toEqual(["call_p0_1 0", "call_p0_2 9"]);
+    const result = await start({ journal, decisions: { call_p0_0: { kind: "approve" } } }).result;
+    expect([result.text, ran]).toEqual(["Done.", ["call_p0_1 0", "call_p0_2 9", "call_p0_0 900"]]);
+    const refused = start({ journal: memoryJournal(), decisions: { call_p0_2: { kind: "approve" } } });
+    await expect(refused.result).rejects.toMatchObject({ code: "unknown-decision" });
+  });
+
+  it("is decided about by the policy, which sees what it wants", async () => {
+    const { ran, start } = setUp(true);
+    const approve: NonNullable<LoopOptions["policies"]>["approve"] = (_, { tool: called }) =>
+      called.needsApproval === true ? { kind: "deny", reason: "Not today." } : { kind: "approve" };
+    const result = await start({ policies: { approve } }).result;
+    expect([result.text, ran, outcomesOf(result)]).toEqual([
+      "Done.",
+      ["call_p0_1 0"],
+      ["call_p0_0: denied", "call_p0_1: completed", "call_p0_2: denied"],
+    ]);
+  });
+
+  it("does not start early, whatever its registry says", async () => {
+    const ran: string[] = [];
+    const registry: LoopOptions["tools"] = {
+      definitions: () => definitions,
+      executeTool: (name) => ran.push(name),
+    };
+    const definitions = [
+      { name: "look", description: "", inputSchema: {}, eager: true },
+      { name: "pay", description: "", inputSchema: {}, eager: true, needsApproval: true },
+    ];
+    const { result } = play([[toolCall("look"), toolCall("pay"), finish("length")], text("Done.")], { tools: registry });
+    expect([outcomesOf(await result), ran]).toEqual([["call_p0_0: completed", "call_p0_1: truncated"], ["look"]]);
+  });
+
+  it("is not taken for one that starts early", () => {
+    const make = (): Tool => tool("t", () => 1, { eager: true, needsApproval: dear });
+    expect(make).toThrow('Tool "t" has "eager", which a tool with "needsApproval" may not have.');
+    expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(
+      'Tool "t" must have as "needsApproval" true, false or a function, but has "yes".',
+    );
+  });
+});
