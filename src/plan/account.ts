@@ -49,25 +49,15 @@ export class Account {
 
   /** Notes what a chunk says. Gives what is to be said in its place; undefined where it is handed on as it is, as nearly all are. */
   note(chunk: ModelChunk): readonly ModelChunk[] | undefined {
-    switch (chunk.type) {
-      case "text-delta":
-      case "refusal-delta":
-        this.#read += chunk.text;
-        return undefined;
-      case "reasoning-delta":
-        this.#read += chunk.text;
-        return this.#think(chunk);
-      case "usage": {
-        const usage = toUsage(chunk.usage);
-        return [this.#use(chunk.mode === "delta" ? addUsage(this.#now ?? noUsage, usage) : usage)];
-      }
-      case "attempt-start":
-        return this.#start(chunk);
-      case "attempt-discarded":
-        return this.#discard(chunk);
-      default:
-        return undefined;
+    const { type } = chunk;
+    if (type === "attempt-start") return this.#start(chunk);
+    if (type === "attempt-discarded") return this.#discard(chunk);
+    if (type === "usage") {
+      const usage = toUsage(chunk.usage);
+      return [this.#use(chunk.mode === "delta" ? addUsage(this.#now ?? noUsage, usage) : usage)];
     }
+    if (type === "text-delta" || type === "refusal-delta" || type === "reasoning-delta") this.#read += chunk.text;
+    return type === "reasoning-delta" ? this.#think(chunk) : undefined;
   }
 
   /** Thoughts of one request are parted from those of the requests before. */
@@ -109,8 +99,7 @@ export class Account {
   }
 
   #discard({ error }: ChunkOf<"attempt-discarded">): readonly ModelChunk[] {
-    const failed = this.fail();
-    const last = failed.length > 0 ? failed : this.#settle();
+    const last = this.fail();
     if (!this.#log.isOpen) this.#log.start(this.#answerer);
     this.#log.discard(error);
     this.#restart();

@@ -1,7 +1,6 @@
 // One planning request: what the model writes is read while it comes, and heard by nobody.
 
-import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
-import { assertNever } from "../kit/assert-never.ts";
+import type { FinishReason, ModelChunk, ModelRequest } from "../contract/provider.ts";
 import { PlanScanner } from "./plan-scanner.ts";
 import { type Asking, readChunks } from "./read-chunks.ts";
 import { type DecisionRead, readDecision } from "./read-decision.ts";
@@ -57,6 +56,14 @@ const isHidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
   error: false,
 };
 
+/** Endings before which no plan was whole for sure. With any other one the model did not plan, and the pass ends so. */
+const problems: { readonly [Reason in FinishReason]?: string } = {
+  length: "The plan was cut off at the limit of tokens.",
+  paused: "The plan was cut off.",
+  continue: "The plan was cut off.",
+  "malformed-call": "There is no plan, but a call of a tool.",
+};
+
 /** What one attempt has written. */
 class PlanDraft {
   readonly #scanner = new PlanScanner();
@@ -83,27 +90,13 @@ class PlanDraft {
   end(): PlanEnd {
     const { finish } = this;
     if (finish === undefined) return { kind: "ended", chunks: [] };
-    switch (finish.reason) {
-      case "stop":
-      case "tool-calls":
-        return this.#toPlan();
-      case "length":
-        return this.#toProblem("The plan was cut off at the limit of tokens.");
-      case "paused":
-      case "continue":
-        return this.#toProblem("The plan was cut off.");
-      case "malformed-call":
-        return this.#toProblem("There is no plan, but a call of a tool.");
-      case "refusal":
-        return this.#toEnding(finish, this.#refusal === "" ? this.#text : this.#refusal);
-      case "unknown":
-      case "context-full":
-      case "content-filter":
-      case "error":
-        return this.#toEnding(finish, this.#refusal);
-      default:
-        return assertNever(finish.reason);
-    }
+    const { reason } = finish;
+    if (reason === "stop" || reason === "tool-calls") return this.#toPlan();
+    const problem = problems[reason];
+    if (problem !== undefined) return this.#toProblem(problem);
+    // Models of text decline in words.
+    const refusal = reason === "refusal" && this.#refusal === "" ? this.#text : this.#refusal;
+    return { kind: "ended", chunks: refusal === "" ? [finish] : [{ type: "refusal-delta", text: refusal }, finish] };
   }
 
   /** A plan that says so runs nothing, whatever else is in it. */
@@ -119,9 +112,5 @@ class PlanDraft {
 
   #toProblem(problem: string): PlanEnd {
     return { kind: "plan", read: { kind: "invalid", problem }, text: this.#text };
-  }
-
-  #toEnding(finish: FinishChunk, refusal: string): PlanEnd {
-    return { kind: "ended", chunks: refusal === "" ? [finish] : [{ type: "refusal-delta", text: refusal }, finish] };
   }
 }

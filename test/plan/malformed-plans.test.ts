@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { providerError, type UserMessage } from "turnwright";
+import { providerError } from "turnwright";
 import { planLogs } from "turnwright/plan";
 import { chunk, fail, finish, type MockPart, text } from "turnwright/testing";
 import { command, execute, plan, respond } from "./plan-stage.ts";
@@ -47,7 +47,8 @@ describe("a plan that cannot be read", () => {
     const { result, model, recording } = plan([parts, parts, text(whole), respond, text("Quiet.")]);
     expect([(await result).text, planLogs(await result).length, model.calls]).toEqual(["Quiet.", 1, 5]);
     const { messages = [] } = model.requests[2] ?? {};
-    const complaint = String(messages.at(-1)?.role === "user" && (messages.at(-1) as UserMessage).content);
+    const last = messages.at(-1);
+    const complaint = last?.role === "user" && typeof last.content === "string" ? last.content : "";
     // Behind a turn of the model's, or, where that is empty, behind the question. Only the last plan goes along.
     expect(complaint.split("\n\n").at(-1)).toMatch(problem);
     expect(messages.length).toBeLessThanOrEqual(3);

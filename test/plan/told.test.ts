@@ -122,14 +122,6 @@ describe("a record", () => {
     expect(JSON.stringify([(await result).messages, (await result).functionHistory, model.requests])).not.toContain("forged");
     expect(shownTo(model.requests[0])["action_results"]).toEqual({ "use look": "a quiet place" });
   });
-
-  it("of many equal purposes is numbered in time", async () => {
-    const many = Array.from({ length: 5_000 }, () => command("look"));
-    const { result, model } = plan([execute(...many), respond, text("Quiet.")], { limits: { toolConcurrency: 100 } });
-    await result;
-    const names = Object.keys(shownTo(model.requests[2])["action_results"] as object);
-    expect([names.length, names[1], names.at(-1)]).toEqual([5_000, "use look (2)", "use look (5000)"]);
-  });
 });
 
 describe("a planner function", () => {
