@@ -1,10 +1,21 @@
 // Stands between a signal and code that leaves listeners on what it is given.
 
-/** A signal that does what another one does until it is released; SDKs never take their listeners off theirs. */
-export function followSignal(signal: AbortSignal): { readonly signal: AbortSignal; release(): void } {
+/** A signal that does what another one does until it is released, and can be aborted by itself. */
+export interface FollowingSignal {
+  readonly signal: AbortSignal;
+  abort(reason: unknown): void;
+  release(): void;
+}
+
+/** SDKs never take their listeners off the signal that they are given: they get one of their own. */
+export function followSignal(signal: AbortSignal): FollowingSignal {
   const own = new AbortController();
   const abort = (): void => own.abort(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
-  return { signal: own.signal, release: () => signal.removeEventListener("abort", abort) };
+  return {
+    signal: own.signal,
+    abort: (reason) => own.abort(reason),
+    release: () => signal.removeEventListener("abort", abort),
+  };
 }

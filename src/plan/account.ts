@@ -2,13 +2,12 @@
 
 import type { ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
 import type { Usage } from "../contract/usage.ts";
-import { assertNever } from "../kit/assert-never.ts";
 import { estimateTokens } from "../kit/estimate-tokens.ts";
 import { type Answerer, answererOf, AttemptLog } from "../providers/attempt-log.ts";
+import { toUsage } from "../stages/attempt.ts";
 import { addUsage, noUsage } from "../state/add-usage.ts";
 
-/** A chunk by which tokens are counted, or from which on. */
-export type BillChunk = Extract<ModelChunk, { type: "usage" | `attempt-${string}` }>;
+type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type }>;
 
 /** Sums what is said of one request after another. Tokens of another answerer, or of an attempt that was taken back, are counted apart. */
 export class Account {
@@ -18,67 +17,104 @@ export class Account {
   #now: Usage | undefined;
   /** An estimate of those that have ended without saying so. */
   #unsaid: Usage = noUsage;
+  /** Whether anything was said in this pass. */
+  #isSaid = false;
+  #request: ModelRequest | undefined;
+  /** What was read of the answer to it. */
+  #read = "";
+  /** Whether there were thoughts in this pass, and whether there were in this request. */
+  #hasThoughts = false;
+  #thinks = false;
   readonly #told: ModelChunk[] = [];
   readonly #log = new AttemptLog((chunk) => this.#told.push(chunk));
-  readonly #answerer: Answerer;
-  #hasBegun = false;
+  #answerer: Answerer;
 
   constructor(provider: Provider) {
     this.#answerer = answererOf(provider);
   }
 
   /** A request begins. One behind another is told as its attempt goes on: so it has the time of a first chunk once more. */
-  begin(): readonly ModelChunk[] {
+  begin(request: ModelRequest): readonly ModelChunk[] {
     if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
     this.#now = undefined;
-    const isFirst = !this.#hasBegun;
-    this.#hasBegun = true;
+    this.#read = "";
+    this.#thinks = false;
+    const isFirst = this.#request === undefined;
+    this.#request = request;
     if (isFirst) return [];
     if (this.#log.isOpen) this.#log.repeat();
     else this.#log.start(this.#answerer);
     return this.#takeTold();
   }
 
-  /** Takes a chunk that is about bills, and gives what is to be said in its place. */
-  take(chunk: BillChunk): readonly ModelChunk[] {
-    switch (chunk.type) {
-      case "usage":
-        return [this.#use(chunk.mode === "delta" ? addUsage(this.#now ?? noUsage, chunk.usage) : chunk.usage)];
-      case "attempt-start":
-        return this.#tell(() => this.#log.start(chunk));
-      case "attempt-discarded":
-        return this.#tell(() => {
-          if (!this.#log.isOpen) this.#log.start(this.#answerer);
-          this.#log.discard(chunk.error);
-        });
-      default:
-        return assertNever(chunk);
+  /** Notes what a chunk says. Gives what is to be said in its place; undefined where it is handed on as it is, as nearly all are. */
+  note(chunk: ModelChunk): readonly ModelChunk[] | undefined {
+    const { type } = chunk;
+    if (type === "attempt-start") return this.#start(chunk);
+    if (type === "attempt-discarded") return this.#discard(chunk);
+    if (type === "usage") {
+      const usage = toUsage(chunk.usage);
+      return [this.#use(chunk.mode === "delta" ? addUsage(this.#now ?? noUsage, usage) : usage)];
     }
+    if (type === "text-delta" || type === "refusal-delta" || type === "reasoning-delta") this.#read += chunk.text;
+    return type === "reasoning-delta" ? this.#think(chunk) : undefined;
   }
 
-  /** A request that is given up before its end says no more of what it has used: that is estimated. */
-  close(request: ModelRequest, read: string): ModelChunk {
-    return this.#use(estimate(request, read, this.#now));
+  /** Thoughts of one request are parted from those of the requests before. */
+  #think(chunk: ChunkOf<"reasoning-delta">): readonly ModelChunk[] | undefined {
+    if (chunk.text === "" || this.#thinks) return undefined;
+    const isFirst = !this.#hasThoughts;
+    this.#thinks = true;
+    this.#hasThoughts = true;
+    return isFirst ? undefined : [{ type: "reasoning-delta", text: "\n\n" }, chunk];
+  }
+
+  /** A request is given up before its end, and says no more of what it has used: that is estimated. */
+  close(): ModelChunk {
+    return this.#use(this.#estimate());
   }
 
   /** A request has ended. Beside one that says what it has used, one that does not would pass for free: it is estimated. */
-  end(request: ModelRequest, read: string): readonly ModelChunk[] {
+  end(): readonly ModelChunk[] {
     if (this.#now !== undefined) return [];
-    if (this.#before.totalTokens > 0) return [this.close(request, read)];
-    this.#unsaid = addUsage(this.#unsaid, estimate(request, read));
+    if (this.#isSaid) return [this.close()];
+    this.#unsaid = addUsage(this.#unsaid, this.#estimate());
     return [];
   }
 
-  /** What is new about who answers: from here on tokens are counted anew. */
-  #tell(log: () => void): readonly ModelChunk[] {
-    log();
-    const told = this.#takeTold();
-    if (told.length > 0) {
-      this.#before = noUsage;
-      this.#now = undefined;
-      this.#unsaid = noUsage;
-    }
-    return told;
+  /** A request has failed. One that had begun to answer, and does not say what that took, is estimated. */
+  fail(): readonly ModelChunk[] {
+    return this.#now === undefined && this.#read !== "" ? [this.close()] : [];
+  }
+
+  /** From another answerer on tokens are counted anew, and at its prices. */
+  #start(chunk: ChunkOf<"attempt-start">): readonly ModelChunk[] {
+    const { provider, model } = this.#answerer;
+    const isAnother = provider !== chunk.provider || model !== chunk.model;
+    const last = isAnother ? this.#settle() : [];
+    if (isAnother) this.#restart();
+    this.#answerer = chunk;
+    this.#log.start(chunk);
+    return [...last, ...this.#takeTold()];
+  }
+
+  #discard({ error }: ChunkOf<"attempt-discarded">): readonly ModelChunk[] {
+    const last = this.fail();
+    if (!this.#log.isOpen) this.#log.start(this.#answerer);
+    this.#log.discard(error);
+    this.#restart();
+    return [...last, ...this.#takeTold()];
+  }
+
+  /** What was not said yet of requests that have ended. */
+  #settle(): readonly ModelChunk[] {
+    return this.#unsaid.totalTokens > 0 ? [this.#use(this.#now ?? noUsage)] : [];
+  }
+
+  #restart(): void {
+    this.#before = noUsage;
+    this.#now = undefined;
+    this.#read = "";
   }
 
   #takeTold(): readonly ModelChunk[] {
@@ -89,13 +125,21 @@ export class Account {
     this.#before = addUsage(this.#before, this.#unsaid);
     this.#unsaid = noUsage;
     this.#now = usage;
+    this.#isSaid = true;
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
+  }
+
+  /** What a request has used: its input, where that was not said, and at least what was read of its output. */
+  #estimate(): Usage {
+    const said = this.#now ?? noUsage;
+    const { system = "", messages = [] } = this.#request ?? {};
+    const inputTokens = said.inputTokens > 0 ? said.inputTokens : estimateTokens(system + JSON.stringify(messages, withoutBytes));
+    const outputTokens = Math.max(said.outputTokens, estimateTokens(this.#read));
+    return { ...said, inputTokens, outputTokens, totalTokens: Math.max(said.totalTokens, inputTokens + outputTokens) };
   }
 }
 
-/** What a request has used: its input, where that was not said, and at least what was read of its output. */
-function estimate({ system = "", messages }: ModelRequest, read: string, said = noUsage): Usage {
-  const inputTokens = said.inputTokens > 0 ? said.inputTokens : estimateTokens(system + JSON.stringify(messages));
-  const outputTokens = Math.max(said.outputTokens, estimateTokens(read));
-  return { ...said, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
+/** What an image takes is not a matter of its bytes. */
+function withoutBytes(key: string, value: unknown): unknown {
+  return key === "data" ? undefined : value;
 }

@@ -3,10 +3,11 @@
 import type { Message } from "../contract/message.ts";
 import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
 import { providerError } from "../errors/provider-error.ts";
+import { isRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
-import { conversationOf } from "./plan-messages.ts";
+import { joinUserMessages } from "./plan-messages.ts";
 import type { MadePlan } from "./plan-record.ts";
-import { askForPlan } from "./plan-round.ts";
+import { askForPlan } from "./ask-for-plan.ts";
 import type { Planner, PlannerInput } from "./planner-input.ts";
 import type { PlannerPrompt } from "./planner-prompt.ts";
 import type { Asking } from "./read-chunks.ts";
@@ -20,54 +21,60 @@ export interface PlanSettings {
   readonly closesEarly: boolean;
 }
 
-interface Planning extends PlanSettings {
+/** What a plan is to be made of. */
+export interface Planning extends PlanSettings {
   readonly input: PlannerInput;
+  /** The one tool that may be used, where there is one. */
+  readonly chosen: string | undefined;
 }
 
 type Chunks<End> = AsyncGenerator<ModelChunk, End, undefined>;
 
 /** Makes a plan, however often it takes to ask for it. "ended" where the stream is over without one. */
 export async function* makePlan(asking: Asking, request: ModelRequest, planning: Planning): Chunks<MadePlan | "ended"> {
-  if (planning.planner !== undefined) return yield* callPlanner(asking, request, { ...planning, planner: planning.planner });
-  const { prompt, input, planRetries, closesEarly } = planning;
-  const { system, user } = checkPrompt(prompt(input));
-  let messages: readonly Message[] = [...conversationOf(request.messages), { role: "user", content: user }];
-  const asked = { ...request, system: joinTexts(request.system, system), tools: [], toolChoice: undefined };
+  const { planner, input, chosen, planRetries, closesEarly } = planning;
+  if (planner !== undefined) return yield* callPlanner(asking, planner, { input, chosen });
+  const { system, user } = callPrompt(planning);
+  const messages: readonly Message[] = [...input.conversation, { role: "user", content: user }];
+  let complaint: readonly Message[] = [];
   for (let tries = 1; ; tries += 1) {
-    const planRequest = { ...asked, messages };
-    const end = yield* askForPlan(asking, planRequest, closesEarly);
+    const asked = joinUserMessages([...messages, ...complaint]);
+    const end = yield* askForPlan(
+      asking,
+      { ...request, system: joinTexts(request.system, system), messages: asked },
+      closesEarly,
+    );
     if (end.kind === "ended") {
       yield* end.chunks;
       return "ended";
     }
     const { text } = end;
-    if (end.kind === "closed") {
-      yield asking.account.close(planRequest, text);
-      return { decision: { next_action: "response", execution_commands: [] }, text };
-    }
-    yield* asking.account.end(planRequest, text);
-    const read = allow(end.read, request.toolChoice);
+    const read = allow(end.read, chosen);
     if (read.kind === "decision") return { decision: read.decision, text };
     const { problem } = read;
     if (tries > planRetries) {
       yield noPlan(`The model gave no plan in ${tries} ${tries === 1 ? "try" : "tries"}: ${problem}`);
       return "ended";
     }
-    messages = [...messages, ...toComplaint(text, problem)];
+    // Only the last one: a model that writes much and no plan would be sent all of it, again and again.
+    complaint = toComplaint(text, problem);
   }
 }
 
 /** A plan for another tool than the one that was chosen is none. */
-function allow(read: DecisionRead, choice: ModelRequest["toolChoice"]): DecisionRead {
-  if (typeof choice !== "object" || read.kind === "invalid") return read;
-  const isChosen = read.decision.execution_commands.every(({ tool_name }) => tool_name === choice.name);
-  return isChosen ? read : { kind: "invalid", problem: `No other tool than "${choice.name}" may be used now.` };
+function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
+  if (chosen === undefined || read.kind === "invalid") return read;
+  const isChosen = read.decision.execution_commands.every(({ tool_name }) => tool_name === chosen);
+  return isChosen ? read : { kind: "invalid", problem: `No other tool than "${chosen}" may be used now.` };
 }
 
 /** A prompt that is not there would be sent as "undefined". */
-function checkPrompt(prompt: PlannerPrompt): PlannerPrompt {
-  const { system, user }: { readonly system?: unknown; readonly user?: unknown } = prompt;
-  if (typeof system === "string" && typeof user === "string") return prompt;
+function callPrompt({ prompt, input }: Planning): PlannerPrompt {
+  const made: unknown = prompt(input);
+  if (isThenable(made)) made.then(undefined, () => {});
+  if (isRecord(made) && typeof made["system"] === "string" && typeof made["user"] === "string") {
+    return { system: made["system"], user: made["user"] };
+  }
   throw new TypeError('The prompt() of the planner must give an object with the texts "system" and "user", at once.');
 }
 
@@ -84,20 +91,16 @@ function toComplaint(text: string, problem: string): readonly Message[] {
   return text.trim() === "" ? [note] : [{ role: "assistant", content: [{ type: "text", text }] }, note];
 }
 
-interface CallingPlanner extends Planning {
-  readonly planner: Planner;
-}
-
 /** A planner of the caller's own. What it throws ends the pass as an error of the provider. */
 async function* callPlanner(
   { call, exit }: Asking,
-  { toolChoice }: ModelRequest,
-  { planner, input }: CallingPlanner,
+  planner: Planner,
+  { input, chosen }: Pick<Planning, "input" | "chosen">,
 ): Chunks<MadePlan | "ended"> {
-  const answered = planner(input, { signal: call.signal, heartbeat: () => call.heartbeat() });
-  const value: unknown = isThenable(answered) ? await exit.until(answered) : answered;
+  const answered: unknown = planner(input, { signal: call.signal, heartbeat: () => call.heartbeat() });
+  const value = await exit.until(answered);
   call.heartbeat();
-  const read = allow(readDecision(value), toolChoice);
+  const read = allow(readDecision(value), chosen);
   if (read.kind === "decision") return { decision: read.decision, text: "" };
   yield noPlan(`The planner gave no plan: ${read.problem}`);
   return "ended";

@@ -1,24 +1,36 @@
-// What is said to a model that cannot call tools: the conversation in words, and what the tools have given as data behind it.
+// What is said to a model that cannot call tools: the conversation in words, and what the tools have given as data in it.
 
 import type { Json } from "../contract/json.ts";
 import type { AssistantMessage, Message, UserMessage } from "../contract/message.ts";
 import type { RequestTranscript } from "../contract/provider.ts";
-import { isNativePlan, type PlanRecord } from "./plan-record.ts";
+import { userTextOf } from "../state/last-user-text.ts";
+import { isNativePlan, type PlanRecord, recordsOf } from "./plan-record.ts";
 
-/** The conversation without calls and their results; a turn that goes on stays at its end. */
-export function conversationOf(messages: readonly Message[]): readonly Message[] {
-  return messages.flatMap((message): readonly Message[] => {
+/**
+ * The conversation without calls. What tools gave before the run stands where it was given; what they gave since is left out, for it is
+ * shown apart.
+ */
+export function conversationOf(messages: readonly Message[], { messages: all, given }: RequestTranscript): readonly Message[] {
+  const own = new Set(all.slice(given).flatMap((message) => (message.role === "assistant" ? callIdsOf(message) : [])));
+  return messages.flatMap((message, at): readonly Message[] => {
     if (message.role === "tool") return [];
-    return message.role === "user" ? [message] : spoken(message);
+    if (message.role === "user") return [message];
+    const isOwn = callIdsOf(message).some((callId) => own.has(callId));
+    const records = isOwn ? [] : recordsOf(message, messages[at + 1]);
+    return records.length === 0 ? spoken(message) : [...spoken(message), toResults(records)];
   });
+}
+
+function callIdsOf({ content }: AssistantMessage): readonly string[] {
+  return content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
 }
 
 /** What a turn said, if anything. What its provider wrote itself stays only where nothing was taken out. */
 function spoken({ role, content, native }: AssistantMessage): readonly AssistantMessage[] {
   const said = content.filter((part) => part.type !== "tool-call");
-  if (said.length === 0) return [];
-  const own = said.length === content.length ? native?.filter(({ item }) => !isNativePlan(item)) : undefined;
-  return [own === undefined || own.length === 0 ? { role, content: said } : { role, content: said, native: own }];
+  const own = said.length === content.length ? (native ?? []).filter(({ item }) => !isNativePlan(item)) : [];
+  if (own.length > 0) return [{ role, content: said, native: own }];
+  return said.length === 0 ? [] : [{ role, content: said }];
 }
 
 /** What the user wants of this run, in words: what was said last before it, and all that was said since. */
@@ -26,35 +38,45 @@ export function userInputOf({ messages, given }: RequestTranscript): string {
   let first = given;
   while (first > 0 && messages[first - 1]?.role !== "user") first -= 1;
   while (first > 0 && messages[first - 1]?.role === "user") first -= 1;
-  const said = messages.slice(first).flatMap((message) => (message.role === "user" ? [wordsOf(message)] : []));
+  const said = messages.slice(first).flatMap((message) => (message.role === "user" ? [userTextOf(message)] : []));
   return said.join("\n\n");
 }
 
-function wordsOf({ content }: UserMessage): string {
-  if (typeof content === "string") return content;
-  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-}
-
-/** The records by their purposes; a purpose that comes again is numbered. */
-function toActionResults(records: readonly PlanRecord[]): { readonly [purpose: string]: Json } {
+/** Records as a message: by their purposes; a purpose that comes again is numbered. */
+export function toResults(records: readonly PlanRecord[], extra_instruction?: string): UserMessage {
   const results = new Map<string, Json>();
+  const copies = new Map<string, number>();
   for (const { purpose, tool_name, success, result, error } of records) {
     const name = purpose === "" ? tool_name : purpose;
+    let copy = copies.get(name) ?? 1;
     let key = name;
-    for (let copy = 2; results.has(key); copy += 1) key = `${name} (${copy})`;
+    for (; results.has(key); key = `${name} (${copy})`) copy += 1;
+    copies.set(name, copy);
     results.set(key, success ? result : { error });
   }
-  return Object.fromEntries(results);
+  const action_results = Object.fromEntries(results);
+  return { role: "user", content: JSON.stringify({ action_results, extra_instruction }, undefined, 2) };
 }
 
-/** The conversation with what the tools gave behind the words of the user, before a turn that goes on. */
-export function withResults(
-  conversation: readonly Message[],
-  records: readonly PlanRecord[],
-  instruction: string,
-): readonly Message[] {
-  if (records.length === 0) return conversation;
-  const text = JSON.stringify({ action_results: toActionResults(records), extra_instruction: instruction }, undefined, 2);
-  const end = conversation.at(-1)?.role === "assistant" ? conversation.length - 1 : conversation.length;
-  return [...conversation.slice(0, end), { role: "user", content: text }, ...conversation.slice(end)];
+/** Messages of the user that follow each other as one: many a model of text takes turns only. */
+export function joinUserMessages(messages: readonly Message[]): readonly Message[] {
+  const joined: Message[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (message.role === "user" && last?.role === "user") joined[joined.length - 1] = joinTwo(last, message);
+    else joined.push(message);
+  }
+  return joined;
+}
+
+function joinTwo({ content: first }: UserMessage, { content: second }: UserMessage): UserMessage {
+  if (typeof first === "string" && typeof second === "string") {
+    return { role: "user", content: [first, second].filter((text) => text !== "").join("\n\n") };
+  }
+  return { role: "user", content: [...toParts(first), ...toParts(second)] };
+}
+
+function toParts(content: UserMessage["content"]): Exclude<UserMessage["content"], string> {
+  if (typeof content !== "string") return content;
+  return content === "" ? [] : [{ type: "text", text: content }];
 }

@@ -1,5 +1,6 @@
 // What became of the commands of all plans, read from the transcript: whoever plans or answers sees these, and nothing else is kept.
 
+import type { ContentPart } from "../contract/content.ts";
 import type { Json } from "../contract/json.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
 import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from "../contract/message.ts";
@@ -12,24 +13,25 @@ import type { PlanDecision } from "./read-decision.ts";
 export interface PlanRecord {
   readonly purpose: string;
   readonly tool_name: string;
+  /** The arguments that the tool got: where an approval has edited them, the edited ones. */
   readonly kwargs: Json;
   readonly todo_suggestion: string;
   readonly next: string;
   /** Whether the call did what it was to do, by its outcome. */
   readonly success: boolean;
-  /** What the tool gave; null where the call failed. */
+  /** What the tool gave; null where the call failed. Where it gave content beside it, `{ result, content }`, with media as a note. */
   readonly result: Json;
   /** Why the call failed; empty where it did not. */
   readonly error: string;
 }
 
-/** Where a run of rounds stands. */
+/** Where a run stands. */
 export interface PlanRounds {
-  /** Of all calls in the conversation. */
+  /** Of all calls of this run. */
   readonly donePlans: readonly PlanRecord[];
   /** Of the round before this one only. */
   readonly lastRoundRecords: readonly PlanRecord[];
-  /** Rounds of this run that have executed something. */
+  /** Plans of this run that had commands. */
   readonly roundIndex: number;
 }
 
@@ -64,14 +66,14 @@ export function isNativePlan(item: Json): boolean {
 export function planLogs({ messages, streamResults }: Pick<LoopResult, "messages" | "streamResults">): readonly PlanRecord[] {
   const own = new Set(streamResults.flatMap(({ calls }) => calls.map(({ callId }) => callId)));
   return turnsOf(messages).flatMap(({ plan, callIds, records }) =>
-    plan === undefined ? [] : records.filter((_, at) => own.has(callIds[at] ?? "")),
+    plan === undefined ? [] : records.filter((_, index) => own.has(callIds[index] ?? "")),
   );
 }
 
-/** Folds a transcript at the beginning of a pass. */
+/** Folds the part of a transcript that is the run's own. */
 export function foldRounds({ messages, given }: RequestTranscript): PlanRounds {
-  const turns = turnsOf(messages);
-  const rounds = turns.filter(({ at, plan }) => at >= given && plan !== undefined);
+  const turns = turnsOf(messages.slice(given));
+  const rounds = turns.filter(({ plan }) => plan !== undefined);
   return {
     donePlans: turns.flatMap(({ records }) => records),
     lastRoundRecords: rounds.at(-1)?.records ?? [],
@@ -81,8 +83,6 @@ export function foldRounds({ messages, given }: RequestTranscript): PlanRounds {
 
 /** A turn that called tools. */
 interface CallingTurn {
-  /** Where it stands among the messages. */
-  readonly at: number;
   /** The plan that asked for the calls, where one did. */
   readonly plan: UnknownRecord | undefined;
   readonly callIds: readonly string[];
@@ -92,14 +92,21 @@ interface CallingTurn {
 function turnsOf(messages: readonly Message[]): readonly CallingTurn[] {
   return messages.flatMap((message, at) => {
     if (message.role !== "assistant") return [];
-    const calls = message.content.filter((part) => part.type === "tool-call");
-    if (calls.length === 0) return [];
-    const answers = messages[at + 1];
-    const results = answers?.role === "tool" ? answers.results : [];
-    const plan = planOf(message);
-    const records = calls.map((call, index) => toRecord(call, plan, { index, results }));
-    return [{ at, plan, callIds: calls.map(({ callId }) => callId), records }];
+    const records = recordsOf(message, messages[at + 1]);
+    if (records.length === 0) return [];
+    return [{ plan: planOf(message), callIds: callsOf(message).map(({ callId }) => callId), records }];
   });
+}
+
+/** The records of one turn, from it and from the message behind it. */
+export function recordsOf(turn: AssistantMessage, answers: Message | undefined): readonly PlanRecord[] {
+  const results = answers?.role === "tool" ? answers.results : [];
+  const plan = planOf(turn);
+  return callsOf(turn).map((call, index) => toRecord(call, plan, { index, results }));
+}
+
+function callsOf({ content }: AssistantMessage): readonly ToolCallPart[] {
+  return content.filter((part) => part.type === "tool-call");
 }
 
 function planOf({ native }: AssistantMessage): UnknownRecord | undefined {
@@ -112,7 +119,11 @@ interface Place {
   readonly results: readonly ToolResultPart[];
 }
 
-function toRecord({ callId, name, args }: ToolCallPart, plan: UnknownRecord | undefined, { index, results }: Place): PlanRecord {
+function toRecord(
+  { callId, name, args, approvedArgs = args }: ToolCallPart,
+  plan: UnknownRecord | undefined,
+  { index, results }: Place,
+): PlanRecord {
   const commands = plan?.["commands"];
   const command: unknown = Array.isArray(commands) ? commands[index] : undefined;
   const { purpose, todo_suggestion, next } = isRecord(command) ? command : {};
@@ -120,7 +131,7 @@ function toRecord({ callId, name, args }: ToolCallPart, plan: UnknownRecord | un
   return {
     purpose: textOf(purpose),
     tool_name: name,
-    kwargs: args,
+    kwargs: approvedArgs,
     todo_suggestion: textOf(todo_suggestion),
     next: textOf(next),
     ...endOf(answer),
@@ -129,18 +140,20 @@ function toRecord({ callId, name, args }: ToolCallPart, plan: UnknownRecord | un
 
 function endOf(answer: ToolResultPart | undefined): Pick<PlanRecord, "success" | "result" | "error"> {
   if (answer === undefined) return { success: false, result: null, error: "not run" };
-  const { outcome, result } = answer;
-  if (outcome === "completed" || outcome === "restarted") return { success: true, result, error: "" };
-  return { success: false, result: null, error: errorOf(result) };
+  const { outcome, result, content = [] } = answer;
+  if (outcome !== "completed" && outcome !== "restarted") return { success: false, result: null, error: errorOf(result) };
+  return { success: true, result: content.length === 0 ? result : { result, content: content.map(toNote) }, error: "" };
 }
 
-/** What the model would read of a failure: its reason, or all that is said. */
+function toNote(part: ContentPart): string {
+  return part.type === "text" ? part.text : `[${part.type} of type ${part.mediaType}, which cannot be shown here]`;
+}
+
+/** What the model would read of a failure: its reason, where that says all. */
 function errorOf(result: Json): string {
   if (typeof result === "string") return result;
-  if (isRecord(result)) {
-    const { reason, status } = result;
-    if (typeof reason === "string" && reason !== "") return reason;
-    if (typeof status === "string") return status;
-  }
-  return JSON.stringify(result);
+  if (!isRecord(result)) return JSON.stringify(result);
+  const { status, reason, tool_name: _, ...more } = result;
+  if (typeof reason === "string" && reason !== "") return reason;
+  return typeof status === "string" && Object.keys(more).length === 0 ? status : JSON.stringify(result);
 }

@@ -49,38 +49,68 @@ describe("a plan is found", () => {
   });
 });
 
-it.for<[what: string, text: string, isOpen: boolean]>([
-  ["nothing", "", false],
-  ["text", "I would add.", false],
-  ["an object of something else", '{"tool":"add"}', false],
-  ["a list", '["next_action"]', false],
-  ["a plan that is cut off", plan.slice(0, -1), true],
-  ["a plan that is cut off in a string", plan.slice(0, 60), true],
-  ["single quotes", plan.replaceAll('"', "'"), false],
-])("%s is no plan", ([, text, isOpen]) => {
-  expect([scan(text).plan, scan(text).isOpen]).toEqual([undefined, isOpen]);
+it.for<[what: string, text: string, problem: RegExp]>([
+  ["nothing", "", /^There is no JSON object of a plan\.$/],
+  ["text", "I would add.", /^There is no JSON object of a plan\.$/],
+  ["an object of something else", '{"tool":"add"}', /^There is an object, but none with next_action, execution_commands, .*\.$/],
+  ["an object around a plan", `{"plan":${plan}}`, /^There is an object, but none with next_action/],
+  ["a list", '["next_action"]', /^There is no JSON object of a plan\.$/],
+  ["a plan that is cut off", plan.slice(0, -1), /^The plan was cut off\.$/],
+  ["a plan that is cut off in a string", plan.slice(0, 60), /^The plan was cut off\.$/],
+  ["single quotes", plan.replaceAll('"', "'"), /^The JSON of the plan cannot be read: Expected property name .*\.$/],
+  ["a line end in a text", plan.replace("add", "a\nd"), /^The JSON of the plan cannot be read: Bad control character .*\.$/],
+])("%s is no plan", ([, text, problem]) => {
+  expect(scan(text).plan).toBeUndefined();
+  expect(scan(text).problem).toMatch(problem);
 });
 
-it.for<[what: string, text: string, action: string | undefined]>([
-  ["as soon as its field is over", '{"next_action": "response",', "response"],
-  ["as soon as its object is over", '{"next_action": "response" }', "response"],
-  ["behind other fields", '{"thought": {"next_action": "execute"}, "next_action": "response",', "response"],
-  ["from the first plan", '{"next_action":"execute","execution_commands":[]} {"next_action":"response"}', "execute"],
-  ["behind braces in the text", '{"next_action": "execute" or "response", [...]} {"next_action":"response",', "response"],
-  ["not before it is whole", '{"next_action": "response"', undefined],
-  ["not from within", '{"execution_commands": [{"next_action": "response",', undefined],
-  ["not from a text that names it", '{"thought": "next_action", "x": "response",', undefined],
-  ["not from braces in the text", 'I {think} "next_action": "response",', undefined],
-  ["not from a choice of two", '{"next_action": "execute" or "response",', undefined],
-  ["not from two texts", '{"next_action": "execute" "response",', undefined],
-  ["not from a list", '{"next_action": ["response"],', undefined],
-])("an action is known %s", ([, text, action]) => {
-  expect(scan(text).action).toBe(action);
+it.for<[what: string, text: string, isResponse: boolean]>([
+  ["as soon as its field is over", '{"next_action": "response",', true],
+  ["as soon as its object is over", '{"next_action": " Response " }', true],
+  ["behind other fields", '{"thought": {"next_action": "execute"}, "next_action": "response",', true],
+  ["from the first of two fields", '{"next_action": "response", "next_action": "execute",', true],
+  ["not from the second of two fields", '{"next_action": "execute", "next_action": "response",', false],
+  ["from the first plan", '{"next_action":"execute","execution_commands":[]} {"next_action":"response"}', false],
+  ["behind braces in the text", '{"next_action": "execute" or "response", [...]} {"next_action":"response",', true],
+  ["not before it is whole", '{"next_action": "response"', false],
+  ["not from within", '{"execution_commands": [{"next_action": "response",', false],
+  ["not from a text that names it", '{"thought": "next_action", "x": "response",', false],
+  ["not from braces in the text", 'I {think} "next_action": "response",', false],
+  ["not from a choice of two", '{"next_action": "execute" or "response",', false],
+  ["not from two texts", '{"next_action": "execute" "response",', false],
+  ["not from a list", '{"next_action": ["response"],', false],
+  ["not from a text that goes on behind many blanks", `{"next_action": "response${" ".repeat(60)}not",`, false],
+])("that nothing is to run is known %s", ([, text, isResponse]) => {
+  expect(scan(text).isResponse).toBe(isResponse);
+  const scanner = new PlanScanner();
+  for (const character of text) scanner.push(character);
+  expect(scanner.isResponse).toBe(isResponse);
 });
 
-it("a second plan is noticed, and none but a plan", () => {
-  expect([plan + plan, `${plan} {"a":1} {x}`, `{"a":1} ${plan}`].map((text) => scan(text).hasMore)).toEqual([true, false, false]);
-  expect(scan(`${plan}{"next_action":"response"}`).plan).toEqual(parsed);
+it.for<[where: string, text: string, isLeading: boolean]>([
+  ["first", '{"next_action"', true],
+  ["behind blanks and a fence", ' \n```json\n{"next_action"', true],
+  ["in a fence behind words", 'So:\n```json\n{"next_action"', true],
+  ["behind words", 'I could say {"next_action"', false],
+  ["behind another object", '{"a": 1} {"next_action"', false],
+  ["behind very many blanks", `${" ".repeat(20)}${" ".repeat(20)}x {"next_action"`, false],
+])("a plan that stands %s stands first: %s", ([, text, isLeading]) => {
+  expect(scan(text).isLeading).toBe(isLeading);
+});
+
+it.for<[what: string, behind: string, isDoubtful: boolean]>([
+  ["another plan", plan, true],
+  ["another object", ' {"a":1}', true],
+  ["the beginning of a plan", ' No, wait: {"next_action":"respo', true],
+  ["one in single quotes", " { 'next_action': 'response' }", true],
+  ["one in braces", ' {\n {"next_action":', true],
+  ["braces in words", " {so} } {", false],
+  ["words", ' That is "all".', false],
+])("with %s behind it a plan is in doubt: %s", ([, behind, isDoubtful]) => {
+  expect(scan(plan + behind).problem).toBe(isDoubtful ? "There is more than one plan." : undefined);
+  const scanner = new PlanScanner();
+  for (const character of plan + behind) scanner.push(character);
+  expect(scanner.problem).toBe(isDoubtful ? "There is more than one plan." : undefined);
 });
 
 it.for([",,", ", ,"])("two commas are no mistake that is mended: %j", (commas) => {

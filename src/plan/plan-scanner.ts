@@ -1,119 +1,188 @@
 // Reads a plan while a model writes it: finds the object in the text around it, says as soon as its action is known, and leaves trailing
 // commas out. What was cut off is never made whole: half a command would run.
 
+import { cutText } from "../kit/cut-text.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
-
-/** Fields by which an object is known as a plan. */
-const planFields = ["next_action", "execution_commands", "tool_commands", "tool_command", "use_tool"] as const;
+import { toPlainError } from "../kit/plain-error.ts";
+import { isPlan, planFields, saysResponse } from "./read-decision.ts";
 
 const blank = /\s/;
+
+/** Where a string may end, or go on otherwise than it reads. */
+const special = /["\\]/g;
+
+/** What stands before an object that is said, and not only spoken of: nothing but blanks, or a fence. */
+const opening = /(?:^|```\w*)$/;
 
 /** Longer strings at the top of an object are no action and no name of a field. */
 const longest = 64;
 
+/** How much of the text before an object is looked at. */
+const longestLead = 32;
+
 /** Finds the first object of a text that is a plan. Each character is looked at once. */
 export class PlanScanner {
-  /** The object that is open, or was last; without trailing commas. */
-  #text = "";
+  /** The object that is open, in pieces and without trailing commas. */
+  #pieces: string[] = [];
+  /** Where in the text at hand the next piece begins. */
+  #from = 0;
   /** What is open, innermost last. */
   #open: ("{" | "[")[] = [];
   #isInString = false;
   #isEscaped = false;
   /** The beginning of the string that is open, or was last, at the top of the object. */
   #string = "";
-  /** A comma that is written once something follows it. */
-  #comma = "";
+  /** Whether a comma stands before what comes next. It is left out before the end of a list. */
+  #hasComma = false;
   /** The name of the field at the top whose value is read. */
   #key: string | undefined;
   /** What may be the action: it is, if nothing more follows. */
   #candidate: string | undefined;
-  /** `next_action`, as soon as it is known. */
-  action: string | undefined;
+  /** The end of the text before the first object, without blanks. */
+  #lead = "";
+  #objects = 0;
+  /** What is wrong with the last object that was no plan. */
+  #fault: string | undefined;
+  /** Behind the plan: whether a brace has been opened there, and whether something stands in it as in an object. */
+  #hasBrace = false;
+  #hasMore = false;
+  #action: string | undefined;
   /** The plan, once its object is complete. */
   plan: UnknownRecord | undefined;
-  /** Whether there is another one behind it. */
-  hasMore = false;
 
   push(text: string): void {
-    for (const character of text) {
-      if (this.#open.length === 0) this.#seek(character);
-      else if (this.#isInString) this.#takeString(character);
-      else this.#take(character);
+    this.#from = 0;
+    for (let at = 0; at < text.length;) {
+      if (this.plan !== undefined) at = this.#lookBehind(text, at);
+      else if (this.#open.length === 0) at = this.#seek(text, at);
+      else if (this.#isInString) at = this.#takeString(text, at);
+      else at = this.#take(text, at);
     }
+    if (this.#open.length > 0) this.#keep(text, text.length);
   }
 
-  /** Whether an object was begun and is not complete. */
-  get isOpen(): boolean {
-    return this.#open.length > 0;
+  /** Whether it is known that nothing is to run: `next_action` is "response", and the first one counts where there are several. */
+  get isResponse(): boolean {
+    return saysResponse(this.#action);
   }
 
-  #seek(character: string): void {
-    if (character !== "{") return;
-    this.#text = "{";
+  /** Whether the object that was begun last is the first one, and behind nothing but blanks or a fence. */
+  get isLeading(): boolean {
+    return this.#objects === 1 && opening.test(this.#lead);
+  }
+
+  /** Why there is no plan, or not one. */
+  get problem(): string | undefined {
+    // One of them may be quoted, and nobody can tell which.
+    if (this.#hasMore) return "There is more than one plan.";
+    if (this.plan !== undefined) return undefined;
+    return this.#open.length > 0 ? "The plan was cut off." : (this.#fault ?? "There is no JSON object of a plan.");
+  }
+
+  #seek(text: string, from: number): number {
+    const at = text.indexOf("{", from);
+    const end = at === -1 ? text.length : at;
+    if (this.#objects === 0) this.#lead = (this.#lead + text.slice(from, end).trim()).slice(-longestLead);
+    if (at === -1) return end;
+    this.#objects += 1;
+    this.#pieces = [];
+    this.#from = at;
     this.#open = ["{"];
-    this.#comma = "";
+    this.#hasComma = false;
     this.#string = "";
     this.#key = undefined;
     this.#candidate = undefined;
+    return at + 1;
   }
 
-  #takeString(character: string): void {
-    this.#text += character;
-    if (this.#isEscaped) this.#isEscaped = false;
-    else if (character === "\\") this.#isEscaped = true;
-    else if (character === '"') {
-      this.#isInString = false;
-      if (this.#open.length === 1 && this.#key === "next_action") this.#candidate = this.#string;
-      return;
+  /** A second object need not be whole to make the first one doubtful. */
+  #lookBehind(text: string, from: number): number {
+    if (this.#hasMore) return text.length;
+    if (!this.#hasBrace) {
+      const at = text.indexOf("{", from);
+      this.#hasBrace = at !== -1;
+      return at === -1 ? text.length : at + 1;
     }
-    if (this.#open.length === 1 && this.#string.length < longest) this.#string += character;
+    const character = text.charAt(from);
+    if (!blank.test(character)) {
+      this.#hasMore = character === '"' || character === "'";
+      this.#hasBrace = character === "{";
+    }
+    return from + 1;
   }
 
-  #take(character: string): void {
-    if (blank.test(character)) {
-      this.#text += character;
-      return;
-    }
+  #takeString(text: string, from: number): number {
+    special.lastIndex = from;
+    const found = this.#isEscaped ? from : (special.exec(text)?.index ?? text.length);
+    const isEnd = !this.#isEscaped && text.charAt(found) === '"';
+    const next = Math.min(found + 1, text.length);
+    if (this.#open.length === 1) this.#string += text.slice(from, isEnd ? found : next).slice(0, longest);
+    this.#isEscaped = !this.#isEscaped && text.charAt(found) === "\\";
+    if (isEnd) this.#endString();
+    return next;
+  }
+
+  #endString(): void {
+    this.#isInString = false;
+    const isAction = this.#open.length === 1 && this.#key === "next_action" && this.#string.length < longest;
+    if (isAction) this.#candidate = this.#string;
+  }
+
+  #take(text: string, at: number): number {
+    const character = text.charAt(at);
+    if (blank.test(character)) return at + 1;
     const isClosing = character === "}" || character === "]";
-    // A comma before the end of a list stands for nothing; two of them are no JSON.
-    if (!isClosing) this.#text += this.#comma;
-    this.#comma = character === "," ? "," : "";
+    if (this.#hasComma && !isClosing) {
+      this.#keep(text, at);
+      // Two commas are no JSON, and stay.
+      this.#pieces.push(",");
+    }
+    this.#hasComma = character === ",";
     if (this.#open.length === 1) this.#noteField(character);
-    if (character === ",") return;
-    this.#text += character;
-    if (character === '"') this.#isInString = true;
+    if (character === ",") {
+      this.#keep(text, at);
+      this.#from = at + 1;
+    } else if (character === '"') this.#isInString = true;
     else if (character === "{" || character === "[") this.#open.push(character);
-    else if (isClosing) this.#close(character);
+    else if (isClosing) this.#close(character, text, at + 1);
+    return at + 1;
+  }
+
+  #keep(text: string, end: number): void {
+    if (end > this.#from) this.#pieces.push(text.slice(this.#from, end));
+    this.#from = end;
   }
 
   /** What a character at the top of the object says of its fields. */
   #noteField(character: string): void {
     if (character === ":") this.#key = this.#string;
     else if (character === "," || character === "}") {
-      if (this.plan === undefined) this.action = this.#candidate ?? this.action;
+      this.#action ??= this.#candidate;
       this.#key = undefined;
     } else if (character !== '"' || this.#candidate !== undefined) this.#key = undefined;
     if (character === '"') this.#string = "";
     this.#candidate = undefined;
   }
 
-  #close(character: "}" | "]"): void {
+  #close(character: "}" | "]", text: string, end: number): void {
     const opened = this.#open.pop();
     if ((opened === "{") !== (character === "}")) this.#open = [];
     if (this.#open.length > 0) return;
-    const plan = toPlan(this.#text);
-    this.hasMore ||= this.plan !== undefined && plan !== undefined;
-    this.plan ??= plan;
-    if (this.plan === undefined) this.action = undefined;
+    this.#keep(text, end);
+    this.#read(this.#pieces.join(""));
+    this.#pieces = [];
+    if (this.plan === undefined) this.#action = undefined;
   }
-}
 
-/** Braces in prose are no plan. */
-function toPlan(text: string): UnknownRecord | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) && planFields.some((field) => Object.hasOwn(value, field)) ? value : undefined;
-  } catch {
-    return undefined;
+  /** Braces in prose are no plan. */
+  #read(text: string): void {
+    try {
+      const value: unknown = JSON.parse(text);
+      if (isRecord(value) && isPlan(value)) this.plan = value;
+      else this.#fault = `There is an object, but none with ${planFields.join(", ")}.`;
+    } catch (error) {
+      const isMeant = planFields.some((field) => text.includes(field));
+      if (isMeant) this.#fault = `The JSON of the plan cannot be read: ${cutText(toPlainError(error).message, 200)}.`;
+    }
   }
 }

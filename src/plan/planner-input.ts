@@ -1,3 +1,5 @@
+import type { Json } from "../contract/json.ts";
+import type { Message } from "../contract/message.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
 import type { PlanRounds } from "./plan-record.ts";
 
@@ -8,6 +10,10 @@ export interface PlannerInput extends PlanRounds {
   readonly extraRequirement?: string | undefined;
   readonly availableTools: readonly ToolDefinition[];
   readonly maxRounds: number;
+  /** The system text of the run. */
+  readonly system?: string | undefined;
+  /** The conversation without the calls of this run, which are in `donePlans`. Read-only. */
+  readonly conversation: readonly Message[];
 }
 
 /** What a planning function may use. */
@@ -18,5 +24,28 @@ export interface PlannerPorts {
   heartbeat(): void;
 }
 
-/** Plans one round. Its answer is read as a model's is: any of the compatible forms will do. */
-export type Planner = (input: PlannerInput, ports: PlannerPorts) => unknown;
+/** Plans one round. */
+export type Planner = (input: PlannerInput, ports: PlannerPorts) => PlannerAnswer | PromiseLike<PlannerAnswer>;
+
+/** A plan in any of its forms. One without commands asks for the answer. */
+export interface PlannerAnswer {
+  /** "execute" or "response"; else it is inferred from whether there are commands. */
+  readonly next_action?: string | undefined;
+  readonly execution_commands?: readonly PlannerCommand[] | undefined;
+  /** Read where `execution_commands` has none. */
+  readonly tool_commands?: readonly PlannerCommand[] | undefined;
+  /** Read where neither list has one. */
+  readonly tool_command?: PlannerCommand | undefined;
+  /** False: nothing runs. */
+  readonly use_tool?: boolean | undefined;
+}
+
+/** A call that a planning function asks for. */
+export interface PlannerCommand {
+  readonly tool_name: string;
+  /** Default {}. */
+  readonly tool_kwargs?: { readonly [name: string]: Json | undefined } | undefined;
+  readonly purpose?: string | undefined;
+  readonly todo_suggestion?: string | undefined;
+  readonly next?: string | undefined;
+}

@@ -1,6 +1,8 @@
 // Reads one request after another inside a stream, in such a way that whoever leaves the stream leaves the request too, deaf or not.
 
 import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
+import { followSignal } from "../kit/follow-signal.ts";
+import { iterate } from "../stages/guard-stream.ts";
 import type { Account } from "./account.ts";
 
 /** How a stream made of others is left. */
@@ -8,24 +10,28 @@ export class Exit {
   #isLeft = false;
   #leave: () => void = () => {};
 
-  get isLeft(): boolean {
-    return this.#isLeft;
-  }
-
   /** Ends what is waited for now, and all that is waited for later. */
   leave(): void {
     this.#isLeft = true;
     this.#leave();
   }
 
+  throwIfLeft(): void {
+    if (this.#isLeft) throw givenUp();
+  }
+
   /** Settles as `work` does, or rejects when the stream is left. One at a time. */
-  until<T>(work: PromiseLike<T>): Promise<T> {
+  until<T>(work: T | PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#leave = () => reject(new DOMException("The stream was given up.", "AbortError"));
-      work.then(resolve, reject);
+      this.#leave = () => reject(givenUp());
+      Promise.resolve(work).then(resolve, reject);
       if (this.#isLeft) this.#leave();
     });
   }
+}
+
+function givenUp(): DOMException {
+  return new DOMException("The stream was given up.", "AbortError");
 }
 
 /** What reading a request takes. */
@@ -41,34 +47,56 @@ export async function* readChunks(
   { provider, call, exit, account }: Asking,
   request: ModelRequest,
 ): AsyncGenerator<ModelChunk, void, undefined> {
-  for (const chunk of account.begin()) yield chunk;
-  if (call.signal.aborted || exit.isLeft) throw call.signal.reason;
-  const chunks = provider.stream(request, call)[Symbol.asyncIterator]();
-  let isOver = false;
+  yield* account.begin(request);
+  call.signal.throwIfAborted();
+  exit.throwIfLeft();
+  // Of its own, because it may be given up while the pass goes on.
+  const own = followSignal(call.signal);
+  let isOpen = true;
+  let hasFinished = false;
+  let chunks: AsyncIterator<ModelChunk> | undefined;
   try {
+    chunks = iterate(provider.stream(request, toCall(call, own.signal)));
     for (;;) {
       const { done, value } = await exit.until(chunks.next());
       if (done === true) break;
-      if (value.type === "usage" || value.type === "attempt-start" || value.type === "attempt-discarded")
-        yield* account.take(value);
-      else yield value;
+      if (value.type === "error") yield* account.fail();
+      hasFinished ||= value.type === "finish";
+      const said = account.note(value);
+      if (said === undefined) yield value;
+      else yield* said;
     }
-    isOver = true;
+    isOpen = false;
+    if (!hasFinished) yield* account.fail();
+  } catch (error) {
+    yield* account.fail();
+    throw error;
   } finally {
-    if (!isOver) abandon(chunks);
+    if (isOpen) {
+      own.abort(givenUp());
+      abandon(chunks);
+    }
+    own.release();
   }
 }
 
+/** Bound by hand, because a call may be of a class. */
+function toCall(call: ModelCall, signal: AbortSignal): ModelCall {
+  const { iteration, clock, timeouts } = call;
+  return { signal, heartbeat: () => call.heartbeat(), iteration, clock, timeouts };
+}
+
 /** Closes a stream, and neither waits for it nor minds what it says to that. */
-function abandon(chunks: AsyncIterator<ModelChunk>): void {
-  new Promise((resolve) => resolve(chunks.return?.())).catch(() => {});
+function abandon(chunks: AsyncIterator<ModelChunk> | undefined): void {
+  new Promise((resolve) => resolve(chunks?.return?.())).catch(() => {});
 }
 
 /** A stream that can be left while it waits: leaving a generator waits until it has something to say. */
 export function leavable(
-  stream: AsyncGenerator<ModelChunk, void, undefined>,
-  exit: Exit,
+  open: (exit: Exit) => AsyncGenerator<ModelChunk, void, undefined>,
 ): AsyncIterableIterator<ModelChunk, void> {
+  const exit = new Exit();
+  const stream = open(exit);
   const leaving: AsyncIterableIterator<ModelChunk, void> = {
     [Symbol.asyncIterator]: () => leaving,
     next: () => stream.next(),

@@ -50,7 +50,8 @@ describe("a decision", () => {
     ["that says response runs nothing", { next_action: "response", execution_commands: [add] }, ["response"]],
     ["that says RESPONSE runs nothing", { next_action: " RESPONSE ", tool_command: add }, ["response"]],
     ["to execute nothing is one to answer", { next_action: "execute", execution_commands: [] }, ["response"]],
-    ["without a tool's name has no command", { next_action: "execute", execution_commands: [{ purpose: "?" }] }, ["response"]],
+    ["of empty commands has none", { next_action: "execute", execution_commands: [{}, { tool_name: null }] }, ["response"]],
+    ["that says response need not be right", { next_action: "response", execution_commands: [{ name: "add" }] }, ["response"]],
     ["leaves commands without a name out", { execution_commands: [{ tool_name: " " }, add] }, ["execute", add]],
     ["with use_tool false runs nothing", { next_action: "execute", use_tool: false, execution_commands: [add] }, ["response"]],
     ['with use_tool "No" runs nothing', { next_action: "execute", use_tool: "No ", execution_commands: [add] }, ["response"]],
@@ -84,6 +85,18 @@ describe("a decision", () => {
       { tool_command: { ...add, tool_kwargs: [1] } },
       /tool_command\.tool_kwargs: must be an object of arguments\./,
     ],
+    [
+      "a command that names no tool",
+      { execution_commands: [add, { name: "add" }] },
+      /execution_commands\.1: must have a "tool_name"\./,
+    ],
+    ["an object of something else", { nextAction: "execute" }, /^A plan has one of next_action, /],
+    [
+      "arguments that are no data",
+      { tool_command: { ...add, tool_kwargs: { a: 1n } } },
+      /must be plain data, but holds a BigInt\./,
+    ],
+    ["all wrong", { execution_commands: Array.from({ length: 9 }, () => 7) }, /^(?:(?!commands\.5).)* And 4 more\.$/],
     ["arguments that are no JSON", { tool_command: { ...add, tool_kwargs: "{a" } }, /object of arguments/],
   ])("is refused where it is %s", ([, value, problem]) => {
     expect(read(value)).toMatch(problem);

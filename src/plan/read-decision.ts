@@ -5,6 +5,8 @@ import { z } from "zod";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { parseToolArguments } from "../kit/parse-arguments.ts";
+import { toPlainError } from "../kit/plain-error.ts";
+import { toJson } from "../kit/to-json.ts";
 
 /** One call that a plan asks for, and why. */
 export interface PlanCommand {
@@ -28,73 +30,105 @@ export type DecisionRead =
   | { readonly kind: "decision"; readonly decision: PlanDecision }
   | { readonly kind: "invalid"; readonly problem: string };
 
-const trimmed = z.string().trim();
-/** Not every model fills in what it has nothing to say about. */
-const remark = trimmed.nullish().transform((text) => text ?? "");
+/** A text; not every model fills in what it has nothing to say about. */
+const text = z
+  .string()
+  .trim()
+  .nullish()
+  .transform((given) => given ?? "");
 
-/** Arguments as an object, also where a model wrote them as text. Handed on as it is, so that a key "__proto__" stays data. */
+/** Arguments as an object of plain data, also where a model wrote them as text. A key "__proto__" stays data. */
 const kwargs = z
   .unknown()
   .default({})
   .transform(toKwargs)
-  .pipe(z.custom<UnknownRecord>(isRecord, "must be an object of arguments"));
+  .pipe(z.custom<UnknownRecord>(isRecord, "must be an object of arguments"))
+  .transform((given, context) => {
+    try {
+      return toJson(given) as UnknownRecord;
+    } catch (error) {
+      context.issues.push({
+        code: "custom",
+        message: `must be plain data, but holds ${toPlainError(error).message}`,
+        input: given,
+      });
+      return z.NEVER;
+    }
+  });
 
-const command = z.object({
-  purpose: remark,
-  tool_name: remark,
-  tool_kwargs: kwargs,
-  todo_suggestion: remark,
-  next: remark,
-});
+/** A command that says something, and not what to call, was meant otherwise: to leave it out would be to guess. */
+const named = z.custom<unknown>(
+  (value) => !isRecord(value) || Object.hasOwn(value, "tool_name") || Object.keys(value).length === 0,
+  'must have a "tool_name"',
+);
+
+const command = named.pipe(
+  z.object({
+    purpose: text,
+    tool_name: text,
+    tool_kwargs: kwargs,
+    todo_suggestion: text,
+    next: text,
+  }),
+);
 
 const commands = z.array(command).nullish();
 
 const form = z.object({
-  next_action: z.unknown().optional(),
-  use_tool: z.unknown().optional(),
   execution_commands: commands,
   tool_commands: commands,
   tool_command: command.nullish(),
 });
 
 function toKwargs(value: unknown): unknown {
-  if (value === undefined || value === null) return {};
+  if (value === null) return {};
   if (typeof value !== "string") return value;
   const parsed = parseToolArguments(value);
   return "args" in parsed ? parsed.args : value;
 }
 
+const response: DecisionRead = { kind: "decision", decision: { next_action: "response", execution_commands: [] } };
+
 /**
  * Reads a decision. Of `execution_commands`, `tool_commands` and `tool_command` the first that holds anything counts. Names and texts are
- * trimmed; commands without a tool's name are no commands. An action that is missing, or is neither "execute" nor "response", is inferred
- * from whether there are commands; `use_tool: false` and "response" run nothing.
+ * trimmed; commands whose tool's name is blank are no commands. Commands run whatever the action, unless it is "response" or `use_tool`
+ * says no.
  *
  * @example readDecision({ tool_command: { tool_name: "add", tool_kwargs: { a: 1 } } }) // next_action: "execute"
  */
 export function readDecision(value: unknown): DecisionRead {
   if (!isRecord(value)) return { kind: "invalid", problem: `A plan is an object, not ${describeValue(value)}.` };
+  if (saysResponse(value["next_action"]) || saysNo(value["use_tool"])) return response;
+  const fields = Object.keys(value);
+  if (fields.length > 0 && !isPlan(value)) return { kind: "invalid", problem: `A plan has one of ${planFields.join(", ")}.` };
   const parsed = form.safeParse(value);
   if (!parsed.success) return { kind: "invalid", problem: describeIssues(parsed.error) };
-  const { next_action, use_tool, execution_commands, tool_commands, tool_command } = parsed.data;
+  const { execution_commands, tool_commands, tool_command } = parsed.data;
   const lists = [execution_commands ?? [], tool_commands ?? [], tool_command ? [tool_command] : []];
-  const named = (lists.find((list) => list.length > 0) ?? []).filter(({ tool_name }) => tool_name !== "");
-  const action = saysNo(use_tool) ? "response" : (actionOf(next_action) ?? (named.length > 0 ? "execute" : "response"));
-  const runs = action === "execute" && named.length > 0;
-  return {
-    kind: "decision",
-    decision: runs ? { next_action: "execute", execution_commands: named } : { next_action: "response", execution_commands: [] },
-  };
+  const runs = (lists.find((list) => list.length > 0) ?? []).filter(({ tool_name }) => tool_name !== "");
+  return runs.length === 0 ? response : { kind: "decision", decision: { next_action: "execute", execution_commands: runs } };
 }
+
+/** Fields by which an object is known as a plan. */
+export const planFields = ["next_action", "execution_commands", "tool_commands", "tool_command", "use_tool"] as const;
+
+/** Whether an object has one of the fields of a plan. */
+export function isPlan(value: UnknownRecord): boolean {
+  return planFields.some((field) => Object.hasOwn(value, field));
+}
+
+/** More would only be sent to the model and paid for. */
+const mostIssues = 5;
 
 function describeIssues({ issues }: z.ZodError): string {
-  const lines = issues.map(({ path, message }) => `${path.join(".")}: ${message}.`);
-  return `This is no plan: ${lines.join(" ")}`;
+  const lines = issues.slice(0, mostIssues).map(({ path, message }) => `${path.join(".")}: ${message}.`);
+  const more = issues.length > mostIssues ? [`And ${issues.length - mostIssues} more.`] : [];
+  return `This is no plan: ${[...lines, ...more].join(" ")}`;
 }
 
-/** The action that a text names, whatever its case and the blanks around it. */
-export function actionOf(value: unknown): PlanDecision["next_action"] | undefined {
-  const action = typeof value === "string" ? value.trim().toLowerCase() : undefined;
-  return action === "execute" || action === "response" ? action : undefined;
+/** Whether an action is "response", whatever its case and the blanks around it. */
+export function saysResponse(action: unknown): boolean {
+  return typeof action === "string" && action.trim().toLowerCase() === "response";
 }
 
 const noes: ReadonlySet<unknown> = new Set([false, 0, "false", "no", "0"]);

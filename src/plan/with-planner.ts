@@ -1,14 +1,14 @@
 // A provider that lets any text model use tools: it asks for a plan, turns the plan into the calls of the pass, and asks for the answer
 // once nothing is left to run. The loop does the rest, as for every provider.
 
-import type { ModelCall, ModelRequest, Provider } from "../contract/provider.ts";
+import type { Provider } from "../contract/provider.ts";
 import { type Checks, checkFields, invalidOption, is } from "../errors/check-fields.ts";
 import { providerCheck } from "../errors/provider-check.ts";
 import { Account } from "./account.ts";
-import { streamPass } from "./plan-pass.ts";
 import type { Planner, PlannerInput } from "./planner-input.ts";
 import { plannerPrompt, type PlannerPrompt } from "./planner-prompt.ts";
-import { Exit, leavable } from "./read-chunks.ts";
+import { leavable } from "./read-chunks.ts";
+import { streamPass } from "./stream-pass.ts";
 
 /** How `withPlanner` plans. */
 export interface PlannerOptions {
@@ -37,9 +37,12 @@ const checks: Checks<PlannerOptions> = {
   extraInstruction: is.text,
   prompt: is.fn,
   planner: is.fn,
-  planRetries: is.number({ min: 0 }),
+  planRetries: is.number({ min: 0, infinite: false }),
   closesEarly: is.flag,
 };
+
+/** What is about planning by the model. */
+const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =
   "action_results holds what tools gave for this task, by what they were asked for. Answer the user from it. Where it holds an error, or not what was asked for, say so; do not claim anything that is not there.";
@@ -63,6 +66,9 @@ const instruction =
 export function withPlanner(provider: Provider, options: PlannerOptions = {}): Provider {
   if (!providerCheck[1](provider)) throw invalidOption("provider", providerCheck[0], provider);
   checkFields("options", options, checks);
+  const unread = notRead.find((name) => options.planner !== undefined && options[name] !== undefined);
+  if (unread !== undefined) throw invalidOption(unread, 'left out where "planner" plans', options[unread]);
+  if (options.enabled === false) return provider;
   const { id, model, family } = provider;
   const settings = {
     maxRounds: options.maxRounds ?? 5,
@@ -73,15 +79,11 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     planRetries: options.planRetries ?? 2,
     closesEarly: options.closesEarly ?? true,
   };
-  const plan = (request: ModelRequest, call: ModelCall): ReturnType<Provider["stream"]> => {
-    const exit = new Exit();
-    return leavable(streamPass({ provider, call, exit, account: new Account(provider) }, request, settings), exit);
-  };
-  const isEnabled = options.enabled ?? true;
   return {
     id,
     model,
     ...(family === undefined ? {} : { family }),
-    stream: (request, call) => (isEnabled ? plan(request, call) : provider.stream(request, call)),
+    stream: (request, call) =>
+      leavable((exit) => streamPass({ provider, call, exit, account: new Account(provider) }, request, settings)),
   };
 }

@@ -31,13 +31,17 @@ export class AttemptLog {
     return this.#current !== undefined;
   }
 
-  /** A wrapper inside an attempt starts one too: that is the same attempt, and perhaps says more exactly who answers. */
-  start({ provider, model, family }: Answerer): void {
+  /**
+   * A wrapper inside an attempt starts one too: that is the same attempt, and perhaps says more exactly who answers. What says nothing new
+   * is not told; the answer is whether it was.
+   */
+  start({ provider, model, family }: Answerer): boolean {
     const before = this.#current;
     if (before === undefined) this.#number += 1;
-    else if (before.provider === provider && before.model === model && before.family === family) return;
+    else if (before.provider === provider && before.model === model && before.family === family) return false;
     this.#current = { provider, model, family };
     this.repeat();
+    return true;
   }
 
   /** Tells once more of the attempt that goes on. */

@@ -8,7 +8,7 @@ import { assertNever } from "../kit/assert-never.ts";
 import { textIn } from "../kit/chunk-text.ts";
 import type { GuardedStream } from "../stages/guard-stream.ts";
 import { judgeFinish } from "../state/judge-finish.ts";
-import { answererOf, type AttemptLog } from "./attempt-log.ts";
+import { type Answerer, answererOf, type AttemptLog } from "./attempt-log.ts";
 
 /** The chunk that ends a stream well. */
 export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
@@ -54,6 +54,8 @@ export class AttemptReader implements GuardedStream {
   #hasText: boolean;
   #hasCalls = false;
   #hasFinished = false;
+  /** Whether anything has come. */
+  #hasBegun = false;
   #isLeft = false;
 
   constructor(attempt: PlannedAttempt, ports: ReaderPorts) {
@@ -75,15 +77,24 @@ export class AttemptReader implements GuardedStream {
 
   take(chunk: ModelChunk): void {
     const { log, tell } = this.#ports;
-    if (chunk.type === "attempt-start") return log.start(chunk);
+    if (chunk.type === "attempt-start") return this.#start(chunk);
     if (chunk.type === "attempt-discarded") return this.#forget(toProviderError(chunk.error));
     if (!log.isOpen) log.start(answererOf(this.#attempt.provider));
+    this.#hasBegun = true;
     if (chunk.type === "finish") return this.#finish(chunk);
     if (chunk.type === "error") this.fault = { error: toProviderError(chunk.error), as: { kind: "chunk", chunk } };
     else {
       this.#note(chunk);
       tell(chunk);
     }
+  }
+
+  /** A wrapper inside that starts the same attempt in the middle makes another request, which has the time of a first chunk again. */
+  #start(answerer: Answerer): void {
+    const { log } = this.#ports;
+    const isTold = log.start(answerer);
+    if (!isTold && this.#hasBegun) log.repeat();
+    this.#hasBegun = true;
   }
 
   #note(chunk: Exclude<ModelChunk, { type: `attempt-${string}` | "finish" | "error" }>): void {
@@ -133,6 +144,7 @@ export class AttemptReader implements GuardedStream {
     this.#hasText = continuesTurn(this.#attempt.request);
     this.#hasCalls = false;
     this.#hasFinished = false;
+    this.#hasBegun = false;
   }
 
   /** What the loop would call an error is one here too. */

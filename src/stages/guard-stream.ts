@@ -38,7 +38,7 @@ export interface GuardedStream {
 }
 
 /** A provider written without types may answer anything. */
-function iterate(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
+export function iterate(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
   const given: unknown = stream;
   if (isThenable(given)) {
     given.then(undefined, () => {});

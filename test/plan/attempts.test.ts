@@ -1,106 +1,230 @@
-// Planning and answering by whoever can: each is paid for at the prices of who did it.
+// Attempts at a plan or an answer, with wrappers around and without: what they took is counted, at the price of who made them.
 
 import { describe, expect, it } from "vitest";
-import { type Pricing, providerError, withFallback, withRetry } from "turnwright";
-import { withPlanner } from "turnwright/plan";
+import { type LoopOptions, type Pricing, type Provider, withFallback, withRetry } from "turnwright";
+import { planLogs, withPlanner } from "turnwright/plan";
 import {
   chunk,
   createMockProvider,
-  type MockPart,
+  fail,
+  finish,
   type MockProvider,
-  type MockScript,
+  type MockTurn,
   native,
   text,
   usage,
 } from "turnwright/testing";
-import { play, tool } from "../loop/play.ts";
-import { execute, respond } from "./plan-stage.ts";
+import { play, type Playing } from "../loop/play.ts";
+import { add, command, execute, look, respond } from "./plan-stage.ts";
 
-const spent = usage({ inputTokens: 10, outputTokens: 0 });
-const busy: MockPart = chunk({ type: "error", error: providerError("overloaded", "Busy.", { retryable: true }) });
-/** Ten tokens cost one dollar of "a", and ten of "b". */
-const pricing: Pricing = ({ totalTokens }, { model }) => (totalTokens / 10) * (model === "a" ? 1 : 10);
-const named = (model: string, script: MockScript): MockProvider => createMockProvider(script, { model });
-const tools = [tool("t", () => 1)];
+/** A token of the dear model costs a dollar, one of the cheap model a quarter, so that sums are exact. */
+const pricing: Pricing = ({ totalTokens }, { model }) => (model === "dear" ? totalTokens : totalTokens / 4);
+const took = (tokens: number): ReturnType<typeof usage> => usage({ inputTokens: tokens, outputTokens: 0 });
+const busy = fail({ status: 529 });
+/** A plan that asks for the answer, to be read to its end. */
+const asks: MockTurn = [respond, took(3)];
+const runs: MockTurn = [execute(command("look")), took(5)];
+const answers: MockTurn = [text("Done."), took(7)];
 
-describe("a plan and an answer", () => {
-  it("by different models are each paid for at their own price", async () => {
-    // "a" fails at the plan after it has begun one, "b" plans, "a" answers.
-    const a = named("a", [
-      [text('{"next_action":"exec'), spent, busy],
-      [text("Hello."), spent],
-    ]);
-    const b = named("b", [[respond, spent]]);
-    const provider = withPlanner(withFallback([a, b]), { closesEarly: false });
-    const { usage: used, costUSD, text: said, streamResults } = await play([], { provider, tools, pricing }).result;
-    expect([said, used.totalTokens, costUSD]).toEqual(["Hello.", 30, 12]);
-    expect(streamResults[0]).toMatchObject({ model: "a" });
+const dear = (...turns: readonly MockTurn[]): MockProvider => createMockProvider(turns, { id: "d", model: "dear", usage: false });
+const cheap = (...turns: readonly MockTurn[]): MockProvider =>
+  createMockProvider(turns, { id: "c", model: "cheap", usage: false });
+const retry = (provider: Provider): Provider => withRetry(provider, { random: () => 0, baseDelayMs: 1 });
+const plans = (provider: Provider): Provider => withPlanner(provider, { closesEarly: false });
+
+async function run(provider: Provider, more: Partial<LoopOptions> = {}): Promise<Playing & { readonly facts: object }> {
+  const playing = play([], { provider, tools: [add, look], pricing, ...more });
+  await playing.clock.runAll();
+  const result = await playing.result;
+  expect(playing.clock.pending).toBe(0);
+  const { text: said, reason, usage: used, costUSD, toolCallsExecuted } = result;
+  const facts = { said, kind: reason.kind, tokens: used.totalTokens, costUSD, ran: toolCallsExecuted };
+  const discarded = playing.recording.of("attempt-discarded").length;
+  return { ...playing, facts: { ...facts, discarded, records: planLogs(result).length } };
+}
+
+/** A plan that breaks off. */
+const failing: MockTurn = [text('{"next_'), took(2), busy];
+const answered = { said: "Done.", kind: "answered", ran: 1, records: 1 };
+
+describe.for<[where: string, wrap: (...turns: readonly MockTurn[]) => Provider]>([
+  ["inside", (...turns) => plans(retry(cheap(...turns)))],
+  ["outside", (...turns) => retry(plans(cheap(...turns)))],
+])("withRetry %s of withPlanner", ([where, wrap]) => {
+  it("counts an attempt at a plan that is taken back", async () => {
+    const { facts } = await run(wrap([took(2), busy], runs, asks, answers));
+    expect(facts).toEqual({ ...answered, tokens: 2 + 5 + 3 + 7, costUSD: 17 / 4, discarded: 1 });
   });
 
-  it("by one model are paid for once each, also with a retry around", async () => {
-    const a = named("a", [
-      [respond, spent],
-      [spent, busy],
-      [respond, spent],
-      [text("Hello."), spent],
-    ]);
-    const provider = withRetry(withPlanner(a, { closesEarly: false }), { baseDelayMs: 0 });
-    const playing = play([], { provider, tools, pricing });
-    await playing.clock.runAll();
-    const { usage: used, costUSD, text: said } = await playing.result;
-    expect([said, used.totalTokens, costUSD]).toEqual(["Hello.", 40, 4]);
+  it("counts an attempt at the answer that is taken back; outside, the plan before it is made again", async () => {
+    const turns = where === "inside" ? [runs, asks, [took(2), busy], answers] : [runs, asks, [took(2), busy], asks, answers];
+    const { facts } = await run(wrap(...turns));
+    const tokens = where === "inside" ? 5 + 3 + 2 + 7 : 5 + 3 + 2 + 3 + 7;
+    expect(facts).toEqual({ ...answered, tokens, costUSD: tokens / 4, discarded: 1 });
   });
 
-  it.for<[what: string, script: MockScript]>([
-    ["a plan beside its answer", [respond, [text("Hello."), spent]]],
-    ["an answer beside its plan", [[respond, spent], text("Hello.")]],
-    ["a plan that could not be read", [text("no plan"), [respond, spent], [text("Hello."), spent]]],
-    ["a plan behind one that could not be read", [[text("no plan"), spent], respond, [text("Hello."), spent]]],
-  ])("are estimated where they do not say what they took and others do: %s", async ([, script]) => {
-    const model = createMockProvider(script, { usage: false });
-    const provider = withPlanner(model, { closesEarly: false });
-    const { usage: used, costUSD } = await play([], { provider, tools, pricing: ({ totalTokens }) => totalTokens }).result;
-    expect(used.totalTokens).toBeGreaterThan(20);
+  it("counts a plan that breaks off; outside, it is made again, because nobody has heard of it", async () => {
+    const { facts } = await run(wrap(failing, runs, asks, answers));
+    const error = { kind: "provider-error", tokens: 2, costUSD: 2 / 4, discarded: 0, ran: 0 };
+    expect(facts).toMatchObject(where === "inside" ? error : { ...answered, tokens: 17, costUSD: 17 / 4, discarded: 1 });
+  });
+
+  it("takes nothing back that a user has heard", async () => {
+    const { facts } = await run(wrap(runs, asks, [text("Do"), took(2), busy]));
+    expect(facts).toMatchObject({ said: "Do", kind: "provider-error", tokens: 5 + 3 + 2, discarded: 0 });
+  });
+
+  it("ends with an error that stays, after all attempts at a plan", async () => {
+    const { facts } = await run(wrap(busy, busy, busy));
+    expect(facts).toMatchObject({ kind: "provider-error", ran: 0, discarded: 2 });
+  });
+});
+
+describe("withFallback inside of withPlanner", () => {
+  it("has each request answered by who can, and priced by who did", async () => {
+    const a = dear(failing, asks, [text("Do"), took(2), busy]);
+    const b = cheap(runs, answers);
+    const { facts, result } = await run(plans(withFallback([a, b])));
+    expect(facts).toMatchObject({ ...answered, tokens: 2 + 5 + 3 + 2 + 7, costUSD: 2 + 5 / 4 + 3 + 2 + 7 / 4, discarded: 2 });
+    const { streamResults } = await result;
+    expect(streamResults.map(({ model, usage: used, costUSD }) => [model, used?.totalTokens, costUSD])).toEqual([
+      ["cheap", 7, 2 + 5 / 4],
+      ["cheap", 12, 5 + 7 / 4],
+    ]);
+  });
+
+  it("prices a plan by who made it where another one answers without a failure between", async () => {
+    const a = dear([busy], answers);
+    const b = cheap(asks);
+    const { facts } = await run(plans(withFallback([a, b])));
+    expect(facts).toMatchObject({ said: "Done.", tokens: 3 + 7, costUSD: 3 / 4 + 7 });
+  });
+
+  it("forgets what a plan had said when it is taken back", async () => {
+    const half = '{"next_action":"execute","execution_commands":[{"tool_name":"add"},';
+    const a = dear([text(half), took(2), busy]);
+    const { facts } = await run(plans(withFallback([a, cheap(asks, answers)])));
+    expect(facts).toMatchObject({ said: "Done.", ran: 0, tokens: 2 + 3 + 7 });
+  });
+});
+
+it("an attempt that nobody has said the begin of is taken back too", async () => {
+  const error = { name: "ProviderError", code: "overloaded", message: "Busy.", retryable: true } as const;
+  const again = chunk({ type: "attempt-discarded", attempt: 1, error });
+  const half = text('{"next_action":"execute","execution_commands":[{"tool_name":"add"},');
+  const { facts } = await run(plans(dear([half, took(2), again, respond, took(3)], answers)));
+  expect(facts).toMatchObject({ said: "Done.", ran: 0, tokens: 2 + 3 + 7, discarded: 1 });
+});
+
+describe("withFallback outside of withPlanner", () => {
+  it("asks the next one for a plan of its own, and the rounds so far go along", async () => {
+    const a = dear(runs, failing);
+    const b = cheap(asks, answers);
+    const { facts } = await run(withFallback([plans(a), plans(b)]));
+    expect(facts).toMatchObject({ ...answered, tokens: 5 + 2 + 3 + 7, costUSD: 5 + 2 + 3 / 4 + 7 / 4, discarded: 1 });
+    expect(JSON.stringify(b.requests[1]?.messages)).toContain("a quiet place");
+  });
+
+  it("takes back an answer that breaks off, with the plan before it", async () => {
+    const a = dear(asks, [text("Do"), took(2), busy], busy);
+    const { facts, recording } = await run(withFallback([plans(a), plans(cheap(runs, asks, answers))]));
+    expect(facts).toMatchObject({ ...answered, costUSD: 3 + 2 + (5 + 3 + 7) / 4, discarded: 2 });
+    expect(recording.of("text-delta").map(({ text: said }) => said)).toEqual(["Do", "Done."]);
+  });
+
+  it("may have one that calls tools by itself beside it", async () => {
+    const own = cheap(answers);
+    const { facts } = await run(withFallback([plans(dear(runs, busy)), own]));
+    expect(facts).toMatchObject({ ...answered, tokens: 12, costUSD: 5 + 7 / 4 });
+    const roles = own.requests[0]?.messages.map(({ role }) => role);
+    expect([roles, own.requests[0]?.tools.length]).toEqual([["user", "assistant", "tool"], 2]);
+  });
+
+  it("asks the next one where a plan cannot be read", async () => {
+    const a = dear([text("No."), took(1)], [text("No."), took(1)], [text("No."), took(1)]);
+    const { facts } = await run(withFallback([plans(a), cheap(answers)]));
+    expect(facts).toMatchObject({ said: "Done.", tokens: 3 + 7, costUSD: 3 + 7 / 4, discarded: 1 });
+  });
+});
+
+describe("what a planned run may cost", () => {
+  it("ends it before the next round would cross it", async () => {
+    const model = dear(runs, runs, runs, runs);
+    const { facts, result } = await run(plans(model), { limits: { maxCostUSD: 12 } });
+    expect(facts).toMatchObject({ kind: "max-cost", tokens: 10, costUSD: 10, ran: 2, records: 2 });
+    expect([model.calls, (await result).reason]).toEqual([2, { kind: "max-cost", limitUSD: 12, spentUSD: 10, expectedUSD: 5 }]);
+  });
+
+  it("counts the attempts that were taken back in a round", async () => {
+    const model = dear([took(2), busy], runs, runs);
+    const { facts } = await run(plans(retry(model)), { limits: { maxCostUSD: 13 } });
+    expect([model.calls, facts]).toMatchObject([2, { kind: "max-cost", costUSD: 7 }]);
+  });
+
+  it("is not known where nobody says what a round took", async () => {
+    const { facts } = await run(plans(dear(execute(command("look")))), { limits: { maxCostUSD: 13 } });
+    expect(facts).toMatchObject({ kind: "cost-unknown", ran: 1 });
+  });
+
+  it.for<[what: string, closesEarly: boolean, plan: MockTurn]>([
+    ["was closed early", true, respond],
+    ["has said its tokens", false, asks],
+  ])("counts an answer that says nothing of its tokens, behind a plan that %s", async ([, closesEarly, planned]) => {
+    const silent = dear(planned, text("Four."));
+    const told = dear(planned, [text("Four."), took(0)]);
+    const provider = (model: Provider): Provider => withPlanner(model, { closesEarly });
+    const [quiet, loud] = [await run(provider(silent)), await run(provider(told))];
+    const [{ usage: more }, { usage: less }] = [await quiet.result, await loud.result];
+    expect(more.outputTokens - less.outputTokens).toBe(2);
+    expect(more.inputTokens).toBeGreaterThan(less.inputTokens);
+  });
+});
+
+it("a refusal to plan is the run's, whoever wraps it", async () => {
+  const { result } = await run(plans(retry(cheap([text("I will not."), finish("content-filter"), took(1)]))));
+  expect((await result).reason.kind).toBe("content-filter");
+});
+
+describe("what an attempt wrote", () => {
+  it("is forgotten with an answer that is taken back", async () => {
+    const a = dear(respond, [native({ mark: 1 }), text("Do"), busy]);
+    const { result } = await run(plans(withFallback([a, cheap([native({ mark: 2 }), text("Done.")])])));
+    expect((await result).messages.at(-1)).toMatchObject({
+      content: [{ text: "Done." }],
+      native: [{ item: { mark: 2 } }, { item: { type: "turnwright.plan" } }],
+    });
+  });
+
+  it("stays of the plan where only the answer is asked for again", async () => {
+    const { result } = await run(plans(retry(dear(respond, busy, text("Done.")))));
+    expect((await result).messages.at(-1)).toMatchObject({
+      content: [{ text: "Done." }],
+      native: [{ item: { type: "turnwright.plan", next_action: "response" } }],
+    });
+  });
+});
+
+describe("requests that do not say what they took", () => {
+  it.for<[what: string, ...turns: MockTurn[]]>([
+    ["a plan beside its answer", respond, answers],
+    ["an answer beside its plan", asks, text("Done.")],
+    ["a plan that could not be read", text("no plan"), asks, answers],
+    ["a plan behind one that could not be read", [text("no plan"), took(3)], respond, answers],
+  ])("are estimated where others do: %s", async ([, ...turns]) => {
+    const { result } = await run(plans(dear(...turns)));
+    const { usage: used, costUSD } = await result;
+    expect(used.totalTokens).toBeGreaterThan(3 + 7);
     expect(costUSD).toBe(used.totalTokens);
   });
 
   it("are estimated once, however often the others say what they took", async () => {
-    const totals = [[spent], [spent, spent]].map(async (said) => {
-      const model = createMockProvider([respond, [text("Hello."), ...said]], { usage: false });
-      return (await play([], { provider: withPlanner(model, { closesEarly: false }), tools }).result).usage.totalTokens;
-    });
-    expect(await totals[1]).toBe(await totals[0]);
+    const once = await run(plans(dear(respond, answers)));
+    const twice = await run(plans(dear(respond, [text("Done."), took(7), took(7)])));
+    expect(twice.facts).toEqual(once.facts);
   });
 
   it("are not known where none of them says it", async () => {
-    const model = createMockProvider([text("no plan"), respond, text("Hello.")], { usage: false });
-    const provider = withPlanner(model, { closesEarly: false });
-    const { usage: used, costUSD } = await play([], { provider, tools, pricing }).result;
-    expect([used.totalTokens, costUSD]).toEqual([0, undefined]);
-  });
-
-  it("forget what an attempt had begun to write", async () => {
-    const a = named("a", [[text('{"next_action":"response'), busy]]);
-    const b = named("b", [[execute()], [text("Hello.")]]);
-    const provider = withPlanner(withFallback([a, b], { restMs: 10_000 }));
-    const { text: said } = await play([], { provider, tools }).result;
-    expect([said, b.calls]).toEqual(["Hello.", 2]);
-  });
-
-  it("forget what the provider wrote of an answer that was taken back", async () => {
-    const a = named("a", [respond, [native({ mark: 1 }), text("Hel"), busy]]);
-    const provider = withPlanner(withFallback([a, named("b", [[native({ mark: 2 }), text("Hello.")]])]));
-    const { text: said, messages } = await play([], { provider, tools }).result;
-    expect(said).toBe("Hello.");
-    expect(messages.at(-1)).toMatchObject({ native: [{ item: { mark: 2 } }, { item: { type: "turnwright.plan" } }] });
-  });
-
-  it("by a model that was asked again for its answer, keep the plan", async () => {
-    const a = named("a", [[respond], [busy], [text("Hello.")]]);
-    const playing = play([], { provider: withPlanner(withRetry(a, { baseDelayMs: 0 })), tools });
-    await playing.clock.runAll();
-    const { text: said, messages } = await playing.result;
-    expect(said).toBe("Hello.");
-    expect(messages.at(-1)).toMatchObject({ native: [{ item: { type: "turnwright.plan", next_action: "response" } }] });
+    const { facts } = await run(plans(dear(text("no plan"), respond, text("Done."))));
+    expect(facts).toMatchObject({ tokens: 0, costUSD: undefined });
   });
 });

@@ -26,7 +26,7 @@ const finishedIn = ({ records }: DurableStore): readonly string[] =>
 async function liveOver(
   store: DurableStore,
   fateOf: (life: number) => Parameters<DurableStore["open"]>[0],
-  more: typeof safe | object = {},
+  more: Parameters<typeof liveOn>[1] = {},
 ): Promise<readonly Lived[]> {
   const known: { readonly passes: readonly number[]; readonly finished: readonly string[] }[] = [];
   const lives = await liveOn((index) => {
@@ -47,12 +47,8 @@ async function liveOver(
   return lives;
 }
 
-const undisturbed = await liveOn(
-  (
-    (store) => () =>
-      store.open()
-  )(createDurableStore()),
-);
+const quietStore = createDurableStore();
+const undisturbed = await liveOn(() => quietStore.open());
 const isCrashed = ({ result }: Lived): boolean => result instanceof Crash;
 
 it("an undisturbed run is drained, asks, and answers", () => {

@@ -14,8 +14,7 @@ import { createMockProvider, createTestClock, type MockTurn, recordEvents, text 
 import { expect } from "vitest";
 import { Crash } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";
-import { asksForPlan } from "./leaving-stage.ts";
-import { command, execute, respond, shownTo } from "./plan-stage.ts";
+import { asksForPlan, command, execute, respond, shownTo } from "./plan-stage.ts";
 
 /** What each round plans. */
 const rounds: readonly MockTurn[] = [

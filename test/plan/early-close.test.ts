@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createMockProvider, type MockPart, text, usage, wait } from "turnwright/testing";
+import { type MockPart, text, usage, wait } from "turnwright/testing";
 import type { ModelChunk, Provider } from "turnwright";
 import { withPlanner } from "turnwright/plan";
 import { play, tool } from "../loop/play.ts";
-import { plan, respond } from "./plan-stage.ts";
+import { asksForPlan, plan, respond } from "./plan-stage.ts";
 
 /** A model that counts what was read of it, and notes how it was left. */
 function counting(chunks: readonly ModelChunk[], answer: string): { provider: Provider; read: number[]; left: number } {
@@ -11,12 +11,11 @@ function counting(chunks: readonly ModelChunk[], answer: string): { provider: Pr
   const provider: Provider = {
     id: "p",
     model: "m",
-    async *stream({ messages }) {
-      const isPlan = JSON.stringify(messages.at(-1)).includes("available_tools");
+    async *stream(request) {
       const own = state.read.push(0) - 1;
       let isOver = false;
       try {
-        for (const one of isPlan
+        for (const one of asksForPlan(request)
           ? chunks
           : ([
               { type: "text-delta", text: answer },
@@ -53,19 +52,12 @@ describe("a plan that says response", () => {
     const { result } = play([], { provider, tools: [tool("t", () => 1)] });
     expect([(await result).text, model.read, model.left]).toEqual(["Hello.", [chunks.length, 2], 0]);
   });
+});
 
-  it("is not waited for where it does not let go", async () => {
-    const inner = counting(chunks, "Hello.").provider;
-    const provider: Provider = {
-      ...inner,
-      stream: (request, call) => {
-        const stream = inner.stream(request, call)[Symbol.asyncIterator]();
-        return { [Symbol.asyncIterator]: () => ({ next: () => stream.next(), return: () => new Promise(() => {}) }) };
-      },
-    };
-    const { result } = play([], { provider: withPlanner(provider), tools: [tool("t", () => 1)] });
-    expect((await result).text).toBe("Hello.");
-  });
+it("a plan that is only spoken of closes nothing", async () => {
+  const quoted = 'I could say {"next_action":"response"}, but ';
+  const { result, model } = plan([text(`${quoted}{"next_action":"execute"}`), respond, text("Hello.")]);
+  expect([(await result).text, model.calls]).toEqual(["Hello.", 3]);
 });
 
 it.for<[what: string, plan: string]>([
@@ -100,16 +92,4 @@ describe("the tokens of a plan that was closed", () => {
     await clock.advance(100);
     expect((await result).usage).toMatchObject({ inputTokens: 5_050, outputTokens: 109 });
   });
-});
-
-it("a plan shows that the model is alive", async () => {
-  const slow = ['{"next_action":', '"execute",', '"execution_commands":', "[]}"].flatMap((piece) => [wait(80), text(piece)]);
-  const model = createMockProvider([slow, [wait(80), text("Hello.")]]);
-  const playing = play([], {
-    provider: withPlanner(model),
-    tools: [tool("t", () => 1)],
-    timeouts: { firstChunkMs: 100, streamIdleMs: 100 },
-  });
-  await playing.clock.advance(1_000);
-  expect((await playing.result).text).toBe("Hello.");
 });

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { LoopOptions, ModelChunk } from "turnwright";
-import type { Planner } from "turnwright/plan";
+import type { Planner, PlannerAnswer } from "turnwright/plan";
 import { createMockProvider, text } from "turnwright/testing";
 import { countListeners } from "../loop/count-listeners.ts";
 import { never, type Playing } from "../loop/play.ts";
@@ -177,7 +177,7 @@ describe("a planner of one's own", () => {
           value: () => {
             throw new Error("no idea");
           },
-        }),
+        }) as PromiseLike<never>,
       "no idea",
     ],
   ])("that %s ends the run with an error, and nothing is asked", async ([, planner, message]) => {
@@ -187,20 +187,11 @@ describe("a planner of one's own", () => {
     expect([reason.kind, error?.message, model.calls]).toEqual(["provider-error", expect.stringContaining(message), 0]);
   });
 
-  it.for<[what: string, garbage: unknown]>([
-    ["nothing", undefined],
-    ["null", null],
-    ["a number", 5],
-    ["a text", "execute"],
-    ["a list", [{ tool_name: "look" }]],
-    ["commands that are no list", { execution_commands: "look" }],
-    ["a command that is none", { execution_commands: [5] }],
-    ["arguments that are none", { tool_command: { tool_name: "look", tool_kwargs: 5 } }],
-  ])("that answers %s ends the run with an error, and nothing is run", async ([, garbage]) => {
+  it("that answers with no plan ends the run with an error, and nothing is run", async () => {
     const model = createMockProvider([text("Here.")]);
-    const playing = playOver(model, undefined, { planner: () => garbage });
-    const { error, toolCallsExecuted } = await playing.result;
-    expect([error?.code, toolCallsExecuted, model.calls]).toEqual(["no-output", 0, 0]);
+    const { error, toolCallsExecuted } = await playOver(model, undefined, { planner: () => 7 as never }).result;
+    expect(error).toMatchObject({ code: "no-output", message: "The planner gave no plan: A plan is an object, not 7." });
+    expect([toolCallsExecuted, model.calls]).toEqual([0, 0]);
   });
 
   it("that fails in a later round keeps what the rounds before it have given", async () => {
@@ -213,7 +204,7 @@ describe("a planner of one's own", () => {
   });
 
   it("that answers after the run has ended changes nothing", async () => {
-    let answer: (value: unknown) => void = () => {};
+    let answer: (value: PlannerAnswer) => void = () => {};
     const playing = playWith(() => new Promise((resolve) => (answer = resolve)));
     await playing.clock.flush();
     playing.control.kill();

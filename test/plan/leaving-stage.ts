@@ -7,16 +7,7 @@ import { expect } from "vitest";
 import { countListeners } from "../loop/count-listeners.ts";
 import { never, play, type Playing } from "../loop/play.ts";
 import type { Stage } from "../loop/scenarios/stage.ts";
-import { add, look, respond, shownTo } from "./plan-stage.ts";
-
-/** Whether a request asks for a plan. */
-export function asksForPlan(request: ModelRequest): boolean {
-  try {
-    return "round_index" in shownTo(request);
-  } catch {
-    return false;
-  }
-}
+import { add, asksForPlan, look, respond } from "./plan-stage.ts";
 
 /** Plays the turns in order; behind them each plan asks for the answer, and that is "More." */
 export const playOn =

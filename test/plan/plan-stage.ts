@@ -1,12 +1,12 @@
 // Planned runs: a script of plans and answers, and what the model was asked for.
 
 import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
-import { type PlannerOptions, withPlanner } from "turnwright/plan";
+import { type PlannerCommand, type PlannerOptions, withPlanner } from "turnwright/plan";
 import { createMockProvider, type MockPart, type MockProvider, type MockScript, text } from "turnwright/testing";
 import { play, type Playing, tool } from "../loop/play.ts";
 
 /** A command of a plan. */
-export const command = (tool_name: string, more: object = {}): object => ({
+export const command = (tool_name: string, more: object = {}): PlannerCommand => ({
   purpose: `use ${tool_name}`,
   tool_name,
   tool_kwargs: {},
@@ -39,9 +39,24 @@ export const add: Tool = tool("add", (args) => {
 });
 export const look: Tool = tool("look", () => "a quiet place");
 
-/** What the planner was shown with a request. */
+/** What a model was shown with a request, behind the words of the user. */
 export function shownTo(request: ModelRequest | undefined): { readonly [field: string]: unknown } {
-  const last: Message | undefined = request?.messages.at(-1);
-  if (last?.role !== "user" || typeof last.content !== "string") throw new Error("The planner was shown nothing.");
-  return JSON.parse(last.content) as { readonly [field: string]: unknown };
+  const last: Message | undefined = [...(request?.messages ?? [])].reverse().find(({ role }) => role === "user");
+  if (last?.role !== "user" || typeof last.content !== "string") throw new Error("Nothing was shown.");
+  return JSON.parse(lastPartOf(last.content)) as { readonly [field: string]: unknown };
+}
+
+/** What is said behind the words of the user, which end with an empty line. */
+export function lastPartOf(content: string): string {
+  const at = content.lastIndexOf("\n\n{");
+  return at === -1 ? content : content.slice(at + 2);
+}
+
+/** Whether a request asks for a plan. */
+export function asksForPlan(request: ModelRequest): boolean {
+  try {
+    return "round_index" in shownTo(request);
+  } catch {
+    return false;
+  }
 }

@@ -6,7 +6,7 @@ import { planLogs, type PlannerOptions, withPlanner } from "turnwright/plan";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Scripted, type Wire, wires } from "../wire/both-wires.ts";
 import { startRawServer } from "../wire/raw-sse-server.ts";
-import { add, command, look } from "./plan-stage.ts";
+import { add, command, lastPartOf, look } from "./plan-stage.ts";
 import { createCountingFetch, textWires } from "./wire-stage.ts";
 
 const execute = (...commands: readonly object[]): string =>
@@ -58,12 +58,12 @@ function findTools(value: unknown): readonly string[] {
   });
 }
 
-/** The last words of a body, whatever its wire: one of them puts the messages of a user into one. */
+/** What is shown at the end of a body, whatever its wire, behind the words of the user. */
 function lastWordsIn(body: unknown): string {
   const { messages } = body as { readonly messages: readonly { readonly content: unknown }[] };
   const content = messages.at(-1)?.content;
   const last: unknown = Array.isArray(content) ? content.at(-1)?.text : content;
-  return String(last);
+  return lastPartOf(String(last));
 }
 
 describe.for(wires)("over $name, a run of two rounds", (wire) => {
@@ -98,7 +98,11 @@ describe.for(wires)("over $name, a run of two rounds", (wire) => {
     const messages = [...result.messages, { role: "user" as const, content: "Again." }];
     const { result: next, bodies } = await play(wire, [say(secondPlan), say(respond), say("7.")], { messages });
     expect([next.text, bodies.length]).toEqual(["7.", 3]);
-    expect(JSON.parse(lastWordsIn(bodies[0]))).toMatchObject({ user_input: "Again.", round_index: 0, done_plans: [{}, {}, {}] });
+    expect(JSON.parse(lastWordsIn(bodies[0]))).toMatchObject({ user_input: "Again.", round_index: 0, done_plans: [] });
+    const shown = JSON.stringify(bodies[0]);
+    const order = ["Add.", "the next sum", "3, then 7.", "Again."].map((words) => shown.indexOf(words));
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+    expect(order).not.toContain(-1);
   });
 
   it("ends with the error of its service while it plans, and the rounds before it stay", async () => {

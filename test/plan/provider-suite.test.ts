@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { ModelChunk, ModelRequest, Provider } from "turnwright";
 import { withPlanner } from "turnwright/plan";
 import { createScenarioProvider, createTestClock, providerSuite, type ProviderScenario } from "turnwright/testing";
-import { asksForPlan } from "./leaving-stage.ts";
+import { asksForPlan } from "./plan-stage.ts";
 
 /** The calls of a scenario as the commands of a plan; a turn without calls is a plan that asks for it. */
 function toPlan(calls: readonly Extract<ModelChunk, { type: "call-ready" }>[]): string {

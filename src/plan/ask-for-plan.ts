@@ -1,16 +1,14 @@
 // One planning request: what the model writes is read while it comes, and heard by nobody.
 
-import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
-import { assertNever } from "../kit/assert-never.ts";
+import type { FinishReason, ModelChunk, ModelRequest } from "../contract/provider.ts";
 import { PlanScanner } from "./plan-scanner.ts";
 import { type Asking, readChunks } from "./read-chunks.ts";
-import { actionOf, type DecisionRead, readDecision } from "./read-decision.ts";
+import { type DecisionRead, readDecision } from "./read-decision.ts";
+import { ThoughtFilter } from "./thought-filter.ts";
 
 /** How a planning request ended. */
 export type PlanEnd =
   | { readonly kind: "plan"; readonly read: DecisionRead; readonly text: string }
-  /** Closed as soon as the action was known to be "response". */
-  | { readonly kind: "closed"; readonly text: string }
   /** The model did not plan: the pass ends with what it said in place of a plan. */
   | { readonly kind: "ended"; readonly chunks: readonly ModelChunk[] };
 
@@ -25,13 +23,18 @@ export async function* askForPlan(
   request: ModelRequest,
   closesEarly: boolean,
 ): AsyncGenerator<ModelChunk, PlanEnd, undefined> {
+  const { account } = asking;
   let draft = new PlanDraft();
   for await (const chunk of readChunks(asking, request)) {
     if (chunk.type === "error") return { kind: "ended", chunks: [chunk] };
     if (chunk.type === "attempt-discarded") draft = new PlanDraft();
     yield draft.take(chunk) ? signOfLife : chunk;
-    if (closesEarly && draft.isResponse) return { kind: "closed", text: draft.text };
+    if (closesEarly && draft.isOver) {
+      yield account.close();
+      return draft.toResponse();
+    }
   }
+  if (draft.finish !== undefined) yield* account.end();
   return draft.end();
 }
 
@@ -53,62 +56,61 @@ const isHidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
   error: false,
 };
 
+/** Endings before which no plan was whole for sure. With any other one the model did not plan, and the pass ends so. */
+const problems: { readonly [Reason in FinishReason]?: string } = {
+  length: "The plan was cut off at the limit of tokens.",
+  paused: "The plan was cut off.",
+  continue: "The plan was cut off.",
+  "malformed-call": "There is no plan, but a call of a tool.",
+};
+
 /** What one attempt has written. */
 class PlanDraft {
   readonly #scanner = new PlanScanner();
+  readonly #thoughts = new ThoughtFilter();
+  #text = "";
   #refusal = "";
-  #finish: FinishChunk | undefined;
-  text = "";
+  finish: FinishChunk | undefined;
 
-  get isResponse(): boolean {
-    return actionOf(this.#scanner.action) === "response";
+  /** Whether nothing that may still come could make anything run. */
+  get isOver(): boolean {
+    return this.#scanner.isLeading && this.#scanner.isResponse;
   }
 
   /** Whether a chunk is the plan's alone. */
   take(chunk: ModelChunk): boolean {
     if (chunk.type === "text-delta") {
-      this.text += chunk.text;
-      this.#scanner.push(chunk.text);
+      this.#text += chunk.text;
+      this.#scanner.push(this.#thoughts.take(chunk.text));
     } else if (chunk.type === "refusal-delta") this.#refusal += chunk.text;
-    else if (chunk.type === "finish") this.#finish = chunk;
+    else if (chunk.type === "finish") this.finish = chunk;
     return isHidden[chunk.type];
   }
 
   end(): PlanEnd {
-    const { text } = this;
-    const finish = this.#finish;
+    const { finish } = this;
     if (finish === undefined) return { kind: "ended", chunks: [] };
-    if (!couldPlan(finish)) return { kind: "ended", chunks: [...said(this.#refusal), finish] };
-    const { plan, hasMore, isOpen } = this.#scanner;
-    // One of them may be quoted, and nobody can tell which.
-    if (hasMore) return { kind: "plan", read: { kind: "invalid", problem: "There is more than one plan." }, text };
-    if (plan !== undefined) return { kind: "plan", read: readDecision(plan), text };
-    const problem = isOpen || finish.reason === "length" ? "The plan was cut off." : "There is no JSON object of a plan.";
-    return { kind: "plan", read: { kind: "invalid", problem }, text };
+    const { reason } = finish;
+    if (reason === "stop" || reason === "tool-calls") return this.#toPlan();
+    const problem = problems[reason];
+    if (problem !== undefined) return this.#toProblem(problem);
+    // Models of text decline in words.
+    const refusal = reason === "refusal" && this.#refusal === "" ? this.#text : this.#refusal;
+    return { kind: "ended", chunks: refusal === "" ? [finish] : [{ type: "refusal-delta", text: refusal }, finish] };
   }
-}
 
-function said(refusal: string): readonly ModelChunk[] {
-  return refusal === "" ? [] : [{ type: "refusal-delta", text: refusal }];
-}
+  /** A plan that says so runs nothing, whatever else is in it. */
+  toResponse(): PlanEnd {
+    return { kind: "plan", read: readDecision({ next_action: "response" }), text: this.#text };
+  }
 
-/** Endings before which a plan could have been written. */
-function couldPlan({ reason }: FinishChunk): boolean {
-  switch (reason) {
-    case "stop":
-    case "tool-calls":
-    case "length":
-    case "paused":
-    case "continue":
-    case "malformed-call":
-    case "unknown":
-      return true;
-    case "context-full":
-    case "refusal":
-    case "content-filter":
-    case "error":
-      return false;
-    default:
-      return assertNever(reason);
+  #toPlan(): PlanEnd {
+    const { isResponse, plan, problem } = this.#scanner;
+    if (problem !== undefined) return this.#toProblem(problem);
+    return isResponse ? this.toResponse() : { kind: "plan", read: readDecision(plan), text: this.#text };
+  }
+
+  #toProblem(problem: string): PlanEnd {
+    return { kind: "plan", read: { kind: "invalid", problem }, text: this.#text };
   }
 }

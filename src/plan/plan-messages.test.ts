@@ -1,0 +1,44 @@
+import { expect, it } from "vitest";
+import { joinUserMessages, toResults } from "./plan-messages.ts";
+import type { PlanRecord } from "./plan-record.ts";
+
+const record = (purpose: string, result: number): PlanRecord => ({
+  purpose,
+  tool_name: "look",
+  kwargs: {},
+  todo_suggestion: "",
+  next: "",
+  success: true,
+  result,
+  error: "",
+});
+
+it("purposes that come again are numbered, past those that look so", () => {
+  const records = [record("a", 1), record("a (2)", 2), record("a", 3), record("", 4), record("a", 5)];
+  expect(JSON.parse(String(toResults(records).content))).toEqual({
+    action_results: { a: 1, "a (2)": 2, "a (3)": 3, look: 4, "a (4)": 5 },
+  });
+});
+
+it("a great many equal purposes are numbered in time", () => {
+  const records = Array.from({ length: 50_000 }, (_, at) => record("a", at));
+  expect(String(toResults(records).content)).toContain('"a (50000)": 49999');
+});
+
+it("messages of the user that follow each other are one, whatever they hold", () => {
+  const image = { type: "image", mediaType: "image/png", data: "AAAA" } as const;
+  expect(
+    joinUserMessages([
+      { role: "user", content: "a" },
+      { role: "user", content: "" },
+      { role: "assistant", content: [{ type: "text", text: "b" }] },
+      { role: "user", content: "" },
+      { role: "user", content: [image] },
+      { role: "user", content: "c" },
+    ]),
+  ).toEqual([
+    { role: "user", content: "a" },
+    { role: "assistant", content: [{ type: "text", text: "b" }] },
+    { role: "user", content: [image, { type: "text", text: "c" }] },
+  ]);
+});

@@ -1,0 +1,173 @@
+// Requests that do not say what they took: beside others that do they are estimated, or a limit of cost would not hold.
+
+import { describe, expect, it } from "vitest";
+import { type Message, type Pricing, type Provider, providerError, type Usage, withFallback, withRetry } from "turnwright";
+import { type PlannerOptions, withPlanner } from "turnwright/plan";
+import {
+  chunk,
+  createMockProvider,
+  fail,
+  finish,
+  type MockPart,
+  type MockProvider,
+  type MockScript,
+  reasoning,
+  text,
+  usage,
+} from "turnwright/testing";
+import { play } from "../loop/play.ts";
+import { add, respond } from "./plan-stage.ts";
+
+const spent = usage({ inputTokens: 10, outputTokens: 0 });
+const busy: MockPart = chunk({ type: "error", error: providerError("overloaded", "Busy.", { retryable: true }) });
+const long = "x".repeat(4_000);
+const silent = (model: string, script: MockScript): MockProvider => createMockProvider(script, { model, usage: false });
+const reads = (provider: Provider, options: PlannerOptions = {}): Provider =>
+  withPlanner(provider, { closesEarly: false, ...options });
+
+async function bill(provider: Provider, messages?: readonly Message[]): Promise<{ used: Usage; costUSD: number | undefined }> {
+  const more = messages === undefined ? {} : { messages };
+  const playing = play([], { provider, tools: [add], pricing: ({ totalTokens }) => totalTokens, ...more });
+  await playing.clock.runAll();
+  const { usage: used, costUSD } = await playing.result;
+  return { used, costUSD };
+}
+
+it.for<[what: string, create: () => Provider]>([
+  ["a plan beside its answer", () => reads(silent("a", [respond, [text("Hello."), spent]]))],
+  ["an answer beside its plan", () => reads(silent("a", [[respond, spent], text("Hello.")]))],
+  ["a plan that could not be read", () => reads(silent("a", [text("no plan"), [respond, spent], [text("Hello."), spent]]))],
+  ["a plan behind one", () => reads(silent("a", [[text("no plan"), spent], respond, [text("Hello."), spent]]))],
+  [
+    "a plan by another model than answers",
+    () => reads(withFallback([silent("a", [busy, [text("Hello."), spent]]), silent("b", [respond])])),
+  ],
+  [
+    "an answer by another model than plans",
+    () => reads(withFallback([silent("a", [busy, text("Hello.")]), silent("b", [[respond, spent]])])),
+  ],
+  ["a plan before an answer that is taken back", () => reads(withRetry(silent("a", [respond, busy, [text("Hello."), spent]])))],
+])("%s is estimated", async ([, create]) => {
+  const { used, costUSD } = await bill(create());
+  expect(used.totalTokens).toBeGreaterThan(10);
+  expect(costUSD).toBe(used.totalTokens);
+});
+
+it.for<[what: string, create: () => Provider]>([
+  [
+    "broke off, and was taken back",
+    () => reads(withFallback([silent("a", [[text(`{"n":"${long}`), busy]]), silent("b", [[respond, spent], text("Hi.")])])),
+  ],
+  [
+    "broke off with an error",
+    () =>
+      reads(
+        silent("a", [
+          [text(long), spent],
+          [text(long), busy],
+        ]),
+        { planRetries: 1 },
+      ),
+  ],
+  [
+    "broke off with a throw",
+    () =>
+      reads(
+        silent("a", [
+          [text(long), spent],
+          [text(long), fail({ status: 500 })],
+        ]),
+      ),
+  ],
+  [
+    "was an answer",
+    () =>
+      reads(
+        silent("a", [
+          [respond, spent],
+          [text(long), busy],
+        ]),
+      ),
+  ],
+  ["was thought about first", () => withPlanner(silent("a", [[reasoning(long), respond], text("Hi.")]))],
+])("what was written is estimated where it %s", async ([, create]) => {
+  const { used } = await bill(create());
+  expect(used.outputTokens).toBeGreaterThanOrEqual(1_000);
+});
+
+describe("an estimate", () => {
+  it.for<[planner: string, what: string, a: MockScript, b: MockScript]>([
+    ["a", "another one answers", [respond, busy], [[text("Hello."), spent]]],
+    ["b", "another one had been asked first", [busy, [text("Hello."), spent]], [respond]],
+  ])("is priced as what %s writes, where %s", async ([planner, , a, b]) => {
+    const provider = reads(withFallback([silent("a", a), silent("b", b)]));
+    const pricing: Pricing = ({ totalTokens }, { model }) => (model === planner ? totalTokens : 0);
+    const { usage: used, costUSD } = await play([], { provider, tools: [add], pricing }).result;
+    expect(costUSD).toBe(used.totalTokens - 10);
+  });
+
+  it("is made once, however often the others say what they took", async () => {
+    const [once, twice] = await Promise.all(
+      [[spent], [spent, spent]].map((said) => bill(reads(silent("a", [respond, [text("Hello."), ...said]])))),
+    );
+    expect(twice).toEqual(once);
+  });
+
+  it("is not made where none of them says it", async () => {
+    expect(await bill(reads(silent("a", [text("no plan"), respond, text("Hello.")])))).toMatchObject({
+      used: { totalTokens: 0 },
+      costUSD: undefined,
+    });
+  });
+
+  it("leaves the bytes of images out", async () => {
+    const image = { type: "image", mediaType: "image/png", data: "A".repeat(1_000_000) } as const;
+    const { used } = await bill(withPlanner(silent("a", [respond, text("Hello.")])), [{ role: "user", content: [image] }]);
+    expect(used.inputTokens).toBeGreaterThan(100);
+    expect(used.inputTokens).toBeLessThan(1_000);
+  });
+
+  it("is never less than what was said", async () => {
+    const said = chunk({ type: "usage", usage: { inputTokens: 5, outputTokens: 9, totalTokens: 100 }, mode: "snapshot" });
+    const { used } = await bill(
+      withPlanner(
+        silent("a", [
+          [said, respond],
+          [text("Hello."), spent],
+        ]),
+      ),
+    );
+    expect(used.totalTokens).toBe(110);
+  });
+});
+
+it("a provider that leaves a count out has its others counted", async () => {
+  const half = chunk({ type: "usage", usage: { inputTokens: 10 } as Usage, mode: "snapshot" });
+  const { used } = await bill(
+    reads(
+      silent("a", [
+        [half, respond],
+        [usage({ inputTokens: 10, outputTokens: 20 }), text("Hello.")],
+      ]),
+    ),
+  );
+  expect(used).toMatchObject({ inputTokens: 20, outputTokens: 20, totalTokens: 40 });
+});
+
+it("of one model in two families all tokens are counted", async () => {
+  const as = (family: string, script: MockScript): Provider => createMockProvider(script, { model: "m", family, usage: false });
+  const { used, costUSD } = await bill(
+    reads(withFallback([as("x", [busy, [text("Hello."), spent]]), as("y", [[respond, spent]])])),
+  );
+  expect([used.totalTokens, costUSD]).toEqual([20, 20]);
+});
+
+it("thoughts about the plan and about the answer are parted", async () => {
+  const model = createMockProvider([
+    [reasoning("Tools? "), reasoning("No."), respond],
+    [reasoning("Greet."), text("Hello."), finish("stop")],
+  ]);
+  const { result, recording } = play([], { provider: withPlanner(model), tools: [add] });
+  expect((await result).streamResults[0]?.reasoning).toBe("Tools? No.\n\nGreet.");
+  expect(recording.of("reasoning-delta").map((event) => event.text)).toEqual(["Tools? ", "No.", "\n\n", "Greet."]);
+});

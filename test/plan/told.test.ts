@@ -1,0 +1,204 @@
+// What the models are told: the conversation in turns, results where they belong, and records that say what was really done.
+
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, type Message, type ModelRequest, toolResult, withFallback, withRetry } from "turnwright";
+import { planLogs, withPlanner } from "turnwright/plan";
+import { createMockProvider, fail, finish, type MockTurn, native, text, toolCall } from "turnwright/testing";
+import { never, play, tool } from "../loop/play.ts";
+import { add, command, execute, look, plan, respond, shownTo } from "./plan-stage.ts";
+
+const lines = (request: ModelRequest | undefined): readonly string[] =>
+  (request?.messages ?? []).map(({ role, ...message }) => `${role}: ${JSON.stringify(message).replaceAll("\\n", " ")}`);
+const rolesOf = (request: ModelRequest): readonly string[] => request.messages.map(({ role }) => role);
+
+describe("the messages of a request", () => {
+  it("are turns of the user and of the model, whatever was steered, asked for again and shown", async () => {
+    const script = [text("Hm."), execute(command("steer")), text(""), respond, text("Done.")];
+    const { control, result, model } = plan(script, {
+      tools: [tool("steer", () => void control.steer("In words, please."))],
+      messages: [
+        { role: "user", content: "Hello." },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Look: " },
+            { type: "image", mediaType: "image/png", data: "AAAA" },
+          ],
+        },
+      ],
+    });
+    expect((await result).text).toBe("Done.");
+    expect(model.requests.map(rolesOf)).toEqual([["user"], ["user", "assistant", "user"], ["user"], ["user"], ["user"]]);
+    expect(model.requests[4]?.messages[0]).toMatchObject({
+      content: [
+        { type: "text", text: "Hello." },
+        { type: "text", text: "Look: " },
+        { type: "image", mediaType: "image/png" },
+        { type: "text", text: "In words, please." },
+        { type: "text", text: expect.stringContaining("action_results") },
+      ],
+    });
+  });
+
+  it("have the results behind what another provider said before it called the tool", async () => {
+    const caller = createMockProvider([[text("Let me check."), toolCall("look")], fail({ status: 529 })], { model: "caller" });
+    const model = createMockProvider([respond, text("Quiet.")]);
+    const { result } = play([], { provider: withFallback([caller, withPlanner(model)]), tools: [look] });
+    expect((await result).text).toBe("Quiet.");
+    expect(shownTo(model.requests[0])).toMatchObject({ done_plans: [{ tool_name: "look" }], round_index: 0 });
+    expect(lines(model.requests[1])).toEqual([
+      'user: {"content":"Go."}',
+      'assistant: {"content":[{"type":"text","text":"Let me check."}]}',
+      expect.stringMatching(/^user: .*action_results.*a quiet place/),
+    ]);
+  });
+
+  it("have the results of earlier runs where they were given, and those of this one at the end", async () => {
+    const first = await plan([execute(command("look")), respond, text("Quiet.")]).result;
+    const messages: readonly Message[] = [...first.messages, { role: "user", content: "And now?" }];
+    const { result, model } = plan([execute(command("look")), respond, text("Still quiet.")], { messages });
+    expect((await result).text).toBe("Still quiet.");
+    expect(lines(model.requests.at(-1))).toEqual([
+      expect.stringMatching(/^user: .*Go\..*action_results.*a quiet place/),
+      'assistant: {"content":[{"type":"text","text":"Quiet."}]}',
+      expect.stringMatching(/^user: .*And now\?.*action_results.*a quiet place.*extra_instruction/),
+    ]);
+  });
+
+  it("keep a turn of which only its provider can make sense, where it goes on", async () => {
+    const { result, model } = plan([respond, [native({ mark: 1 }), finish("paused")], text("Whole.")]);
+    expect((await result).text).toBe("Whole.");
+    expect(model.requests[2]?.messages.at(-1)).toMatchObject({ role: "assistant", content: [], native: [{ item: { mark: 1 } }] });
+  });
+
+  it("are not filled twice where a planner is around another one", async () => {
+    const model = createMockProvider([execute(command("look")), respond, text("Quiet.")]);
+    const { result } = play([], { provider: withPlanner(withPlanner(model)), tools: [look] });
+    expect((await result).text).toBe("Quiet.");
+    const told = model.requests.map((request) => JSON.stringify(request.messages).split("action_results").length - 1);
+    expect([told.length, told.slice(0, 2)]).toEqual([3, [0, 0]]);
+    expect(lines(model.requests[2]).join("").split("a quiet place")).toHaveLength(2);
+  });
+});
+
+describe("a record", () => {
+  it("has the arguments that the tool got, where an approval has edited them", async () => {
+    const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { a: 1, b: 1 } });
+    const { result } = plan([execute(command("add", { tool_kwargs: { a: 900, b: 9 } })), respond, text("2.")], {
+      policies: { approve },
+    });
+    expect(planLogs(await result)).toMatchObject([{ kwargs: { a: 1, b: 1 }, result: 2 }]);
+  });
+
+  it("has the text that a tool gave beside its result, and a note of what cannot be shown", async () => {
+    const image = { type: "image", mediaType: "image/png", data: "AAAA" } as const;
+    const scan = tool("scan", () => toolResult({ data: 7, content: [{ type: "text", text: "Beware." }, image] }));
+    const { result } = plan([execute(command("scan")), respond, text("Seven.")], { tools: [scan] });
+    expect(planLogs(await result)[0]?.result).toEqual({
+      result: 7,
+      content: ["Beware.", "[image of type image/png, which cannot be shown here]"],
+    });
+  });
+
+  it("of a blocked call says what is allowed", async () => {
+    const { result } = plan([execute(command("add")), respond, text("No.")], {
+      policies: { gate: { active: true, allowedNames: ["look"] } },
+    });
+    expect(planLogs(await result)[0]?.error).toContain('"look"');
+  });
+
+  it("is a planner's own copy", async () => {
+    const { result, model } = plan(
+      [text("Done.")],
+      {},
+      {
+        planner: ({ donePlans, lastRoundRecords, roundIndex }) => {
+          for (const record of [...donePlans, ...lastRoundRecords]) Object.assign(record, { result: "forged", kwargs: "forged" });
+          (donePlans as unknown[]).push({});
+          return roundIndex === 0 ? { tool_command: command("look") } : {};
+        },
+      },
+    );
+    expect(JSON.stringify([(await result).messages, (await result).functionHistory, model.requests])).not.toContain("forged");
+    expect(shownTo(model.requests[0])["action_results"]).toEqual({ "use look": "a quiet place" });
+  });
+});
+
+describe("a planner function", () => {
+  it("is given the conversation and the system text", async () => {
+    const seen: unknown[] = [];
+    const { result } = plan(
+      [text("Hello.")],
+      { system: "Be brief." },
+      { planner: ({ system, conversation }) => (seen.push(system, conversation), {}) },
+    );
+    await result;
+    expect(seen).toEqual(["Be brief.", [{ role: "user", content: "Go." }]]);
+  });
+});
+
+describe("a provider under a planner", () => {
+  it("is told by its signal that its plan is given up", async () => {
+    const left: unknown[] = [];
+    const model = createMockProvider([text("Hello.")]);
+    const provider = withPlanner({
+      id: "p",
+      model: "m",
+      stream: (request, call) => {
+        if (left.length > 0) return model.stream(request, call);
+        call.signal.addEventListener("abort", () => left.push((call.signal.reason as Error).name), { once: true });
+        const chunks = [{ type: "text-delta", text: '{"next_action":"response",' } as const];
+        return {
+          [Symbol.asyncIterator]: () => ({
+            next: () => {
+              const value = chunks.pop();
+              return value === undefined ? never : Promise.resolve({ done: false, value });
+            },
+          }),
+        };
+      },
+    });
+    const { result } = play([], { provider, tools: [add] });
+    expect([(await result).text, left]).toEqual(["Hello.", ["AbortError"]]);
+  });
+
+  it.for<[what: string, stream: () => unknown, message: string]>([
+    ["a promise", () => Promise.reject(new Error("no key")), "The provider's stream() gave a promise"],
+    ["nothing", () => undefined, "What the provider's stream() gave is no async iterable."],
+  ])("whose stream is %s ends the run as it does without one", async ([, stream, message]) => {
+    const { result } = play([], { provider: withPlanner({ id: "p", model: "m", stream } as never), tools: [add] });
+    expect((await result).error?.message).toContain(message);
+  });
+
+  it("may answer at once where a promise is due", async () => {
+    const turns = ['{"next_action":"response"}', "Hello."].map((said) => [
+      { type: "text-delta", text: said },
+      { type: "finish", reason: "stop" },
+    ]);
+    const stream = () => {
+      const turn = turns.shift() ?? [];
+      return { [Symbol.asyncIterator]: () => ({ next: () => ({ done: turn.length === 0, value: turn.shift() }) }) };
+    };
+    const { result } = play([], { provider: withPlanner({ id: "p", model: "m", stream } as never), tools: [add] });
+    expect((await result).text).toBe("Hello.");
+  });
+
+  it.for<[what: string, wrap: typeof withRetry]>([
+    ["withRetry", (provider) => withRetry(provider)],
+    ["withFallback", (provider) => withFallback([provider])],
+  ])("has the time of a first chunk for its answer, also inside %s", async ([, wrap]) => {
+    const slow: MockTurn = [{ kind: "wait", ms: 80 }, text("Hello.")];
+    const provider = wrap(withPlanner(createMockProvider([respond, slow])));
+    const playing = play([], { provider, tools: [add], timeouts: { firstChunkMs: 100, streamIdleMs: 50 } });
+    await playing.clock.runAll();
+    expect((await playing.result).text).toBe("Hello.");
+  });
+});
+
+it("an answer that is nothing but calls is none, and the run says so", async () => {
+  const { result } = plan([respond, toolCall("look")]);
+  expect((await result).reason).toMatchObject({
+    kind: "provider-error",
+    error: { code: "no-output", message: "The answer was nothing but calls, and no tool may be called in it." },
+  });
+});
