@@ -24,15 +24,15 @@ interface Reading {
   blockRaw: string | undefined;
   /** The service's words on either. */
   explanation: string;
-  /** Where an answer that is not complete goes on. */
+  /** Where an answer that is not complete goes on: the latest token. */
   token: string;
   hasText: boolean;
   failed: boolean;
 }
 
 /**
- * Makes a reader that appends to `out`. It reads the first candidate; parts of unknown kinds are kept to be sent back. Tokens on chunks
- * that do not end the stream are checkpoints for a connection that is lost: they are passed over, and a lost stream is a failure.
+ * Makes a reader that appends to `out`. It reads the first candidate; parts of unknown kinds are kept to be sent back. A token
+ * before the end of the stream is a checkpoint for a connection that is lost: it is not used for that, and a lost stream is a failure.
  */
 export function createGenerateReader(out: ModelChunk[]): EventReader {
   const reading: Reading = {
@@ -74,8 +74,8 @@ function readCandidate(candidate: unknown, reading: Reading): void {
   const { content, finishReason, finishMessage, continuationToken } = candidate;
   const parts: unknown = isRecord(content) ? content.parts : undefined;
   if (Array.isArray(parts)) for (const part of parts) readPart(part, reading);
+  if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
   if (typeof finishReason !== "string" || finishReason === "") return;
-  reading.token = textOf(continuationToken);
   reading.explanation = textOf(finishMessage).trim();
   if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw)) reading.finishRaw = finishReason;
   reading.parts.settle();
