@@ -69,8 +69,11 @@ function checkPart(part: Fields, kinds: ReadonlySet<string>, { report }: Walk): 
   const names = Object.keys(kind);
   if (names.length !== 1 || !kinds.has(String(names[0]))) report(`has a part of ${names.join(" and ") || "nothing"}`);
   if (isBlank(part) && signature === undefined) report("has a blank text");
-  const { mimeType, data = "", fileUri = "" } = fieldsOf(part.inlineData ?? part.fileData);
-  if ((part.inlineData ?? part.fileData) === undefined) return;
+  const media = part.inlineData ?? part.fileData;
+  if (media !== undefined) checkMedia(fieldsOf(media), report);
+}
+
+function checkMedia({ mimeType, data = "", fileUri = "" }: Fields, report: Walk["report"]): void {
   if (typeof mimeType !== "string" || !/^[\w.+-]+\/[\w.+-]+$/.test(mimeType)) report("has media without a type");
   if (`${String(data)}${String(fileUri)}` === "") report("has media without content");
 }

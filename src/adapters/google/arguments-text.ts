@@ -3,7 +3,7 @@
 import type { PathSegment } from "./json-path.ts";
 
 /** One value, or one more piece of a text. */
-export interface WrittenValue {
+interface WrittenValue {
   readonly path: readonly PathSegment[];
   /** How many segments of the path there were before; all of them where a text goes on. */
   readonly known: number;
