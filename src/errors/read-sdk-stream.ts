@@ -41,10 +41,11 @@ export async function* readSdkStream(
     if (!isStream(stream)) throw providerError("server", "The client answered without a stream.");
     for await (const event of stream) {
       reader.read(event);
-      // One for one is the rule, and emptying an array by its length would make the next push allocate.
+      // One for one is the rule, and emptying an array by its length would make the next push allocate. A loop, because `yield*` of
+      // an array waits for each chunk once more.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
-      else if (out.length > 0) yield* out.splice(0);
+      else if (out.length > 0) for (const chunk of out.splice(0)) yield chunk;
       if (reader.failed) return;
     }
     isOver = true;

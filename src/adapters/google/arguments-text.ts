@@ -33,11 +33,10 @@ export function createArgumentsText(): ArgumentsText {
   let isOpen = false;
 
   function follows(value: WrittenValue): boolean {
+    if (!started) return true;
     const { known } = value;
     const goesOn = known === value.path.length;
-    if (started && isOpen !== goesOn) return false;
-    const shared = goesOn ? path.length : path.length - 1;
-    return !started || (known <= shared && value.path.slice(0, known).every((segment, depth) => segment === path[depth]));
+    return isOpen === goesOn && value.path.slice(0, known).every((segment, depth) => segment === path[depth]);
   }
 
   return {

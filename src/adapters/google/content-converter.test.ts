@@ -60,6 +60,11 @@ describe("a turn", () => {
     expect(partsOf(turn)).toEqual([{ text: "A" }, { functionCall: { name: "f", args: {} }, thoughtSignature: placeholder }]);
   });
 
+  it("whose call has a name that the service refuses is written anew", () => {
+    const turn = turnOf([call("c", "get weather!")], { functionCall: { name: "get weather!", args: {} }, thoughtSignature: "s" });
+    expect(partsOf(turn)).toEqual([{ functionCall: { name: "get_weather_", args: {} }, thoughtSignature: placeholder }]);
+  });
+
   it.for<[what: string, author: object]>([
     ["service", { provider: "gcp.vertex_ai" }],
     ["model", { model: "n" }],

@@ -110,6 +110,16 @@ describe("a stream of generateContent", () => {
     if (!("problem" in ready)) expect(calls[0]).not.toHaveProperty("problem");
   });
 
+  it("tells whole arguments once, where some of them came in pieces before", () => {
+    const chunks = read(
+      call({ name: "f", partialArgs: [{ jsonPath: "$.n", numberValue: 1 }], willContinue: true }),
+      call({ args: { n: 1 } }),
+      stop(),
+    );
+    const told = chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : "")).join("");
+    expect(told).toBe('{"n":1');
+  });
+
   it("never runs a call in pieces where another one begins before its end", () => {
     const chunks = read(call({ name: "f", willContinue: true }), call({ name: "f", args: { n: 2 } }), stop());
     const calls = chunks.flatMap((chunk) => (chunk.type === "call-ready" ? [[chunk.args, chunk.problem]] : []));
@@ -205,6 +215,10 @@ describe("a stream of generateContent", () => {
     ["Busy.", "server"],
   ])("ends as an error where a chunk is one: %j", ([error, code]) => {
     expect(read(says({ text: "A" }), { error }, stop()).slice(1)).toMatchObject([{ type: "error", error: { code } }]);
+  });
+
+  it("has no finish where an error comes after the finish reason", () => {
+    expect(read(stop(), { error: { code: 503, message: "Busy." } })).toMatchObject([{ type: "error" }]);
   });
 
   it.for([
