@@ -23,6 +23,7 @@ import type {
   Validation,
 } from "turnwright";
 import * as anthropic from "turnwright/anthropic";
+import * as google from "turnwright/google";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
 import * as journal from "turnwright/journal";
@@ -139,6 +140,21 @@ interface AnthropicEntry {
 }
 // #endregion anthropic
 
+// #region google
+interface GoogleEntry {
+  googleGenerateContent(options: {
+    client: google.GoogleGenAIClient; // new GoogleGenAI(), for the Gemini API or Vertex AI
+    model: string;
+    id?: string; // "gcp.gemini", or "gcp.vertex_ai" for a client of Vertex AI
+    family?: string;
+    generation?: 2 | 3; // by the model's name: whose rules on signatures and media hold
+    thinking?: google.GoogleThinking; // { includeThoughts, thinkingBudget, thinkingLevel }
+    streamArguments?: boolean; // false; Vertex AI only
+    serverTools?: readonly google.GoogleServerTool[]; // run by the service, never calls of the run
+  }): Provider;
+}
+// #endregion google
+
 // #region prices
 interface PricesEntry {
   // list prices of @pydantic/genai-prices, offline; undefined where the exact provider or the model is not in its catalogue
@@ -210,6 +226,7 @@ expectNone<Differing<PlanEntry, typeof plan>>();
 expectNone<Differing<NonNullable<Parameters<PlanEntry["withPlanner"]>[1]>, plan.PlannerOptions>>();
 openai satisfies OpenAIEntry;
 anthropic satisfies AnthropicEntry;
+google satisfies GoogleEntry;
 prices satisfies PricesEntry;
 config satisfies ConfigEntry;
 expectNone<Differing<CacheEntry, typeof cache>>();
@@ -217,12 +234,14 @@ journal satisfies JournalEntry;
 expectNone<Differing<Testing, typeof testing>>();
 expectNone<Differing<OpenAIEntry, typeof openai>>();
 expectNone<Differing<AnthropicEntry, typeof anthropic>>();
+expectNone<Differing<GoogleEntry, typeof google>>();
 expectNone<Differing<PricesEntry, typeof prices>>();
 expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, prices.GenaiPricesOptions>>();
 expectNone<Differing<ConfigEntry, typeof config>>();
 expectNone<Differing<JournalEntry, typeof journal>>();
 expectNone<Differing<NonNullable<Parameters<JournalEntry["fileJournal"]>[1]>, journal.FileJournalOptions>>();
 expectNone<Differing<Parameters<AnthropicEntry["anthropicMessages"]>[0], anthropic.AnthropicMessagesOptions>>();
+expectNone<Differing<Parameters<GoogleEntry["googleGenerateContent"]>[0], google.GoogleGenerateContentOptions>>();
 expectNone<Differing<Parameters<OpenAIEntry["openaiChat"]>[0], openai.OpenAIChatOptions>>();
 expectNone<Differing<ProviderPort, Provider>>();
 expectNone<Differing<RegistryPort, ToolRegistry>>();

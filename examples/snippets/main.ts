@@ -15,6 +15,7 @@ const snippets = [
   () => import("./events.ts"),
   () => import("./journal-file.ts"),
   () => import("./fallback.ts"),
+  () => import("./google.ts"),
   () => import("./nesting.ts"),
   () => import("./next-step.ts"),
   () => import("./options.ts"),

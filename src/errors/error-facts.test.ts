@@ -54,6 +54,13 @@ describe("the facts of an error", () => {
       "Overloaded",
     ],
     [
+      "Gemini within a stream",
+      withName("ApiError", 'got status: UNAVAILABLE. {"error":{"code":503,"message":"Overloaded.","status":"UNAVAILABLE"}}'),
+      "overloaded",
+      "Overloaded.",
+    ],
+    ["Gemini cut off", new Error("Incomplete JSON segment at the end"), "network", "Incomplete JSON segment at the end"],
+    [
       "Gemini",
       withName("ApiError", '{"error":{"code":429,"message":"Slow.","status":"RESOURCE_EXHAUSTED"}}'),
       "rate-limit",

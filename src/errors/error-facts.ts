@@ -92,9 +92,9 @@ function readWords({ name, code, type, status, constructor }: UnknownRecord, { w
   for (const word of [name, code, type, status, className]) if (typeof word === "string") words.add(word.toLowerCase());
 }
 
-/** Several SDKs put the whole body into the message, with or without the status before it. */
+/** Several SDKs put the whole body into the message, with or without the status before it: `429 {…}`, `got status: UNAVAILABLE. {…}`. */
 function parseBody(message: string): unknown {
-  const start = /^(?:\d{3}\s{1,4})?(?=[{[])/.exec(message)?.[0].length;
+  const start = /^(?:\d{3}\s{1,4}|got status: \w{1,64}\. )?(?=[{[])/.exec(message)?.[0].length;
   if (start === undefined) return undefined;
   try {
     return JSON.parse(message.slice(start));

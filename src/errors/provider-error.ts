@@ -193,9 +193,9 @@ const abortText = /^(?:request was aborted\.?|this operation was aborted\.?)$/i;
 
 const networkWords =
   /^(?:apiconnectionerror|apiconnectiontimeouterror|timeouterror|e(?:connreset|connrefused|connaborted|notfound|ai_again|timedout|pipe|hostunreach|hostdown|netunreach|netdown|netreset)|und_err_\w+|err_stream_premature_close|err_http2_\w+|err_ssl_\w+|connection(?:refused|closed|reset|timeout))$/;
-/** What fetch says in Node, Chromium, Firefox, Safari, Bun and Deno, and the openai and anthropic SDKs in its place. */
+/** What fetch says in Node, Chromium, Firefox, Safari, Bun and Deno, and the SDKs of openai, anthropic and Google in its place. */
 const networkText =
-  /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|connection error\.?|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|the socket connection was closed.*|connection closed.*)$/i;
+  /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|connection error\.?|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|the socket connection was closed.*|connection closed.*|incomplete json segment at the end)$/i;
 
 function causeOf(thrown: unknown): unknown {
   return isRecord(thrown) ? thrown.cause : undefined;

@@ -27,28 +27,33 @@ export interface SdkStream {
 
 /**
  * Yields the chunks of an SDK's stream. What the SDK throws passes through, but for a connection that is lost after the answer is
- * complete: then nothing was taken away but perhaps the token counts.
+ * complete: then nothing was taken away but perhaps the token counts. Where a stream is left before its end, the signal that the SDK
+ * was given fires, because not every SDK hangs up by itself.
  */
 export async function* readSdkStream(
   { open, reader, out }: SdkStream,
   signal: AbortSignal,
 ): AsyncGenerator<ModelChunk, void, undefined> {
   const followed = followSignal(signal);
+  let isOver = false;
   try {
     const stream = await open(followed.signal);
     if (!isStream(stream)) throw providerError("server", "The client answered without a stream.");
     for await (const event of stream) {
       reader.read(event);
-      // One for one is the rule, and emptying an array by its length would make the next push allocate.
+      // One for one is the rule, and emptying an array by its length would make the next push allocate. A loop, because `yield*` of
+      // an array waits for each chunk once more.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
-      else if (out.length > 0) yield* out.splice(0);
+      else if (out.length > 0) for (const chunk of out.splice(0)) yield chunk;
       if (reader.failed) return;
     }
+    isOver = true;
   } catch (error) {
     if (!reader.finished || toProviderError(error).code !== "network") throw error;
   } finally {
     followed.release();
+    if (!isOver) followed.abort();
   }
   reader.end();
   yield* out;

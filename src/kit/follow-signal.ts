@@ -3,7 +3,7 @@
 /** A signal that does what another one does until it is released, and can be aborted by itself. */
 export interface FollowingSignal {
   readonly signal: AbortSignal;
-  abort(reason: unknown): void;
+  abort(reason?: unknown): void;
   release(): void;
 }
 

@@ -1,10 +1,14 @@
-// One script for both wires: what the model says in neutral words, and each wire's frames for it.
+// One script for all wires: what the model says in neutral words, and each wire's frames for it.
 
 import type { Provider } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
+import { googleGenerateContent } from "turnwright/google";
 import { openaiChat } from "turnwright/openai";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { call, event, start, stop, text } from "./anthropic-frames.ts";
+import { checkGenerateContract } from "./generate-contract.ts";
+import { connectGoogle } from "./google-client.ts";
+import { callPart, chunk, piece, says, stop as finish, text as textOf } from "./google-frames.ts";
 import { checkMessagesContract } from "./messages-contract.ts";
 import { connectOpenAI } from "./openai-client.ts";
 import { done, json, sse, type RawReply } from "./raw-sse-server.ts";
@@ -25,7 +29,7 @@ export type Scripted =
 
 /** One wire: how it says a script, and who reads it. Every answer takes 3 tokens in and 2 out. */
 export interface Wire {
-  readonly name: "openai" | "anthropic";
+  readonly name: "openai" | "anthropic" | "google";
   toReply(scripted: Scripted): RawReply;
   connect(baseURL: string): { readonly provider: Provider; readonly bodies: readonly unknown[] };
   /** What is wrong with a request that left. */
@@ -33,11 +37,11 @@ export interface Wire {
 }
 
 const finishReasons = {
-  stop: ["stop", "end_turn"],
-  tools: ["tool_calls", "tool_use"],
-  length: ["length", "max_tokens"],
-  refusal: ["content_filter", "refusal"],
-  unknown: ["weather", "weather"],
+  stop: ["stop", "end_turn", "STOP"],
+  tools: ["tool_calls", "tool_use", "STOP"],
+  length: ["length", "max_tokens", "MAX_TOKENS"],
+  refusal: ["content_filter", "refusal", "SAFETY"],
+  unknown: ["weather", "weather", "WEATHER"],
 } as const;
 
 type Turn = Extract<Scripted, { readonly end: string }>;
@@ -46,7 +50,7 @@ type Turn = Extract<Scripted, { readonly end: string }>;
 function toStream(
   turn: Turn,
   said: readonly string[],
-  frames: { readonly finish: (reasons: readonly [string, string]) => string; readonly broken: string },
+  frames: { readonly finish: (reasons: readonly [string, string, string]) => string; readonly broken: string },
 ): RawReply {
   const { end } = turn;
   if (end === "lost") return { frames: said };
@@ -103,5 +107,36 @@ const anthropic: Wire = {
   check: checkMessagesContract,
 };
 
+/** Arguments come as an object on this wire; what is no JSON comes as a call in pieces that do not fit, or that ends too early. */
+function toGoogleCall([id, name, args]: ScriptedCall): string {
+  try {
+    return says(callPart(id, name, args === "" ? undefined : JSON.parse(args)));
+  } catch {
+    const begun = piece({ id, name, willContinue: true });
+    return args.endsWith(":") ? begun + piece({ partialArgs: [{ jsonPath: "$.city[1]", stringValue: "" }] }) : begun;
+  }
+}
+
+const google: Wire = {
+  name: "google",
+  toReply(scripted) {
+    if ("status" in scripted) {
+      const { status, message, retryAfter } = scripted;
+      const details = retryAfter === undefined ? [] : [{ retryDelay: `${retryAfter}s` }];
+      return json(status, { error: { code: status, message, details } });
+    }
+    const { text: content, calls = [] } = scripted;
+    return toStream(scripted, [...(content === undefined ? [] : [textOf(content)]), ...calls.map(toGoogleCall)], {
+      finish: ([, , reason]) => finish(reason),
+      broken: chunk({ error: { code: 503, message: "Busy.", status: "UNAVAILABLE" } }),
+    });
+  },
+  connect(baseURL) {
+    const { client, bodies } = connectGoogle(baseURL);
+    return { provider: googleGenerateContent({ client, model: "m" }), bodies };
+  },
+  check: (body) => checkGenerateContract(body),
+};
+
 /** All of them. */
-export const wires: readonly Wire[] = [openai, anthropic];
+export const wires: readonly Wire[] = [openai, anthropic, google];

@@ -1,0 +1,32 @@
+// A run over Google's own client. The first import makes `new GoogleGenAI()` talk to a stand-in on this machine.
+
+import assert from "node:assert/strict";
+import { stopStandIn } from "../support/google-stand-in.ts";
+import { GoogleGenAI } from "@google/genai";
+import { z } from "zod";
+import { defineTool, runToolLoop } from "turnwright";
+import { googleGenerateContent } from "turnwright/google";
+
+const getWeather = defineTool({
+  name: "get_weather",
+  description: "Current weather of a city",
+  inputSchema: z.object({ city: z.string() }),
+  execute: ({ city }) => ({ city, celsius: 3 }),
+});
+
+// #region google
+const provider = googleGenerateContent({
+  client: new GoogleGenAI({}), // GEMINI_API_KEY of the environment
+  model: "gemini-3-pro-preview",
+  thinking: { includeThoughts: true },
+});
+const result = await runToolLoop({
+  provider,
+  tools: [getWeather],
+  messages: [{ role: "user", content: "Do I need a coat in Oslo?" }],
+  modelSettings: { extra: { safetySettings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_ONLY_HIGH" }] } },
+});
+// #endregion google
+
+assert.deepEqual([result.status, result.text, result.toolCallsExecuted], ["completed", "Take a coat.", 1]);
+await stopStandIn();

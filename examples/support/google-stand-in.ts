@@ -1,0 +1,20 @@
+// A server on this machine that answers the Google client in place of the Gemini API, so that examples run without a key or a network.
+
+import { LLMock } from "@copilotkit/aimock";
+
+const server = new LLMock({ port: 0, logLevel: "silent" });
+server.on({}, ({ messages }) =>
+  messages.at(-1)?.role === "tool"
+    ? { content: "Take a coat." }
+    : { toolCalls: [{ name: "get_weather", arguments: JSON.stringify({ city: "Oslo" }) }], finishReason: "stop" },
+);
+await server.start();
+
+// `new GoogleGenAI()` reads these two.
+process.env["GOOGLE_GEMINI_BASE_URL"] = server.url;
+process.env["GEMINI_API_KEY"] = "not-a-key";
+
+/** Closes the server; open, it keeps the process alive. */
+export async function stopStandIn(): Promise<void> {
+  await server.stop();
+}

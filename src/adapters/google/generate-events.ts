@@ -1,0 +1,114 @@
+// Chunks of generateContentStream into neutral chunks.
+
+import {
+  type EventReader,
+  isRecord,
+  providerError,
+  textOf,
+  toProviderError,
+  type ModelChunk,
+  type UnknownRecord,
+} from "../../spi.ts";
+import { isCleanEnd, isKept, toFinishReason } from "./generate-finish.ts";
+import { toUsage } from "./generate-usage.ts";
+import { toNativeItems } from "./native-turn.ts";
+import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
+
+/** What has come so far. */
+interface Reading {
+  readonly out: ModelChunk[];
+  readonly parts: PartAssembly;
+  /** Why the model stopped. */
+  finishRaw: string | undefined;
+  /** Why the service did not ask it. */
+  blockRaw: string | undefined;
+  /** The service's words on either. */
+  explanation: string;
+  /** Where an answer that is not complete goes on: the latest token. */
+  token: string;
+  hasText: boolean;
+  failed: boolean;
+}
+
+/**
+ * Makes a reader that appends to `out`. It reads the first candidate; parts of unknown kinds are kept to be sent back. A token
+ * before the end of the stream is a checkpoint for a connection that is lost: it is not used for that, and a lost stream is a failure.
+ */
+export function createGenerateReader(out: ModelChunk[]): EventReader {
+  const reading: Reading = {
+    out,
+    parts: createPartAssembly(out),
+    finishRaw: undefined,
+    blockRaw: undefined,
+    explanation: "",
+    token: "",
+    hasText: false,
+    failed: false,
+  };
+  return {
+    get finished() {
+      return reading.finishRaw !== undefined || reading.blockRaw !== undefined;
+    },
+    get failed() {
+      return reading.failed;
+    },
+    read: (chunk) => {
+      if (isRecord(chunk)) readChunk(chunk, reading);
+    },
+    end: () => endReading(reading),
+  };
+}
+
+function readChunk({ error, candidates, promptFeedback, usageMetadata }: UnknownRecord, reading: Reading): void {
+  // The SDK throws it; versions and clients that do not are read here.
+  if (error !== undefined && error !== null) return fail(error, reading);
+  if (Array.isArray(candidates)) for (const candidate of candidates) readCandidate(candidate, reading);
+  if (isRecord(promptFeedback)) readFeedback(promptFeedback, reading);
+  const usage = toUsage(usageMetadata);
+  if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
+}
+
+function readCandidate(candidate: unknown, reading: Reading): void {
+  // More than one comes only where the caller asked for it; the first is the answer.
+  if (!isRecord(candidate) || (typeof candidate.index === "number" && candidate.index > 0)) return;
+  const { content, finishReason, finishMessage, continuationToken } = candidate;
+  const parts: unknown = isRecord(content) ? content.parts : undefined;
+  if (Array.isArray(parts)) for (const part of parts) readPart(part, reading);
+  if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
+  if (typeof finishReason !== "string" || finishReason === "") return;
+  reading.explanation = textOf(finishMessage).trim();
+  if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw)) reading.finishRaw = finishReason;
+  reading.parts.settle();
+}
+
+function readPart(part: unknown, reading: Reading): void {
+  if (!isRecord(part)) return;
+  if (!reading.hasText && part.thought !== true && textOf(part.text).trim() !== "") reading.hasText = true;
+  reading.parts.add(part);
+}
+
+function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, reading: Reading): void {
+  if (typeof blockReason !== "string" || blockReason === "" || /^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(blockReason)) return;
+  reading.blockRaw = blockReason;
+  reading.explanation = textOf(blockReasonMessage).trim();
+}
+
+function fail(error: unknown, reading: Reading): void {
+  reading.failed = true;
+  reading.out.push({
+    type: "error",
+    error: isRecord(error) ? toProviderError(error) : providerError("server", "The service sent an error without words."),
+  });
+}
+
+function endReading({ out, parts, finishRaw, blockRaw, explanation, token, hasText, failed }: Reading): void {
+  const raw = blockRaw ?? finishRaw;
+  if (raw === undefined || failed) return;
+  const turn = { hasCalls: parts.hasCalls, hasToken: token !== "" };
+  const reason = blockRaw === undefined ? toFinishReason(raw, turn) : "content-filter";
+  if (reason === "content-filter" && explanation !== "") {
+    out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
+  }
+  if (isKept(reason)) for (const item of toNativeItems(parts.parts())) out.push({ type: "native", item });
+  out.push({ type: "finish", reason, raw, ...(reason === "continue" ? { token } : {}) });
+}

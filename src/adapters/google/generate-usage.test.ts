@@ -1,0 +1,34 @@
+// Token counts, in the loop's words.
+
+import { expect, it } from "vitest";
+import type { Usage } from "../../spi.ts";
+import { toUsage } from "./generate-usage.ts";
+
+it.for<[metadata: unknown, usage: Usage | undefined]>([
+  [undefined, undefined],
+  ["many", undefined],
+  [{ trafficType: "ON_DEMAND" }, undefined],
+  [{ totalTokenCount: 5 }, undefined],
+  [{ promptTokenCount: -1, candidatesTokenCount: "2" }, undefined],
+  [{ promptTokenCount: 3 }, { inputTokens: 3, outputTokens: 0, totalTokens: 3 }],
+  [
+    { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+    { inputTokens: 3, outputTokens: 2, totalTokens: 5 },
+  ],
+  [
+    {
+      promptTokenCount: 10,
+      cachedContentTokenCount: 8,
+      candidatesTokenCount: 2,
+      thoughtsTokenCount: 4,
+      toolUsePromptTokenCount: 5,
+    },
+    { inputTokens: 15, outputTokens: 6, totalTokens: 21, cachedInputTokens: 8, reasoningTokens: 4 },
+  ],
+  [
+    { promptTokenCount: 3, thoughtsTokenCount: 4, totalTokenCount: 9, initialPromptTokenCount: 1 },
+    { inputTokens: 3, outputTokens: 4, totalTokens: 9, reasoningTokens: 4 },
+  ],
+])("%j", ([metadata, usage]) => {
+  expect(toUsage(metadata)).toEqual(usage);
+});

@@ -1,0 +1,121 @@
+// The provider over a client that answers from a script.
+
+import { GoogleGenAI } from "@google/genai";
+import { describe, expect, it } from "vitest";
+import type { Clock, ModelCall, ModelChunk, ModelRequest } from "../../spi.ts";
+import type { GenerateContentParams, GoogleGenAIClient } from "./generate-wire.ts";
+import { googleGenerateContent } from "./google-generate-content.ts";
+
+const clock: Clock = { now: () => 0, setTimeout: () => undefined, clearTimeout: () => undefined };
+const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
+const callWith = (signal: AbortSignal): ModelCall => ({ signal, heartbeat: () => undefined, iteration: 0, clock, timeouts });
+const request: ModelRequest = { messages: [{ role: "user", content: "hi" }], tools: [], iteration: 0 };
+
+const text = (content: string): object => ({ candidates: [{ content: { parts: [{ text: content }] } }] });
+const ending = { candidates: [{ finishReason: "STOP" }], usageMetadata: { promptTokenCount: 3 } };
+
+interface FakeClient extends GoogleGenAIClient {
+  readonly asked: readonly GenerateContentParams[];
+  /** The signal of the last request. */
+  readonly signal: AbortSignal;
+}
+
+/** Streams the given events; one that is an Error is thrown. */
+function createFakeClient(events: readonly unknown[]): FakeClient {
+  const asked: GenerateContentParams[] = [];
+  async function* stream(): AsyncGenerator<unknown, void, undefined> {
+    for (const event of events) {
+      if (event instanceof Error) throw event;
+      yield event;
+    }
+  }
+  return {
+    asked,
+    get signal() {
+      return Object(asked.at(-1)?.config).abortSignal;
+    },
+    models: {
+      async generateContentStream(params) {
+        asked.push(params);
+        return stream();
+      },
+    },
+  };
+}
+
+/** What a stream says until it ends, and what it throws. */
+async function collect(
+  stream: AsyncIterable<ModelChunk>,
+): Promise<{ readonly types: readonly string[]; readonly thrown: unknown }> {
+  const types: string[] = [];
+  try {
+    for await (const { type } of stream) types.push(type);
+    return { types, thrown: undefined };
+  } catch (thrown) {
+    return { types, thrown };
+  }
+}
+
+const runWith = (client: GoogleGenAIClient): ReturnType<typeof collect> =>
+  collect(googleGenerateContent({ client, model: "m" }).stream(request, callWith(new AbortController().signal)));
+const run = (events: readonly unknown[]): ReturnType<typeof collect> => runWith(createFakeClient(events));
+
+describe("googleGenerateContent", () => {
+  it("says who it is", () => {
+    const client = createFakeClient([]);
+    expect(googleGenerateContent({ client, model: "m", family: "x" })).toMatchObject({
+      id: "gcp.gemini",
+      model: "m",
+      family: "x",
+    });
+    expect(googleGenerateContent({ client, model: "m" })).not.toHaveProperty("family");
+  });
+
+  it.for([true, false])("takes the client of the SDK as it is, with vertexai %s", (vertexai) => {
+    const client = new GoogleGenAI({ vertexai, apiKey: "test" });
+    expect(googleGenerateContent({ client, model: "m" }).id).toBe(vertexai ? "gcp.vertex_ai" : "gcp.gemini");
+  });
+
+  it("asks nothing before its stream is read", async () => {
+    const client = createFakeClient([text("A"), ending]);
+    const stream = googleGenerateContent({ client, model: "m" }).stream(request, callWith(new AbortController().signal));
+    expect(client.asked).toEqual([]);
+    await collect(stream);
+    expect(client.asked).toHaveLength(1);
+  });
+
+  it("yields what each chunk says, what is to be sent back, and the finish last", async () => {
+    expect(await run([text("A"), ending])).toEqual({ types: ["text-delta", "usage", "native", "finish"], thrown: undefined });
+  });
+
+  it("hands its client a signal that fires with the call's", async () => {
+    const controller = new AbortController();
+    const client = createFakeClient([text("A"), ending]);
+    const stream = googleGenerateContent({ client, model: "m" }).stream(request, callWith(controller.signal));
+    for await (const { type } of stream) if (type === "text-delta") controller.abort("enough");
+    expect(client.signal.reason).toBe("enough");
+  });
+
+  it.for<[what: string, events: readonly unknown[], fires: boolean]>([
+    ["leaves a stream alone that has ended", [text("A"), ending], false],
+    ["hangs up on a stream that has failed", [text("A"), new Error("no")], true],
+    ["hangs up on a stream that says an error", [text("A"), { error: { message: "no" } }, ending], true],
+  ])("%s", async ([, events, fires]) => {
+    const client = createFakeClient(events);
+    await runWith(client);
+    expect(client.signal.aborted).toBe(fires);
+  });
+
+  it("throws what the client throws, before and within the stream", async () => {
+    const error = new Error("no");
+    expect(await run([text("A"), error])).toEqual({ types: ["text-delta"], thrown: error });
+    const client: GoogleGenAIClient = { models: { generateContentStream: () => Promise.reject(error) } };
+    expect(await runWith(client)).toEqual({ types: [], thrown: error });
+  });
+
+  it("counts an answer as complete when the connection is lost after the finish reason, and nothing else", async () => {
+    const lost = new TypeError("terminated");
+    expect((await run([text("A"), ending, lost])).types).toEqual(["text-delta", "usage", "native", "finish"]);
+    expect(await run([text("A"), lost])).toEqual({ types: ["text-delta"], thrown: lost });
+  });
+});

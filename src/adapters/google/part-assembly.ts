@@ -1,0 +1,173 @@
+// Takes the parts of a stream: for the listener at once, for the next request as they were.
+
+import { copyFields, isRecord, parseToolArguments, textOf } from "../../spi.ts";
+import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
+import type { WirePart } from "./generate-wire.ts";
+import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
+
+/** The parts of one stream. */
+export interface PartAssembly {
+  /** Whether one of them is a call of the run's own tools. */
+  readonly hasCalls: boolean;
+  add(part: UnknownRecord): void;
+  /** Declares a call ready whose end has not come. */
+  settle(): void;
+  /** The parts as they are sent back. */
+  parts(): readonly WirePart[];
+}
+
+/** A text of which more may come. A signed one is not among them: what follows it is not signed. */
+interface OpenText {
+  text: string;
+  readonly isThought: boolean;
+}
+
+/** A call that has begun. */
+interface OpenCall {
+  readonly key: string;
+  readonly id: string;
+  readonly name: string;
+  readonly args: PartialArguments;
+  /** Its part, and in it the call, without the arguments. */
+  readonly part: { [field: string]: Json };
+  readonly call: { [field: string]: Json };
+  /** Its arguments where the service has sent them whole. */
+  whole: string | undefined;
+  /** Whether the arguments came in pieces. */
+  inPieces: boolean;
+}
+
+type KeptPart = { readonly text: OpenText } | { readonly call: OpenCall } | { readonly fields: WirePart };
+
+interface Assembly {
+  readonly out: ModelChunk[];
+  readonly kept: KeptPart[];
+  calls: number;
+  open: OpenCall | undefined;
+}
+
+/**
+ * Makes an assembly that appends its chunks to `out`.
+ *
+ * A call comes whole in one part, and is ready with it. On Vertex AI its arguments may be streamed: a part with its name and
+ * `willContinue`, parts with `partialArgs`, and one without `willContinue`, which is the end of it.
+ */
+export function createPartAssembly(out: ModelChunk[]): PartAssembly {
+  const assembly: Assembly = { out, kept: [], calls: 0, open: undefined };
+  return {
+    get hasCalls() {
+      return assembly.calls > 0;
+    },
+    add(part) {
+      if (isRecord(part.functionCall)) addCall(part, part.functionCall, assembly);
+      else if (typeof part.text === "string") addText(part, part.text, assembly);
+      else assembly.kept.push({ fields: copyFields(part) });
+    },
+    settle: () => closeCall(assembly, false),
+    parts: () => assembly.kept.map(toWirePart),
+  };
+}
+
+function addText(part: UnknownRecord, text: string, { out, kept }: Assembly): void {
+  const isThought = part.thought === true;
+  if (text !== "") out.push({ type: isThought ? "reasoning-delta" : "text-delta", text });
+  if (!isPlain(part)) {
+    kept.push({ fields: copyFields(part) });
+    return;
+  }
+  // An empty one says nothing, and Vertex AI refuses it.
+  if (text === "") return;
+  const last = kept[kept.length - 1];
+  if (last !== undefined && "text" in last && last.text.isThought === isThought) last.text.text += text;
+  else kept.push({ text: { text, isThought } });
+}
+
+/** Whether a text has nothing with it, above all no signature. */
+function isPlain(part: UnknownRecord): boolean {
+  for (const field in part) if (field !== "text" && field !== "thought") return false;
+  return true;
+}
+
+function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): void {
+  const { open } = assembly;
+  const id = textOf(call.id);
+  if (open !== undefined && (textOf(call.name) === "" || (id !== "" && id === open.id))) {
+    addMissing(open.part, copyFields(part));
+    extendCall(call, open, assembly);
+    return;
+  }
+  // Another call begins where this one was to go on: what it lacks is not known.
+  closeCall(assembly, false);
+  // An empty one is the end of a call that has ended before.
+  if (Object.keys(call).length > 0) extendCall(call, startCall(part, call, assembly), assembly);
+}
+
+function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): OpenCall {
+  const key = `call-${assembly.calls}`;
+  const id = textOf(call.id);
+  const name = textOf(call.name);
+  const { functionCall: _call, ...fields } = copyFields(part);
+  const { args: _args, partialArgs: _pieces, willContinue: _goesOn, ...callFields } = copyFields(call);
+  const args = createPartialArguments();
+  const open = { key, id, name, args, part: fields, call: callFields, whole: undefined, inPieces: false };
+  assembly.calls += 1;
+  assembly.open = open;
+  assembly.kept.push({ call: open });
+  assembly.out.push({ type: "call-start", key, id: idOrNone(id), name });
+  return open;
+}
+
+/** A signature may come with a later piece of its call; none takes the place of one that is there. */
+function addMissing(fields: OpenCall["part"], { functionCall: _, ...later }: OpenCall["part"]): void {
+  for (const [field, value] of Object.entries(later)) if (!Object.hasOwn(fields, field)) fields[field] = value;
+}
+
+function extendCall(call: UnknownRecord, open: OpenCall, assembly: Assembly): void {
+  if (call.args !== undefined && call.args !== null) open.whole = JSON.stringify(call.args);
+  if (call.willContinue === true) open.inPieces = true;
+  if (Array.isArray(call.partialArgs)) {
+    open.inPieces = true;
+    // An empty text is a sign of life.
+    const text = call.partialArgs.map((entry) => open.args.add(entry)).join("");
+    assembly.out.push({ type: "call-args-delta", key: open.key, text });
+  }
+  if (call.willContinue !== true) closeCall(assembly, true);
+}
+
+function closeCall(assembly: Assembly, isComplete: boolean): void {
+  const { open, out } = assembly;
+  if (open === undefined) return;
+  assembly.open = undefined;
+  const { key, id, name, whole, args, inPieces } = open;
+  const problem = (whole === undefined ? args.problem : undefined) ?? (isComplete ? undefined : "truncated");
+  const argsText = whole ?? args.toText();
+  const rest = whole === undefined ? args.end() : inPieces ? "" : whole;
+  if (problem === undefined) out.push({ type: "call-args-delta", key, text: rest });
+  out.push({
+    type: "call-ready",
+    key,
+    id: idOrNone(id),
+    name,
+    args: {},
+    ...parseToolArguments(argsText),
+    argsText,
+    ...withProblem(problem),
+  });
+}
+
+function withProblem(problem: "malformed" | "truncated" | undefined): { readonly problem?: "malformed" | "truncated" } {
+  return problem === undefined ? {} : { problem };
+}
+
+function idOrNone(id: string): string | undefined {
+  return id === "" ? undefined : id;
+}
+
+function toWirePart(kept: KeptPart): WirePart {
+  if ("fields" in kept) return kept.fields;
+  if ("text" in kept) return kept.text.isThought ? { text: kept.text.text, thought: true } : { text: kept.text.text };
+  const { call, whole, args, inPieces, part } = kept.call;
+  const said = whole ?? (inPieces ? args.toText() : undefined);
+  const given: { readonly args?: Json } = said === undefined ? {} : { args: JSON.parse(said) };
+  return { ...part, functionCall: { ...call, ...given } };
+}

@@ -1,0 +1,185 @@
+// Arguments that come value by value, and what is told of them meanwhile.
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createPartialArguments } from "./partial-arguments.ts";
+
+interface Entry {
+  readonly [field: string]: unknown;
+}
+
+const text = (jsonPath: string, stringValue: string, willContinue?: boolean): Entry => ({
+  jsonPath,
+  stringValue,
+  ...(willContinue === undefined ? {} : { willContinue }),
+});
+const count = (jsonPath: string, numberValue: number): Entry => ({ jsonPath, numberValue });
+
+interface Read {
+  readonly args: unknown;
+  readonly problem: string | undefined;
+  /** What the listener was told. */
+  readonly told: string;
+}
+
+function read(entries: readonly unknown[]): Read {
+  const args = createPartialArguments();
+  const told = entries.map((entry) => args.add(entry)).join("");
+  return { args: JSON.parse(args.toText()), problem: args.problem, told: told + args.end() };
+}
+
+describe("arguments in pieces", () => {
+  it.for<[what: string, entries: readonly unknown[], args: unknown]>([
+    ["none", [], {}],
+    ["a text", [text("$.city", "Oslo")], { city: "Oslo" }],
+    ["an empty text", [text("$.city", "")], { city: "" }],
+    ["a text that goes on", [text("$.a", "Os", true), text("$.a", "l", true), text("$.a", "o")], { a: "Oslo" }],
+    ["a text with its end by itself", [text("$.a", "Oslo", true), text("$.a", "")], { a: "Oslo" }],
+    ["an escaped text", [text("$.a", '"\n', true), text("$.a", "\\")], { a: '"\n\\' }],
+    [
+      "each kind of value",
+      [
+        count("$.n", -1.5),
+        { jsonPath: "$.t", boolValue: true },
+        { jsonPath: "$.f", boolValue: false },
+        { jsonPath: "$.z", nullValue: "NULL_VALUE" },
+      ],
+      { n: -1.5, t: true, f: false, z: null },
+    ],
+    ["a number that is said to go on", [{ ...count("$.n", 1), willContinue: true }], { n: 1 }],
+    [
+      "lists and objects",
+      [
+        count("$.a[0].x", 1),
+        count("$.a[0].y", 2),
+        count("$.a[1].x", 3),
+        count("$.b[0][0]", 4),
+        count("$.b[0][1]", 5),
+        text("$.c", ""),
+      ],
+      { a: [{ x: 1, y: 2 }, { x: 3 }], b: [[4, 5]], c: "" },
+    ],
+    ["keys of any kind", [count("$['a b'][\"c.d\"]", 1), count("$['']", 2)], { "a b": { "c.d": 1 }, "": 2 }],
+  ])("are put together: %s", ([, entries, args]) => {
+    const told = read(entries);
+    expect(told).toEqual({ args, problem: undefined, told: told.told });
+    expect(JSON.parse(told.told)).toEqual(args);
+  });
+
+  it.for<[what: string, entries: readonly unknown[], args: unknown, told: string]>([
+    [
+      "two texts take turns",
+      [text("$.a", "x", true), text("$.b", "y", true), text("$.a", "z"), text("$.b", "w")],
+      { a: "xz", b: "yw" },
+      '{"a":"x',
+    ],
+    [
+      "an object is entered again",
+      [count("$.a.x", 1), count("$.b", 2), count("$.a.y", 3)],
+      { a: { x: 1, y: 3 }, b: 2 },
+      '{"a":{"x":1},"b":2',
+    ],
+    [
+      "a list is entered again",
+      [count("$.a[0]", 1), count("$.b", 2), count("$.a[1]", 3), count("$.c", 4)],
+      { a: [1, 3], b: 2, c: 4 },
+      '{"a":[1],"b":2',
+    ],
+    [
+      "an inner list is entered again",
+      [count("$.a[0].x", 1), count("$.a[1].x", 2), count("$.a[0].y", 3)],
+      { a: [{ x: 1, y: 3 }, { x: 2 }] },
+      '{"a":[{"x":1},{"x":2',
+    ],
+  ])("are put together where %s, though the rest is not told", ([, entries, args, told]) => {
+    expect(read(entries)).toEqual({ args, problem: undefined, told });
+  });
+
+  it.for<[what: string, entries: readonly unknown[]]>([
+    ["no entry", [null]],
+    ["no path", [{ stringValue: "x" }]],
+    ["no single value", [text("$.*", "x")]],
+    ["the whole", [text("$", "x")]],
+    ["no value", [{ jsonPath: "$.a" }]],
+    ["no number", [{ jsonPath: "$.a", numberValue: Number.NaN }]],
+    ["a second value", [text("$.a", "x"), text("$.a", "y")]],
+    ["a second number", [{ ...count("$.a", 1), willContinue: true }, count("$.a", 2)]],
+    ["a number where a text goes on", [text("$.a", "x", true), count("$.a", 1)]],
+    ["a value where an object is", [count("$.a.b", 1), count("$.a", 1)]],
+    ["an object where a value is", [count("$.a", 1), count("$.a.b", 1)]],
+    ["a list where an object is", [count("$.a.b", 1), count("$.a[0]", 1)]],
+    ["an object where a list is", [count("$.a[0]", 1), count("$.a.b", 1)]],
+    ["a gap in a list", [count("$.a[1]", 1)]],
+    ["a list as the whole", [count("$[0]", 1)]],
+    ["too deep a path", [count(`$${".a".repeat(65)}`, 1)]],
+  ])("are malformed with %s, whatever comes after it", ([, entries]) => {
+    const args = createPartialArguments();
+    for (const entry of entries) args.add(entry);
+    expect([args.add(count("$.later", 1)), args.problem]).toEqual(["", "malformed"]);
+  });
+
+  it("are cut off where a text was to go on", () => {
+    expect(read([text("$.a", "x", true), count("$.b", 1)])).toMatchObject({ args: { a: "x", b: 1 }, problem: "truncated" });
+  });
+
+  it("hold keys of prototypes as data", () => {
+    const args = createPartialArguments();
+    args.add(count("$.__proto__.polluted", 1));
+    args.add(count("$.constructor.prototype.polluted", 2));
+    expect(args.toText()).toBe('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":2}}}');
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
+  });
+
+  it("are told as they come", () => {
+    const args = createPartialArguments();
+    const entries = [
+      text("$.a", "Os", true),
+      text("$.a", "lo", true),
+      text("$.a", ""),
+      count("$.b[0].c", 1),
+      count("$.b[1].c", 2),
+      count("$.d", 3),
+    ];
+    expect([...entries.map((entry) => args.add(entry)), args.end()]).toEqual([
+      '{"a":"Os',
+      "lo",
+      '"',
+      ',"b":[{"c":1',
+      '},{"c":2',
+      '}],"d":3',
+      "}",
+    ]);
+  });
+
+  const leaf = fc.oneof(fc.string(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null));
+  const { tree } = fc.letrec<{ tree: unknown; list: unknown; object: unknown }>((tie) => ({
+    tree: fc.oneof({ maxDepth: 4 }, leaf, tie("list"), tie("object")),
+    list: fc.array(tie("tree"), { minLength: 1, maxLength: 3 }),
+    object: fc.dictionary(fc.string(), tie("tree"), { minKeys: 1, maxKeys: 3 }),
+  }));
+
+  /** The entries in which a value would be streamed, its texts in pieces of a length. */
+  function toEntries(value: unknown, path: string, length: number): readonly Entry[] {
+    if (Array.isArray(value)) return value.flatMap((item, index) => toEntries(item, `${path}[${index}]`, length));
+    if (typeof value === "object" && value !== null)
+      return Object.entries(value).flatMap(([key, field]) => toEntries(field, `${path}[${JSON.stringify(key)}]`, length));
+    if (typeof value === "number") return [count(path, value)];
+    if (typeof value !== "string")
+      return [value === null ? { jsonPath: path, nullValue: "NULL_VALUE" } : { jsonPath: path, boolValue: value }];
+    const pieces = Array.from({ length: Math.ceil(value.length / length) }, (_, at) =>
+      value.slice(at * length, (at + 1) * length),
+    );
+    return [...pieces.map((piece) => text(path, piece, true)), text(path, "")];
+  }
+
+  it("are the same as in one piece, whatever they are", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), tree, { maxKeys: 4 }), fc.integer({ min: 1, max: 5 }), (args, length) => {
+        const whole: unknown = JSON.parse(JSON.stringify(args));
+        const { told, ...rest } = read(toEntries(whole, "$", length));
+        expect(rest).toEqual({ args: whole, problem: undefined });
+        expect(JSON.parse(told)).toEqual(whole);
+      }),
+    );
+  });
+});

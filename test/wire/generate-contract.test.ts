@@ -1,0 +1,137 @@
+// That the contract check lets valid requests through, and finds each violation.
+
+import { expect, it } from "vitest";
+import { checkGenerateContract } from "./generate-contract.ts";
+
+const text = (content: string): object => ({ text: content });
+const user = (...parts: readonly unknown[]): object => ({ role: "user", parts: parts.length === 0 ? [text("hi")] : parts });
+const model = (...parts: readonly unknown[]): object => ({ role: "model", parts });
+const call = (fields: object = {}, rest: object = { thoughtSignature: "s" }): object => ({
+  functionCall: { name: "f", args: {}, ...fields },
+  ...rest,
+});
+const answer = (fields: object = {}): object => ({ functionResponse: { name: "f", response: {}, ...fields } });
+const body = (contents: readonly unknown[], rest: object = {}): object => ({ contents, ...rest });
+const declared = (...names: readonly unknown[]): object => ({
+  functionDeclarations: names.map((name) => ({ name, parametersJsonSchema: {} })),
+});
+const choosing = (functionCallingConfig: object): object => ({ toolConfig: { functionCallingConfig } });
+
+it.for<[what: string, valid: object]>([
+  ["a question", body([user()])],
+  ["a system text", body([user()], { systemInstruction: { parts: [text("Be brief.")] } })],
+  [
+    "answered calls, and text and media after them",
+    body([
+      user(),
+      model(text("x"), call({ id: "a" }), call({}, {})),
+      user(answer({ id: "a" }), answer(), text("x"), { inlineData: { mimeType: "image/png", data: "A" } }),
+    ]),
+  ],
+  ["a signed blank text", body([user(), model({ text: "", thoughtSignature: "s" })])],
+  [
+    "a step whose signature stands on another part",
+    body([user(), model(call({}, {}), { text: "", thoughtSignature: "s" }), user(answer())]),
+  ],
+  [
+    "what the service did",
+    body([user(), model({ toolCall: {} }, { toolResponse: {} }, { executableCode: {} }, { text: "x", thought: true })]),
+  ],
+  ["an address", body([user({ fileData: { mimeType: "video/mp4", fileUri: "gs://a" } })])],
+  [
+    "tools",
+    body([user()], {
+      tools: [declared("f", "a.b:c-d"), { googleSearch: {} }],
+      ...choosing({ mode: "ANY", allowedFunctionNames: ["f"] }),
+    }),
+  ],
+])("the contract allows %s", ([, valid]) => {
+  expect(checkGenerateContract(valid)).toEqual([]);
+});
+
+it.for<[what: string, invalid: unknown, violations: readonly string[]]>([
+  ["no body", null, ["the body is no object"]],
+  ["no contents", body([]), ["there are no contents"]],
+  ["a blank system text", body([user()], { systemInstruction: { parts: [text(" ")] } }), ["the system text is blank"]],
+  ["a content that is none", body(["x"]), ["content 0: is not of the user", "content 0: has no parts"]],
+  ["a turn at the begin", body([model(text("x"))]), ["content 0: is not of the user"]],
+  ["two contents of one role", body([user(), user()]), ["content 1: is not of the model"]],
+  ["no parts", body([{ role: "user", parts: [] }]), ["content 0: has no parts"]],
+  ["a part of nothing", body([user({})]), ["content 0: has a part of nothing"]],
+  [
+    "a part of two things",
+    body([user({ text: "x", inlineData: { mimeType: "a/b", data: "A" } })]),
+    ["content 0: has a part of text and inlineData"],
+  ],
+  ["an unknown part of the user", body([user({ toolCall: {} })]), ["content 0: has a part of toolCall"]],
+  ["a blank text", body([user(text(" "))]), ["content 0: has a blank text"]],
+  ["media without a type", body([user({ inlineData: { data: "A" } })]), ["content 0: has media without a type"]],
+  [
+    "media with parameters",
+    body([user({ inlineData: { mimeType: "a/b; c", data: "A" } })]),
+    ["content 0: has media without a type"],
+  ],
+  [
+    "media without content",
+    body([user({ inlineData: { mimeType: "a/b", data: "" } })]),
+    ["content 0: has media without content"],
+  ],
+  ["a call without its answer", body([user(), model(call()), user()]), ["content 2: has 0 answers to 1 calls"]],
+  [
+    "an answer too many",
+    body([user(), model(call()), user(answer(), answer())]),
+    ["content 2: has 2 answers to 1 calls", "content 2: answers undefined as f"],
+  ],
+  [
+    "an answer behind text",
+    body([user(), model(call()), user(text("x"), answer())]),
+    ["content 2: has answers behind other parts"],
+  ],
+  ["an answer under another name", body([user(), model(call()), user(answer({ name: "g" }))]), ["content 2: answers f as g"]],
+  [
+    "an answer under another id",
+    body([user(), model(call()), user(answer({ id: "a" }))]),
+    ["content 2: answers the id undefined as a"],
+  ],
+  [
+    "an answer that is a text",
+    body([user(), model(call()), user(answer({ response: "ok" }))]),
+    ["content 2: has an answer that is no object"],
+  ],
+  [
+    "a bad name",
+    body([user(), model(call({ name: "a b" })), user(answer({ name: "a b" }))]),
+    ['content 1: calls a function of the name "a b"'],
+  ],
+  [
+    "arguments that are a list",
+    body([user(), model(call({ args: [] })), user(answer())]),
+    ["content 1: has a call whose arguments are no object"],
+  ],
+  ["a call in pieces", body([user(), model(call({ willContinue: true })), user(answer())]), ["content 1: has a call in pieces"]],
+  ["an unsigned step", body([user(), model(call({}, {})), user(answer())]), ["content 1: has a step that is not signed"]],
+  ["a choice without tools", body([user()], choosing({ mode: "ANY" })), ["there is a tool choice and no tool"]],
+  ["a tool with a bad name", body([user()], { tools: [declared("1")] }), ["there is a tool of the name 1"]],
+  ["two tools of one name", body([user()], { tools: [declared("f", "f")] }), ["there are two tools of one name"]],
+  [
+    "a tool without a schema",
+    body([user()], { tools: [{ functionDeclarations: [{ name: "f" }] }] }),
+    ["there is a tool without a schema"],
+  ],
+  [
+    "names beside a mode",
+    body([user()], { tools: [declared("f")], ...choosing({ mode: "AUTO", allowedFunctionNames: ["f"] }) }),
+    ["names of functions stand beside the mode AUTO"],
+  ],
+  [
+    "a choice that is not offered",
+    body([user()], { tools: [declared("f")], ...choosing({ mode: "ANY", allowedFunctionNames: ["g"] }) }),
+    ['the chosen tool "g" is not offered'],
+  ],
+])("the contract refuses %s", ([, invalid, violations]) => {
+  expect(checkGenerateContract(invalid)).toEqual(violations);
+});
+
+it("the contract asks for no signature where there is none", () => {
+  expect(checkGenerateContract(body([user(), model(call({}, {})), user(answer())]), { signed: false })).toEqual([]);
+});

@@ -1,0 +1,200 @@
+// What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
+
+import { describe, expect, it, onTestFinished } from "vitest";
+import { googleGenerateContent } from "../../src/adapters/google/index.ts";
+import type { Provider } from "../../src/spi.ts";
+import { connectGoogle, type GoogleWireOptions } from "./google-client.ts";
+import { callPart, chunk, piece, says, stop, text } from "./google-frames.ts";
+import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
+import { json, startRawServer, type RawReply, type RawServer } from "./raw-sse-server.ts";
+
+const oneCall = says(callPart("a", "f", { n: 1 }));
+const whole = { id: "a", name: "f", args: { n: 1 } };
+const spent: Pass["usage"] = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
+const nothing: Pass = { text: "", reasoning: "", refusal: "", calls: [], usage: undefined, finish: undefined, error: undefined };
+
+async function connect(
+  reply: RawReply,
+  options: GoogleWireOptions = {},
+): Promise<{ readonly server: RawServer; readonly provider: Provider }> {
+  const server = await startRawServer([reply]);
+  onTestFinished(() => server.close());
+  return { server, provider: googleGenerateContent({ client: connectGoogle(server.url, options).client, model: "m" }) };
+}
+
+async function read(reply: RawReply, options: GoogleWireOptions = {}): Promise<Pass> {
+  return runPass((await connect(reply, options)).provider, ask("hi"));
+}
+
+describe("googleGenerateContent over a real connection", () => {
+  it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
+    const frames = [text("Zoë 😀 日本\u2028"), says(callPart("a", "f", { ö: "😀" })), stop()];
+    const said: Pass = {
+      ...nothing,
+      text: "Zoë 😀 日本\u2028",
+      calls: [{ id: "a", name: "f", args: { ö: "😀" } }],
+      usage: spent,
+      finish: "tool-calls",
+    };
+    expect(await read({ frames }, { pieceBytes })).toEqual(said);
+    expect(await read({ frames: [`: a comment\n\n${frames.join("").replaceAll("\r\n", "\r")}`] }, { pieceBytes })).toEqual(said);
+  });
+
+  it.for<[what: string, reply: RawReply, pass: Partial<Pass>]>([
+    ["a clean early end", { frames: [text("Hel")] }, { text: "Hel" }],
+    ["an early end behind the counts", { frames: [text("Hel"), stop("")] }, { text: "Hel", usage: spent }],
+    ["an early end within a call", { frames: [piece({ name: "f", willContinue: true })] }, {}],
+    ["an empty body", { frames: [] }, {}],
+    [
+      "a page with status 200",
+      { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
+      {},
+    ],
+  ])("has no finish for %s", async ([, reply, pass]) => {
+    expect(await read(reply)).toEqual({ ...nothing, ...pass });
+  });
+
+  it("has no finish for an early end behind a whole call", async () => {
+    expect(await read({ frames: [oneCall] })).toEqual({ ...nothing, calls: [whole] });
+  });
+
+  it.for<[what: string, reply: RawReply, error: object]>([
+    [
+      "a dropped connection",
+      { frames: [text("Hel")], ending: "drop" },
+      { code: "network", retryable: true, message: "terminated" },
+    ],
+    [
+      "an overloaded service in the middle",
+      { frames: [text("Hel"), chunk({ error: { code: 503, message: "Overloaded.", status: "UNAVAILABLE" } })] },
+      { code: "overloaded", retryable: true, message: "Overloaded.", status: 503 },
+    ],
+    [
+      "a rate limit in the middle",
+      {
+        frames: [
+          text("Hel"),
+          chunk({ error: { code: 429, message: "Slow.", status: "RESOURCE_EXHAUSTED", details: [{ retryDelay: "7s" }] } }),
+        ],
+      },
+      { code: "rate-limit", retryable: true, message: "Slow.", retryAfterMs: 7_000 },
+    ],
+    ["a chunk that is no JSON", { frames: [text("Hel"), "data: {oops\r\n\r\n"] }, { code: "server", retryable: true }],
+    // The SDK calls it an error where the last event has no blank line behind it, whole or not.
+    [
+      "an end within a chunk",
+      { frames: [text("Hel"), stop().slice(0, 40)] },
+      { code: "network", retryable: true, message: "Incomplete JSON segment at the end" },
+    ],
+    ["a last chunk without its blank line", { frames: [text("Hel"), stop().trimEnd()] }, { code: "network", retryable: true }],
+  ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
+    const pass = await read(reply);
+    expect(pass).toEqual({ ...nothing, text: "Hel", error: pass.error });
+    expect(pass.error).toMatchObject(error);
+  });
+
+  it.for<[what: string, frames: readonly string[], ending: RawReply["ending"]]>([
+    ["is dropped", [], "drop"],
+    ["brings half a chunk", ["data: {"], "end"],
+  ])("counts an answer as complete whose connection %s after the finish reason", async ([, frames, ending]) => {
+    const pass = await read({ frames: [text("Hello"), stop(), ...frames], ending: ending ?? "end" });
+    expect(pass).toEqual({ ...nothing, text: "Hello", usage: spent, finish: "stop" });
+  });
+
+  it.for<[status: number, said: object, error: object]>([
+    [
+      400,
+      {
+        message: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        status: "INVALID_ARGUMENT",
+      },
+      { code: "context-too-long", retryable: false },
+    ],
+    [
+      400,
+      { message: "Unknown name.", status: "INVALID_ARGUMENT" },
+      { code: "bad-request", retryable: false, message: "Unknown name." },
+    ],
+    [
+      400,
+      { message: "API key not valid. AIzaSyA1234567890abcdefghijklmnopqrstuv", status: "INVALID_ARGUMENT" },
+      { code: "bad-request", message: "API key not valid. [redacted]" },
+    ],
+    [401, { message: "No.", status: "UNAUTHENTICATED" }, { code: "auth", retryable: false }],
+    [403, { message: "No.", status: "PERMISSION_DENIED" }, { code: "auth", retryable: false }],
+    [404, { message: "No such model.", status: "NOT_FOUND" }, { code: "bad-request", retryable: false }],
+    [
+      429,
+      {
+        message: "You exceeded your current quota.",
+        status: "RESOURCE_EXHAUSTED",
+        details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.5s" }],
+      },
+      { code: "rate-limit", retryable: true, retryAfterMs: 34_500 },
+    ],
+    [500, { message: "Internal.", status: "INTERNAL" }, { code: "server", retryable: true }],
+    [503, { message: "The model is overloaded.", status: "UNAVAILABLE" }, { code: "overloaded", retryable: true }],
+  ])("has one error for status %i: %j", async ([status, said, error]) => {
+    const pass = await read(json(status, { error: { code: status, ...said } }));
+    expect(pass).toEqual({ ...nothing, error: pass.error });
+    expect(pass.error).toMatchObject({ status, ...error });
+  });
+
+  it("shows of a proxy's page no more than its title", async () => {
+    const page = "<html><head><title>502 Bad Gateway</title></head></html>";
+    const pass = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
+    expect(pass.error).toMatchObject({ code: "server", status: 502, message: "The server sent an HTML page: 502 Bad Gateway" });
+  });
+
+  it("has a network error where nobody listens", async () => {
+    const { server, provider } = await connect({});
+    await server.close();
+    expect((await runPass(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
+  });
+
+  it.for<[reason: string, finish: string]>([
+    ["STOP", "tool-calls"],
+    ["MAX_TOKENS", "length"],
+    ["SAFETY", "content-filter"],
+    ["MALFORMED_FUNCTION_CALL", "malformed-call"],
+    ["TOO_MANY_TOOL_CALLS", "error"],
+    ["CONTINUATION", "length"],
+    ["FINISH_REASON_UNSPECIFIED", "unknown"],
+    ["WEATHER", "unknown"],
+  ])("reads a whole call at the finish reason %s as %s", async ([reason, finish]) => {
+    expect(await read({ frames: [oneCall, stop(reason)] })).toEqual({ ...nothing, calls: [whole], usage: spent, finish });
+  });
+
+  it("ends when its signal fires while the server is silent, and hangs up", async () => {
+    const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
+    const controller = new AbortController();
+    const onChunk: (read: { readonly type: string }) => void = ({ type }) => {
+      if (type === "text-delta") controller.abort();
+    };
+    const pass = await runPass(provider, ask("hi"), { signal: controller.signal, onChunk });
+    expect(pass).toEqual({ ...nothing, text: "Hel", error: pass.error });
+    expect(pass.error).toMatchObject({ code: "network", retryable: false });
+    await server.left;
+  });
+
+  it("ends when its signal fires before the server has answered", async () => {
+    const { provider } = await connect({ ending: "stall" });
+    const controller = new AbortController();
+    controller.abort();
+    const pass = await runPass(provider, ask("hi"), { signal: controller.signal });
+    expect(pass.error).toMatchObject({ code: "network", retryable: false });
+  });
+
+  // The SDK lets go of the connection without closing it.
+  it("hangs up when its reader leaves", async () => {
+    const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
+    for await (const { type } of provider.stream(ask("hi"), createCall())) if (type === "text-delta") break;
+    await server.left;
+  });
+
+  it("hangs up after a chunk that cannot be read", async () => {
+    const { server, provider } = await connect({ frames: ["data: {oops\r\n\r\n"], ending: "stall" });
+    expect((await runPass(provider, ask("hi"))).error).toMatchObject({ code: "server" });
+    await server.left;
+  });
+});

@@ -1,0 +1,113 @@
+// Whole runs of Gemini over a real connection and through the real SDK: what is asked, and what becomes of each kind of answer.
+
+import { describe, expect, it } from "vitest";
+import { chunk, piece, says, stop, text } from "./google-frames.ts";
+import { answer, call, inputSchema, oslo, play, question } from "./google-run.ts";
+import type { RawReply } from "./raw-sse-server.ts";
+
+describe("a run over googleGenerateContent", () => {
+  it("goes on with an answer that reached the limit of a request, and joins its hops", async () => {
+    const cut: RawReply = {
+      frames: [
+        chunk({ candidates: [{ content: { parts: [{ text: "It is " }] }, continuationToken: "checkpoint" }] }),
+        stop("CONTINUATION", { continuationToken: "dG9rZW4=" }),
+      ],
+    };
+    const rest: RawReply = { frames: [text("mild."), says({ text: "", thoughtSignature: "sig" }), stop()] };
+    const { result, bodies, again } = await play([cut, rest, answer]);
+    expect(result).toMatchObject({ status: "completed", text: "It is mild.", iterations: 1, usage: { outputTokens: 4 } });
+    expect(bodies.map(({ continuationToken }) => continuationToken)).toEqual([undefined, "dG9rZW4="]);
+    expect({ ...bodies[1], continuationToken: undefined }).toEqual({ ...bodies[0], continuationToken: undefined });
+    await again({ messages: [...result.messages, { role: "user", content: "Thanks." }] });
+    expect(bodies[2]?.contents[1]?.parts).toEqual([{ text: "It is " }, { text: "mild." }, { text: "", thoughtSignature: "sig" }]);
+  });
+
+  it("stops to go on at the limit of resends", async () => {
+    const cut: RawReply = { frames: [text("a"), stop("CONTINUATION", { continuationToken: "t" })] };
+    const { result, bodies } = await play([cut, cut, cut], { limits: { maxPauses: 1 } });
+    expect([result.reason.kind, result.text, bodies.length]).toEqual(["max-pauses", "aa", 2]);
+  });
+
+  it("puts calls together whose arguments are streamed, and sends them back whole", async () => {
+    const frames = [
+      piece({ name: "get_weather", willContinue: true }, { thoughtSignature: "sig" }),
+      piece({ partialArgs: [{ jsonPath: "$.city", stringValue: "Os", willContinue: true }], willContinue: true }),
+      piece({ partialArgs: [{ jsonPath: "$.city", stringValue: "lo" }], willContinue: true }),
+      piece({}),
+      says(call()),
+      stop(),
+    ];
+    const { result, bodies } = await play([{ frames }, answer], {}, { vertexai: true, streamArguments: true });
+    expect(result.functionHistory.map(({ functionCall }) => functionCall.args)).toEqual([oslo, oslo]);
+    expect(bodies[1]?.contents[1]?.parts).toEqual([{ ...call(), thoughtSignature: "sig" }, call()]);
+    expect(bodies[0]?.toolConfig).toEqual({ functionCallingConfig: { streamFunctionCallArguments: true } });
+  });
+
+  it.for<[what: string, frames: readonly string[]]>([
+    ["says nothing of it", [stop("MALFORMED_FUNCTION_CALL", { finishMessage: "Malformed function call: f(" })]],
+    ["has said something before", [text("One moment."), stop("MALFORMED_FUNCTION_CALL")]],
+    ["was offered no tool", [stop("UNEXPECTED_TOOL_CALL")]],
+  ])("asks again after a malformed call where the model %s", async ([, frames]) => {
+    const { result, bodies } = await play([{ frames }, answer]);
+    expect(result).toMatchObject({ status: "completed", text: "Mild.", iterations: 2 });
+    expect(JSON.stringify(bodies[1]?.contents.at(-1)?.parts.at(-1))).toContain("Your last tool call was malformed");
+  });
+
+  it.for<[what: string, frames: readonly string[], said: string]>([
+    ["a blocked prompt", [chunk({ promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { promptTokenCount: 3 } })], ""],
+    ["a filtered answer", [text("Sure"), says({ ...call("a"), thoughtSignature: "sig" }), stop("PROHIBITED_CONTENT")], "Sure"],
+  ])("ends with %s, runs nothing and goes on afterwards", async ([, frames, said]) => {
+    const { result, bodies, again } = await play([{ frames }, answer]);
+    expect(result).toMatchObject({ status: "completed", reason: { kind: "content-filter" }, text: said, toolCallsExecuted: 0 });
+    expect(result.usage.inputTokens).toBe(3);
+    await again({ messages: [...result.messages, { role: "user", content: "Then what?" }] });
+    expect(JSON.stringify(bodies[1])).not.toContain('"sig"');
+  });
+
+  it("asks for what the options and the settings say", async () => {
+    const { bodies } = await play(
+      [answer],
+      {
+        system: "Be brief.",
+        toolChoice: { name: "look" },
+        modelSettings: {
+          maxOutputTokens: 100,
+          temperature: 0,
+          topP: 0.5,
+          stopSequences: ["END"],
+          seed: 1,
+          extra: { topK: 3, safetySettings: [{ category: "C", threshold: "OFF" }], automaticContinuation: true },
+        },
+      },
+      { thinking: { includeThoughts: true, thinkingLevel: "LOW" }, serverTools: [{ googleSearch: {} }] },
+    );
+    const { contents, ...rest } = bodies[0] ?? { contents: [] };
+    expect(contents).toEqual([question]);
+    expect(rest).toEqual({
+      systemInstruction: { parts: [{ text: "Be brief." }] },
+      tools: [
+        {
+          functionDeclarations: [
+            { name: "get_weather", description: "Weather of a city", parametersJsonSchema: inputSchema },
+            { name: "look", description: "Shows something", parametersJsonSchema: inputSchema },
+          ],
+        },
+        { googleSearch: {} },
+      ],
+      toolConfig: {
+        functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["look"] },
+        includeServerSideToolInvocations: true,
+      },
+      safetySettings: [{ category: "C", threshold: "OFF" }],
+      generationConfig: {
+        maxOutputTokens: 100,
+        temperature: 0,
+        topP: 0.5,
+        topK: 3,
+        stopSequences: ["END"],
+        seed: 1,
+        thinkingConfig: { includeThoughts: true, thinkingLevel: "LOW" },
+      },
+    });
+  });
+});

@@ -1,0 +1,95 @@
+// Whole runs of Gemini over a real connection and through the real SDK, in which every request that leaves may be sent.
+
+import { defineTool, runToolLoop, toolResult, type JsonSchema, type LoopOptions, type LoopResult } from "turnwright";
+import { googleGenerateContent, type GoogleGenerateContentOptions } from "turnwright/google";
+import { expect, onTestFinished } from "vitest";
+import { checkGenerateContract } from "./generate-contract.ts";
+import { connectGoogle } from "./google-client.ts";
+import { callPart, stop, text } from "./google-frames.ts";
+import { startRawServer, type RawReply } from "./raw-sse-server.ts";
+
+/** A request body, as far as tests look at it. */
+interface Body {
+  readonly contents: readonly { readonly role: string; readonly parts: readonly { readonly [field: string]: unknown }[] }[];
+  readonly [field: string]: unknown;
+}
+
+/** A run and what it sent. */
+export interface Played {
+  readonly result: LoopResult;
+  readonly bodies: readonly Body[];
+  /** The provider, for a run that goes on. */
+  readonly again: (options: Partial<LoopOptions>) => Promise<LoopResult>;
+}
+
+/** What the tool "look" returns, beside an audio file. */
+export const image: { readonly type: "image"; readonly mediaType: string; readonly data: string } = {
+  type: "image",
+  mediaType: "image/png",
+  data: "iVBORw0KGgo=",
+};
+/** Of both tools. */
+export const inputSchema: JsonSchema = { type: "object", properties: { city: { type: "string" } } };
+const weather = defineTool({
+  name: "get_weather",
+  description: "Weather of a city",
+  inputSchema,
+  execute: () => ({ celsius: 3 }),
+});
+const look = defineTool({
+  name: "look",
+  description: "Shows something",
+  inputSchema,
+  execute: () =>
+    toolResult({
+      success: true,
+      data: "seen",
+      content: [{ type: "text", text: "A map." }, image, { type: "file", mediaType: "audio/wav", data: "UklGRg==" }],
+    }),
+});
+
+/** Runs the loop against a server that gives the replies, and checks every request that left. */
+export async function play(
+  replies: readonly RawReply[],
+  more: Partial<LoopOptions> = {},
+  { vertexai = false, ...settings }: Partial<GoogleGenerateContentOptions> & { readonly vertexai?: boolean } = {},
+): Promise<Played> {
+  const server = await startRawServer(replies);
+  onTestFinished(() => server.close());
+  const { client, bodies } = connectGoogle(server.url, { vertexai });
+  const provider = googleGenerateContent({ client, model: "gemini-3-pro-preview", ...settings });
+  const again = async (options: Partial<LoopOptions>): Promise<LoopResult> => {
+    const result = await runToolLoop({
+      provider,
+      tools: [weather, look],
+      messages: [{ role: "user", content: "Oslo?" }],
+      ...options,
+    });
+    const signed = !/gemini-2/.test(provider.model);
+    expect(bodies.map((body) => checkGenerateContract(body, { signed }))).toEqual(bodies.map(() => []));
+    return result;
+  };
+  const result = await again(more);
+  return {
+    result,
+    again,
+    get bodies() {
+      return bodies as readonly Body[];
+    },
+  };
+}
+
+/** The last answer of a run. */
+export const answer: RawReply = { frames: [text("Mild."), stop()] };
+/** The arguments of `call`. */
+export const oslo: object = { city: "Oslo" };
+/** The question of every run. */
+export const question: object = { role: "user", parts: [{ text: "Oslo?" }] };
+/** A call of "get_weather". */
+export const call = (id = ""): object => callPart(id, "get_weather", oslo);
+/** Its answer. */
+export const output = (id = ""): object => ({
+  functionResponse: { ...(id === "" ? {} : { id }), name: "get_weather", response: { output: { celsius: 3 } } },
+});
+/** What stands for a signature. */
+export const placeholder: string = "skip_thought_signature_validator";

@@ -1,0 +1,130 @@
+// Recorded streams of Gemini, over a real connection and through the real SDK, cut anywhere.
+
+import { describe, expect, it, onTestFinished } from "vitest";
+import { googleGenerateContent } from "../../src/adapters/google/index.ts";
+import type { Json, Usage } from "../../src/spi.ts";
+import { connectGoogle } from "./google-client.ts";
+import { chunk } from "./google-frames.ts";
+import { ask, runPass, type Pass, type PassCall } from "./provider-pass.ts";
+import { startRawServer } from "./raw-sse-server.ts";
+import { hasRecorded, readRecorded } from "./recorded-streams.ts";
+
+interface Recorded {
+  readonly name: string;
+  /** Whether Vertex AI sent it. */
+  readonly vertexai?: boolean;
+  readonly calls: readonly PassCall[];
+  readonly usage: Usage;
+  readonly finish: string;
+  /** What each part is that is sent back, and whether it is signed. */
+  readonly native: readonly string[];
+}
+
+const used = (inputTokens: number, candidates: number, thoughts: number): Usage => ({
+  inputTokens,
+  outputTokens: candidates + thoughts,
+  totalTokens: inputTokens + candidates + thoughts,
+  reasoningTokens: thoughts,
+});
+const called = (name: string, args: object): PassCall => ({ id: undefined, name, args });
+
+const recorded: readonly Recorded[] = [
+  { name: "google-text", calls: [], usage: used(9, 23, 185), finish: "stop", native: ["text", "text signed"] },
+  { name: "google-reasoning-gemini3", calls: [], usage: used(9, 23, 302), finish: "stop", native: ["text", "text signed"] },
+  {
+    name: "google-tool-call",
+    calls: [called("weather", { location: "San Francisco" })],
+    usage: used(29, 15, 45),
+    finish: "tool-calls",
+    native: ["weather signed"],
+  },
+  {
+    name: "google-tool-call-gemini3",
+    calls: [called("weather", { location: "San Francisco" })],
+    usage: used(29, 15, 804),
+    finish: "tool-calls",
+    native: ["weather signed"],
+  },
+  {
+    name: "google-stream-tool-call-arguments",
+    vertexai: true,
+    calls: [called("getWeather", { location: "Boston" }), called("getWeather", { location: "San Francisco" })],
+    usage: used(26, 23, 132),
+    finish: "tool-calls",
+    native: ["getWeather signed", "getWeather"],
+  },
+  {
+    name: "google-stream-no-args-tool-call",
+    vertexai: true,
+    calls: [
+      called("read_theme", {}),
+      called("read_screen", { id: "A" }),
+      called("read_screen", { id: "B" }),
+      called("read_screen", { id: "C" }),
+    ],
+    usage: used(249, 58, 183),
+    finish: "tool-calls",
+    native: ["thought", "read_theme signed", "read_screen", "read_screen", "read_screen"],
+  },
+];
+
+/** The texts of one kind over the whole stream, read without the adapter. */
+function joinTexts(events: readonly unknown[], isThought: boolean): string {
+  return events
+    .flatMap((event) => Object(event).candidates?.[0]?.content?.parts ?? [])
+    .map((part) => ((part.thought === true) === isThought ? (part.text ?? "") : ""))
+    .join("");
+}
+
+const kindOf = (item: Json): string => {
+  const { functionCall, thought, thoughtSignature } = Object(item).part;
+  const kind = functionCall?.name ?? (thought === true ? "thought" : "text");
+  return thoughtSignature === undefined ? kind : `${kind} signed`;
+};
+
+if (hasRecorded("google-generate-content")) {
+  describe.for(recorded)("the recorded stream $name", { timeout: 30_000 }, ({ name, vertexai = false, ...facts }) => {
+    const events = readRecorded("google-generate-content", name).map((line): object => JSON.parse(line));
+    const body = events.map(chunk).join("");
+    const signatures =
+      events
+        .map((event) => JSON.stringify(event))
+        .join("")
+        .match(/"thoughtSignature":"[^"]+"/g) ?? [];
+
+    async function check(sent: string, pieceBytes: number): Promise<void> {
+      const server = await startRawServer([{ frames: [sent] }]);
+      onTestFinished(() => server.close());
+      const { client } = connectGoogle(server.url, { pieceBytes, vertexai });
+      const native: Json[] = [];
+      const pass = await runPass(googleGenerateContent({ client, model: "m" }), ask("hi"), {
+        onChunk: (read) => {
+          if (read.type === "native") native.push(read.item);
+        },
+      });
+      const { calls, usage, finish } = facts;
+      const said: Pass = {
+        text: joinTexts(events, false),
+        reasoning: joinTexts(events, true),
+        refusal: "",
+        calls,
+        usage,
+        finish,
+        error: undefined,
+      };
+      expect(pass).toEqual(said);
+      expect(native.map(kindOf)).toEqual(facts.native);
+      expect(JSON.stringify(native).match(/"thoughtSignature":"[^"]+"/g) ?? []).toEqual(signatures);
+    }
+
+    it.for([1, 3, 7, 61, 997, 65_537])("says the same in pieces of %i bytes", (pieceBytes) => check(body, pieceBytes));
+
+    it("says the same with LF alone", () => check(body.replaceAll("\r\n", "\n"), 7));
+
+    it("says the same with a comment before it", () => check(`: a comment\r\n\r\n${body}`, 61));
+  });
+} else {
+  it("has nothing to compare with: the recorded streams are absent from this checkout", () => {
+    expect(hasRecorded("google-generate-content")).toBe(false);
+  });
+}
