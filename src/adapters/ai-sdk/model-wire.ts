@@ -18,7 +18,7 @@ export interface AiSdkLanguageModel {
   readonly provider: string;
   readonly modelId: string;
   /** Patterns of URLs by media type, or a promise of them. */
-  readonly supportedUrls: object;
+  readonly supportedUrls: object | PromiseLike<object>;
   doStream(options: AiSdkCallOptions): PromiseLike<{ readonly stream: object }>;
 }
 

@@ -8,7 +8,7 @@ import { readFinish, toFinishReason, type SaidFinish } from "./model-finish.ts";
 import type { ModelSettings } from "./model-options.ts";
 import { readModelUsage } from "./model-usage.ts";
 import { type ApprovalAnswer, toNativeItems } from "./native-turn.ts";
-import { createTurnCalls, type TurnCalls } from "./turn-calls.ts";
+import { TurnCalls } from "./turn-calls.ts";
 import { createTurnParts, type TurnParts } from "./turn-parts.ts";
 
 /** What a stream is read with. */
@@ -35,7 +35,7 @@ interface Reading extends Pick<ReaderPorts, "settings" | "heartbeat"> {
 /** Makes a reader that appends to `out`. Parts of types that no specification has yet are passed over. */
 export function createPartsReader(out: ModelChunk[], { settings, tools, heartbeat }: ReaderPorts): EventReader {
   const parts = createTurnParts();
-  const calls = createTurnCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
+  const calls = new TurnCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
   const reading: Reading = {
     out,
     settings,
@@ -148,7 +148,7 @@ function addServiceResult(part: UnknownRecord, parts: TurnParts): void {
 
 function answer(part: UnknownRecord, { approveProviderTool }: ModelSettings, calls: TurnCalls): ApprovalAnswer {
   const [approvalId, toolCallId] = [textOf(part.approvalId), textOf(part.toolCallId)];
-  const { toolName = "", input = null } = calls.executed(part.toolCallId) ?? {};
+  const { toolName = "", input = null } = calls.ofService(part.toolCallId) ?? {};
   const approved = attempt(() => approveProviderTool?.({ approvalId, toolCallId, toolName, input })) === true;
   return approved ? { approvalId, approved } : { approvalId, approved, reason: "The call was not approved." };
 }
@@ -180,7 +180,7 @@ function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Rea
 function endReading({ out, parts, calls, references, answers, finish, failed }: Reading): void {
   if (finish === undefined || failed) return;
   calls.settle();
-  const reason = toFinishReason(finish, { hasCalls: calls.size > 0, hasAnswers: answers.length > 0 });
+  const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
   // What came before a refusal is not to be sent back as it was.
   if (reason !== "refusal" && reason !== "content-filter") {
     for (const item of toNativeItems({ parts: parts.all(), references, answers })) out.push({ type: "native", item });

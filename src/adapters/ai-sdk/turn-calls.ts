@@ -1,28 +1,22 @@
 // The calls of a turn while they stream: those of the run's own tools for the loop, those of the service's for the next request.
 
-import { isRecord, type Json, type ModelChunk, parseToolArguments, textOf, type UnknownRecord } from "../../spi.ts";
+import { isRecord, type Json, type ModelChunk, parseToolArguments, textOf, toJson, type UnknownRecord } from "../../spi.ts";
 import { invalidArgumentsKey, type TurnParts } from "./turn-parts.ts";
-
-/** The calls of one stream. */
-export interface TurnCalls {
-  /** How many of them are the run's. */
-  readonly size: number;
-  startInput(part: UnknownRecord): void;
-  extendInput(part: UnknownRecord): void;
-  /** Takes a whole call. */
-  take(part: UnknownRecord): void;
-  /** A call that the service runs, by its id. */
-  executed(id: unknown): { readonly toolName: string; readonly input: Json } | undefined;
-  /** Declares the calls cut off that began and never came whole. */
-  settle(): void;
-}
 
 /** What calls are read with. */
 interface CallPorts {
+  /** Where chunks go. */
   readonly out: ModelChunk[];
+  /** Where parts go. */
   readonly parts: TurnParts;
   /** Names of the run's own tools. */
   readonly names: ReadonlySet<string>;
+}
+
+/** A call that the service runs. */
+interface ServiceCall {
+  readonly toolName: string;
+  readonly input: Json;
 }
 
 interface OpenCall {
@@ -34,76 +28,100 @@ interface OpenCall {
   argsText: string;
 }
 
-/** Makes an empty collection, which appends its chunks to `out` and its parts to `parts`. */
-export function createTurnCalls({ out, parts, names }: CallPorts): TurnCalls {
-  const open = new Map<unknown, OpenCall>();
-  const executed = new Map<unknown, { readonly toolName: string; readonly input: Json }>();
-  let begun = 0;
-  let size = 0;
+/** The calls of one stream. */
+export class TurnCalls {
+  readonly #ports: CallPorts;
+  readonly #open = new Map<unknown, OpenCall>();
+  readonly #ofService = new Map<unknown, ServiceCall>();
+  #begun = 0;
+  /** Whether one of them is the run's. */
+  hasOwn = false;
 
-  function begin(id: unknown, name: string, isHeard: boolean): OpenCall {
-    const call: OpenCall = { key: `call-${begun}`, id: textOf(id), name, isHeard, argsText: "" };
-    begun += 1;
-    return call;
+  constructor(ports: CallPorts) {
+    this.#ports = ports;
   }
 
-  function declareReady({ key, id, name }: OpenCall, argsText: string, whole: boolean): Json {
+  /** A call that turns out to be the service's cannot be taken back, so that only what is known to be the run's is told at once. */
+  startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
+    if (providerExecuted === true) return;
+    const { out, names } = this.#ports;
+    const name = textOf(toolName);
+    const call = this.#begin(id, name, names.has(name) && inputEncoding !== "text");
+    this.#open.set(id, call);
+    if (call.isHeard) out.push({ type: "call-start", key: call.key, id: call.id, name });
+  }
+
+  extendInput({ id, delta }: UnknownRecord): void {
+    const call = this.#open.get(id);
+    const text = textOf(delta);
+    if (call === undefined || text === "") return;
+    call.argsText += text;
+    if (call.isHeard) this.#ports.out.push({ type: "call-args-delta", key: call.key, text });
+  }
+
+  /** Takes a whole call. What it says outranks what streamed before it. */
+  take(said: UnknownRecord): void {
+    const { toolCallId, providerMetadata } = said;
+    const argsText = typeof said.input === "string" ? said.input : JSON.stringify(said.input ?? {});
+    const part = { type: "tool-call", toolCallId: textOf(toolCallId), toolName: textOf(said.toolName) };
+    const call = this.#open.get(toolCallId);
+    this.#open.delete(toolCallId);
+    if (said.providerExecuted === true) {
+      const input = readInput(argsText);
+      this.#ofService.set(toolCallId, { toolName: part.toolName, input });
+      this.#ports.parts.add({ ...part, input, providerExecuted: true }, providerMetadata);
+      return;
+    }
+    const { key, id } = call ?? this.#begin(toolCallId, part.toolName, false);
+    this.#declareReady({ key, id, name: part.toolName }, argsText, true);
+    this.#ports.parts.add({ ...part, input: toInput(argsText) }, providerMetadata);
+  }
+
+  /** A call that the service runs, by its id. */
+  ofService(id: unknown): ServiceCall | undefined {
+    return this.#ofService.get(id);
+  }
+
+  /** Declares the calls cut off that began and never came whole. */
+  settle(): void {
+    for (const call of this.#open.values()) {
+      const { id, name, argsText } = call;
+      this.#declareReady(call, argsText, false);
+      this.#ports.parts.add({ type: "tool-call", toolCallId: id, toolName: name, input: toInput(argsText) }, undefined);
+    }
+    this.#open.clear();
+  }
+
+  #begin(id: unknown, name: string, isHeard: boolean): OpenCall {
+    const key = `call-${this.#begun}`;
+    this.#begun += 1;
+    return { key, id: textOf(id), name, isHeard, argsText: "" };
+  }
+
+  #declareReady({ key, id, name }: Pick<OpenCall, "key" | "id" | "name">, argsText: string, isWhole: boolean): void {
     const parsed = parseToolArguments(argsText);
     const args = "args" in parsed ? parsed.args : {};
-    const problem = whole ? ("problem" in parsed ? parsed.problem : undefined) : "truncated";
-    out.push({ type: "call-ready", key, id, name, args, argsText, problem });
-    size += 1;
-    return "args" in parsed && isRecord(parsed.args) ? toJson(parsed.args) : { [invalidArgumentsKey]: argsText };
+    const problem = isWhole ? ("problem" in parsed ? parsed.problem : undefined) : "truncated";
+    this.#ports.out.push({ type: "call-ready", key, id, name, args, argsText, problem });
+    this.hasOwn = true;
   }
-
-  return {
-    get size() {
-      return size;
-    },
-    startInput({ id, toolName, providerExecuted, inputEncoding }) {
-      if (providerExecuted === true) return;
-      const name = textOf(toolName);
-      // A call that turns out to be the service's cannot be taken back, so that only what is known to be the run's is told at once.
-      const isHeard = names.has(name) && inputEncoding !== "text";
-      const call = begin(id, name, isHeard);
-      open.set(id, call);
-      if (isHeard) out.push({ type: "call-start", key: call.key, id: call.id, name });
-    },
-    extendInput({ id, delta }) {
-      const call = open.get(id);
-      const text = textOf(delta);
-      if (call === undefined || text === "") return;
-      call.argsText += text;
-      if (call.isHeard) out.push({ type: "call-args-delta", key: call.key, text });
-    },
-    take({ toolCallId, toolName, input, providerExecuted, providerMetadata }) {
-      const argsText = typeof input === "string" ? input : JSON.stringify(input ?? {});
-      const name = textOf(toolName);
-      const part = { type: "tool-call", toolCallId: textOf(toolCallId), toolName: name };
-      const call = open.get(toolCallId);
-      open.delete(toolCallId);
-      if (providerExecuted === true) {
-        const parsed = parseToolArguments(argsText);
-        const whole = toJson("args" in parsed ? parsed.args : argsText);
-        executed.set(toolCallId, { toolName: name, input: whole });
-        parts.add({ ...part, input: whole, providerExecuted: true }, providerMetadata);
-        return;
-      }
-      const known = call?.name === name ? call : begin(toolCallId, name, false);
-      parts.add({ ...part, input: declareReady(known, argsText, true) }, providerMetadata);
-    },
-    executed: (id) => executed.get(id),
-    settle() {
-      for (const call of open.values()) {
-        const input = declareReady(call, call.argsText, false);
-        parts.add({ type: "tool-call", toolCallId: call.id, toolName: call.name, input }, undefined);
-      }
-      open.clear();
-    },
-  };
 }
 
-function toJson(value: unknown): Json {
-  const copy: Json = JSON.parse(JSON.stringify(value ?? null));
-  return copy;
+/** Services want an object back. */
+function toInput(argsText: string): Json {
+  const input = readInput(argsText);
+  return isRecord(input) ? input : { [invalidArgumentsKey]: argsText };
+}
+
+/** Levels that a kept part has around it: a value nested so deeply that only these are too much would be refused whole. */
+const levelsAround = 4;
+
+/** A text that is no JSON, or that is nested past any use, stands for itself. */
+function readInput(argsText: string): Json {
+  try {
+    const parsed = parseToolArguments(argsText);
+    return "args" in parsed ? toJson(parsed.args, -levelsAround) : argsText;
+  } catch {
+    return argsText;
+  }
 }
