@@ -1,6 +1,7 @@
 // Parts of a stream that are the service's own affair: its tools, its files, its questions, and what only one specification has.
 
 import { describe, expect, it } from "vitest";
+import { runToolLoop } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
 import { hear, partsOf, typesOf } from "./ai-sdk-bench.ts";
 import { callParts, specs, type SpecStream, textParts } from "./ai-sdk-specs.ts";
@@ -106,6 +107,19 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
         throw new Error("Who knows?");
       };
       expect(partsOf(await hear(spec, stream, { approveProviderTool })).at(-1)).toEqual({ approval: refusal });
+    });
+
+    it("gets its answer in the same pass of a run", async () => {
+      const { model, calls } = spec.create([stream, { parts: [...textParts(["Then not."]), spec.finish("stop")] }]);
+      const result = await runToolLoop({ provider: aiSdkModel({ model }), messages: [{ role: "user", content: "Pay." }] });
+      expect(result).toMatchObject({ status: "completed", text: "Then not.", iterations: 1, toolCallsExecuted: 0 });
+      expect(calls[1]).toMatchObject({
+        prompt: [
+          { role: "user" },
+          { role: "assistant", content: [{ type: "tool-call", toolCallId: "m", providerExecuted: true }] },
+          { role: "tool", content: [{ type: "tool-approval-response", ...refusal }] },
+        ],
+      });
     });
 
     it("waits for the results of the run's own calls first", async () => {

@@ -4,11 +4,15 @@ import { type Checks, checkFields, invalidOption, isRecord, type Json } from "..
 import type { AiSdkLanguageModel } from "./model-wire.ts";
 import { specWords } from "./spec-words.ts";
 
-/** A tool that the service defines, as the provider packages make them: `openai.tools.webSearch({})`. */
+/**
+ * A tool that the service defines, as the provider packages make them: `openai.tools.webSearch({})`. `id` and `args` are needed; the
+ * packages' own types do not promise them.
+ */
 export interface AiSdkProviderTool {
+  readonly type?: string | undefined;
   /** Such as "openai.web_search". */
-  readonly id: string;
-  readonly args: object;
+  readonly id?: string;
+  readonly args?: object;
 }
 
 /** A tool of the service's own side that it wants to run, and asks for leave. */
