@@ -7,7 +7,7 @@ import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
 import { createWireFetch } from "./wire-fetch.ts";
 
 /** Models of one server, and what was sent to it. */
-export interface WireModels {
+interface WireModels {
   readonly chat: AiSdkLanguageModel;
   readonly responses: AiSdkLanguageModel;
   readonly bodies: readonly unknown[];

@@ -12,7 +12,8 @@ describe.each(specs)("the service's own parts in specification $version", (spec)
 
   it("leaves the calls of the service's own tools to the service, and keeps their results", async () => {
     const parts = [
-      ...callParts("s", ["web_search", '{"q":"x"}'], { providerExecuted: true }),
+      ...callParts("s", ["search", '{"q":"x"}'], { providerExecuted: true, providerMetadata: { mock: { itemId: "st_1" } } }),
+      { type: "tool-input-start", id: "u", toolName: "search", providerExecuted: true },
       { type: "tool-result", toolCallId: "s", toolName: "web_search", result: { hits: 0 }, preliminary: true },
       {
         type: "tool-result",
@@ -22,6 +23,7 @@ describe.each(specs)("the service's own parts in specification $version", (spec)
         providerMetadata: { mock: { itemId: "ws_1" } },
       },
       { type: "tool-result", toolCallId: "t", toolName: "web_search", result: "no", isError: true },
+      { type: "tool-result", toolCallId: "v", toolName: "web_search", result: "yes" },
       { type: "source", sourceType: "url", id: "1", url: "https://a.test/", title: "A" },
       ...textParts(["Found."]),
       done,
@@ -34,9 +36,10 @@ describe.each(specs)("the service's own parts in specification $version", (spec)
         part: {
           type: "tool-call",
           toolCallId: "s",
-          toolName: "web_search",
+          toolName: "search",
           input: { q: "x" },
           providerExecuted: true,
+          providerOptions: { mock: { itemId: "st_1" } },
         },
       },
       {
@@ -48,6 +51,7 @@ describe.each(specs)("the service's own parts in specification $version", (spec)
         },
       },
       { part: { ...result, toolCallId: "t", output: { type: "error-json", value: "no" } } },
+      { part: { ...result, toolCallId: "v", output: { type: "text", value: "yes" } } },
       { part: { type: "text", text: "Found." } },
       { source: { type: "source", sourceType: "url", id: "1", url: "https://a.test/", title: "A" } },
     ]);
@@ -67,12 +71,13 @@ describe.each(specs)("the service's own parts in specification $version", (spec)
       ...textParts([], { id: "y" }),
       ...textParts([], { id: "z", metadata: { mock: { thoughtSignature: "c2ln" } } }),
       ...textParts(["One."], { id: "z" }),
+      { type: "text-delta", id: "z", delta: " Two.", providerMetadata: { mock: { thoughtSignature: "dHdv" } } },
       done,
     ];
     expect(partsOf(await hear(spec, { parts }))).toEqual([
       { part: { type: "text", text: "Lost?" } },
       { part: { type: "text", text: "", providerOptions: { mock: { thoughtSignature: "c2ln" } } } },
-      { part: { type: "text", text: "One." } },
+      { part: { type: "text", text: "One. Two.", providerOptions: { mock: { thoughtSignature: "dHdv" } } } },
     ]);
   });
 });

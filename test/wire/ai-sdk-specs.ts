@@ -6,7 +6,7 @@ import { MockLanguageModelV4 } from "ai-v7/test";
 import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
 
 /** Token counts of a finish. */
-export interface SpecUsage {
+interface SpecUsage {
   readonly input?: number;
   readonly output?: number;
   readonly cached?: number;

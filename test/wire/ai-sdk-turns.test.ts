@@ -93,18 +93,20 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
   });
 
   it("has names that services take, and arguments that are objects", async () => {
+    const unfit = `made up!${"x".repeat(80)}`;
+    const fit = `made_up_${"x".repeat(56)}`;
     const { send } = createBench(spec);
     const named: AssistantMessage = {
       role: "assistant",
-      content: [{ type: "tool-call", callId: "a", name: "made up!", args: "text" }],
-      native: native("mock.chat", "m", part({ type: "tool-call", toolCallId: "a", toolName: "made up!", input: {} })),
+      content: [{ type: "tool-call", callId: "a", name: unfit, args: "text" }],
+      native: native("mock.chat", "m", part({ type: "tool-call", toolCallId: "a", toolName: unfit, input: {} })),
     };
-    const answered: ToolMessage = { role: "tool", results: [answer("a", { name: "made up!", outcome: "unknown-tool" })] };
+    const answered: ToolMessage = { role: "tool", results: [answer("a", { name: unfit, outcome: "unknown-tool" })] };
     expect(await send({ messages: [user("Hi"), named, answered] })).toMatchObject({
       prompt: [
         { role: "user" },
-        { content: [{ type: "tool-call", toolName: "made_up_", input: { INVALID_ARGUMENTS: "text" } }] },
-        { content: [{ type: "tool-result", toolName: "made_up_", output: { type: "error-json" } }] },
+        { content: [{ type: "tool-call", toolName: fit, input: { INVALID_ARGUMENTS: "text" } }] },
+        { content: [{ type: "tool-result", toolName: fit, output: { type: "error-json" } }] },
       ],
     });
   });

@@ -47,8 +47,8 @@ export function encodeBase64(bytes: Uint8Array): string {
 }
 
 /**
- * Whether a model takes a file from where it is. Its patterns stand under full media types, under such as "image/*", or under "*" and
- * "*\/*", and are made for lower-case URLs.
+ * Whether a model takes a file from where it is. Its patterns stand under media types, which may end in an asterisk or be one, and are made
+ * for lower-case URLs.
  */
 export function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
   if (source.kind === "base64") return true;

@@ -95,7 +95,8 @@ function readPart(part: UnknownRecord, reading: Reading): void {
 }
 
 /** What comes once or a few times in a stream, if at all. */
-function readRarePart(part: UnknownRecord, { parts, references, settings, heartbeat, ...reading }: Reading): void {
+function readRarePart(part: UnknownRecord, reading: Reading): void {
+  const { parts, calls, references, answers, settings } = reading;
   switch (part.type) {
     case "file":
     case "reasoning-file": {
@@ -111,12 +112,12 @@ function readRarePart(part: UnknownRecord, { parts, references, settings, heartb
       references.push({ source: copyFields(part) });
       return;
     case "tool-approval-request":
-      reading.answers.push(answer(part, settings, reading.calls));
+      answers.push(answer(part, settings, calls));
       return;
     case "stream-start":
       return tellWarnings(part.warnings, settings);
     case "ping":
-      return heartbeat();
+      return reading.heartbeat();
     default:
       return;
   }

@@ -21,7 +21,7 @@ export function toPromptName(name: string): string {
 
 /** The parts of one turn, in the order in which they began. */
 export interface TurnParts {
-  /** Begins a text; an id may be used again once its text has ended. */
+  /** Begins a text; one that begins under a known id is another one. */
   start(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
   /** Text that belongs to nothing begins a part of its own, so that none is lost. */
   extend(type: "text" | "reasoning", id: unknown, more: { readonly text: string; readonly metadata: unknown }): void;
@@ -61,7 +61,6 @@ export function createTurnParts(): TurnParts {
     end(type, id, metadata) {
       const draft = open[type].get(id);
       if (draft !== undefined && isRecord(metadata)) draft.metadata = metadata;
-      open[type].delete(id);
     },
     add: (part, metadata) => drafts.push({ part, text: undefined, metadata }),
     all: () =>
