@@ -43,16 +43,12 @@ export interface Heard {
 }
 
 /** Reads what one stream says, and what it throws. */
-export async function hear(
-  spec: Spec,
-  stream: SpecStream,
-  { request, ...options }: Partial<AiSdkModelOptions> & { readonly request?: Partial<ModelRequest> } = {},
-): Promise<Heard> {
+export async function hear(spec: Spec, stream: SpecStream, options: Partial<AiSdkModelOptions> = {}): Promise<Heard> {
   const { model } = spec.create([stream]);
   const chunks: ModelChunk[] = [];
   try {
     const provider = aiSdkModel({ model, ...options });
-    for await (const chunk of provider.stream(ask("Hi", { tools: [tool], ...request }), createCall())) chunks.push(chunk);
+    for await (const chunk of provider.stream(ask("Hi", { tools: [tool] }), createCall())) chunks.push(chunk);
   } catch (thrown) {
     return { chunks, thrown };
   }

@@ -17,6 +17,14 @@ describe.each(specs)("a call of specification $version", (spec) => {
     });
   });
 
+  it("leaves out what is empty", async () => {
+    const { send } = createBench(spec);
+    const messages = [user([{ type: "text", text: "" }]), user("Hi")];
+    const call = await send({ messages, system: "", settings: { stopSequences: [] } });
+    expect(call).toMatchObject({ prompt: [{ role: "user", content: [{ text: "Hi" }] }] });
+    expect(call).not.toHaveProperty("stopSequences");
+  });
+
   it("holds settings, tools and choice", async () => {
     const { send } = createBench(spec, { headers: { "x-team": "a" }, providerOptions: { mock: { effort: "low" } } });
     const call = await send({

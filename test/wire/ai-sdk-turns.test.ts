@@ -67,6 +67,17 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
       { ...turn, native: [...(turn.native ?? []), ...(native("x", "m", part({ type: "text" })) ?? [])] },
     ],
     ["by nobody who kept it", { ...turn, native: undefined }],
+    [
+      "with a call that has got another id",
+      {
+        ...turn,
+        native: native(
+          "mock.chat",
+          "m",
+          ...parts.map((fields) => part("toolCallId" in fields ? { ...fields, toolCallId: "b" } : fields)),
+        ),
+      },
+    ],
     ["with another text", { ...turn, native: native("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
     [
       "with another call",

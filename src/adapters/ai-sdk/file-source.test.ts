@@ -26,8 +26,8 @@ describe("takesFile", () => {
   });
 
   it("asks a pattern that remembers its place the same each time", () => {
-    const patterns = { "*": [/^https:/g] };
-    const file = at("image/png", "https://a.test/");
+    const patterns = { "*": [/^gs:\/\/A/g] };
+    const file = at("image/png", "gs://A/b.png");
     expect([takesFile(patterns, file), takesFile(patterns, file)]).toEqual([true, true]);
   });
 });

@@ -178,8 +178,8 @@ function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Rea
   reading.isOver = true;
 }
 
-function endReading({ out, parts, calls, references, answers, finish, failed }: Reading): void {
-  if (finish === undefined || failed) return;
+function endReading({ out, parts, calls, references, answers, finish }: Reading): void {
+  if (finish === undefined) return;
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
   // What came before a refusal is not to be sent back as it was.
