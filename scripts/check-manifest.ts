@@ -41,9 +41,12 @@ function exportProblems(): readonly string[] {
   return [];
 }
 
+/** One version, of the package itself or of one that is installed under another name. */
+const pinned = /^(?:npm:(?:@[\w.-]+\/)?[\w.-]+@)?\d+\.\d+\.\d+$/;
+
 function pinProblems(): readonly string[] {
   return Object.entries(manifest.devDependencies)
-    .filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
+    .filter(([, version]) => !pinned.test(version))
     .map(([name, version]) => `package.json: pin ${name} to one version, not "${version}".`);
 }
 

@@ -6,7 +6,7 @@ export interface Snippet {
   readonly example: string;
 }
 
-const fromPackage = /import\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"(turnwright[\w/]*)"/g;
+const fromPackage = /import\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"(turnwright[\w/-]*)"/g;
 
 /** The line under `<!-- imports -->`, or undefined where the snippets use nothing of the package. */
 export function describeImports(snippets: readonly Snippet[]): string | undefined {

@@ -52,3 +52,4 @@ export type { UnknownRecord } from "./kit/is-record.ts";
 export { copyFields, countOf, textOf } from "./kit/read-foreign.ts";
 export { parseToolArguments } from "./kit/parse-arguments.ts";
 export type { ParsedArguments } from "./kit/parse-arguments.ts";
+export { toJson } from "./kit/to-json.ts";

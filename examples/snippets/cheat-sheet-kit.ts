@@ -22,6 +22,7 @@ import type {
   ToolRegistry,
   Validation,
 } from "turnwright";
+import * as aiSdk from "turnwright/ai-sdk";
 import * as anthropic from "turnwright/anthropic";
 import * as google from "turnwright/google";
 import * as cache from "turnwright/cache";
@@ -154,6 +155,20 @@ interface GoogleEntry {
   }): Provider;
 }
 // #endregion google
+// #region ai-sdk
+interface AiSdkEntry {
+  aiSdkModel(options: {
+    model: aiSdk.AiSdkLanguageModel; // openai("gpt-5"), of any provider package of AI SDK 5, 6 or 7; no id
+    id?: string; // model.provider, such as "openai.responses"
+    family?: string;
+    providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } }; // { openai: { reasoningEffort: "low" } }
+    headers?: { readonly [name: string]: string };
+    providerTools?: { readonly [name: string]: aiSdk.AiSdkProviderTool }; // { web_search: openai.tools.webSearch({}) }
+    approveProviderTool?: (request: aiSdk.AiSdkApprovalRequest) => boolean; // says no; { approvalId, toolCallId, toolName, input }
+    onWarning?: (warning: aiSdk.AiSdkWarning) => void; // what could not be sent as it was
+  }): Provider; // does not retry: withRetry around it
+}
+// #endregion ai-sdk
 
 // #region prices
 interface PricesEntry {
@@ -227,6 +242,7 @@ expectNone<Differing<NonNullable<Parameters<PlanEntry["withPlanner"]>[1]>, plan.
 openai satisfies OpenAIEntry;
 anthropic satisfies AnthropicEntry;
 google satisfies GoogleEntry;
+aiSdk satisfies AiSdkEntry;
 prices satisfies PricesEntry;
 config satisfies ConfigEntry;
 expectNone<Differing<CacheEntry, typeof cache>>();
@@ -235,6 +251,7 @@ expectNone<Differing<Testing, typeof testing>>();
 expectNone<Differing<OpenAIEntry, typeof openai>>();
 expectNone<Differing<AnthropicEntry, typeof anthropic>>();
 expectNone<Differing<GoogleEntry, typeof google>>();
+expectNone<Differing<AiSdkEntry, typeof aiSdk>>();
 expectNone<Differing<PricesEntry, typeof prices>>();
 expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, prices.GenaiPricesOptions>>();
 expectNone<Differing<ConfigEntry, typeof config>>();

@@ -1,0 +1,48 @@
+// Any model of the AI SDK as a provider.
+
+import assert from "node:assert/strict";
+import { createOpenAI } from "@ai-sdk/openai";
+import { runToolLoop, withRetry, type Message } from "turnwright";
+import { aiSdkModel, type AiSdkWarning } from "turnwright/ai-sdk";
+
+const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
+const told: string[] = [];
+const log = ({ type, feature }: AiSdkWarning): void => void told.push(`${type} ${String(feature)}`);
+
+const bodies: unknown[] = [];
+
+/** What the service answers in place of the network: first that it is busy. */
+async function fetch(_: unknown, init?: { body?: unknown }): Promise<Response> {
+  bodies.push(JSON.parse(String(init?.body)));
+  if (bodies.length === 1)
+    return Response.json({ error: { message: "Busy." } }, { status: 503, headers: { "retry-after-ms": "1" } });
+  const events = [
+    { type: "response.created", response: { id: "resp_1", created_at: 1, model: "gpt-5" } },
+    { type: "response.output_item.added", output_index: 0, item: { type: "message", id: "msg_1" } },
+    { type: "response.output_text.delta", item_id: "msg_1", delta: "It is." },
+    { type: "response.output_item.done", output_index: 0, item: { type: "message", id: "msg_1" } },
+    { type: "response.completed", response: { usage: { input_tokens: 9, output_tokens: 3 } } },
+  ];
+  const frames = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+  return new Response(frames, { headers: { "content-type": "text/event-stream" } });
+}
+
+const openai = createOpenAI({ apiKey: "not-a-key", fetch });
+
+// #region model
+const model = aiSdkModel({
+  model: openai("gpt-5"), // or google(...), xai(...), wrapLanguageModel(...): a model object of any package
+  id: "openai", // default "openai.responses"; for usage and prices
+  providerOptions: { openai: { reasoningEffort: "low" } },
+  providerTools: { web_search: openai.tools.webSearch({}) }, // run by the service, never calls of the run
+  onWarning: (warning) => log(warning),
+});
+const result = await runToolLoop({ provider: withRetry(model), messages, modelSettings: { seed: 7 } });
+// #endregion model
+
+assert.deepEqual([result.status, result.text], ["completed", "It is."]);
+assert.deepEqual(told, ["unsupported seed"]);
+assert.equal(bodies.length, 2);
+assert.match(JSON.stringify(bodies[1]), /"reasoning":\{"effort":"low".*"tools":\[\{"type":"web_search"\}\]/);
+const [part] = result.accumulatedModelParts;
+assert.deepEqual([part?.provider, part?.model], ["openai", "gpt-5"]);

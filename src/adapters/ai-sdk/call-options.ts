@@ -1,0 +1,79 @@
+// What `doStream` is called with. What repeats from pass to pass, messages and tools, is converted once and only gathered here.
+
+import type { ModelRequest, ModelSettings as PassSettings, ToolChoice, ToolDefinition } from "../../spi.ts";
+import type { ModelSettings } from "./model-options.ts";
+import type { AiSdkCallOptions, PromptMessage } from "./model-wire.ts";
+import { createPromptConverter } from "./prompt-messages.ts";
+import { specWords } from "./spec-words.ts";
+
+/** Makes the options of one call. */
+type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdkCallOptions>;
+
+/** Makes a builder. It throws a ProviderError `bad-request` where a message holds what the model cannot be sent. */
+export function createCallBuilder(settings: ModelSettings): CallBuilder {
+  const { model, id } = settings;
+  const words = specWords[model.specificationVersion];
+  const convert = createPromptConverter({ id, model: model.modelId, words });
+  return async (request, signal) => {
+    // A model may have to ask first which it takes.
+    const urls: unknown = await model.supportedUrls;
+    signal.throwIfAborted();
+    return {
+      prompt: joinMessages(request, convert(request.messages, urls)),
+      ...toToolFields(request, settings, words.providerToolType),
+      ...toSettingFields(request.settings ?? {}),
+      ...(settings.providerOptions === undefined ? {} : { providerOptions: settings.providerOptions }),
+      ...(settings.headers === undefined ? {} : { headers: settings.headers }),
+      // Spread, not assigned: an own key "__proto__" stays a field.
+      ...request.settings?.extra,
+      includeRawChunks: false,
+      abortSignal: signal,
+    };
+  };
+}
+
+/** Tool messages that follow each other become one: answers to the service, then results of the run's own tools. */
+function joinMessages({ system }: ModelRequest, messages: readonly PromptMessage[]): readonly PromptMessage[] {
+  const prompt: PromptMessage[] = [];
+  if (system !== undefined && system !== "") prompt.push({ role: "system", content: system });
+  for (const message of messages) {
+    const last = prompt[prompt.length - 1];
+    if (message.role !== "tool" || last?.role !== "tool") prompt.push(message);
+    else prompt[prompt.length - 1] = { role: "tool", content: [...last.content, ...message.content] };
+  }
+  return prompt;
+}
+
+function toToolFields({ tools, toolChoice }: ModelRequest, { providerTools = {} }: ModelSettings, type: string): object {
+  const own = tools.filter(({ name }) => !Object.hasOwn(providerTools, name)).map(toFunctionTool);
+  const defined = Object.entries(providerTools).map(([name, { id, args }]) => ({ type, id, name, args }));
+  if (own.length + defined.length === 0) return {};
+  return { tools: [...own, ...defined], ...toChoiceField(toolChoice) };
+}
+
+function toChoiceField(choice: ToolChoice | undefined): object {
+  if (choice === undefined) return {};
+  return { toolChoice: typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.name } };
+}
+
+function toSettingFields({ maxOutputTokens, temperature, topP, stopSequences, seed }: PassSettings): object {
+  return {
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(stopSequences === undefined || stopSequences.length === 0 ? {} : { stopSequences }),
+    ...(seed === undefined ? {} : { seed }),
+  };
+}
+
+const toolByDefinition = new WeakMap<ToolDefinition, object>();
+
+function toFunctionTool(definition: ToolDefinition): object {
+  let tool = toolByDefinition.get(definition);
+  if (tool === undefined) {
+    const { name, description, inputSchema } = definition;
+    tool = { type: "function", name, description, inputSchema };
+    toolByDefinition.set(definition, tool);
+  }
+  return tool;
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { encodeBase64, takesFile, toFile } from "./file-source.ts";
+
+const at = (mediaType: string, url: string) => toFile({ type: "file", mediaType, data: url });
+
+describe("takesFile", () => {
+  it.for<[patterns: unknown, mediaType: string, url: string, taken: boolean]>([
+    [{ "image/*": [/^https:/] }, "image/png", "https://a.test/", true],
+    [{ "IMAGE/*": [/^https:/] }, "Image/PNG", "https://a.test/", true],
+    [{ "image/*": [/^https:/] }, "image", "https://a.test/", true],
+    [{ "image/*": [/^https:/] }, "imagery/png", "https://a.test/", false],
+    [{ "image/*": [/^https:/] }, "application/pdf", "https://a.test/", false],
+    [{ "application/pdf": [/^https:/] }, "application/pdf", "https://a.test/", true],
+    [{ "application/pdf": [/^https:/] }, "application/pdfx", "https://a.test/", false],
+    [{ "*": [/^https:/] }, "video/mp4", "https://a.test/", true],
+    [{ "*/*": [/^https:/] }, "video/mp4", "https://a.test/", true],
+    [{ "*": [/^https:/] }, "video/mp4", "ftp://a.test/", false],
+    [{ "*": [/^gs:/, /^s3:/] }, "video/mp4", "s3://a/b", true],
+    [{ "*": [/^https:\/\/a\.test\/x$/] }, "video/mp4", "HTTPS://A.test/X", true],
+    [{ "*": ["^https:"] }, "video/mp4", "https://a.test/", false],
+    [{ "*": /^https:/ }, "video/mp4", "https://a.test/", false],
+    [{}, "image/png", "https://a.test/", false],
+    [undefined, "image/png", "https://a.test/", false],
+  ])("by %o: %s at %s is %s", ([patterns, mediaType, url, taken]) => {
+    expect(takesFile(patterns, at(mediaType, url))).toBe(taken);
+  });
+
+  it("asks a pattern that remembers its place the same each time", () => {
+    const patterns = { "*": [/^gs:\/\/A/g] };
+    const file = at("image/png", "gs://A/b.png");
+    expect([takesFile(patterns, file), takesFile(patterns, file)]).toEqual([true, true]);
+  });
+});
+
+describe("encodeBase64", () => {
+  it("encodes bytes of any number", () => {
+    const bytes = Uint8Array.from({ length: 200_001 }, (_, index) => index % 256);
+    expect(encodeBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
+    expect(encodeBase64(new Uint8Array())).toBe("");
+  });
+});

@@ -1,0 +1,57 @@
+// Finish reasons of the three specifications, and the services' own words behind them.
+
+import { type FinishReason, isRecord, textOf } from "../../spi.ts";
+
+/** Why a model stopped, as it was said. */
+export interface SaidFinish {
+  readonly reason: FinishReason;
+  /** The service's own word where there is one. */
+  readonly raw: string;
+}
+
+const reasons: ReadonlyMap<string, FinishReason> = new Map([
+  ["stop", "stop"],
+  ["tool-calls", "tool-calls"],
+  ["length", "length"],
+  ["content-filter", "content-filter"],
+  ["error", "error"],
+]);
+
+/**
+ * Words that say more than the reason they are given under: Anthropic's pauses stand under "stop" and "other", its full context under
+ * "length", its refusals under "content-filter", and Gemini's unreadable calls under "error".
+ */
+const exactReasons: ReadonlyMap<string, FinishReason> = new Map([
+  ["pause_turn", "paused"],
+  ["compaction", "paused"],
+  ["model_context_window_exceeded", "context-full"],
+  ["refusal", "refusal"],
+  ["MALFORMED_FUNCTION_CALL", "malformed-call"],
+]);
+
+/**
+ * Reads a finish reason: a word in v2, `{ unified, raw }` in v3 and v4. Undefined where the stream was cut. Provider packages say that a
+ * stream has finished as soon as it is over, and until the service says why, the reason is "unknown" in v2, "other" without a word of the
+ * service in v3, and "interrupted" in v4.
+ */
+export function readFinish(said: unknown): SaidFinish | undefined {
+  const fields = isRecord(said) ? said : { unified: said };
+  const [unified, raw] = [textOf(fields.unified), textOf(fields.raw)];
+  if (unified === "" || unified === "interrupted" || unified === "unknown") return undefined;
+  if (unified === "other" && raw === "" && isRecord(said)) return undefined;
+  return { reason: exactReasons.get(raw) ?? reasons.get(unified) ?? "unknown", raw: raw === "" ? unified : raw };
+}
+
+/** What the turn held when it ended. */
+interface FinishedTurn {
+  readonly hasCalls: boolean;
+  /** The service has asked for leave to run tools of its own side, and waits for the answer. */
+  readonly hasAnswers: boolean;
+}
+
+/** Says why the model stopped, in view of what it said. */
+export function toFinishReason({ reason }: SaidFinish, { hasCalls, hasAnswers }: FinishedTurn): FinishReason {
+  if (reason !== "stop" && reason !== "tool-calls") return reason;
+  if (hasCalls) return "tool-calls";
+  return hasAnswers ? "paused" : reason;
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { AiSdkLanguageModel } from "./model-wire.ts";
+import { readModelUsage } from "./model-usage.ts";
+
+const modelOf = (provider: string): AiSdkLanguageModel => ({
+  specificationVersion: "v2",
+  provider,
+  modelId: "m",
+  supportedUrls: {},
+  doStream: () => Promise.reject(new Error("Not asked for.")),
+});
+const usage = (inputTokens: number, outputTokens: number, more: object = {}): object => ({
+  inputTokens,
+  outputTokens,
+  totalTokens: inputTokens + outputTokens,
+  ...more,
+});
+
+describe("readModelUsage", () => {
+  it.for<[what: string, provider: string, counts: unknown, expected: object | undefined]>([
+    ["sums of v2", "openai.chat", { inputTokens: 10, outputTokens: 4, totalTokens: 14 }, usage(10, 4)],
+    [
+      "details of v2",
+      "openai.chat",
+      { inputTokens: 10, outputTokens: 4, totalTokens: 14, cachedInputTokens: 8, reasoningTokens: 3 },
+      usage(10, 4, { cachedInputTokens: 8, reasoningTokens: 3 }),
+    ],
+    [
+      "reasoning that only v2's total holds",
+      "google.generative-ai",
+      { inputTokens: 26, outputTokens: 50, totalTokens: 1_620, reasoningTokens: 1_544 },
+      usage(26, 1_594, { reasoningTokens: 1_544 }),
+    ],
+    [
+      "cached tokens that Anthropic's v2 leaves out",
+      "anthropic.messages",
+      { inputTokens: 10, outputTokens: 4, totalTokens: 14, cachedInputTokens: 8 },
+      usage(18, 4, { cachedInputTokens: 8 }),
+    ],
+    [
+      "more cached tokens than input in v2",
+      "bedrock",
+      { inputTokens: 10, outputTokens: 4, cachedInputTokens: 90 },
+      usage(100, 4, { cachedInputTokens: 90 }),
+    ],
+    [
+      "nothing known in v2",
+      "openai.chat",
+      { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined },
+      undefined,
+    ],
+    [
+      "sums of v3 and v4",
+      "anthropic.messages",
+      {
+        inputTokens: { total: 10, noCache: 1, cacheRead: 8, cacheWrite: 1 },
+        outputTokens: { total: 4, text: 1, reasoning: 3 },
+      },
+      usage(10, 4, { cachedInputTokens: 8, cacheWriteTokens: 1, reasoningTokens: 3 }),
+    ],
+    [
+      "details without sums",
+      "x",
+      { inputTokens: { noCache: 1, cacheRead: 8, cacheWrite: 2 }, outputTokens: { text: 1, reasoning: 3 } },
+      usage(11, 4, { cachedInputTokens: 8, cacheWriteTokens: 2, reasoningTokens: 3 }),
+    ],
+    ["one side only", "x", { inputTokens: { total: 3 }, outputTokens: {} }, usage(3, 0)],
+    ["zeros", "x", { inputTokens: { total: 0 }, outputTokens: { total: 0 } }, usage(0, 0)],
+    ["nothing known in v3 and v4", "x", { inputTokens: { total: undefined }, outputTokens: { total: undefined } }, undefined],
+    ["counts that are none", "x", { inputTokens: { total: -1 }, outputTokens: { total: Number.NaN } }, undefined],
+    ["nothing", "x", undefined, undefined],
+  ])("reads %s", ([, provider, counts, expected]) => {
+    expect(readModelUsage(counts, modelOf(provider))).toEqual(expected);
+  });
+});

@@ -1,0 +1,107 @@
+// Neutral messages into messages of a prompt, each converted once in its life.
+
+import { assertNever, type ContentPart, isRecord, type Json, type Message, providerError, type UserMessage } from "../../spi.ts";
+import type { AssistantMessage, ToolCallPart } from "../../spi.ts";
+import { takesFile, toFile } from "./file-source.ts";
+import type { PromptMessage, PromptPart } from "./model-wire.ts";
+import { type NativeReader, readNativeTurn } from "./native-turn.ts";
+import type { SpecWords } from "./spec-words.ts";
+import { toResultParts } from "./tool-results.ts";
+import { invalidArgumentsKey, toPromptName } from "./turn-parts.ts";
+
+/** Who is written to, and in which words. */
+interface PromptReader extends NativeReader {
+  readonly words: SpecWords;
+}
+
+/** One message as it is sent, and what the calls in it carry for their results. */
+interface ConvertedMessage {
+  readonly messages: readonly PromptMessage[];
+  readonly callOptions: ReadonlyMap<string, Json>;
+}
+
+/** Converts all messages; `urls` are the patterns of those that the model takes. */
+type PromptConverter = (messages: readonly Message[], urls: unknown) => readonly PromptMessage[];
+
+const noOptions: ReadonlyMap<string, Json> = new Map();
+
+/** Makes a converter that remembers what it has converted, by the identity of the message. */
+export function createPromptConverter(reader: PromptReader): PromptConverter {
+  const converted = new WeakMap<Message, ConvertedMessage>();
+  return (messages, urls) => {
+    const prompt: PromptMessage[] = [];
+    let callOptions = noOptions;
+    for (const message of messages) {
+      let known = converted.get(message);
+      if (known === undefined) {
+        known = convert(message, reader, { urls, callOptions });
+        converted.set(message, known);
+      }
+      callOptions = known.callOptions;
+      prompt.push(...known.messages);
+    }
+    return prompt;
+  };
+}
+
+/** What a message depends on besides itself. */
+interface Surroundings {
+  readonly urls: unknown;
+  /** Of the calls of the message before. */
+  readonly callOptions: ReadonlyMap<string, Json>;
+}
+
+function convert(message: Message, reader: PromptReader, { urls, callOptions }: Surroundings): ConvertedMessage {
+  switch (message.role) {
+    case "user":
+      return { messages: toUserMessages(message, reader.words, urls), callOptions: noOptions };
+    case "assistant":
+      return convertTurn(message, reader);
+    case "tool": {
+      const content = toResultParts(message, { words: reader.words, urls, callOptions });
+      return { messages: [{ role: "tool", content }], callOptions: noOptions };
+    }
+    default:
+      return assertNever(message);
+  }
+}
+
+/** Empty texts beside other parts are left out, as the AI SDK does: some services refuse them. */
+function toUserMessages({ content }: UserMessage, words: SpecWords, urls: unknown): readonly PromptMessage[] {
+  if (typeof content === "string") return [{ role: "user", content: [{ type: "text", text: content }] }];
+  const parts = content.flatMap((part) => toUserPart(part, words, urls));
+  return parts.length === 0 ? [] : [{ role: "user", content: parts }];
+}
+
+function toUserPart(part: ContentPart, words: SpecWords, urls: unknown): readonly PromptPart[] {
+  if (part.type === "text") return part.text === "" ? [] : [{ type: "text", text: part.text }];
+  const file = toFile(part);
+  const { mediaType, source } = file;
+  if (takesFile(urls, file)) return [{ type: "file", mediaType, data: words.toFileData(source) }];
+  const message = `The model does not take a part of type ${mediaType} from this URL. Read it, and send its bytes.`;
+  throw providerError("bad-request", message);
+}
+
+function convertTurn(message: AssistantMessage, reader: PromptReader): ConvertedMessage {
+  const native = readNativeTurn(message, reader);
+  if (native !== undefined) return native;
+  const content = rebuildTurn(message);
+  return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
+}
+
+/** Text and calls only: reasoning without its signature is refused, or means nothing to another model. */
+function rebuildTurn({ content }: AssistantMessage): readonly PromptPart[] {
+  let text = "";
+  const calls: PromptPart[] = [];
+  for (const part of content) {
+    if (part.type === "text") text += part.text;
+    else if (part.type === "tool-call") calls.push(toCallPart(part));
+  }
+  return [...(text === "" ? [] : [{ type: "text", text }]), ...calls];
+}
+
+/** Services want an object, which arguments of a call that was refused need not be. */
+function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
+  const input = isRecord(args) ? args : { [invalidArgumentsKey]: args };
+  return { type: "tool-call", toolCallId: callId, toolName: toPromptName(name), input };
+}

@@ -1,0 +1,190 @@
+// Parts of a model's stream into neutral chunks.
+
+import { copyFields, type EventReader, isRecord, type Json, type ModelChunk, textOf } from "../../spi.ts";
+import type { ToolDefinition, UnknownRecord } from "../../spi.ts";
+import { toFilePart } from "./made-files.ts";
+import { toModelError } from "./model-error.ts";
+import { readFinish, toFinishReason, type SaidFinish } from "./model-finish.ts";
+import type { ModelSettings } from "./model-options.ts";
+import { readModelUsage } from "./model-usage.ts";
+import { type ApprovalAnswer, toNativeItems } from "./native-turn.ts";
+import { TurnCalls } from "./turn-calls.ts";
+import { createTurnParts, type TurnParts } from "./turn-parts.ts";
+
+/** What a stream is read with. */
+interface ReaderPorts {
+  readonly settings: ModelSettings;
+  readonly tools: readonly ToolDefinition[];
+  /** Says that the stream is alive. */
+  heartbeat(): void;
+}
+
+/** What has come so far. */
+interface Reading extends Pick<ReaderPorts, "settings" | "heartbeat"> {
+  readonly out: ModelChunk[];
+  readonly parts: TurnParts;
+  readonly calls: TurnCalls;
+  readonly references: Json[];
+  readonly answers: ApprovalAnswer[];
+  finish: SaidFinish | undefined;
+  /** The last part has come, whether or not it says why the model stopped. */
+  isOver: boolean;
+  failed: boolean;
+}
+
+/** Makes a reader that appends to `out`. Parts of types that no specification has yet are passed over. */
+export function createPartsReader(out: ModelChunk[], { settings, tools, heartbeat }: ReaderPorts): EventReader {
+  const parts = createTurnParts();
+  const calls = new TurnCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
+  const reading: Reading = {
+    out,
+    settings,
+    heartbeat,
+    parts,
+    calls,
+    references: [],
+    answers: [],
+    finish: undefined,
+    isOver: false,
+    failed: false,
+  };
+  return {
+    get finished() {
+      return reading.finish !== undefined;
+    },
+    get failed() {
+      return reading.failed;
+    },
+    read: (part) => {
+      // One stream holds one turn.
+      if (isRecord(part) && !reading.isOver) readPart(part, reading);
+    },
+    end: () => endReading(reading),
+  };
+}
+
+function readPart(part: UnknownRecord, reading: Reading): void {
+  const { parts, calls, out } = reading;
+  switch (part.type) {
+    case "text-delta":
+    case "reasoning-delta":
+      return readDelta(part, part.type, reading);
+    case "text-start":
+      return parts.start("text", part.id, part.providerMetadata);
+    case "reasoning-start":
+      return parts.start("reasoning", part.id, part.providerMetadata);
+    case "text-end":
+      return endText(part, reading);
+    case "reasoning-end":
+      return parts.end("reasoning", part.id, part.providerMetadata);
+    case "tool-input-start":
+      return calls.startInput(part);
+    case "tool-input-delta":
+      return calls.extendInput(part);
+    case "tool-call":
+      return calls.take(part);
+    case "error":
+      reading.failed = true;
+      out.push({ type: "error", error: toModelError(part.error) });
+      return;
+    case "finish":
+      return readEnding(part, reading);
+    default:
+      return readRarePart(part, reading);
+  }
+}
+
+/** What comes once or a few times in a stream, if at all. */
+function readRarePart(part: UnknownRecord, reading: Reading): void {
+  const { parts, calls, references, answers, settings } = reading;
+  switch (part.type) {
+    case "file":
+    case "reasoning-file": {
+      const file = toFilePart(part);
+      if (file !== undefined) parts.add(file, part.providerMetadata);
+      return;
+    }
+    case "custom":
+      return parts.add({ type: "custom", kind: textOf(part.kind) }, part.providerMetadata);
+    case "tool-result":
+      return addServiceResult(part, parts);
+    case "source":
+      references.push({ source: copyFields(part) });
+      return;
+    case "tool-approval-request":
+      answers.push(answer(part, settings, calls));
+      return;
+    case "stream-start":
+      return tellWarnings(part.warnings, settings);
+    case "ping":
+      return reading.heartbeat();
+    default:
+      return;
+  }
+}
+
+function readDelta(
+  { id, delta, providerMetadata: metadata }: UnknownRecord,
+  type: "text-delta" | "reasoning-delta",
+  { parts, out }: Reading,
+): void {
+  const text = textOf(delta);
+  parts.extend(type === "text-delta" ? "text" : "reasoning", id, { text, metadata });
+  if (text !== "") out.push({ type, text });
+}
+
+function endText({ id, providerMetadata, citations }: UnknownRecord, { parts, references }: Reading): void {
+  parts.end("text", id, providerMetadata);
+  if (Array.isArray(citations) && citations.length > 0) references.push(copyFields({ citations }));
+}
+
+/** Preliminary results are replaced by the next one. */
+function addServiceResult(part: UnknownRecord, parts: TurnParts): void {
+  if (part.preliminary === true) return;
+  const { value = null } = copyFields({ value: part.result });
+  const type = part.isError === true ? "error-json" : typeof value === "string" ? "text" : "json";
+  const said = { type: "tool-result", toolCallId: textOf(part.toolCallId), toolName: textOf(part.toolName) };
+  parts.add({ ...said, output: { type, value } }, part.providerMetadata);
+}
+
+function answer(part: UnknownRecord, { approveProviderTool }: ModelSettings, calls: TurnCalls): ApprovalAnswer {
+  const [approvalId, toolCallId] = [textOf(part.approvalId), textOf(part.toolCallId)];
+  const { toolName = "", input = null } = calls.ofService(part.toolCallId) ?? {};
+  const approved = attempt(() => approveProviderTool?.({ approvalId, toolCallId, toolName, input })) === true;
+  return approved ? { approvalId, approved } : { approvalId, approved, reason: "The call was not approved." };
+}
+
+function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
+  if (onWarning === undefined || !Array.isArray(warnings)) return;
+  for (const warning of warnings) {
+    if (isRecord(warning)) attempt(() => onWarning({ ...warning, type: textOf(warning.type) }));
+  }
+}
+
+/** The caller's own functions do not end a pass. */
+function attempt<Result>(run: () => Result): Result | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+}
+
+function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Reading): void {
+  const { settings, out } = reading;
+  const usage = readModelUsage(counts, settings.model);
+  if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
+  reading.finish = readFinish(finishReason);
+  reading.isOver = true;
+}
+
+function endReading({ out, parts, calls, references, answers, finish }: Reading): void {
+  if (finish === undefined) return;
+  calls.settle();
+  const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
+  // What came before a refusal is not to be sent back as it was.
+  if (reason !== "refusal" && reason !== "content-filter") {
+    for (const item of toNativeItems({ parts: parts.all(), references, answers })) out.push({ type: "native", item });
+  }
+  out.push({ type: "finish", reason, raw: finish.raw });
+}

@@ -1,0 +1,220 @@
+// Whole runs through the real OpenAI package of each AI SDK generation: what is asked, what is answered, what goes out next, and how each
+// fault ends.
+
+import { LLMock } from "@copilotkit/aimock";
+import { defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
+import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { generations } from "./ai-sdk-client.ts";
+import { done, json, sse, startRawServer, type RawReply } from "./raw-sse-server.ts";
+import { checkWireContract } from "./wire-contract.ts";
+
+interface Played {
+  readonly result: LoopResult;
+  readonly asked: readonly unknown[];
+}
+
+/** Runs the loop with a tool that notes what it was asked for. */
+async function play(model: AiSdkModelOptions["model"], more: Partial<LoopOptions & AiSdkModelOptions> = {}): Promise<Played> {
+  const asked: unknown[] = [];
+  const tool = defineTool({
+    name: "get_weather",
+    description: "Weather of a city",
+    inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+    execute: (args) => {
+      asked.push(args);
+      return { celsius: 3 };
+    },
+  });
+  const { id, providerOptions, ...options } = more;
+  const provider = aiSdkModel({ model, id, providerOptions });
+  const messages = [{ role: "user" as const, content: "Oslo or Rome?" }];
+  return { result: await runToolLoop({ provider, tools: [tool], messages, ...options }), asked };
+}
+
+async function startMock(): Promise<string> {
+  const mock = new LLMock({ port: 0, chunkSize: 7, strict: true });
+  onTestFinished(() => mock.stop());
+  const toolCalls = ["Oslo", "Rome"].map((city) => ({
+    id: `call_${city}`,
+    name: "get_weather",
+    arguments: JSON.stringify({ city }),
+  }));
+  mock.on({ userMessage: "Oslo or Rome?", hasToolResult: false }, { toolCalls });
+  mock.on({ userMessage: "Oslo or Rome?", hasToolResult: true }, { content: "Rome is warmer." });
+  await mock.start();
+  return `${mock.url}/v1`;
+}
+
+async function serve(...replies: readonly RawReply[]): Promise<string> {
+  const server = await startRawServer(replies);
+  onTestFinished(() => server.close());
+  return server.url;
+}
+
+const text = (content: string): string => sse({ choices: [{ index: 0, delta: { content } }] });
+const finish = (reason: string): string => sse({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
+const call = (id: string, args: string): string =>
+  sse({
+    choices: [
+      {
+        index: 0,
+        delta: { tool_calls: [{ index: 0, id, type: "function", function: { name: "get_weather", arguments: args } }] },
+      },
+    ],
+  });
+const answer: RawReply = { frames: [text("Mild."), finish("stop"), done] };
+
+const event = (type: string, rest: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
+
+/** A turn of Responses: its items, each whole, then the end. */
+function respond(id: string, ...items: readonly (readonly [added: object, item: object, ...deltas: string[]])[]): RawReply {
+  const usage = {
+    input_tokens: 5,
+    input_tokens_details: { cached_tokens: 2 },
+    output_tokens: 4,
+    output_tokens_details: { reasoning_tokens: 1 },
+  };
+  const frames = items.flatMap(([added, item, ...deltas], index) => [
+    event("response.output_item.added", { output_index: index, item: added }),
+    ...deltas,
+    event("response.output_item.done", { output_index: index, item }),
+  ]);
+  const created = { id, created_at: 1, model: "gpt-5", service_tier: null };
+  return {
+    frames: [
+      event("response.created", { response: created }),
+      ...frames,
+      event("response.completed", { response: { ...created, incomplete_details: null, usage } }),
+    ],
+  };
+}
+
+describe.each(generations)("a run over the OpenAI package of specification $version", ({ connect }) => {
+  it.for(["chat", "responses"] as const)("runs two calls at once and gets its answer, by %s (vendor's mock)", async (wire) => {
+    const models = connect(await startMock());
+    const { result, asked } = await play(models[wire], { system: "Be brief." });
+    expect(result).toMatchObject({ status: "completed", reason: { kind: "answered" }, text: "Rome is warmer.", iterations: 2 });
+    expect(asked).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
+    if (wire === "chat") expect(models.bodies.map(checkWireContract)).toEqual([[], []]);
+    expect(models.bodies[1]).toMatchObject(
+      wire === "chat"
+        ? {
+            messages: [
+              { role: "system", content: "Be brief." },
+              { role: "user" },
+              { role: "assistant", tool_calls: [{ id: "call_Oslo" }, { id: "call_Rome" }] },
+              { role: "tool", tool_call_id: "call_Oslo", content: '{"celsius":3}' },
+              { role: "tool", tool_call_id: "call_Rome", content: '{"celsius":3}' },
+            ],
+          }
+        : {
+            input: expect.arrayContaining([
+              { type: "function_call_output", call_id: "call_Oslo", output: '{"celsius":3}' },
+              { type: "function_call_output", call_id: "call_Rome", output: '{"celsius":3}' },
+            ]),
+          },
+    );
+  });
+
+  it("sends encrypted reasoning back with its call, and names the model that said it", async () => {
+    const reasoning = { type: "reasoning", id: "rs_1", encrypted_content: "ZW5j", summary: [] };
+    const called = { type: "function_call", id: "fc_1", call_id: "call_1", name: "get_weather", status: "completed" };
+    const delta = event("response.function_call_arguments.delta", { item_id: "fc_1", output_index: 1, delta: '{"city":"Oslo"}' });
+    const said = { type: "message", id: "msg_1", role: "assistant", content: [] };
+    const mild = event("response.output_text.delta", { item_id: "msg_1", output_index: 0, delta: "Mild." });
+    const url = await serve(
+      respond(
+        "resp_1",
+        [reasoning, reasoning],
+        [{ ...called, arguments: "" }, { ...called, arguments: '{"city":"Oslo"}' }, delta],
+      ),
+      respond("resp_2", [said, said, mild]),
+    );
+    const { responses, bodies } = connect(url, 5);
+    const providerOptions = { openai: { store: false, include: ["reasoning.encrypted_content"] } };
+    const { result, asked } = await play(responses, { providerOptions, id: "openai" });
+    expect(result).toMatchObject({ status: "completed", text: "Mild.", usage: { inputTokens: 10, cachedInputTokens: 4 } });
+    expect(asked).toEqual([{ city: "Oslo" }]);
+    expect(bodies[1]).toMatchObject({
+      store: false,
+      input: [
+        { role: "user" },
+        { type: "reasoning", encrypted_content: "ZW5j" },
+        { type: "function_call", call_id: "call_1", name: "get_weather", arguments: '{"city":"Oslo"}' },
+        { type: "function_call_output", call_id: "call_1", output: '{"celsius":3}' },
+      ],
+    });
+    expect(result.accumulatedModelParts[0]).toMatchObject({
+      provider: "openai",
+      model: "gpt-5",
+      item: { part: { type: "reasoning" } },
+    });
+  });
+
+  it.for<[what: string, reply: RawReply, error: object, said: string]>([
+    [
+      "a rate limit",
+      json(429, { error: { message: "Slow.", type: "requests", code: "rate_limit_exceeded" } }, { "retry-after": "7" }),
+      { code: "rate-limit", retryable: true, retryAfterMs: 7_000 },
+      "",
+    ],
+    [
+      "a used-up quota",
+      json(429, { error: { message: "No more.", type: "insufficient_quota", code: "insufficient_quota" } }),
+      { code: "rate-limit", retryable: false },
+      "",
+    ],
+    [
+      "a full context",
+      json(400, { error: { message: "No.", type: "invalid_request_error", code: "context_length_exceeded" } }),
+      { code: "context-too-long", status: 400 },
+      "",
+    ],
+    ["an overloaded server", json(529, { error: { message: "Busy." } }), { code: "overloaded", retryable: true }, ""],
+    ["a refused key", json(401, { error: { message: "No." } }), { code: "auth", retryable: false }, ""],
+    ["a clean early end", { frames: [text("Hel")] }, { code: "stream-ended-early" }, "Hel"],
+    ["an early end after a whole call", { frames: [call("a", '{"city":"Oslo"}')] }, { code: "stream-ended-early" }, ""],
+    ["a dropped connection", { frames: [text("Hel")], ending: "drop" }, { code: "network" }, "Hel"],
+    [
+      "an error in the stream",
+      { frames: [text("Hel"), sse({ error: { message: "It broke.", type: "server_error" } })] },
+      { code: "server", retryable: true },
+      "Hel",
+    ],
+    [
+      "a page with status 200",
+      { headers: { "content-type": "text/html" }, frames: ["<!doctype html>\n\n"] },
+      { code: "stream-ended-early" },
+      "",
+    ],
+  ])("ends as one error for %s, keeps what was said and runs nothing", async ([, reply, error, said]) => {
+    const { chat, bodies } = connect(await serve(reply));
+    const { result, asked } = await play(chat);
+    expect(result).toMatchObject({ status: "error", reason: { kind: "provider-error", error }, text: said });
+    expect([asked.length, bodies.length]).toEqual([0, 1]);
+    const next = await play(connect(await serve(answer)).chat, {
+      messages: [...result.messages, { role: "user", content: "Now?" }],
+    });
+    expect(next.result.text).toBe("Mild.");
+  });
+
+  it("reports a server that is not there", async () => {
+    const server = await startRawServer([]);
+    await server.close();
+    const { result } = await play(connect(server.url).chat);
+    expect(result).toMatchObject({ status: "error", reason: { error: { code: "network", retryable: true } } });
+  });
+
+  it.for<[what: string, turn: RawReply, outcome: string]>([
+    ["cut by length", { frames: [call("a", '{"city":'), finish("length"), done] }, "truncated"],
+    ["whole, in a reply cut by length", { frames: [call("a", '{"city":"Oslo"}'), finish("length"), done] }, "truncated"],
+    ["malformed", { frames: [call("a", '{"city":'), finish("tool_calls"), done] }, "malformed"],
+  ])("does not run a call whose arguments are %s, and asks again", async ([, turn, outcome]) => {
+    const { chat, bodies } = connect(await serve(turn, answer));
+    const { result, asked } = await play(chat);
+    expect(result).toMatchObject({ status: "completed", text: "Mild.", functionHistory: [{ outcome }] });
+    expect(asked).toEqual([]);
+    expect(bodies.map(checkWireContract)).toEqual([[], []]);
+  });
+});

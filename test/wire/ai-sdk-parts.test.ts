@@ -1,0 +1,186 @@
+// Parts of a stream that are the service's own affair: its tools, its files, its questions, and what only one specification has.
+
+import { describe, expect, it } from "vitest";
+import { runToolLoop } from "turnwright";
+import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
+import { hear, partsOf, typesOf } from "./ai-sdk-bench.ts";
+import { callParts, specs, type SpecStream, textParts } from "./ai-sdk-specs.ts";
+import { ask, createCall } from "./provider-pass.ts";
+
+describe.each(specs)("the service's own parts in specification $version", (spec) => {
+  const done = spec.finish("stop");
+
+  it("leaves the calls of the service's own tools to the service, and keeps their results", async () => {
+    const parts = [
+      ...callParts("s", ["search", '{"q":"x"}'], { providerExecuted: true, providerMetadata: { mock: { itemId: "st_1" } } }),
+      { type: "tool-input-start", id: "u", toolName: "search", providerExecuted: true },
+      { type: "tool-result", toolCallId: "s", toolName: "web_search", result: { hits: 0 }, preliminary: true },
+      {
+        type: "tool-result",
+        toolCallId: "s",
+        toolName: "web_search",
+        result: { hits: 1 },
+        providerMetadata: { mock: { itemId: "ws_1" } },
+      },
+      { type: "tool-result", toolCallId: "t", toolName: "web_search", result: "no", isError: true },
+      { type: "tool-result", toolCallId: "v", toolName: "web_search", result: "yes" },
+      { type: "source", sourceType: "url", id: "1", url: "https://a.test/", title: "A" },
+      ...textParts(["Found."]),
+      done,
+    ];
+    const heard = await hear(spec, { parts });
+    expect(typesOf(heard).filter((type) => type !== "native")).toEqual(["text-delta", "finish"]);
+    const result = { type: "tool-result", toolName: "web_search" };
+    expect(partsOf(heard)).toEqual([
+      {
+        part: {
+          type: "tool-call",
+          toolCallId: "s",
+          toolName: "search",
+          input: { q: "x" },
+          providerExecuted: true,
+          providerOptions: { mock: { itemId: "st_1" } },
+        },
+      },
+      {
+        part: {
+          ...result,
+          toolCallId: "s",
+          output: { type: "json", value: { hits: 1 } },
+          providerOptions: { mock: { itemId: "ws_1" } },
+        },
+      },
+      { part: { ...result, toolCallId: "t", output: { type: "error-json", value: "no" } } },
+      { part: { ...result, toolCallId: "v", output: { type: "text", value: "yes" } } },
+      { part: { type: "text", text: "Found." } },
+      { source: { type: "source", sourceType: "url", id: "1", url: "https://a.test/", title: "A" } },
+    ]);
+  });
+
+  it("keeps files as base64, whatever they came as", async () => {
+    const parts = [spec.file("image/png", new Uint8Array([1, 2, 3])), spec.file("text/plain", "aGk="), done];
+    expect(partsOf(await hear(spec, { parts }))).toEqual([
+      { part: { type: "file", mediaType: "image/png", data: "AQID" } },
+      { part: { type: "file", mediaType: "text/plain", data: "aGk=" } },
+    ]);
+  });
+
+  it("loses no text that belongs to nothing, and keeps an empty one that the service has signed", async () => {
+    const parts = [
+      { type: "text-delta", id: "x", delta: "Lost?" },
+      ...textParts([], { id: "y" }),
+      ...textParts([], { id: "z", metadata: { mock: { thoughtSignature: "c2ln" } } }),
+      ...textParts(["One."], { id: "z" }),
+      { type: "text-delta", id: "z", delta: " Two.", providerMetadata: { mock: { thoughtSignature: "dHdv" } } },
+      done,
+    ];
+    expect(partsOf(await hear(spec, { parts }))).toEqual([
+      { part: { type: "text", text: "Lost?" } },
+      { part: { type: "text", text: "", providerOptions: { mock: { thoughtSignature: "c2ln" } } } },
+      { part: { type: "text", text: "One. Two.", providerOptions: { mock: { thoughtSignature: "dHdv" } } } },
+    ]);
+  });
+});
+
+describe.each(specs.filter(({ version }) => version !== "v2"))(
+  "a service that asks for leave in specification $version",
+  (spec) => {
+    const stream: SpecStream = {
+      parts: [
+        { type: "tool-call", toolCallId: "m", toolName: "mcp.pay", input: '{"eur":5}', providerExecuted: true, dynamic: true },
+        { type: "tool-approval-request", approvalId: "ap_1", toolCallId: "m" },
+        spec.finish("stop"),
+      ],
+    };
+    const refusal = { approvalId: "ap_1", approved: false, reason: "The call was not approved." };
+
+    it("is told no, and goes on in another stream", async () => {
+      const heard = await hear(spec, stream);
+      expect(partsOf(heard).at(-1)).toEqual({ approval: refusal });
+      expect(heard.chunks.at(-1)).toEqual({ type: "finish", reason: "paused", raw: "stop" });
+    });
+
+    it("is told yes where the caller says so of that call", async () => {
+      const approveProviderTool: AiSdkModelOptions["approveProviderTool"] = ({ toolName, input }) =>
+        toolName === "mcp.pay" && JSON.stringify(input) === '{"eur":5}';
+      const heard = await hear(spec, stream, { approveProviderTool });
+      expect(partsOf(heard).at(-1)).toEqual({ approval: { approvalId: "ap_1", approved: true } });
+    });
+
+    it("is told no where the caller's function throws", async () => {
+      const approveProviderTool = (): boolean => {
+        throw new Error("Who knows?");
+      };
+      expect(partsOf(await hear(spec, stream, { approveProviderTool })).at(-1)).toEqual({ approval: refusal });
+    });
+
+    it("gets its answer in the same pass of a run", async () => {
+      const { model, calls } = spec.create([stream, { parts: [...textParts(["Then not."]), spec.finish("stop")] }]);
+      const result = await runToolLoop({ provider: aiSdkModel({ model }), messages: [{ role: "user", content: "Pay." }] });
+      expect(result).toMatchObject({ status: "completed", text: "Then not.", iterations: 1, toolCallsExecuted: 0 });
+      expect(calls[1]).toMatchObject({
+        prompt: [
+          { role: "user" },
+          { role: "assistant", content: [{ type: "tool-call", toolCallId: "m", providerExecuted: true }] },
+          { role: "tool", content: [{ type: "tool-approval-response", ...refusal }] },
+        ],
+      });
+    });
+
+    it("waits for the results of the run's own calls first", async () => {
+      const parts = [...callParts("a", ["search", "{}"]), ...stream.parts];
+      expect((await hear(spec, { parts })).chunks.at(-1)).toMatchObject({ reason: "tool-calls" });
+    });
+  },
+);
+
+describe("what only specification v4 has", () => {
+  const spec = specs[2];
+  if (spec === undefined) throw new Error("There is no specification v4.");
+
+  it("keeps parts of the service's own kind, files of its reasoning, and citations", async () => {
+    const citations = [{ source: { type: "source", sourceType: "url", id: "1", url: "https://a.test/" }, citedText: "a" }];
+    const parts = [
+      { type: "custom", kind: "mock.compaction", providerMetadata: { mock: { encrypted: "x" } } },
+      { ...spec.file("image/png", "aW1n"), type: "reasoning-file" },
+      { type: "file", mediaType: "image/png", data: { type: "url", url: new URL("https://made.test/a.png") } },
+      { type: "text-start", id: "t" },
+      { type: "text-delta", id: "t", delta: "So." },
+      { type: "text-end", id: "t", citations },
+      spec.finish("stop"),
+    ];
+    expect(partsOf(await hear(spec, { parts }))).toEqual([
+      { part: { type: "custom", kind: "mock.compaction", providerOptions: { mock: { encrypted: "x" } } } },
+      { part: { type: "reasoning-file", mediaType: "image/png", data: "aW1n" } },
+      { part: { type: "file", mediaType: "image/png", url: "https://made.test/a.png" } },
+      { part: { type: "text", text: "So." } },
+      { citations },
+    ]);
+  });
+
+  it("does not take text input of a call for its arguments", async () => {
+    const parts = [
+      { type: "tool-input-start", id: "a", toolName: "search", inputEncoding: "text" },
+      { type: "tool-input-delta", id: "a", delta: "SELECT 1" },
+      { type: "tool-call", toolCallId: "a", toolName: "search", input: '"SELECT 1"' },
+      spec.finish("tool-calls"),
+    ];
+    const heard = await hear(spec, { parts });
+    expect(heard.chunks[0]).toEqual({
+      type: "call-ready",
+      key: "call-0",
+      id: "a",
+      name: "search",
+      args: "SELECT 1",
+      argsText: '"SELECT 1"',
+    });
+  });
+
+  it("hands on signs of life", async () => {
+    const { model } = spec.create([{ parts: [{ type: "ping" }, { type: "ping" }, spec.finish("stop")] }]);
+    let beats = 0;
+    const call = { ...createCall(), heartbeat: () => (beats += 1) };
+    for await (const chunk of aiSdkModel({ model }).stream(ask("Hi"), call)) expect(chunk.type).toBe("finish");
+    expect(beats).toBe(2);
+  });
+});

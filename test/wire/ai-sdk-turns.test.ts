@@ -1,0 +1,254 @@
+// Turns and results that go back to a model of the AI SDK, in the words of each specification.
+
+import { describe, expect, it } from "vitest";
+import type { AssistantMessage, ToolMessage } from "turnwright";
+import { createBench, user } from "./ai-sdk-bench.ts";
+import { specs } from "./ai-sdk-specs.ts";
+
+const native = (provider: string, model: string, ...items: readonly object[]): AssistantMessage["native"] =>
+  items.map((item) => ({ provider, model, item: JSON.parse(JSON.stringify(item)) }));
+const part = (fields: object): object => ({ part: fields });
+const call = (id: string, name = "search"): AssistantMessage["content"][number] => ({
+  type: "tool-call",
+  callId: id,
+  name,
+  args: { q: 1 },
+});
+const answer = (callId: string, rest: Partial<ToolMessage["results"][number]> = {}): ToolMessage["results"][number] => ({
+  callId,
+  name: "search",
+  outcome: "completed",
+  result: { n: 1 },
+  ...rest,
+});
+
+describe.each(specs)("a turn sent back in specification $version", (spec) => {
+  const meta = { mock: { itemId: "fc_1", caller: { type: "program" } } };
+  const parts = [
+    { type: "reasoning", text: "Hm", providerOptions: { mock: { signature: "c2ln" } } },
+    { type: "text", text: "Let me ", providerOptions: { mock: { phase: "commentary" } } },
+    { type: "tool-call", toolCallId: "a", toolName: "search", input: { q: 1 }, providerOptions: meta },
+    { type: "text", text: "see." },
+  ];
+  const turn: AssistantMessage = {
+    role: "assistant",
+    content: [{ type: "reasoning", text: "Hm" }, { type: "text", text: "Let me see." }, call("a")],
+    native: native("mock.chat", "m", ...parts.map(part), { source: { type: "source" } }),
+  };
+  const results: ToolMessage = { role: "tool", results: [answer("a")] };
+  const output = { type: "json", value: { n: 1 } };
+  const rebuilt = {
+    role: "assistant",
+    content: [
+      { type: "text", text: "Let me see." },
+      { type: "tool-call", toolCallId: "a", toolName: "search", input: { q: 1 } },
+    ],
+  };
+
+  it("is what its model said, in order, and its results carry what was said with their calls", async () => {
+    const { send } = createBench(spec);
+    expect(await send({ messages: [user("Hi"), turn, results] })).toMatchObject({
+      prompt: [
+        { role: "user" },
+        { role: "assistant", content: parts },
+        {
+          role: "tool",
+          content: [{ type: "tool-result", toolCallId: "a", toolName: "search", output, providerOptions: meta }],
+        },
+      ],
+    });
+  });
+
+  it.for<[what: string, turn: AssistantMessage]>([
+    ["by another service", { ...turn, native: native("other.chat", "m", ...parts.map(part)) }],
+    ["by another model", { ...turn, native: native("mock.chat", "n", ...parts.map(part)) }],
+    [
+      "in part by another model",
+      { ...turn, native: [...(turn.native ?? []), ...(native("x", "m", part({ type: "text" })) ?? [])] },
+    ],
+    ["by nobody who kept it", { ...turn, native: undefined }],
+    [
+      "with a call that has got another id",
+      {
+        ...turn,
+        native: native(
+          "mock.chat",
+          "m",
+          ...parts.map((fields) => part("toolCallId" in fields ? { ...fields, toolCallId: "b" } : fields)),
+        ),
+      },
+    ],
+    ["with another text", { ...turn, native: native("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
+    [
+      "with another call",
+      { ...turn, native: native("mock.chat", "m", ...parts.slice(0, 2).map(part), part({ type: "text", text: "see." })) },
+    ],
+  ])("is its text and its calls where it was said %s", async ([, message]) => {
+    const { send } = createBench(spec);
+    const { prompt } = Object.assign(
+      { prompt: [] as readonly unknown[] },
+      await send({ messages: [user("Hi"), message, results] }),
+    );
+    expect(prompt.slice(1)).toEqual([
+      rebuilt,
+      { role: "tool", content: [{ type: "tool-result", toolCallId: "a", toolName: "search", output }] },
+    ]);
+  });
+
+  it("is not sent where it is empty", async () => {
+    const { send } = createBench(spec);
+    const empty: AssistantMessage = { role: "assistant", content: [{ type: "reasoning", text: "Hm" }] };
+    expect(await send({ messages: [user("Hi"), empty, user("?")] })).toMatchObject({
+      prompt: [{ role: "user" }, { role: "user" }],
+    });
+  });
+
+  it("has names that services take, and arguments that are objects", async () => {
+    const unfit = `made up!${"x".repeat(80)}`;
+    const fit = `made_up_${"x".repeat(56)}`;
+    const { send } = createBench(spec);
+    const named: AssistantMessage = {
+      role: "assistant",
+      content: [{ type: "tool-call", callId: "a", name: unfit, args: "text" }],
+      native: native("mock.chat", "m", part({ type: "tool-call", toolCallId: "a", toolName: unfit, input: {} })),
+    };
+    const answered: ToolMessage = { role: "tool", results: [answer("a", { name: unfit, outcome: "unknown-tool" })] };
+    expect(await send({ messages: [user("Hi"), named, answered] })).toMatchObject({
+      prompt: [
+        { role: "user" },
+        { content: [{ type: "tool-call", toolName: fit, input: { INVALID_ARGUMENTS: "text" } }] },
+        { content: [{ type: "tool-result", toolName: fit, output: { type: "error-json" } }] },
+      ],
+    });
+  });
+
+  it("keeps what the service's own tools did beside it", async () => {
+    const { send } = createBench(spec);
+    const served = [
+      { type: "tool-call", toolCallId: "s", toolName: "web_search", input: { q: "x" }, providerExecuted: true },
+      { type: "tool-result", toolCallId: "s", toolName: "web_search", output: { type: "json", value: 1 } },
+      { type: "text", text: "Found." },
+    ];
+    const message: AssistantMessage = {
+      role: "assistant",
+      content: [{ type: "text", text: "Found." }],
+      native: native("mock.chat", "m", ...served.map(part)),
+    };
+    expect(await send({ messages: [user("Hi"), message] })).toMatchObject({
+      prompt: [{}, { role: "assistant", content: served }],
+    });
+  });
+
+  it("holds the files that the model made, as far as the specification has a word for them", async () => {
+    const { send } = createBench(spec);
+    const items = [
+      part({ type: "file", mediaType: "image/png", data: "aW1n" }),
+      part({ type: "file", mediaType: "image/png", url: "https://made.test/a.png" }),
+      part({ type: "reasoning-file", mediaType: "image/png", data: "aW1n" }),
+      part({ type: "custom", kind: "mock.x" }),
+    ];
+    const message: AssistantMessage = { role: "assistant", content: [], native: native("mock.chat", "m", ...items) };
+    const { prompt } = Object.assign({ prompt: [] as readonly unknown[] }, await send({ messages: [user("Hi"), message] }));
+    const files = [
+      { type: "file", mediaType: "image/png", data: spec.promptData("aW1n") },
+      { type: "file", mediaType: "image/png", data: spec.promptData(new URL("https://made.test/a.png")) },
+    ];
+    const only = [
+      { type: "reasoning-file", mediaType: "image/png", data: spec.promptData("aW1n") },
+      { type: "custom", kind: "mock.x" },
+    ];
+    expect(prompt.slice(1)).toEqual([{ role: "assistant", content: spec.version === "v4" ? [...files, ...only] : files }]);
+  });
+
+  it.for<[what: string, result: Partial<ToolMessage["results"][number]>, output: object]>([
+    ["a text", { result: "mild" }, { type: "text", value: "mild" }],
+    ["data", { result: [1] }, { type: "json", value: [1] }],
+    [
+      "a restart",
+      { outcome: "restarted", result: { status: "context_restarted" } },
+      { type: "json", value: { status: "context_restarted" } },
+    ],
+    ["a failure in words", { outcome: "failed", result: "no" }, { type: "error-text", value: "no" }],
+    ["a failure as data", { outcome: "timed-out", result: { status: "x" } }, { type: "error-json", value: { status: "x" } }],
+    ["a denial", { outcome: "denied", result: { status: "denied" } }, spec.denial],
+    [
+      "images and files",
+      {
+        content: [
+          { type: "text", text: "beside" },
+          { type: "image", mediaType: "image/png", data: "aW1n" },
+          { type: "image", mediaType: "image/png", data: "https://pics.test/a.png" },
+          { type: "file", mediaType: "application/pdf", data: "data:;base64,cGRm" },
+        ],
+      },
+      { type: "content", value: spec.resultContent },
+    ],
+    [
+      "what it cannot be shown",
+      {
+        result: "",
+        content: [
+          { type: "image", mediaType: "image/png", data: "https://else.test/a.png" },
+          { type: "image", mediaType: "image/png", data: "data:image/png" },
+        ],
+      },
+      {
+        type: "content",
+        value: [
+          { type: "text", text: "[Content of type image/png at https://else.test/a.png, which cannot be shown here.]" },
+          { type: "text", text: "[A part of type image/png has a data URL that cannot be read.]" },
+        ],
+      },
+    ],
+  ])("is answered by %s", async ([, result, expected]) => {
+    const { send } = createBench(spec);
+    const plain: AssistantMessage = { role: "assistant", content: [call("a")] };
+    const message: ToolMessage = { role: "tool", results: [answer("a", result)] };
+    expect(await send({ messages: [user("Hi"), plain, message] })).toMatchObject({
+      prompt: [
+        {},
+        {},
+        { role: "tool", content: [{ type: "tool-result", toolCallId: "a", toolName: "search", output: expected }] },
+      ],
+    });
+  });
+});
+
+describe.each(specs.filter(({ version }) => version !== "v2"))("an answer to a service in specification $version", (spec) => {
+  const asked = { type: "tool-call", toolCallId: "m", toolName: "mcp.pay", input: {}, providerExecuted: true };
+  const approval = { approvalId: "ap_1", approved: false, reason: "No." };
+
+  it("stands between what the service said before and after it", async () => {
+    const { send } = createBench(spec);
+    const message: AssistantMessage = {
+      role: "assistant",
+      content: [{ type: "text", text: "Then not." }],
+      native: native("mock.chat", "m", part(asked), { approval }, part({ type: "text", text: "Then not." })),
+    };
+    expect(await send({ messages: [user("Pay."), message] })).toMatchObject({
+      prompt: [
+        { role: "user" },
+        { role: "assistant", content: [asked] },
+        { role: "tool", content: [{ type: "tool-approval-response", ...approval }] },
+        { role: "assistant", content: [{ type: "text", text: "Then not." }] },
+      ],
+    });
+  });
+
+  it("goes in one message with the results that follow it", async () => {
+    const { send } = createBench(spec);
+    const own = { type: "tool-call", toolCallId: "a", toolName: "search", input: { q: 1 } };
+    const message: AssistantMessage = {
+      role: "assistant",
+      content: [call("a")],
+      native: native("mock.chat", "m", part(own), part(asked), { approval }),
+    };
+    expect(await send({ messages: [user("Pay."), message, { role: "tool", results: [answer("a")] }] })).toMatchObject({
+      prompt: [
+        { role: "user" },
+        { role: "assistant", content: [own, asked] },
+        { role: "tool", content: [{ type: "tool-approval-response" }, { type: "tool-result", toolCallId: "a" }] },
+      ],
+    });
+  });
+});
