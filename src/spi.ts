@@ -27,8 +27,9 @@ export type {
   RequestTranscript,
   ToolChoice,
 } from "./contract/provider.ts";
-export type { JsonSchema } from "./contract/schema.ts";
-export type { ToolDefinition } from "./contract/tool.ts";
+export type { Tool, ToolContext, ToolRegistry } from "./contract/loop-options.ts";
+export type { JsonSchema, Validation } from "./contract/schema.ts";
+export type { ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
 
 // errors, as data and for misuse
@@ -52,3 +53,9 @@ export type { UnknownRecord } from "./kit/is-record.ts";
 export { copyFields, countOf, textOf } from "./kit/read-foreign.ts";
 export { parseToolArguments } from "./kit/parse-arguments.ts";
 export type { ParsedArguments } from "./kit/parse-arguments.ts";
+
+// tools from elsewhere
+export { digest, stableJson } from "./kit/stable-json.ts";
+export { argumentSchema } from "./tools/argument-schema.ts";
+export { createToolRegistry } from "./tools/registry.ts";
+export { toolResult } from "./tools/tool-result.ts";
