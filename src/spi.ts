@@ -28,7 +28,7 @@ export type {
   ToolChoice,
 } from "./contract/provider.ts";
 export type { Tool, ToolContext, ToolRegistry } from "./contract/loop-options.ts";
-export type { JsonSchema, Validation } from "./contract/schema.ts";
+export type { JsonSchema } from "./contract/schema.ts";
 export type { ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
 
@@ -56,6 +56,5 @@ export type { ParsedArguments } from "./kit/parse-arguments.ts";
 
 // tools from elsewhere
 export { digest, stableJson } from "./kit/stable-json.ts";
-export { argumentSchema } from "./tools/argument-schema.ts";
 export { createToolRegistry } from "./tools/registry.ts";
 export { toolResult } from "./tools/tool-result.ts";

@@ -1,8 +1,15 @@
 // Sends one call to its server, for as long as the loop lets it run.
 
-import { isRecord, toPlainError, type ToolContext, type ToolResult } from "../../spi.ts";
+import { isRecord, toPlainError, type ToolContext, toolResult, type ToolResult } from "../../spi.ts";
 import { refuseTask, toToolResult } from "./call-result.ts";
-import { isSecondGeneration, type McpCallParams, type McpClient, type McpRequestOptions, type McpTool } from "./mcp-client.ts";
+import {
+  isSecondGeneration,
+  type McpCallParams,
+  type McpClient,
+  type McpProgress,
+  type McpRequestOptions,
+  type McpTool,
+} from "./mcp-client.ts";
 
 /** The longest that a timer can wait. How long a call may take is the loop's to say, and the SDK's own 60 seconds would cut it. */
 const longestMs = 2 ** 31 - 1;
@@ -19,21 +26,18 @@ export interface McpCallTarget {
  * Calls a tool on its server. Progress that the server reports is the call's; when the call's signal fires, the server is told that
  * the call is cancelled. Rejects where the server gives no result: it is gone, it answers with an error, or its answer does not fit.
  */
-export async function callTool(
-  { client, tool, meta }: McpCallTarget,
-  args: Record<string, unknown>,
-  context: ToolContext,
-): Promise<ToolResult> {
+export async function callTool({ client, tool, meta }: McpCallTarget, args: unknown, context: ToolContext): Promise<ToolResult> {
+  if (!isRecord(args)) return toolResult({ success: false, message: "The arguments must be an object." });
   if (tool.execution?.taskSupport === "required") return refuseTask();
   const made = meta?.(tool, context);
-  const params = { name: tool.name, arguments: args, ...(made === undefined ? {} : { _meta: { ...made } }) };
+  const params = { name: tool.name, arguments: { ...args }, ...(made === undefined ? {} : { _meta: { ...made } }) };
   const cancellation = followSignal(context.signal);
   try {
     const result = await send(client, params, {
       signal: cancellation.signal,
       timeout: longestMs,
       resetTimeoutOnProgress: true,
-      onprogress: ({ progress, total, message }) => context.progress({ progress, total, message }),
+      onprogress: (progress) => context.progress(toPlainProgress(progress)),
     });
     return toToolResult(isRecord(result) ? result : {});
   } catch (error) {
@@ -41,6 +45,10 @@ export async function callTool(
   } finally {
     cancellation.release();
   }
+}
+
+function toPlainProgress({ progress, total, message }: McpProgress): McpProgress {
+  return { progress, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
 }
 
 function send(client: McpClient, params: McpCallParams, options: McpRequestOptions): Promise<object> {

@@ -1,15 +1,13 @@
 // The tools of an MCP server as a tool registry over the caller's own client.
 
 import {
-  argumentSchema,
   copyFields,
   createToolRegistry,
+  type JsonSchema,
   type Tool,
-  type ToolDefinition,
   type ToolContext,
+  type ToolDefinition,
   type ToolRegistry,
-  type UnknownRecord,
-  type Validation,
 } from "../../spi.ts";
 import { callTool } from "./call-tool.ts";
 import { listTools } from "./list-tools.ts";
@@ -20,7 +18,6 @@ import { mergeTraits, toTraits } from "./tool-traits.ts";
 
 /** The tools of one server. A running loop sees a change of them on its next pass. */
 export interface McpRegistry extends ToolRegistry {
-  validate(name: string, args: unknown): Validation | Promise<Validation>;
   /** Lists the tools anew. Rejects with what the client throws; the tools stay those of before then. */
   refresh(): Promise<void>;
   /** Takes the handler off the client. The client stays open, and the tools can still be called. */
@@ -33,7 +30,7 @@ export interface McpRegistry extends ToolRegistry {
  * have the same names need a `prefix`.
  *
  * A call takes as long as the loop lets it, whatever the SDK's own timeout. Progress is a heartbeat and a `tool-progress` event. A cancelled
- * call is cancelled on the server. Arguments have to be an object; the server looks at what is in it. A result with `isError`, an error of
+ * call is cancelled on the server. Arguments are not validated here: the server does that. A result with `isError`, an error of
  * the server, a connection that closes in a call and an answer that does not fit are failed results.
  *
  * Rejects with LoopError `invalid-option` or `unknown-option` before anything is asked, with `invalid-tool` where `traits` gives what a tool
@@ -47,7 +44,7 @@ export interface McpRegistry extends ToolRegistry {
  */
 export async function createMcpRegistry(options: McpRegistryOptions): Promise<McpRegistry> {
   const settings = checkMcpOptions(options);
-  let tools: ToolRegistry & Pick<McpRegistry, "validate"> = createToolRegistry();
+  let tools: ToolRegistry = createToolRegistry();
   let listed = "[]";
   let isClosed = false;
 
@@ -79,7 +76,6 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
   return {
     definitions: (): readonly ToolDefinition[] => tools.definitions(),
     executeTool: (name: string, args: unknown, context: ToolContext): unknown => tools.executeTool(name, args, context),
-    validate: (name: string, args: unknown): Validation | Promise<Validation> => tools.validate(name, args),
     refresh,
     close,
   };
@@ -90,19 +86,21 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     found.map(({ name }) => name),
     settings.prefix,
   );
-  return found.map((tool) => {
-    const inputSchema = argumentSchema<UnknownRecord>(copyFields({ type: "object", ...tool.inputSchema }), (fields) => ({
-      value: fields,
-    }));
-    return {
-      ...mergeTraits(toTraits(tool, settings.annotations), settings.traits?.(tool)),
-      name: names.get(tool.name) ?? tool.name,
-      description: describe(tool),
-      inputSchema,
-      execute: (args: UnknownRecord, context: ToolContext) =>
-        callTool({ client: settings.client, tool, meta: settings.meta }, { ...args }, context),
-    };
-  });
+  return found.map((tool) => ({
+    ...mergeTraits(toTraits(tool, settings.annotations), settings.traits?.(tool)),
+    name: names.get(tool.name) ?? tool.name,
+    description: describe(tool),
+    inputSchema: toSchema(tool),
+    execute: (args: unknown, context: ToolContext) =>
+      callTool({ client: settings.client, tool, meta: settings.meta }, args, context),
+  }));
+}
+
+/** A copy, for a server in this process may go on writing to its own. `$schema` says nothing to a model, and some providers refuse it. */
+function toSchema({ inputSchema }: McpTool): JsonSchema {
+  const schema = copyFields({ type: "object", ...inputSchema });
+  delete schema["$schema"];
+  return schema;
 }
 
 function describe({ name, title, description, annotations }: McpTool): string {
