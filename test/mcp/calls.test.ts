@@ -1,40 +1,15 @@
 // Calls of MCP tools in whole runs: what the server is asked, what the model reads, and what the loop may do with them.
 
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Json, LoopOptions, ToolContext } from "turnwright";
+import type { ToolContext } from "turnwright";
 import { createMcpRegistry, type McpRegistryOptions } from "turnwright/mcp";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 import { createToolContext } from "../../src/testing/tool-context.ts";
 import { countListeners } from "../loop/count-listeners.ts";
-import { answersOf, play, type Playing } from "../loop/play.ts";
-import { closing, generations, type Generation } from "./connect.ts";
-import { type Answer, createToolServer, says, type ServedTool, type ToolServer } from "./tool-server.ts";
-
-interface Setup {
-  readonly served: ToolServer;
-  readonly start: (calls: readonly string[], more?: Partial<LoopOptions>) => Playing;
-}
-
-/** One server, and runs that call its tools, each in one turn, and then end. */
-async function setUp(
-  generation: Generation,
-  tools: readonly ServedTool[],
-  { answer, ...options }: Partial<McpRegistryOptions> & { readonly answer?: Answer } = {},
-): Promise<Setup> {
-  const served = createToolServer(tools, answer);
-  const { client } = await closing(generation.connectTo(served.server));
-  const registry = await createMcpRegistry({ client, ...options });
-  return {
-    served,
-    start: (calls, more = {}) =>
-      play([calls.map((name) => toolCall(name, { n: 1 })), text("Done.")], { tools: registry, ...more }),
-  };
-}
-
-const untilCancelled: Answer = ({ signal }) =>
-  new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(new Error(`cancelled: ${String(signal.reason)}`)), { once: true });
-  });
+import { answersOf } from "../loop/play.ts";
+import { setUp, untilCancelled } from "./call-stage.ts";
+import { closing, generations } from "./connect.ts";
+import { type Answer, createToolServer, says } from "./tool-server.ts";
 
 const context = (signal: AbortSignal = new AbortController().signal): ToolContext =>
   createToolContext({ name: "act", signal, heartbeat: () => {}, progress: () => {} });
@@ -186,78 +161,6 @@ describe.for(generations)("a call through $name", (generation) => {
     await expect(registry.executeTool("act", {}, context(AbortSignal.abort()))).rejects.toThrow("The call was cancelled.");
     expect(served.calls).toEqual([]);
   });
-
-  it("whose server goes away fails at once, and the run goes on", async () => {
-    const { served, start } = await setUp(generation, [{ name: "act" }], { answer: untilCancelled });
-    const playing = start(["act"]);
-    await vi.waitFor(() => expect(served.calls).toHaveLength(1));
-    await served.server.close();
-    const result = await playing.result;
-    expect(result.text).toBe("Done.");
-    expect(answersOf(result)).toMatchObject([
-      { outcome: "failed", result: { reason: expect.stringMatching(/^The MCP server gave no result: .*Connection closed/) } },
-    ]);
-    const next = await start(["act"]).result;
-    expect(answersOf(next)).toMatchObject([
-      { outcome: "failed", result: { reason: "The MCP server gave no result: Not connected" } },
-    ]);
-  });
-
-  it.for<[what: string, answer: Answer, reason: string | RegExp]>([
-    [
-      "an error of the server, without what looks like a credential",
-      () => {
-        throw new Error("401 for Bearer abcdef0123456789");
-      },
-      /gave no result: .*401 for Bearer \[redacted\]$/,
-    ],
-    [
-      "an error of the tool, without what looks like a credential",
-      () => ({ isError: true, content: [{ type: "text", text: "No access with sk-abc123def456." }] }),
-      "No access with [redacted].",
-    ],
-    ["an error without a text", () => ({ isError: true, content: [] }), "The tool reported an error and did not say which."],
-    ["an answer that does not fit its schema", () => ({ content: [], structuredContent: { celsius: "warm" } }), /does not match/],
-    ["an answer without what its schema wants", () => says("7 degrees"), /did not return structured content/],
-    ["an answer that is none", () => ({ content: "7 degrees" }) as never, /gave no result: /],
-  ])("fails over %s", async ([, answer, reason]) => {
-    const outputSchema = { type: "object" as const, properties: { celsius: { type: "number" } }, required: ["celsius"] };
-    const { start } = await setUp(generation, [{ name: "act", outputSchema }], { answer });
-    const result = await start(["act"]).result;
-    expect(result.text).toBe("Done.");
-    const [answered] = answersOf(result);
-    expect([answered?.outcome, answered?.result]).toEqual([
-      "failed",
-      {
-        status: "tool_execution_failed",
-        reason: typeof reason === "string" ? reason : expect.stringMatching(reason),
-        tool_name: "act",
-      },
-    ]);
-  });
-
-  it("is refused where the tool runs as a task only, and where the server only starts one", async () => {
-    const started = { task: { taskId: "t1", status: "working", ttl: null, createdAt: "", lastUpdatedAt: "" } };
-    const tools = [{ name: "task", execution: { taskSupport: "required" as const } }, { name: "act" }];
-    const { served, start } = await setUp(generation, tools, { answer: () => started as never });
-    const answers = answersOf(await start(["task", "act"]).result);
-    expect(answers.map(({ outcome }) => outcome)).toEqual(["failed", "failed"]);
-    expect(answers[0]?.result).toMatchObject({
-      reason: "This tool runs as a task of its MCP server, which is not supported here.",
-    });
-    expect(served.calls.map(({ name }) => name)).toEqual(["act"]);
-  });
-
-  it.for<[args: Json]>([[null], [[1]], ["text"], [7]])(
-    "with the arguments %j fails, and the server is not asked",
-    async ([args]) => {
-      const { served, start } = await setUp(generation, [{ name: "act" }]);
-      const provider = createMockProvider([toolCall("act", args), text("Done.")]);
-      const result = await start([], { provider }).result;
-      expect(answersOf(result)).toMatchObject([{ outcome: "failed", result: { reason: "The arguments must be an object." } }]);
-      expect(served.calls).toEqual([]);
-    },
-  );
 
   it("carries the caller's own _meta", async () => {
     const meta: McpRegistryOptions["meta"] = ({ name }, { idempotencyKey }) =>

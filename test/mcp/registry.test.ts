@@ -215,6 +215,19 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(removed).toHaveBeenCalledExactlyOnceWith("notifications/tools/list_changed");
   });
 
+  it("keeps its tools where the client has been closed", async () => {
+    const served = createToolServer(named("a"));
+    const { client, close } = await closing(generation.connectTo(served.server));
+    const registry = await createMcpRegistry({ client });
+    await close();
+    await expect(registry.refresh()).rejects.toThrow("Not connected");
+    expect(namesOf(registry)).toEqual(["a"]);
+    const result = await play([toolCall("a"), text("Done.")], { tools: registry }).result;
+    expect(answersOf(result)).toMatchObject([
+      { outcome: "failed", result: { reason: expect.stringContaining("Not connected") } },
+    ]);
+  });
+
   it("goes on over a client that is connected anew", async () => {
     const { registry, served, client } = await setUp(generation, createToolServer(named("a")));
     await served.server.close();

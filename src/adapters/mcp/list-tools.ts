@@ -1,12 +1,13 @@
 // Asks a server for all of its tools.
 
-import { isSecondGeneration, type McpClient, type McpTool, type McpToolPage } from "./mcp-client.ts";
+import { isConnected, isSecondGeneration, type McpClient, type McpTool, type McpToolPage } from "./mcp-client.ts";
 
 /** A server that goes on for ever is none to wait for. */
 const mostPages = 1_000;
 
 /** All tools, page after page; of several with one name the first. None where the server says that it has no tools. */
 export async function listTools(client: McpClient): Promise<readonly McpTool[]> {
+  if (!isConnected(client)) throw new Error("Not connected");
   const capabilities = client.getServerCapabilities();
   if (capabilities !== undefined && capabilities.tools === undefined) return [];
   const byName = new Map<string, McpTool>();

@@ -80,6 +80,11 @@ export function isSecondGeneration(client: McpClient): client is McpClientV2 {
   return "listen" in client && typeof client.listen === "function";
 }
 
+/** False for a client that is not connected. The second generation would say of its server that it has no tools. */
+export function isConnected(client: McpClient): boolean {
+  return !("transport" in client) || client.transport !== undefined;
+}
+
 /** What a server says when its tools have changed. */
 export const toolsChanged = "notifications/tools/list_changed";
 

@@ -1,7 +1,7 @@
 // The options of `createMcpRegistry`, checked before anything is asked.
 
 import { type Checks, checkFields, invalidOption, isRecord, LoopError, type ToolContext, type ToolTraits } from "../../spi.ts";
-import type { McpClient, McpTool } from "./mcp-client.ts";
+import { isConnected, type McpClient, type McpTool } from "./mcp-client.ts";
 import type { AnnotationRule } from "./tool-traits.ts";
 
 /** Whose tools a registry has, and how the loop is to treat them. */
@@ -59,8 +59,7 @@ export function checkMcpOptions(options: McpRegistryOptions): McpSettings {
   checkFields("options", options, checks);
   const { client, prefix = "", annotations = "stated", traits, meta, listChanged = true, onError } = options;
   if (client === undefined) throw invalidOption("client", connected, client);
-  // The second generation would say of a server that it has not reached that it has no tools.
-  if ("transport" in client && client.transport === undefined) {
+  if (!isConnected(client)) {
     throw new LoopError("invalid-option", { option: "client", expected: connected, received: "one that is not connected" });
   }
   return { client, prefix, annotations, traits, meta, listChanged, onError };

@@ -51,7 +51,8 @@ describe("the names of tools", () => {
 
   it("does not depend on the order in which tools are listed", () => {
     const names = ["a.b", "a_b", "a/b", "c.d", `${long}1`, "e"];
-    expect([...toToolNames([...names].reverse(), "x_")].sort()).toEqual([...toToolNames(names, "x_")].sort());
+    const backwards = Object.fromEntries(toToolNames([...names].reverse(), "x_"));
+    expect(backwards).toEqual(Object.fromEntries(toToolNames(names, "x_")));
   });
 
   it("differs even where a tool is called what another one would become", () => {
