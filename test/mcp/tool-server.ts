@@ -8,7 +8,7 @@ import { type ListToolsResult, type ServerResult } from "@modelcontextprotocol/s
 export type ServedTool = Partial<ListToolsResult["tools"][number]> & { readonly name: string };
 
 /** One call as it came. */
-export interface ServedCall {
+interface ServedCall {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>> | undefined;
   readonly meta: Readonly<Record<string, unknown>> | undefined;

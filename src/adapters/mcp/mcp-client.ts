@@ -86,7 +86,7 @@ export function isConnected(client: McpClient): boolean {
 }
 
 /** What a server says when its tools have changed. */
-export const toolsChanged = "notifications/tools/list_changed";
+const toolsChanged = "notifications/tools/list_changed";
 
 /** As much of a zod schema as a client of the first generation looks at: the method it is about, and how to read it. */
 const toolsChangedSchema = {
