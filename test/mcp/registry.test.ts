@@ -128,6 +128,20 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(served.listings).toBe(3);
   });
 
+  it("goes on listing after listings that failed", async () => {
+    const { registry, served } = await setUp(generation, createToolServer(named("a")));
+    const letGo = served.holdListings();
+    served.failListings("Out of order.");
+    const both = [registry.refresh(), registry.refresh()];
+    letGo();
+    for (const failing of both) await expect(failing).rejects.toThrow("Out of order.");
+    expect(served.listings).toBe(3);
+    served.failListings(undefined);
+    await served.setTools(named("b"), { silent: true });
+    await registry.refresh();
+    expect(namesOf(registry)).toEqual(["b"]);
+  });
+
   it("keeps its tools where they cannot be listed anew, and says so", async () => {
     const errors: unknown[] = [];
     const onError = (error: unknown): void => {

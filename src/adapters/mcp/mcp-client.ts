@@ -111,8 +111,6 @@ export function onToolsChanged(client: McpClient, listener: () => void): () => v
   }
   heard.add(listener);
   return () => {
-    if (!heard.delete(listener) || heard.size > 0) return;
-    listeners.delete(client);
-    client.removeNotificationHandler(toolsChanged);
+    if (heard.delete(listener) && heard.size === 0) client.removeNotificationHandler(toolsChanged);
   };
 }
