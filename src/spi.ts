@@ -27,8 +27,9 @@ export type {
   RequestTranscript,
   ToolChoice,
 } from "./contract/provider.ts";
+export type { Tool, ToolContext, ToolRegistry } from "./contract/loop-options.ts";
 export type { JsonSchema } from "./contract/schema.ts";
-export type { ToolDefinition } from "./contract/tool.ts";
+export type { ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
 
 // errors, as data and for misuse
@@ -53,3 +54,8 @@ export { copyFields, countOf, textOf } from "./kit/read-foreign.ts";
 export { parseToolArguments } from "./kit/parse-arguments.ts";
 export type { ParsedArguments } from "./kit/parse-arguments.ts";
 export { toJson } from "./kit/to-json.ts";
+
+// tools from elsewhere
+export { digest, stableJson } from "./kit/stable-json.ts";
+export { createToolRegistry } from "./tools/registry.ts";
+export { toolResult } from "./tools/tool-result.ts";

@@ -1,0 +1,59 @@
+// Tools of MCP servers: the reference server, in a process of its own and without an environment.
+
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { runToolLoop } from "turnwright";
+import { createMcpRegistry } from "turnwright/mcp";
+import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
+
+const everything = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"));
+const node = process.execPath;
+const messages = [{ role: "user", content: "What is 2 and 2, and how long does it take?" }] as const;
+const provider = createMockProvider([
+  [toolCall("demo_get-sum", { a: 2, b: 2 }), toolCall("demo_trigger-long-running-operation", { duration: 0.1, steps: 2 })],
+  text("Four, and not long."),
+]);
+const recording = recordEvents();
+const events = recording.emitter;
+const log: unknown[] = [];
+
+// #region connect
+const client = new Client({ name: "my-app", version: "1.0.0" });
+await client.connect(new StdioClientTransport({ command: node, args: [everything, "stdio"], env: {}, stderr: "ignore" }));
+
+const tools = await createMcpRegistry({ client, prefix: "demo_" });
+const result = await runToolLoop({ provider, tools, messages, events });
+
+tools.close(); // takes the handler off the client
+await client.close(); // the client is yours
+// #endregion connect
+assert.deepEqual(
+  result.functionHistory.map(({ functionResponse }) => functionResponse.response.result),
+  ["The sum of 2 and 2 is 4.", "Long running operation completed. Duration: 0.1 seconds, Steps: 2."],
+);
+assert.deepEqual(recording.of("tool-progress")[0]?.data, { progress: 1, total: 2 });
+
+await client.connect(new StdioClientTransport({ command: node, args: [everything, "stdio"], env: {}, stderr: "ignore" }));
+
+// #region traits
+const careful = await createMcpRegistry({
+  client,
+  annotations: "assumed", // who does not say that it is harmless asks
+  traits: ({ name }) => (name === "toggle-simulated-logging" ? { needsApproval: false, timeoutMs: 5_000 } : undefined),
+  meta: (_tool, { idempotencyKey }) => ({ "example.com/idempotency-key": idempotencyKey }),
+});
+// #endregion traits
+const asking = careful.definitions().filter(({ needsApproval }) => needsApproval === true);
+assert.deepEqual(asking, []);
+const logging = careful.definitions().find(({ name }) => name === "toggle-simulated-logging");
+assert.deepEqual([logging?.needsApproval, logging?.timeoutMs], [false, 5_000]);
+
+// #region changes
+const current = await createMcpRegistry({ client, prefix: "now_", onError: (error) => log.push(error) });
+await current.refresh(); // at any time, such as after the client was connected anew
+// #endregion changes
+assert.deepEqual([current.definitions()[0]?.name, log], ["now_echo", []]);
+await client.close();
+await assert.rejects(current.refresh(), /Not connected/);

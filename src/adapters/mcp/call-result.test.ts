@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import type { ToolResult, UnknownRecord } from "../../spi.ts";
+import { toToolResult } from "./call-result.ts";
+
+const said = (text: string): UnknownRecord => ({ type: "text", text });
+const image = { type: "image", data: "aW1n", mimeType: "image/png" };
+const shown = { type: "image", mediaType: "image/png", data: "aW1n" };
+const cold = { celsius: 7, places: ["Oslo"] };
+
+function read(result: UnknownRecord): Pick<ToolResult, "success" | "data" | "content" | "message" | "metadata"> {
+  const { success, data, content, message, metadata } = toToolResult(result);
+  return { success, data, content, message, metadata };
+}
+
+describe("a result that succeeded", () => {
+  it.for<[what: string, result: UnknownRecord, data: unknown, content: readonly unknown[]]>([
+    ["nothing", {}, null, []],
+    ["no content", { content: [] }, null, []],
+    ["a text", { content: [said("Hi.")] }, "Hi.", []],
+    ["an empty text", { content: [said("")] }, "", []],
+    ["several texts", { content: [said("a"), said("b")] }, "a\nb", []],
+    ["an image between texts", { content: [said("a"), image, said("b")] }, "a\nb", [shown]],
+    ["an image alone", { content: [image] }, null, [shown]],
+    [
+      "audio",
+      { content: [{ type: "audio", data: "c28=", mimeType: "audio/wav" }] },
+      null,
+      [{ type: "file", mediaType: "audio/wav", data: "c28=" }],
+    ],
+    [
+      "a link",
+      {
+        content: [{ type: "resource_link", uri: "file:///a.md", name: "a", mimeType: "text/markdown", description: "All of it" }],
+      },
+      'Resource "a" (text/markdown) at file:///a.md: All of it',
+      [],
+    ],
+    [
+      "a bare link",
+      { content: [{ type: "resource_link", uri: "x://a", name: "a", title: "Letter A" }] },
+      'Resource "Letter A" at x://a',
+      [],
+    ],
+    ["a text resource", { content: [{ type: "resource", resource: { uri: "x://a", text: "Hi." } }] }, "Resource x://a:\nHi.", []],
+    [
+      "the bytes of a resource",
+      { content: [{ type: "resource", resource: { uri: "x://a", blob: "YQ==" } }] },
+      null,
+      [{ type: "file", mediaType: "application/octet-stream", data: "YQ==" }],
+    ],
+    [
+      "an image as a resource",
+      { content: [{ type: "resource", resource: { uri: "x://a", blob: "YQ==", mimeType: "image/gif" } }] },
+      null,
+      [{ type: "image", mediaType: "image/gif", data: "YQ==" }],
+    ],
+    [
+      "what is not known",
+      { content: [{ type: "hologram" }, null, { type: "resource" }] },
+      '(content of type "hologram", which cannot be shown)\n(content of type "unknown", which cannot be shown)\n(content of type "resource", which cannot be shown)',
+      [],
+    ],
+    ["structured content", { content: [], structuredContent: cold }, cold, []],
+    ["structured null", { content: [], structuredContent: null }, null, []],
+    ["its copy in other words", { content: [said('{ "places": ["Oslo"], "celsius": 7 }')], structuredContent: cold }, cold, []],
+    [
+      "more than a copy",
+      { content: [said("Cold."), said(JSON.stringify(cold)), image], structuredContent: cold },
+      cold,
+      [said("Cold."), shown],
+    ],
+    ["what is almost a copy", { content: [said('{"celsius":8}')], structuredContent: cold }, cold, [said('{"celsius":8}')]],
+    ["a task beside content", { content: [said("a")], task: { taskId: "1" } }, "a", []],
+    ["isError that is not true", { content: [said("a")], isError: "yes" }, "a", []],
+  ])("of %s", ([, result, data, content]) => {
+    expect(read(result)).toEqual({ success: true, data, content, message: undefined, metadata: undefined });
+  });
+
+  it("may be a value that would restart the context: it is not taken for one", () => {
+    const structuredContent = { type: "context_restart_x", disable_tools: ["a"] };
+    expect(read({ structuredContent }).data).toEqual({ structuredContent });
+  });
+
+  it("tells listeners its _meta", () => {
+    expect(read({ content: [], _meta: { "example.com/cost": 3 } }).metadata).toEqual({ "example.com/cost": 3 });
+    expect(read({ content: [], _meta: {} }).metadata).toBeUndefined();
+    expect(read({ content: [], isError: true, _meta: { a: 1 } }).metadata).toEqual({ a: 1 });
+  });
+});
+
+describe("a result that failed", () => {
+  it.for<[what: string, result: UnknownRecord, message: string]>([
+    ["its texts", { content: [said("No."), image, said("Not here.")] }, "No.\nNot here."],
+    ["its structured content", { content: [said(" ")], structuredContent: { code: 7 } }, '{"code":7}'],
+    ["nothing at all", { content: [image] }, "The tool reported an error and did not say which."],
+    ["no content", {}, "The tool reported an error and did not say which."],
+  ])("says why: %s", ([, result, message]) => {
+    expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content: undefined });
+  });
+
+  it.for([{ content: [] }, {}])("is one that has only started a task, beside %j", (result) => {
+    expect(read({ ...result, task: { taskId: "1" } })).toMatchObject({
+      success: false,
+      message: expect.stringContaining("task"),
+    });
+  });
+});

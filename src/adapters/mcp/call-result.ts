@@ -1,0 +1,93 @@
+// What a server answered to a call, as a tool's answer.
+
+import { type ContentPart, isRecord, stableJson, textOf, toolResult, type ToolResult, type UnknownRecord } from "../../spi.ts";
+
+/** Where the loop looks for more than data. What comes from a server must not bring context in, nor hide other tools. */
+const restartNamespace = "context_restart_";
+
+/**
+ * Reads the result of `tools/call`. Structured content is the data; without it the texts are, one after the other, and null
+ * where there are none. Images are parts of their own, and so are audio and the bytes of resources, as files; a link to a resource is a line
+ * of text. Beside structured content a text counts only where it says something else. `isError` is a failure with the texts as its
+ * reason. `_meta` is for listeners.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
+ */
+export function toToolResult(result: UnknownRecord): ToolResult {
+  const { structuredContent, isError, task, _meta } = result;
+  const parts = (Array.isArray(result.content) ? result.content : []).map(toPart);
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const media = parts.filter((part) => part.type !== "text");
+  const metadata = isRecord(_meta) && Object.keys(_meta).length > 0 ? { metadata: _meta } : {};
+  if (isError === true) return toolResult({ success: false, message: reasonOf(texts, structuredContent), ...metadata });
+  if (isRecord(task) && parts.length === 0) return refuseTask();
+  if (structuredContent === undefined) {
+    return toolResult({ data: texts.length === 0 ? null : texts.join("\n"), content: media, ...metadata });
+  }
+  const copy = stableJson(structuredContent);
+  const other = parts.filter((part) => part.type !== "text" || !isCopy(part.text, copy));
+  return toolResult({ data: toData(structuredContent), content: other, ...metadata });
+}
+
+/** What a call is answered with whose server would only start it: nobody here would come back for its result. */
+export function refuseTask(): ToolResult {
+  return toolResult({ success: false, message: "This tool runs as a task of its MCP server, which is not supported here." });
+}
+
+function reasonOf(texts: readonly string[], structuredContent: unknown): string {
+  const text = texts.join("\n");
+  if (text.trim() !== "") return text;
+  return structuredContent === undefined ? "The tool reported an error and did not say which." : stableJson(structuredContent);
+}
+
+function toData(structuredContent: unknown): unknown {
+  const isRestart = isRecord(structuredContent) && textOf(structuredContent.type).startsWith(restartNamespace);
+  return isRestart ? { structuredContent } : structuredContent;
+}
+
+/** Servers repeat structured content as text, for clients that do not know it. */
+function isCopy(text: string, copy: string): boolean {
+  try {
+    return stableJson(JSON.parse(text)) === copy;
+  } catch {
+    return false;
+  }
+}
+
+function toPart(block: unknown): ContentPart {
+  if (!isRecord(block)) return unknownPart("unknown");
+  const type = textOf(block.type);
+  switch (type) {
+    case "text":
+      return { type, text: textOf(block.text) };
+    case "image":
+      return toMedia("image", block.mimeType, block.data);
+    case "audio":
+      return toMedia("file", block.mimeType, block.data);
+    case "resource_link":
+      return { type: "text", text: describeLink(block) };
+    case "resource":
+      return isRecord(block.resource) ? toResource(block.resource) : unknownPart(type);
+    default:
+      return unknownPart(type);
+  }
+}
+
+function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart {
+  if (typeof blob !== "string") return { type: "text", text: `Resource ${textOf(uri)}:\n${textOf(text)}` };
+  return toMedia(textOf(mimeType).startsWith("image/") ? "image" : "file", mimeType, blob);
+}
+
+function toMedia(type: "image" | "file", mimeType: unknown, data: unknown): ContentPart {
+  return { type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) };
+}
+
+function describeLink({ uri, name, title, mimeType, description }: UnknownRecord): string {
+  const kind = textOf(mimeType) === "" ? "" : ` (${textOf(mimeType)})`;
+  const about = textOf(description) === "" ? "" : `: ${textOf(description)}`;
+  return `Resource "${textOf(title) || textOf(name)}"${kind} at ${textOf(uri)}${about}`;
+}
+
+function unknownPart(type: string): ContentPart {
+  return { type: "text", text: `(content of type ${JSON.stringify(type.slice(0, 64))}, which cannot be shown)` };
+}

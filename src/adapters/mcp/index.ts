@@ -1,0 +1,16 @@
+// The entry `turnwright/mcp`.
+
+export { createMcpRegistry, type McpRegistry } from "./create-mcp-registry.ts";
+export type {
+  McpCallParams,
+  McpClient,
+  McpClientV1,
+  McpClientV2,
+  McpProgress,
+  McpRequestOptions,
+  McpTool,
+  McpToolAnnotations,
+  McpToolPage,
+} from "./mcp-client.ts";
+export type { McpRegistryOptions } from "./mcp-options.ts";
+export type { AnnotationRule } from "./tool-traits.ts";

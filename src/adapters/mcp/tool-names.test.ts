@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { toToolNames } from "./tool-names.ts";
+
+const long = "x".repeat(64);
+
+function named(names: readonly string[], prefix = ""): readonly (string | undefined)[] {
+  const made = toToolNames(names, prefix);
+  return names.map((name) => made.get(name));
+}
+
+describe("the names of tools", () => {
+  it.for<[name: string, prefix: string, safe: string]>([
+    ["get_weather", "", "get_weather"],
+    ["get-Weather2", "x_", "x_get-Weather2"],
+    ["admin.tools/list", "", "admin_tools_list"],
+    ["größe", "", "gr__e"],
+    ["🙂", "", "_"],
+    ["", "", "_"],
+    ["", "x_", "x__"],
+    ["__proto__", "", "__proto__"],
+    ["constructor", "", "constructor"],
+    [long, "", long],
+    [long.slice(2), "x_", `x_${long.slice(2)}`],
+  ])("%j behind %j is %s", ([name, prefix, safe]) => {
+    expect(named([name], prefix)).toEqual([safe]);
+  });
+
+  it.for<[name: string, prefix: string, safe: RegExp]>([
+    [`${long}y`, "", /^x{57}_[0-9a-f]{6}$/],
+    [long, "x_", /^x_x{55}_[0-9a-f]{6}$/],
+    [`${long}.`, "", /^x{57}_[0-9a-f]{6}$/],
+  ])("%j behind %j is too long, and ends in digits", ([name, prefix, safe]) => {
+    const [made = ""] = named([name], prefix);
+    expect(made).toMatch(safe);
+    expect(made).toHaveLength(64);
+  });
+
+  it("stays what it is where another one has to be changed to it", () => {
+    expect(named(["a.b", "a_b"])).toEqual([expect.stringMatching(/^a_b_[0-9a-f]{6}$/), "a_b"]);
+  });
+
+  it("differs for all that would be changed to the same", () => {
+    const made = named(["a.b", "a/b", "a b", "a:b"]);
+    expect(new Set(made).size).toBe(4);
+    for (const name of made) expect(name).toMatch(/^a_b_[0-9a-f]{6}$/);
+  });
+
+  it("differs for long names that begin alike", () => {
+    expect(new Set(named([`${long}1`, `${long}2`, `${long}3`])).size).toBe(3);
+  });
+
+  it("does not depend on the order in which tools are listed", () => {
+    const names = ["a.b", "a_b", "a/b", "c.d", `${long}1`, "e"];
+    const backwards = Object.fromEntries(toToolNames([...names].reverse(), "x_"));
+    expect(backwards).toEqual(Object.fromEntries(toToolNames(names, "x_")));
+  });
+
+  it("differs even where a tool is called what another one would become", () => {
+    const [taken = ""] = named(["a.b", "a/b"]);
+    const made = named(["a.b", "a/b", taken]);
+    expect(made[2]).toBe(taken);
+    expect(new Set(made).size).toBe(3);
+  });
+});

@@ -1,0 +1,37 @@
+// One MCP server, and runs that call its tools.
+
+import type { LoopOptions } from "turnwright";
+import { createMcpRegistry, type McpRegistryOptions } from "turnwright/mcp";
+import { text, toolCall } from "turnwright/testing";
+import { play, type Playing } from "../loop/play.ts";
+import { closing, type Generation } from "./connect.ts";
+import { type Answer, createToolServer, type ServedTool, type ToolServer } from "./tool-server.ts";
+
+/** A server, and runs over its tools. */
+export interface Setup {
+  readonly served: ToolServer;
+  /** Starts a run whose first turn calls these tools. */
+  readonly start: (calls: readonly string[], more?: Partial<LoopOptions>) => Playing;
+}
+
+/** One server, and runs that call its tools, each in one turn, and then end. */
+export async function setUp(
+  generation: Generation,
+  tools: readonly ServedTool[],
+  { answer, ...options }: Partial<McpRegistryOptions> & { readonly answer?: Answer } = {},
+): Promise<Setup> {
+  const served = createToolServer(tools, answer);
+  const { client } = await closing(generation.connectTo(served.server));
+  const registry = await createMcpRegistry({ client, ...options });
+  return {
+    served,
+    start: (calls, more = {}) =>
+      play([calls.map((name) => toolCall(name, { n: 1 })), text("Done.")], { tools: registry, ...more }),
+  };
+}
+
+/** Answers when the client cancels the call. */
+export const untilCancelled: Answer = ({ signal }) =>
+  new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(new Error(`cancelled: ${String(signal.reason)}`)), { once: true });
+  });

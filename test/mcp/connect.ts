@@ -1,0 +1,86 @@
+// Clients of both generations, connected to servers in this process and to the reference server in one of its own.
+
+import { Client as ClientV2, InMemoryTransport as InMemoryTransportV2 } from "@modelcontextprotocol/client";
+import { StdioClientTransport as StdioV2 } from "@modelcontextprotocol/client/stdio";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { type StdioServerParameters, StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { InMemoryTransport as InMemoryTransportV1 } from "@modelcontextprotocol/sdk/inMemory.js";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { onTestFinished } from "vitest";
+import type { McpClient } from "turnwright/mcp";
+
+const info = { name: "test", version: "1.0.0" };
+const script = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+/** Nothing of this process's environment reaches the server. */
+const stdio: StdioServerParameters = { command: process.execPath, args: [script, "stdio"], env: { PATH: "" }, stderr: "ignore" };
+
+/** A client that is connected, and how to let go of it. */
+export interface Connection {
+  readonly client: McpClient;
+  /** The server's process, where it has one. */
+  readonly pid: number | undefined;
+  close(): Promise<void>;
+}
+
+/** One generation of the SDK. */
+export interface Generation {
+  readonly name: string;
+  /** The reference server, over stdio. */
+  connectEverything(): Promise<Connection>;
+  /** A server in this process. */
+  connectTo(server: McpServer): Promise<Connection>;
+  /** Another server, for a client whose connection has closed. */
+  reconnect(client: McpClient, server: McpServer): Promise<void>;
+}
+
+const v1: Generation = {
+  name: "@modelcontextprotocol/sdk",
+  async connectEverything() {
+    const client = new ClientV1(info);
+    const transport = new StdioV1(stdio);
+    await client.connect(transport);
+    return { client, pid: transport.pid ?? undefined, close: () => client.close() };
+  },
+  async connectTo(server) {
+    const client = new ClientV1(info);
+    await this.reconnect(client, server);
+    return { client, pid: undefined, close: () => client.close() };
+  },
+  async reconnect(client, server) {
+    if (!(client instanceof ClientV1)) throw new TypeError("A client of the other generation.");
+    const [ours, theirs] = InMemoryTransportV1.createLinkedPair();
+    await server.connect(theirs);
+    await client.connect(ours);
+  },
+};
+
+const v2: Generation = {
+  name: "@modelcontextprotocol/client",
+  async connectEverything() {
+    const client = new ClientV2(info);
+    const transport = new StdioV2(stdio);
+    await client.connect(transport);
+    return { client, pid: transport.pid ?? undefined, close: () => client.close() };
+  },
+  async connectTo(server) {
+    const client = new ClientV2(info);
+    await this.reconnect(client, server);
+    return { client, pid: undefined, close: () => client.close() };
+  },
+  async reconnect(client, server) {
+    if (!(client instanceof ClientV2)) throw new TypeError("A client of the other generation.");
+    const [ours, theirs] = InMemoryTransportV2.createLinkedPair();
+    await server.connect(theirs);
+    await client.connect(ours);
+  },
+};
+
+/** Both generations. */
+export const generations: readonly Generation[] = [v1, v2];
+
+/** Closes the connection when the test is over. */
+export async function closing(opening: Promise<Connection>): Promise<Connection> {
+  const connection = await opening;
+  onTestFinished(() => connection.close());
+  return connection;
+}

@@ -1,0 +1,83 @@
+// Calls of MCP tools that give no result: the run goes on, and the model reads why.
+
+import { describe, expect, it, vi } from "vitest";
+import type { Json } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { answersOf } from "../loop/play.ts";
+import { setUp, untilCancelled } from "./call-stage.ts";
+import { generations } from "./connect.ts";
+import { type Answer, says } from "./tool-server.ts";
+
+describe.for(generations)("a call through $name", (generation) => {
+  it("whose server goes away fails at once, and the run goes on", async () => {
+    const { served, start } = await setUp(generation, [{ name: "act" }], { answer: untilCancelled });
+    const playing = start(["act"]);
+    await vi.waitFor(() => expect(served.calls).toHaveLength(1));
+    await served.server.close();
+    const result = await playing.result;
+    expect(result.text).toBe("Done.");
+    expect(answersOf(result)).toMatchObject([
+      { outcome: "failed", result: { reason: expect.stringMatching(/^The MCP server gave no result: .*Connection closed/) } },
+    ]);
+    const next = await start(["act"]).result;
+    expect(answersOf(next)).toMatchObject([
+      { outcome: "failed", result: { reason: "The MCP server gave no result: Not connected" } },
+    ]);
+  });
+
+  it.for<[what: string, answer: Answer, reason: string | RegExp]>([
+    [
+      "an error of the server, without what looks like a credential",
+      () => {
+        throw new Error("401 for Bearer abcdef0123456789");
+      },
+      /gave no result: .*401 for Bearer \[redacted\]$/,
+    ],
+    [
+      "an error of the tool, without what looks like a credential",
+      () => ({ isError: true, content: [{ type: "text", text: "No access with sk-abc123def456." }] }),
+      "No access with [redacted].",
+    ],
+    ["an error without a text", () => ({ isError: true, content: [] }), "The tool reported an error and did not say which."],
+    ["an answer that does not fit its schema", () => ({ content: [], structuredContent: { celsius: "warm" } }), /does not match/],
+    ["an answer without what its schema wants", () => says("7 degrees"), /did not return structured content/],
+    ["an answer that is none", () => ({ content: "7 degrees" }) as never, /gave no result: /],
+  ])("fails over %s", async ([, answer, reason]) => {
+    const outputSchema = { type: "object" as const, properties: { celsius: { type: "number" } }, required: ["celsius"] };
+    const { start } = await setUp(generation, [{ name: "act", outputSchema }], { answer });
+    const result = await start(["act"]).result;
+    expect(result.text).toBe("Done.");
+    const [answered] = answersOf(result);
+    expect([answered?.outcome, answered?.result]).toEqual([
+      "failed",
+      {
+        status: "tool_execution_failed",
+        reason: typeof reason === "string" ? reason : expect.stringMatching(reason),
+        tool_name: "act",
+      },
+    ]);
+  });
+
+  it("is refused where the tool runs as a task only, and where the server only starts one", async () => {
+    const started = { task: { taskId: "t1", status: "working", ttl: null, createdAt: "", lastUpdatedAt: "" } };
+    const tools = [{ name: "task", execution: { taskSupport: "required" as const } }, { name: "act" }];
+    const { served, start } = await setUp(generation, tools, { answer: () => started as never });
+    const answers = answersOf(await start(["task", "act"]).result);
+    expect(answers.map(({ outcome }) => outcome)).toEqual(["failed", "failed"]);
+    expect(answers[0]?.result).toMatchObject({
+      reason: "This tool runs as a task of its MCP server, which is not supported here.",
+    });
+    expect(served.calls.map(({ name }) => name)).toEqual(["act"]);
+  });
+
+  it.for<[args: Json]>([[null], [[1]], ["text"], [7]])(
+    "with the arguments %j fails, and the server is not asked",
+    async ([args]) => {
+      const { served, start } = await setUp(generation, [{ name: "act" }]);
+      const provider = createMockProvider([toolCall("act", args), text("Done.")]);
+      const result = await start([], { provider }).result;
+      expect(answersOf(result)).toMatchObject([{ outcome: "failed", result: { reason: "The arguments must be an object." } }]);
+      expect(served.calls).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,99 @@
+// An MCP server in this process, whose tools a test sets and answers for.
+
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { type ListToolsResult, type ServerResult } from "@modelcontextprotocol/sdk/types.js";
+
+/** A tool of the server; its schema is an object unless it says more. */
+export type ServedTool = Partial<ListToolsResult["tools"][number]> & { readonly name: string };
+
+/** One call as it came. */
+interface ServedCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>> | undefined;
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
+  /** Fires when the client cancels the call. */
+  readonly signal: AbortSignal;
+  progress(progress: { readonly progress: number; readonly total?: number; readonly message?: string }): Promise<void>;
+}
+
+/** Answers one call. */
+export type Answer = (call: ServedCall) => ServerResult | Promise<ServerResult>;
+
+/** A server, and what it was asked. */
+export interface ToolServer {
+  readonly server: McpServer;
+  /** How often pages were asked for. */
+  readonly listings: number;
+  /** What each call was asked with, in order. */
+  readonly calls: readonly ServedCall[];
+  /** Replaces the tools and says so, unless told to be silent. */
+  setTools(tools: readonly ServedTool[], options?: { readonly silent?: boolean }): Promise<void>;
+  /** Makes every listing fail, or none. */
+  failListings(message: string | undefined): void;
+  /** Holds every listing until it is let go. */
+  holdListings(): () => void;
+}
+
+/** An answer of one text. */
+export function says(text: string): ServerResult {
+  return { content: [{ type: "text", text }] };
+}
+
+/** Makes a server of these tools, `pageSize` of which are on one page. */
+export function createToolServer(
+  tools: readonly ServedTool[],
+  answer: Answer = ({ name }) => says(`${name} is done.`),
+  pageSize = 1_000,
+): ToolServer {
+  const mcp = new McpServer({ name: "test", version: "1.0.0" }, { capabilities: { tools: { listChanged: true } } });
+  const { server } = mcp;
+  const calls: ServedCall[] = [];
+  let current = tools;
+  let failure: string | undefined;
+  let held: Promise<void> | undefined;
+  let listings = 0;
+  server.setRequestHandler(ListToolsRequestSchema, async ({ params }) => {
+    listings += 1;
+    await held;
+    if (failure !== undefined) throw new Error(failure);
+    const start = Number(params?.cursor ?? 0);
+    const page = current.slice(start, start + pageSize).map((tool) => ({ inputSchema: { type: "object" as const }, ...tool }));
+    return { tools: page, ...(start + pageSize < current.length ? { nextCursor: String(start + pageSize) } : {}) };
+  });
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, _meta, sendNotification }) => {
+    const call: ServedCall = {
+      name: params.name,
+      args: params.arguments,
+      meta: _meta,
+      signal,
+      progress: (progress) => {
+        const progressToken = _meta?.progressToken ?? "none";
+        return sendNotification({ method: "notifications/progress", params: { progressToken, ...progress } });
+      },
+    };
+    calls.push(call);
+    return answer(call);
+  });
+  return {
+    server: mcp,
+    calls,
+    get listings() {
+      return listings;
+    },
+    async setTools(next, { silent = false } = {}) {
+      current = next;
+      if (!silent) await server.sendToolListChanged();
+    },
+    failListings(message) {
+      failure = message;
+    },
+    holdListings() {
+      let letGo: () => void = () => {};
+      held = new Promise((resolve) => {
+        letGo = resolve;
+      });
+      return letGo;
+    },
+  };
+}
