@@ -11,6 +11,7 @@ const layers = [
   ["providers", "journal"],
   ["stages", "policies"],
   ["state"],
+  ["observe"],
   ["tools"],
   ["errors"],
   ["kit"],
@@ -112,7 +113,7 @@ export default {
       name: "spi shows what is below the stages",
       severity: "error",
       from: { path: "^src/spi\\.ts$" },
-      to: { pathNot: inRooms(["state", "tools", "errors", "kit", "contract"]) },
+      to: { pathNot: inRooms(["state", "observe", "tools", "errors", "kit", "contract"]) },
     },
     {
       name: "an adapter imports spi, its own folder and its peer",
@@ -123,8 +124,8 @@ export default {
     {
       name: "an adapter imports its peer for types only",
       severity: "error",
-      // Prices have no client to hand in: docs/decisions/0007.
-      from: { path: "^src/adapters/", pathNot: [test, "^src/adapters/prices/"] },
+      // Prices have no client to hand in: docs/decisions/0007. Nor has tracing, and channels are Node's: docs/decisions/0013.
+      from: { path: "^src/adapters/", pathNot: [test, "^src/adapters/(prices|otel|diagnostics)/"] },
       to: { pathNot: "^src/", dependencyTypesNot: ["type-only"] },
     },
     {

@@ -27,7 +27,12 @@ export type {
   RequestTranscript,
   ToolChoice,
 } from "./contract/provider.ts";
+export type { LoopLimits } from "./contract/limits.ts";
+export type { LoopEvent, LoopEvents, LoopEventType } from "./contract/loop-event.ts";
+export type { LoopOptions, ToolContext } from "./contract/loop-options.ts";
 export type { JsonSchema } from "./contract/schema.ts";
+export type { LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
+export type { ToolOutcome } from "./contract/tool-outcome.ts";
 export type { ToolDefinition } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
 
@@ -52,3 +57,7 @@ export type { UnknownRecord } from "./kit/is-record.ts";
 export { copyFields, countOf, textOf } from "./kit/read-foreign.ts";
 export { parseToolArguments } from "./kit/parse-arguments.ts";
 export type { ParsedArguments } from "./kit/parse-arguments.ts";
+
+// watching runs from the inside
+export { observeRun } from "./observe/observe-run.ts";
+export type { ObservedRun, Observing, RunObserver, StartObserving, StreamObserver } from "./observe/run-observer.ts";
