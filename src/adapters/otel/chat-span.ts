@@ -92,7 +92,7 @@ export class ChatSpan implements StreamObserver {
         [common.httpStatus]: failed?.httpStatus,
         [own.passStatus]: status,
         [own.callsAsked]: calls,
-        [own.budgetCost]: costUSD,
+        [own.costUSD]: costUSD,
       }),
     );
     this.#writeSaid();

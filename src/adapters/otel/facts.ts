@@ -86,7 +86,7 @@ export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"])
     [own.status]: status,
     [own.reason]: reason.kind,
     [own.pendingCalls]: reason.kind === "approval-required" ? reason.calls.length : undefined,
-    [own.budgetCost]: spent.costUSD,
+    [own.costUSD]: spent.costUSD,
     [own.iterations]: spent.iterations,
     [own.toolCalls]: spent.toolCallsExecuted,
     [common.httpStatus]: reason.kind === "provider-error" ? reason.error.status : undefined,

@@ -52,12 +52,11 @@ export const operations = { run: "invoke_agent", stream: "chat", call: "execute_
 export const own = {
   attempt: "turnwright.attempt",
   broken: "turnwright.run.broken",
-  budgetCost: "turnwright.usage.cost_usd",
+  costUSD: "turnwright.usage.cost_usd",
   callsAsked: "turnwright.pass.calls",
   cycle: "turnwright.loop.cycle",
   decision: "turnwright.approval.decision",
   disabledTools: "turnwright.restart.disabled_tools",
-  event: "turnwright.event",
   hop: "turnwright.hop",
   iteration: "turnwright.iteration",
   iterations: "turnwright.run.iterations",
@@ -73,6 +72,7 @@ export const own = {
   runId: "turnwright.run.id",
   status: "turnwright.run.status",
   toolCalls: "turnwright.run.tool_calls",
+  toolExecuted: "turnwright.tool.executed",
   toolIndex: "turnwright.tool.index",
   toolOutcome: "turnwright.tool.outcome",
 } as const;

@@ -1,26 +1,21 @@
 // The span of one call, from its first event to its last, whether it ran or was refused.
 
-import { type Attributes, type Context, type Span, SpanKind, trace } from "@opentelemetry/api";
-import { isRecord, type LoopEvents, type ToolDefinition, type ToolOutcome } from "../../spi.ts";
+import { type Context, type Span, SpanKind, trace } from "@opentelemetry/api";
+import { isRecord, type LoopEvents, textOf, type ToolDefinition, type ToolOutcome } from "../../spi.ts";
 import { cutName, definedIn, errorFacts } from "./facts.ts";
 import { genAi, operations, own } from "./names.ts";
 import type { TracePorts } from "./trace-ports.ts";
 
-/** What became of calls: which of them have run, and which are errors, as the loop counts them. */
-const outcomes: { readonly [Kind in ToolOutcome["kind"]]: { readonly ran?: true; readonly isError?: true } } = {
-  completed: { ran: true },
-  failed: { ran: true, isError: true },
-  "timed-out": { ran: true, isError: true },
-  interrupted: { ran: true },
-  blocked: { isError: true },
-  "unknown-tool": { isError: true },
-  "invalid-input": { isError: true },
-  malformed: { isError: true },
-  truncated: { isError: true },
-  denied: {},
-  limit: {},
-  "not-run": {},
-};
+/** Outcomes that are errors, as the loop counts them. */
+const errors: ReadonlySet<ToolOutcome["kind"]> = new Set([
+  "failed",
+  "timed-out",
+  "blocked",
+  "unknown-tool",
+  "invalid-input",
+  "malformed",
+  "truncated",
+] as const);
 
 /** Where a call belongs. */
 export interface ToolPlace {
@@ -33,11 +28,12 @@ export interface ToolPlace {
 
 /** One call. */
 export class ToolSpan {
-  /** In which the call runs. */
-  readonly context: Context;
+  readonly #context: Context;
   readonly #span: Span;
   readonly #place: ToolPlace;
   readonly #startedAt = performance.now();
+  /** A refused call has not run, and one that took over what a discarded attempt had started does not run again. */
+  #hasRun = false;
 
   constructor({ callId, name, index, args, iteration }: LoopEvents["tool-start"], place: ToolPlace) {
     const { ports, parent, definition } = place;
@@ -55,7 +51,7 @@ export class ToolSpan {
     // A name that the model made up is no name for a span.
     const spanName = definition === undefined ? operations.call : `${operations.call} ${name}`;
     this.#span = ports.tracer.startSpan(spanName, { kind: SpanKind.INTERNAL, attributes }, parent);
-    this.context = trace.setSpan(parent, this.#span);
+    this.#context = trace.setSpan(parent, this.#span);
     ports.setText(
       this.#span,
       genAi.toolCallArguments,
@@ -63,34 +59,33 @@ export class ToolSpan {
     );
   }
 
+  /** In which the call runs. */
+  get context(): Context {
+    this.#hasRun = true;
+    return this.#context;
+  }
+
   end({ name, outcome, result }: LoopEvents["tool-end"]): void {
-    const { ports } = this.#place;
-    const { ran, isError } = outcomes[outcome];
-    const error = errorFacts(isError === true ? outcome : undefined);
-    this.#span.setAttributes({ ...error, [own.toolOutcome]: outcome });
+    const { ports, agentName } = this.#place;
+    const error = errorFacts(errors.has(outcome) ? outcome : undefined);
+    this.#span.setAttributes({ ...error, [own.toolOutcome]: outcome, [own.toolExecuted]: this.#hasRun });
     ports.setText(
       this.#span,
       genAi.toolCallResult,
       ports.write("tool-result", () => result),
     );
-    if (isError === true) ports.fail(this.#span, isRecord(result) ? String(result["reason"] ?? outcome) : outcome);
-    this.#close(name, ran === true ? error : undefined);
+    if (errors.has(outcome)) ports.fail(this.#span, isRecord(result) ? textOf(result["reason"]) : undefined);
+    this.#span.end();
+    if (!this.#hasRun) return;
+    const seconds = (performance.now() - this.#startedAt) / 1_000;
+    const dimensions = { [genAi.toolName]: name, [genAi.toolType]: "function", [genAi.agentName]: agentName };
+    ports.instruments.toolDuration.record(seconds, { ...definedIn(dimensions), ...error });
   }
 
   /** Ends the span of a call that nobody says the end of, because its run broke. */
   abandon(errorType: string): void {
-    this.#span.setAttributes(errorFacts(errorType));
+    this.#span.setAttributes({ ...errorFacts(errorType), [own.toolExecuted]: this.#hasRun });
     this.#place.ports.fail(this.#span, undefined);
-    this.#close("", undefined);
-  }
-
-  /** Measures a call that has run. */
-  #close(name: string, error: Attributes | undefined): void {
     this.#span.end();
-    if (error === undefined) return;
-    const { ports, agentName } = this.#place;
-    const seconds = (performance.now() - this.#startedAt) / 1_000;
-    const dimensions = { [genAi.toolName]: name, [genAi.toolType]: "function", [genAi.agentName]: agentName };
-    ports.instruments.toolDuration.record(seconds, { ...definedIn(dimensions), ...error });
   }
 }
