@@ -31,6 +31,7 @@ const snippets = [
   () => import("./testing.ts"),
   () => import("./throwing.ts"),
   () => import("./tools.ts"),
+  () => import("./tracing.ts"),
 ];
 
 for (const run of snippets) await run();

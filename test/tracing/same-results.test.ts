@@ -1,7 +1,8 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
-import { withDiagnostics } from "turnwright/diagnostics";
+import { passChannel, runChannel, toolChannel, withDiagnostics } from "turnwright/diagnostics";
 import { withTracing } from "turnwright/otel";
 import { recordEvents } from "turnwright/testing";
 import { plans } from "../loop/random-run.ts";
@@ -9,6 +10,21 @@ import { runPlan } from "../loop/run-plan.ts";
 import { scenarios } from "../loop/scenarios/all.ts";
 import { type Scenario, setUp } from "../loop/scenarios/scenario.ts";
 import { setUpTracing, type TracingStage } from "./stage.ts";
+
+/** How many things have begun and have not ended. */
+let open = 0;
+const begin = (): void => void (open += 1);
+const end = (): void => void (open -= 1);
+const channels = [runChannel, passChannel, toolChannel];
+
+beforeAll(() => {
+  for (const name of channels) subscribe(`tracing:${name}:start`, begin);
+  for (const name of channels) subscribe(`tracing:${name}:asyncEnd`, end);
+});
+afterAll(() => {
+  for (const name of channels) unsubscribe(`tracing:${name}:start`, begin);
+  for (const name of channels) unsubscribe(`tracing:${name}:asyncEnd`, end);
+});
 
 type Watch = (options: LoopOptions) => LoopOptions;
 
@@ -32,6 +48,7 @@ function comparable({ journal: _, ...rest }: LoopResult): object {
 function checkSpans(tracing: TracingStage): void {
   expect(tracing.spans()).toHaveLength(tracing.started());
   expect(tracing.spans().filter(({ name }) => name === "invoke_agent")).toHaveLength(1);
+  expect(open).toBe(0);
 }
 
 describe("a watched run", () => {
