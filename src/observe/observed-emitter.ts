@@ -38,8 +38,7 @@ export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher 
 
   override listeners<Type extends LoopEventType>(type: Type): Listener<Type>[] {
     const others = this.#others(type);
-    // The compiler cannot see that what is listened to is of this very type.
-    return (this.#watch.hears(type) ? [this.#own, ...others] : others) as Listener<Type>[];
+    return this.#watch.hears(type) ? [this.#own, ...others] : others;
   }
 
   #others(type: LoopEventType): AnyListener[] {

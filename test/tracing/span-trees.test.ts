@@ -6,8 +6,8 @@ import { question, type Scene, trace, treeOf } from "./trace.ts";
 
 const inputSchema = { type: "object" } as const;
 
-const later = (name: string, ms: number, clockOf: () => Playing, traits: Partial<Tool> = {}): Tool =>
-  tool(name, () => new Promise((resolve) => clockOf().clock.setTimeout(() => resolve(name), ms)), traits);
+const later = (name: string, ms: number, clockOf: () => Playing): Tool =>
+  tool(name, () => new Promise((resolve) => clockOf().clock.setTimeout(() => resolve(name), ms)));
 
 describe("the span tree of a run", () => {
   it("is a stream where the model answers", async () => {

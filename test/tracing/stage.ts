@@ -28,8 +28,7 @@ class StoredContexts implements ContextManager {
   with<Args extends unknown[], Fn extends (...args: Args) => ReturnType<Fn>>(
     active: Context,
     fn: Fn,
-    thisArg?: ThisParameterType<Fn>,
-    ...args: Args
+    ...[thisArg, ...args]: [thisArg?: ThisParameterType<Fn>, ...args: Args]
   ): ReturnType<Fn> {
     return this.#storage.run(active, () => fn.apply(thisArg, args));
   }
