@@ -9,6 +9,7 @@ const snippets = [
   () => import("./cheat-sheet-policies.ts"),
   () => import("./cheat-sheet-shapes.ts"),
   () => import("./cheat-sheet-tools.ts"),
+  () => import("./cheat-sheet-watching.ts"),
   () => import("./config.ts"),
   () => import("./deliberate-mode.ts"),
   () => import("./endings.ts"),

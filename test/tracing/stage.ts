@@ -25,13 +25,8 @@ class StoredContexts implements ContextManager {
     return this.#storage.getStore() ?? ROOT_CONTEXT;
   }
 
-  with<Args extends unknown[], Fn extends (...args: Args) => ReturnType<Fn>>(
-    active: Context,
-    fn: Fn,
-    ...[thisArg, ...args]: [thisArg?: ThisParameterType<Fn>, ...args: Args]
-  ): ReturnType<Fn> {
-    return this.#storage.run(active, () => fn.apply(thisArg, args));
-  }
+  readonly with: ContextManager["with"] = (active, fn, ...[thisArg, ...args]) =>
+    this.#storage.run(active, () => fn.apply(thisArg, args));
 
   bind<Target>(_active: Context, target: Target): Target {
     return target;

@@ -9,46 +9,18 @@ import {
   streamToolLoop,
   type ToolContext,
   type ToolRegistry,
-} from "../index.ts";
-import { createMockProvider, text, toolCall } from "../testing/index.ts";
-import { observeRun } from "./observe-run.ts";
-import type { Observing, RunObserver } from "./run-observer.ts";
-
-const messages = [{ role: "user", content: "Go." }] as const;
-const look = defineTool({
-  name: "look",
-  description: "Looks",
-  inputSchema: { type: "object" },
-  execute: async (_: unknown, { callId }: ToolContext) => callId,
-});
-
-/** An observer that writes down what it is told. */
-function createLog(): { readonly lines: string[]; readonly observing: Observing } {
-  const lines: string[] = [];
-  const observe = (id: string): RunObserver => ({
-    onEvent: ({ type }) => void lines.push(`${id} ${type}`),
-    startStream: () => ({
-      run: (step) => step(),
-      onChunk: ({ type }) => (lines.push(`${id} chunk ${type}`), false),
-    }),
-    runTool: ({ callId }, execute) => {
-      lines.push(`${id} runs ${callId}`);
-      return execute();
-    },
-    nest:
-      ({ callId }) =>
-      () =>
-        observe(`${id}/${callId}`),
-    close: (failure) => void lines.push(`${id} closed${failure === undefined ? "" : ` ${String(failure.error)}`}`),
-  });
-  return { lines, observing: { hears: ["tool-end", "run-end"], start: ({ runId }) => observe(runId) } };
-}
+} from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { observeRun } from "../../src/spi.ts";
+import { createLog, look, messages } from "./observer-log.ts";
 
 describe("an observer", () => {
   it("hears its events, runs tools and streams, and is closed last", async () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider([toolCall("look"), text("Seen.")]);
-    const { text: said } = await runToolLoop(observeRun({ provider, messages, tools: [look], runId: "r" }, observing));
+    const options = observeRun({ provider, messages, tools: [look], runId: "r" }, observing);
+    const { text: said } = await runToolLoop(options);
+    expect(options.events?.listenerCount("tool-end")).toBe(0);
     expect([said, ...lines]).toEqual([
       "Seen.",
       "r pass-start",
@@ -125,73 +97,6 @@ describe("an observer", () => {
   });
 });
 
-describe("the caller's listeners", () => {
-  it("are those of the moment, with their emitter as `this`, and nothing is added to it", async () => {
-    const { observing } = createLog();
-    const events = createLoopEvents();
-    const heard: unknown[] = [];
-    function note(this: unknown): void {
-      heard.push(this === events ? "own" : "foreign");
-      events.off("pass-start", note);
-    }
-    const options = observeRun(
-      { provider: createMockProvider([toolCall("look"), text("Hi")]), messages, tools: [look], events },
-      observing,
-    );
-    events.on("pass-start", note);
-    events.once("tool-end", () => heard.push("once"));
-    events.once("text-delta", ({ text: said }) => heard.push(said));
-    await runToolLoop(options);
-    expect(heard).toEqual(["own", "once", "Hi"]);
-    expect(events.eventNames()).toEqual([]);
-  });
-
-  it("may be added to the options' own emitter, and taken off again", async () => {
-    const { observing } = createLog();
-    for (const given of [undefined, createLoopEvents()]) {
-      const { events, ...rest } = observeRun({ provider: createMockProvider([text("Hi")]), messages, events: given }, observing);
-      const heard: string[] = [];
-      const never = (): void => void heard.push("taken off");
-      events?.on("run-end", () => heard.push("on"));
-      events?.addListener("run-end", never).off("run-end", never);
-      events?.once("run-end", never).removeListener("run-end", never);
-      events?.on("run-start", never).removeAllListeners("run-start");
-      expect(events?.eventNames()).toEqual(["run-end"]);
-      await runToolLoop({ ...rest, events });
-      expect(heard).toEqual(["on"]);
-      expect(events?.emit("run-end", undefined as never)).toBe(true);
-      expect(heard).toEqual(["on", "on"]);
-    }
-  });
-
-  it("are each told of once where they throw, and disturb nobody", async () => {
-    const { lines, observing } = createLog();
-    const events = createLoopEvents();
-    const told: string[] = [];
-    events.on("pass-start", () => {
-      throw new Error("first");
-    });
-    events.on("pass-start", () => Promise.reject(new Error("second")) as unknown as void);
-    events.on("listener-error", ({ event, error }) => told.push(`${event} ${error.message}`));
-    const provider = createMockProvider([toolCall("look"), text("Hi")]);
-    await runToolLoop(observeRun({ provider, messages, tools: [look], events }, observing));
-    expect(told).toEqual(["pass-start first", "pass-start second"]);
-    expect(lines.at(-1)).toMatch(/closed$/);
-  });
-
-  it("of an emitter that throws are not heard, and the observer is", async () => {
-    const { lines, observing } = createLog();
-    const events = Object.assign(createLoopEvents(), {
-      listeners: (): never => {
-        throw new Error("gone");
-      },
-    });
-    const options = observeRun({ provider: createMockProvider([text("Hi")]), messages, events, runId: "t" }, observing);
-    expect((await runToolLoop(options)).text).toBe("Hi");
-    expect(lines).toEqual(["t pass-start", "t chunk text-delta", "t run-end", "t closed"]);
-  });
-});
-
 describe("what is watched", () => {
   it("has the methods that the registry has, and shows the same definitions", async () => {
     const { observing } = createLog();
@@ -242,6 +147,36 @@ describe("what is watched", () => {
     const plain = await runToolLoop({ provider, messages });
     const watched = await runToolLoop(observeRun({ provider, messages }, observing));
     expect(watched.reason).toEqual(plain.reason);
+  });
+
+  it("is each chunk, and not what a stream returns behind the last", async () => {
+    const { lines, observing } = createLog();
+    const end = { done: true, value: { type: "text-delta", text: "No." } };
+    const stream = (): object => ({ [Symbol.asyncIterator]: () => ({ next: async () => end }) });
+    const provider = { id: "p", model: "m", stream } as unknown as LoopOptions["provider"];
+    await runToolLoop(observeRun({ provider, messages, runId: "d" }, observing));
+    expect(lines).toEqual(["d pass-start", "d run-end", "d closed"]);
+  });
+
+  it("is the context that a tool would have, all of it", async () => {
+    const { observing } = createLog();
+    const read: Record<string, unknown>[] = [];
+    const reads = defineTool({
+      name: "look",
+      description: "",
+      inputSchema: { type: "object" },
+      execute: (_: unknown, given: ToolContext) => {
+        const { callId, messages: sent, budget, depth, session, context, provider: by, idempotencyKey, signal } = given;
+        given.heartbeat();
+        given.progress(1);
+        read.push({ callId, sent: sent.length, budget, depth, session, context, by, idempotencyKey, aborted: signal.aborted });
+      },
+    });
+    for (const watch of [(options: LoopOptions) => options, (options: LoopOptions) => observeRun(options, observing)]) {
+      const provider = createMockProvider([toolCall("look"), text("Seen.")]);
+      await runToolLoop(watch({ provider, messages, tools: [reads], runId: "c", context: { own: true } }));
+    }
+    expect(read[1]).toEqual(read[0]);
   });
 
   it("is the provider that a hook names, under its own name", async () => {
