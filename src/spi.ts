@@ -57,7 +57,3 @@ export type { UnknownRecord } from "./kit/is-record.ts";
 export { copyFields, countOf, textOf } from "./kit/read-foreign.ts";
 export { parseToolArguments } from "./kit/parse-arguments.ts";
 export type { ParsedArguments } from "./kit/parse-arguments.ts";
-
-// watching runs from the inside
-export { observeRun } from "./observe/observe-run.ts";
-export type { ObservedRun, Observing, RunObserver, StartObserving, StreamObserver } from "./observe/run-observer.ts";

@@ -1,7 +1,7 @@
 // An observer that writes down what it is told, and what its runs are made of.
 
 import { defineTool, type LoopOptions, type Tool, type ToolContext } from "turnwright";
-import type { Observing, RunObserver } from "../../src/spi.ts";
+import type { Observing, RunObserver } from "../../src/spi-observe.ts";
 
 /** What runs are asked. */
 export const messages: LoopOptions["messages"] = [{ role: "user", content: "Go." }];

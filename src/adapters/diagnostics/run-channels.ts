@@ -5,16 +5,13 @@ import {
   type LoopEvents,
   type LoopEventType,
   type LoopStatus,
-  type ObservedRun,
-  type RunObserver,
-  type StartObserving,
-  type StreamObserver,
   type StreamStatus,
   type Termination,
   type ToolContext,
   type ToolOutcome,
   toPlainError,
 } from "../../spi.ts";
+import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../spi-observe.ts";
 import { type ChannelTrace, type Scope, TraceSource } from "./channel-trace.ts";
 import { passChannel, type PassMessage, runChannel, type RunMessage, toolChannel, type ToolMessage } from "./channels.ts";
 

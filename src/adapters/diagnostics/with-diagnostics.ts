@@ -1,6 +1,7 @@
 // Tracing channels of Node's diagnostics_channel for runs, passes and calls.
 
-import { type Checks, checkFields, type LoopOptions, observeRun } from "../../spi.ts";
+import { type Checks, checkFields, type LoopOptions } from "../../spi.ts";
+import { observeRun } from "../../spi-observe.ts";
 import { heardEvents, isAnyHeard, RunChannels } from "./run-channels.ts";
 
 /** What messages say. */

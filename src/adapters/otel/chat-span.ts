@@ -1,7 +1,8 @@
 // The span of one stream. It lasts as long as the stream did, though how that ended is only known once its pass is over.
 
 import { type Attributes, type Context, context, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import type { LoopEvents, ModelChunk, ModelRequest, Provider, StreamObserver } from "../../spi.ts";
+import type { LoopEvents, ModelChunk, ModelRequest, Provider } from "../../spi.ts";
+import type { StreamObserver } from "../../spi-observe.ts";
 import { SaidContent, toInputMessages, toInstructions } from "./content.ts";
 import { definedIn, errorFacts, isFailed, settingsFacts, usageFacts } from "./facts.ts";
 import { recordTokens } from "./instruments.ts";

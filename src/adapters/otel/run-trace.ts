@@ -6,15 +6,12 @@ import {
   type LoopEvents,
   type LoopEventType,
   type ModelRequest,
-  type ObservedRun,
   type Provider,
-  type RunObserver,
-  type StartObserving,
-  type StreamObserver,
   type ToolContext,
   type ToolDefinition,
   toPlainError,
 } from "../../spi.ts";
+import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../spi-observe.ts";
 import { ChatSpan, type StreamError } from "./chat-span.ts";
 import { definedIn, endingFacts, errorFacts, errorTypeOf, isFailed, limitFacts, settingsFacts, thrownType } from "./facts.ts";
 import { genAi, operations, otherError, own } from "./names.ts";

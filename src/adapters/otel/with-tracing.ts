@@ -1,7 +1,8 @@
 // Spans and metrics of a run, by OpenTelemetry's conventions for generative AI.
 
 import { context } from "@opentelemetry/api";
-import { type LoopOptions, observeRun } from "../../spi.ts";
+import { type LoopOptions } from "../../spi.ts";
+import { observeRun } from "../../spi-observe.ts";
 import { heardEvents, RunTrace } from "./run-trace.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 
