@@ -11,6 +11,7 @@ const layers = [
   ["providers", "journal"],
   ["stages", "policies"],
   ["state"],
+  ["observe"],
   ["tools"],
   ["errors"],
   ["kit"],
@@ -47,7 +48,7 @@ const layerRules = layers.flatMap((row, depth) =>
       name: `${room} imports down only`,
       severity: "error",
       from: { path: inRooms([room]), pathNot: test },
-      to: { path: inRooms([...above, ...beside, "adapters", "spi.ts"]) },
+      to: { path: inRooms([...above, ...beside, "adapters", "spi.ts", "spi-observe.ts"]) },
     };
   }),
 );
@@ -111,20 +112,20 @@ export default {
     {
       name: "spi shows what is below the stages",
       severity: "error",
-      from: { path: "^src/spi\\.ts$" },
-      to: { pathNot: inRooms(["state", "tools", "errors", "kit", "contract"]) },
+      from: { path: "^src/spi(-observe)?\\.ts$" },
+      to: { pathNot: inRooms(["state", "observe", "tools", "errors", "kit", "contract"]) },
     },
     {
       name: "an adapter imports spi, its own folder and its peer",
       severity: "error",
       from: { path: "^src/adapters/([^/]+)/", pathNot: test },
-      to: { path: "^src/", pathNot: ["^src/spi\\.ts$", "^src/adapters/$1/"] },
+      to: { path: "^src/", pathNot: ["^src/spi(-observe)?\\.ts$", "^src/adapters/$1/"] },
     },
     {
       name: "an adapter imports its peer for types only",
       severity: "error",
-      // Prices have no client to hand in: docs/decisions/0007.
-      from: { path: "^src/adapters/", pathNot: [test, "^src/adapters/prices/"] },
+      // Prices have no client to hand in: docs/decisions/0007. Nor has tracing, and channels are Node's: docs/decisions/0013.
+      from: { path: "^src/adapters/", pathNot: [test, "^src/adapters/(prices|otel|diagnostics)/"] },
       to: { pathNot: "^src/", dependencyTypesNot: ["type-only"] },
     },
     {

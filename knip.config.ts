@@ -8,6 +8,7 @@ const config: KnipConfig = {
     ...entries.map(({ source }) => `${source}!`),
     // What it exports is for adapters, those of others too.
     "src/spi.ts!",
+    "src/spi-observe.ts!",
     "examples/*.ts",
     "examples/*/main.ts",
     "scripts/*.ts",

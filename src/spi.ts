@@ -27,8 +27,12 @@ export type {
   RequestTranscript,
   ToolChoice,
 } from "./contract/provider.ts";
-export type { Tool, ToolContext, ToolRegistry } from "./contract/loop-options.ts";
+export type { LoopLimits } from "./contract/limits.ts";
+export type { LoopEvent, LoopEvents, LoopEventType } from "./contract/loop-event.ts";
+export type { LoopOptions, Tool, ToolContext, ToolRegistry } from "./contract/loop-options.ts";
 export type { JsonSchema } from "./contract/schema.ts";
+export type { LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
+export type { ToolOutcome } from "./contract/tool-outcome.ts";
 export type { ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
 

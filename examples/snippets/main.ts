@@ -11,6 +11,7 @@ const snippets = [
   () => import("./cheat-sheet-policies.ts"),
   () => import("./cheat-sheet-shapes.ts"),
   () => import("./cheat-sheet-tools.ts"),
+  () => import("./cheat-sheet-watching.ts"),
   () => import("./config.ts"),
   () => import("./deliberate-mode.ts"),
   () => import("./endings.ts"),
@@ -35,6 +36,7 @@ const snippets = [
   () => import("./testing.ts"),
   () => import("./throwing.ts"),
   () => import("./tools.ts"),
+  () => import("./tracing.ts"),
 ];
 
 for (const run of snippets) await run();

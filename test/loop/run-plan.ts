@@ -41,8 +41,11 @@ export interface Ended {
   readonly accepted: readonly string[];
 }
 
+/** Options in place of a plan's own, or what is made of these. */
+export type More = Partial<LoopOptions> | ((own: LoopOptions) => LoopOptions);
+
 /** Runs a plan to its end, on a clock of its own, and checks that it loses nothing and leaves nothing behind. */
-export async function runPlan(plan: Plan, more: Partial<LoopOptions> = {}, ran: string[] = []): Promise<Ended> {
+export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): Promise<Ended> {
   const clock = createTestClock();
   const control = createLoopControl();
   const abort = new AbortController();
@@ -50,7 +53,7 @@ export async function runPlan(plan: Plan, more: Partial<LoopOptions> = {}, ran: 
   const provider = createMockProvider(turnsOf(plan));
   const recording = recordEvents();
   const { limits, settleMs, hooks } = plan;
-  const options: LoopOptions = {
+  const own: LoopOptions = {
     provider: wrap(plan, provider),
     messages: [{ role: "user", content: "Go." }],
     tools: workshop.tools,
@@ -64,8 +67,8 @@ export async function runPlan(plan: Plan, more: Partial<LoopOptions> = {}, ran: 
     policies: policiesOf(plan, workshop),
     pricing: pricingOf(plan),
     ...(hooks && { hooks: { preparePass: async () => ({ toolChoice: "auto" }), onIteration: async () => undefined } }),
-    ...more,
   };
+  const options = typeof more === "function" ? more(own) : { ...own, ...more };
   const accepted: string[] = [];
   const act = createActor(control, abort, accepted);
   const verbs = [...plan.verbs].sort((a, b) => a.atMs - b.atMs);

@@ -16,6 +16,7 @@ import type { ResponseTarget, Session } from "../../contract/session.ts";
 import { type Checks, checkFields, checkNeeded, invalidOption, is, isFunction, isText } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { providerCheck } from "../../errors/provider-check.ts";
+import { isEmitter } from "../../kit/is-emitter.ts";
 import { isRecord } from "../../kit/is-record.ts";
 import { isWithin } from "../../kit/number-rule.ts";
 import { toJson } from "../../kit/to-json.ts";
@@ -237,11 +238,6 @@ function isResponseTarget(value: unknown): boolean {
 
 function isToolChoice(value: unknown): boolean {
   return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
-}
-
-/** Node's own emitter has the same methods, but takes a listener off where eventemitter3 only does so after `once`. */
-function isEmitter(value: unknown): boolean {
-  return has("listeners", "listenerCount", "removeListener")(value) && !has("setMaxListeners")(value);
 }
 
 /** Schemas of some libraries are functions. */

@@ -4,6 +4,7 @@ import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../../con
 import type { EventQueue } from "../../kit/event-queue.ts";
 import { isThenable } from "../../kit/is-thenable.ts";
 import { toPlainError } from "../../kit/plain-error.ts";
+import { type ClosedRun, tellClosed } from "../../kit/run-closed.ts";
 
 /** Who gets the events of a run. */
 export interface EventTargets {
@@ -28,6 +29,7 @@ export class LoopEventSink implements EventSink {
   readonly #outer: EventTargets["outer"];
   /** Listeners whose failure has been told. */
   readonly #reported = new WeakSet<object>();
+  #failure: ClosedRun["failure"];
   #closed = false;
 
   constructor({ runId, emitter, queue, outer }: EventTargets) {
@@ -75,12 +77,14 @@ export class LoopEventSink implements EventSink {
 
   /** Ends the reader's iteration with an error. */
   fail(error: unknown): void {
+    this.#failure = { error };
     this.#queue?.fail(error);
   }
 
   close(): void {
     this.#closed = true;
     this.#queue?.end();
+    tellClosed(this.#emitter, { runId: this.runId, failure: this.#failure });
   }
 
   /** An emitter of the caller's own may throw, too. */

@@ -1,0 +1,41 @@
+// The entries that watch runs in short, as llms.txt shows them. What differs from the real ones does not compile.
+
+import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
+import type { Json, LoopOptions } from "turnwright";
+import * as diagnostics from "turnwright/diagnostics";
+import * as otel from "turnwright/otel";
+import { type Differing, expectNone } from "./same-names.ts";
+
+// #region otel
+interface OtelEntry {
+  // runToolLoop(withTracing({ provider, tools, messages })): spans invoke_agent > chat, execute_tool > invoke_agent, and metrics
+  withTracing<Output>(
+    options: LoopOptions<Output>,
+    tracing?: {
+      tracer?: Tracer; // else of tracerProvider, else of the global provider when the run begins
+      tracerProvider?: TracerProvider;
+      meter?: Meter; // likewise
+      meterProvider?: MeterProvider;
+      agentName?: string; // invoke_agent {agentName}
+      captureContent?: boolean; // false: no text of messages, arguments, results or errors
+      redact?: (content: Json, kind: otel.ContentKind) => Json | undefined; // kind: system, input-messages, output-messages, tool-arguments, tool-result
+    },
+  ): LoopOptions<Output>;
+}
+// #endregion otel
+
+// #region diagnostics
+interface DiagnosticsEntry {
+  runChannel: "turnwright:run"; // tracing:turnwright:run:start, :end, :asyncStart, :asyncEnd, :error; messages are RunMessage
+  passChannel: "turnwright:pass"; // PassMessage
+  toolChannel: "turnwright:tool"; // ToolMessage
+  withDiagnostics<Output>(options: LoopOptions<Output>, diagnostics?: { captureContent?: boolean }): LoopOptions<Output>;
+}
+// #endregion diagnostics
+
+otel satisfies OtelEntry;
+diagnostics satisfies DiagnosticsEntry;
+expectNone<Differing<OtelEntry, typeof otel>>();
+expectNone<Differing<NonNullable<Parameters<OtelEntry["withTracing"]>[1]>, otel.TracingOptions>>();
+expectNone<Differing<DiagnosticsEntry, typeof diagnostics>>();
+expectNone<Differing<NonNullable<Parameters<DiagnosticsEntry["withDiagnostics"]>[1]>, diagnostics.DiagnosticsOptions>>();

@@ -1,0 +1,88 @@
+// Spans, metrics and channels of runs.
+
+import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { subscribe, tracingChannel, unsubscribe } from "node:diagnostics_channel";
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { z } from "zod";
+import { defineTool, type Message, runToolLoop, streamToolLoop } from "turnwright";
+import { runChannel, toolChannel, type ToolMessage, withDiagnostics } from "turnwright/diagnostics";
+import { withTracing } from "turnwright/otel";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+const messages: readonly Message[] = [{ role: "user", content: "Where is order A-1042?" }];
+const findOrder = defineTool({
+  name: "find_order",
+  description: "Status of an order",
+  inputSchema: z.object({ id: z.string() }),
+  execute: ({ id }) => ({ id, status: "shipped" }),
+});
+const tools = [findOrder];
+const model = createMockProvider(({ messages: sent }) =>
+  sent.length === 1 ? toolCall("find_order", { id: "A-1042" }) : text("It has shipped."),
+);
+
+{
+  const provider = model;
+  const exporter = new InMemorySpanExporter();
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const names = (): readonly string[] => exporter.getFinishedSpans().map(({ name }) => name);
+  {
+    // #region tracing
+    const result = await runToolLoop(withTracing({ provider, tools, messages }, { agentName: "support", tracerProvider }));
+    // #endregion tracing
+    assert.equal(result.text, "It has shipped.");
+    assert.deepEqual(names(), ["execute_tool find_order", "chat mock-model", "chat mock-model", "invoke_agent support"]);
+  }
+  exporter.reset();
+  {
+    // #region content
+    const traced = withTracing(
+      { provider, tools, messages },
+      {
+        tracerProvider,
+        captureContent: true,
+        redact: (content, kind) => (kind === "tool-result" ? undefined : content), // undefined leaves it out
+      },
+    );
+    for await (const event of streamToolLoop(traced)) if (event.type === "text-delta") process.stdout.write(event.text);
+    // #endregion content
+    process.stdout.write("\n");
+    const call = exporter.getFinishedSpans().find(({ name }) => name === "execute_tool find_order");
+    assert.equal(call?.attributes["gen_ai.tool.call.arguments"], '{"id":"A-1042"}');
+    assert.equal(call?.attributes["gen_ai.tool.call.result"], undefined);
+  }
+}
+
+{
+  const provider = model;
+  const lines: string[] = [];
+  const note = (line: string): void => void lines.push(line);
+  // #region channels
+  const onEnd = (message: unknown): void => {
+    const { name, outcome, durationMs } = message as ToolMessage;
+    note(`${name}: ${outcome} after ${durationMs?.toFixed(0)} ms`);
+  };
+  subscribe(`tracing:${toolChannel}:asyncEnd`, onEnd);
+  await runToolLoop(withDiagnostics({ provider, tools, messages }));
+  // #endregion channels
+  unsubscribe(`tracing:${toolChannel}:asyncEnd`, onEnd);
+  assert.match(lines.join(), /^find_order: completed after \d+ ms$/);
+}
+
+{
+  const provider = model;
+  // #region store
+  const currentRun = new AsyncLocalStorage<unknown>();
+  tracingChannel<unknown, object>(runChannel).start.bindStore(currentRun);
+
+  const whoAsks = defineTool({
+    name: "find_order",
+    description: "Status of an order",
+    inputSchema: z.object({ id: z.string() }),
+    execute: () => currentRun.getStore(), // the RunMessage of the run that this call belongs to
+  });
+  // #endregion store
+  const { functionHistory } = await runToolLoop(withDiagnostics({ provider, tools: [whoAsks], messages, runId: "r1" }));
+  assert.match(JSON.stringify(functionHistory[0]?.functionResponse), /"runId":"r1"/);
+}

@@ -1,0 +1,116 @@
+import { context, trace as traceApi } from "@opentelemetry/api";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { defineAgentTool, type ModelChunk, type Provider, runToolLoop, streamToolLoop, type ToolContext } from "turnwright";
+import { withTracing } from "turnwright/otel";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+import { keepContexts, setUpTracing } from "./stage.ts";
+import { question } from "./trace.ts";
+
+let stop: () => void;
+beforeAll(() => {
+  stop = keepContexts();
+});
+afterAll(() => stop());
+
+/** A model whose service is asked in the middle of its stream, as an instrumented HTTP client would. */
+function askOver(http: () => void, chunks: readonly ModelChunk[]): Provider {
+  return {
+    id: "wire",
+    model: "wire-model",
+    async *stream() {
+      http();
+      yield* chunks;
+      await Promise.resolve();
+      http();
+    },
+  };
+}
+
+const answer: readonly ModelChunk[] = [
+  { type: "text-delta", text: "Hi" },
+  { type: "finish", reason: "stop" },
+];
+
+describe("the active span", () => {
+  it("is that of the stream in a provider, of the call in a tool, and the caller's around the run", async () => {
+    const tracing = setUpTracing();
+    const tracer = tracing.provider.getTracer("test");
+    const http = (): void => tracer.startSpan("HTTP POST").end();
+    const look = tool("look", async () => {
+      await Promise.resolve();
+      tracer.startSpan("SELECT").end();
+    });
+    const turns = [
+      [
+        { type: "call-ready", key: "k", name: "look", args: {} },
+        { type: "finish", reason: "tool-calls" },
+      ],
+      answer,
+    ] as const;
+    let turn = 0;
+    const provider: Provider = {
+      id: "wire",
+      model: "wire-model",
+      stream: (...request) => askOver(http, turns[turn++ % 2] ?? answer).stream(...request),
+    };
+    const request = tracer.startSpan("GET /chat");
+    const active = traceApi.setSpan(context.active(), request);
+    const options = withTracing({ provider, tools: [look], messages: question }, tracing.options);
+    await context.with(active, () => runToolLoop(options));
+    await context.with(active, async () => {
+      const stream = streamToolLoop(options);
+      for await (const event of stream) void event;
+    });
+    request.end();
+    const run = [
+      "  invoke_agent",
+      "    chat wire-model",
+      "      HTTP POST",
+      "      HTTP POST",
+      "    execute_tool look",
+      "      SELECT",
+      "    chat wire-model",
+      "      HTTP POST",
+      "      HTTP POST",
+    ];
+    expect(tracing.tree()).toBe(["GET /chat", ...run, ...run].join("\n"));
+  });
+
+  it("has nested runs below it: the tool's own span, or that of the call", async () => {
+    const tracing = setUpTracing();
+    const tracer = tracing.provider.getTracer("test");
+    const nested = (): object => ({ messages: question, provider: createMockProvider([text("In.")]) });
+    const ask = tool("ask", (_, { runToolLoop: run }: ToolContext) =>
+      context.with(traceApi.setSpan(context.active(), tracer.startSpan("lookup")), () =>
+        run({ messages: question, ...nested() }),
+      ),
+    );
+    const agent = defineAgentTool({
+      name: "agent",
+      description: "",
+      inputSchema: { type: "object" },
+      prepare: async () => {
+        tracer.startSpan("prepare").end();
+        return { messages: question, ...nested() };
+      },
+    });
+    const provider = createMockProvider([[toolCall("ask"), toolCall("agent")], text("Out.")]);
+    await runToolLoop(withTracing({ provider, tools: [ask, agent], messages: question }, tracing.options));
+    // The tool never ends its own span, so that it is not among those that have ended.
+    expect(tracing.tree()).toMatchInlineSnapshot(`
+      "invoke_agent
+        chat mock-model
+        execute_tool ask
+        execute_tool agent
+          prepare
+          invoke_agent agent
+            chat mock-model
+        chat mock-model
+      invoke_agent ask
+        chat mock-model"
+    `);
+    const ids = tracing.spans().map((span) => span.spanContext().traceId);
+    expect(new Set(ids).size).toBe(1);
+  });
+});

@@ -1,0 +1,91 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { tracingChannel } from "node:diagnostics_channel";
+import { context } from "@opentelemetry/api";
+import { describe, expect, it } from "vitest";
+import { type Provider, runToolLoop } from "turnwright";
+import {
+  type PassMessage,
+  passChannel,
+  runChannel,
+  type RunMessage,
+  toolChannel,
+  type ToolMessage,
+  withDiagnostics,
+} from "turnwright/diagnostics";
+import { withTracing } from "turnwright/otel";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+import { keepContexts, setUpTracing } from "./stage.ts";
+import { question } from "./trace.ts";
+
+const kinds = { run: runChannel, pass: passChannel, tool: toolChannel };
+type Kind = keyof typeof kinds;
+
+describe("a store that is bound to a channel", () => {
+  it("is there in streams, tools and nested runs, beside the active span", async () => {
+    const stop = keepContexts();
+    const tracing = setUpTracing();
+    const stores = {
+      run: new AsyncLocalStorage<RunMessage>(),
+      pass: new AsyncLocalStorage<PassMessage>(),
+      tool: new AsyncLocalStorage<ToolMessage>(),
+    };
+    const unbind = (Object.keys(stores) as Kind[]).map((kind) => {
+      const { start } = tracingChannel<unknown, object>(kinds[kind]);
+      start.bindStore(stores[kind]);
+      return () => start.unbindStore(stores[kind]);
+    });
+    const seen: string[] = [];
+    const see = (where: string): void => {
+      const {
+        run,
+        pass,
+        tool: call,
+      } = { run: stores.run.getStore(), pass: stores.pass.getStore(), tool: stores.tool.getStore() };
+      seen.push(`${where}: ${run?.runId ?? "-"} ${pass === undefined ? "-" : `pass ${pass.iteration}`} ${call?.name ?? "-"}`);
+    };
+    const watched = (where: string, provider: Provider): Provider => ({
+      ...provider,
+      id: "watched",
+      async *stream(...request) {
+        see(where);
+        yield* provider.stream(...request);
+        see(`${where} later`);
+      },
+    });
+    const ask = tool("ask", async (_, { runToolLoop: run }) => {
+      await Promise.resolve();
+      see("tool");
+      const active = context.active();
+      const provider = watched("inner", createMockProvider([text("In.")]));
+      await run({ messages: question, provider, runId: "inner" });
+      seen.push(`span ${active === context.active() && tracing.started() > 0}`);
+    });
+    const provider = watched("outer", createMockProvider([toolCall("ask"), text("Out.")]));
+    const options = { provider, messages: question, tools: [ask], runId: "outer" };
+    await runToolLoop(withDiagnostics(withTracing(options, tracing.options)));
+    for (const free of unbind) free();
+    stop();
+    expect(seen).toEqual([
+      "outer: outer pass 0 -",
+      "outer later: outer pass 0 -",
+      "tool: outer pass 0 ask",
+      "inner: inner pass 0 ask",
+      "inner later: inner pass 0 ask",
+      "span true",
+      "outer: outer pass 1 -",
+      "outer later: outer pass 1 -",
+    ]);
+    expect(stores.run.getStore()).toBeUndefined();
+    expect(tracing.tree()).toBe(
+      [
+        "invoke_agent",
+        "  chat mock-model",
+        "  execute_tool ask",
+        "    invoke_agent ask",
+        "      chat mock-model",
+        "  chat mock-model",
+      ].join("\n"),
+    );
+  });
+});

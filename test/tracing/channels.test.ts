@@ -1,0 +1,193 @@
+import { tracingChannel } from "node:diagnostics_channel";
+import { describe, expect, it } from "vitest";
+import { defineAgentTool, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
+import {
+  type PassMessage,
+  passChannel,
+  runChannel,
+  type RunMessage,
+  toolChannel,
+  type ToolMessage,
+  withDiagnostics,
+} from "turnwright/diagnostics";
+import { withTracing } from "turnwright/otel";
+import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+import { question } from "./trace.ts";
+
+const kinds = { run: runChannel, pass: passChannel, tool: toolChannel };
+type Kind = keyof typeof kinds;
+const edges = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
+
+interface Heard {
+  readonly lines: readonly string[];
+  /** The last message of each kind, as it is now. */
+  readonly last: { readonly run?: RunMessage; readonly pass?: PassMessage; readonly tool?: ToolMessage };
+}
+
+/** Listens to all channels while something is done. */
+async function listen(work: () => Promise<unknown>, wanted: readonly Kind[] = ["run", "pass", "tool"]): Promise<Heard> {
+  const lines: string[] = [];
+  const last: Record<string, object> = {};
+  const stops = wanted.map((kind) => {
+    const channel = tracingChannel<unknown, object>(kinds[kind]);
+    const listeners = Object.fromEntries(
+      edges.map((edge) => [
+        edge,
+        (message: object) => {
+          lines.push(`${kind} ${edge}`);
+          last[kind] = message;
+        },
+      ]),
+    ) as never;
+    channel.subscribe(listeners);
+    return () => channel.unsubscribe(listeners);
+  });
+  try {
+    await work();
+  } finally {
+    for (const stop of stops) stop();
+  }
+  return { lines, last };
+}
+
+const spent = usage({ inputTokens: 3, outputTokens: 4 });
+const look = tool("look", () => "private result");
+
+describe("the channels", () => {
+  it("tell of a run, its passes and its calls, as they begin and end", async () => {
+    const provider = createMockProvider([
+      [toolCall("look"), spent],
+      [text("private answer"), spent],
+    ]);
+    const session = { conversationId: "c1" };
+    const options = { provider, messages: question, tools: [look], runId: "r1", session };
+    const { lines, last } = await listen(() => runToolLoop(withDiagnostics(options)));
+    const [begins, ends] = [
+      ["start", "end"],
+      ["asyncStart", "asyncEnd"],
+    ] as const;
+    const of = (kind: Kind, of: readonly string[]): readonly string[] => of.map((edge) => `${kind} ${edge}`);
+    expect(lines).toEqual([
+      ...of("run", begins),
+      ...of("pass", begins),
+      ...of("tool", begins),
+      ...of("tool", ends),
+      ...of("pass", ends),
+      ...of("pass", begins),
+      ...of("pass", ends),
+      ...of("run", ends),
+    ]);
+    const anyNumber: unknown = expect.any(Number);
+    const tokens = { inputTokens: 3, outputTokens: 4, totalTokens: 7 };
+    expect(last).toEqual({
+      run: {
+        runId: "r1",
+        provider: "mock",
+        model: "mock-model",
+        conversationId: "c1",
+        status: "completed",
+        reason: "answered",
+        usage: { inputTokens: 6, outputTokens: 8, totalTokens: 14 },
+        iterations: 2,
+        toolCallsExecuted: 1,
+        durationMs: anyNumber,
+      },
+      pass: {
+        runId: "r1",
+        iteration: 1,
+        hop: 0,
+        replayed: false,
+        status: "completed",
+        provider: "mock",
+        model: "mock-model",
+        finish: "stop",
+        usage: expect.objectContaining(tokens) as object,
+        calls: 0,
+        durationMs: anyNumber,
+      },
+      tool: {
+        runId: "r1",
+        iteration: 0,
+        callId: "call_p0_0",
+        name: "look",
+        index: 0,
+        replayed: false,
+        outcome: "completed",
+        durationMs: anyNumber,
+      },
+    });
+    expect(JSON.stringify(last)).not.toContain("private");
+  });
+
+  it("carry arguments and results where these are asked for", async () => {
+    const provider = createMockProvider([toolCall("look", { at: "x" }), text("So.")]);
+    const options = { provider, messages: question, tools: [look] };
+    const { last } = await listen(() => runToolLoop(withDiagnostics(options, { captureContent: true })), ["tool"]);
+    expect(last.tool).toMatchObject({ args: { at: "x" }, result: "private result" });
+  });
+
+  it("tell of errors before the end, and of what broke a run", async () => {
+    const failing = createMockProvider([[toolCall("nope")], fail({ status: 401, message: "private" })]);
+    const { lines, last } = await listen(() => runToolLoop(withDiagnostics({ provider: failing, messages: question })));
+    expect(lines.filter((line) => line.endsWith("error"))).toEqual(["tool error", "pass error", "run error"]);
+    expect([last.tool?.errorType, last.pass?.errorType, last.run?.errorType]).toEqual(["unknown-tool", "error", "auth"]);
+    const journal = memoryJournal();
+    const broken: LoopOptions["journal"] = {
+      durable: false,
+      step: (step) => journal.step(step),
+      all: () => [],
+    };
+    const options = {
+      provider: createMockProvider([[toolCall("look"), toolCall("look")]]),
+      messages: question,
+      tools: [look],
+      journal: broken,
+    };
+    const heard = await listen(() => runToolLoop(withDiagnostics(options)).catch(() => {}));
+    expect(heard.last.run).toMatchObject({ errorType: "Error", error: expect.any(Error) as Error });
+    expect(heard.lines.slice(-6)).toEqual([
+      "pass error",
+      "pass asyncStart",
+      "pass asyncEnd",
+      "run error",
+      "run asyncStart",
+      "run asyncEnd",
+    ]);
+  });
+
+  it("name the call that a run is inside of", async () => {
+    const agent = defineAgentTool({
+      name: "agent",
+      description: "",
+      inputSchema: { type: "object" },
+      prepare: () => ({ messages: question, provider: createMockProvider([text("In.")]) }),
+    });
+    const inside: RunMessage["inside"][] = [];
+    const channel = tracingChannel<unknown, RunMessage>(runChannel);
+    const listeners = { start: (message: RunMessage) => void inside.push(message.inside) } as never;
+    channel.subscribe(listeners);
+    const provider = createMockProvider([toolCall("agent"), text("Out.")]);
+    await runToolLoop(withDiagnostics({ provider, messages: question, tools: [agent], runId: "outer" }));
+    channel.unsubscribe(listeners);
+    expect(inside).toEqual([undefined, { runId: "outer", callId: "call_p0_0", name: "agent" }]);
+  });
+
+  it("say nothing of a run that began unheard", async () => {
+    const lines: string[] = [];
+    const channel = tracingChannel<unknown, object>(toolChannel);
+    const listeners = { start: () => void lines.push("start") } as never;
+    const subscribes = tool("look", () => channel.subscribe(listeners));
+    const provider = createMockProvider([toolCall("look"), toolCall("look"), text("So.")]);
+    await runToolLoop(withDiagnostics({ provider, messages: question, tools: [subscribes] }));
+    channel.unsubscribe(listeners);
+    expect(lines).toEqual([]);
+  });
+
+  it("refuse options that they do not have", () => {
+    const options = { provider: createMockProvider([]), messages: question };
+    expect(() => withDiagnostics(options, { captureContents: true } as never)).toThrow("captureContents");
+    expect(() => withTracing(options, { tracer: 7 } as never)).toThrow("tracer");
+    expect(() => withTracing(options, { agentNames: "x" } as never)).toThrow("agentName");
+  });
+});

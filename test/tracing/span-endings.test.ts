@@ -1,0 +1,220 @@
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
+import { withTracing } from "turnwright/otel";
+import { createMockProvider, endEarly, fail, type MockScript, stall, text, toolCall, usage } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+import { setUpTracing } from "./stage.ts";
+import { endings, question, trace, treeOf } from "./trace.ts";
+
+/** How runs ended, and the numbers and names of it. */
+const facts = [
+  "turnwright.run.reason",
+  "turnwright.pass.status",
+  "turnwright.reason.limit",
+  "turnwright.reason.limit_ms",
+  "turnwright.reason.limit_usd",
+  "turnwright.reason.spent_usd",
+  "turnwright.reason.hook",
+  "http.response.status_code",
+];
+
+const fails = (): never => {
+  throw new Error("no");
+};
+
+describe("the spans of a run", () => {
+  it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>, tree: string]>([
+    [
+      "a limit",
+      () => [text("Again. "), toolCall("look")],
+      { limits: { maxIterations: 1 } },
+      `
+invoke_agent bot ! "max-iterations" turnwright.run.reason="max-iterations" turnwright.reason.limit=1
+  chat mock-model turnwright.pass.status="function_call"
+  execute_tool look
+`,
+    ],
+    [
+      "a provider that fails",
+      [fail({ status: 401, message: "key sk-abc12345678 is wrong" })],
+      {},
+      `
+invoke_agent bot ! "auth" turnwright.run.reason="provider-error" http.response.status_code=401
+  chat mock-model ! "auth" turnwright.pass.status="error" http.response.status_code=401
+`,
+    ],
+    [
+      "a stream that is cut",
+      [[text("Par"), endEarly()]],
+      {},
+      `
+invoke_agent bot ! "stream-ended-early" turnwright.run.reason="provider-error"
+  chat mock-model ! "stream-ended-early" turnwright.pass.status="error"
+`,
+    ],
+    [
+      "a model that is silent",
+      [[text("Hm"), stall()]],
+      {},
+      `
+invoke_agent bot ! "stream-idle" turnwright.run.reason="stream-idle" turnwright.reason.limit_ms=120000
+  chat mock-model ! "stream-idle" turnwright.pass.status="timeout"
+`,
+    ],
+    [
+      "the wall clock",
+      [[text("Hm"), stall()]],
+      { limits: { wallClockMs: 50 } },
+      `
+invoke_agent bot ! "wall-clock" turnwright.run.reason="wall-clock" turnwright.reason.limit_ms=50
+  chat mock-model ! "wall-clock" turnwright.pass.status="timeout"
+`,
+    ],
+    [
+      "a budget",
+      () => [toolCall("look"), usage({ inputTokens: 1, outputTokens: 1 })],
+      { limits: { maxCostUSD: 1 }, pricing: () => 0.75 },
+      `
+invoke_agent bot ! "max-cost" turnwright.run.reason="max-cost" turnwright.reason.limit_usd=1 turnwright.reason.spent_usd=0.75
+  chat mock-model turnwright.pass.status="function_call"
+  execute_tool look
+`,
+    ],
+    [
+      "a stop condition that throws, behind a stream that is fine",
+      [text("So.")],
+      { policies: { stopWhen: fails } },
+      `
+invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="stopWhen"
+  chat mock-model turnwright.pass.status="error"
+`,
+    ],
+    [
+      "a hook that throws before the stream",
+      [],
+      { hooks: { preparePass: fails } },
+      `
+invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="preparePass"
+`,
+    ],
+  ])("tell of %s", async ([, script, more, tree]) => {
+    const scene = trace(script, { tools: [tool("look", () => "seen")], ...more });
+    expect(await treeOf(scene, facts)).toBe(tree);
+  });
+
+  it.for<[verb: "stop" | "kill" | "abort", reason: string]>([
+    ["stop", "stopped"],
+    ["kill", "killed"],
+    ["abort", "aborted"],
+  ])("tell of a %s while a tool runs", async ([verb, reason]) => {
+    const scene = trace([[toolCall("deaf")]], { tools: [tool("deaf", () => new Promise(() => {}))] });
+    await scene.playing.clock.advance(10);
+    if (verb === "abort") scene.playing.abort.abort("enough");
+    else scene.playing.control[verb]();
+    expect(await treeOf(scene)).toBe(`
+invoke_agent bot turnwright.run.status="stopped_by_user" turnwright.run.reason="${reason}"
+  chat mock-model turnwright.pass.status="function_call"
+  execute_tool deaf turnwright.tool.outcome="interrupted"
+`);
+  });
+
+  it("ends with a stop while the model speaks", async () => {
+    const scene = trace([[text("Let me "), stall({ ignoreSignal: true })]]);
+    await scene.playing.clock.advance(10);
+    scene.playing.control.stop();
+    expect(await treeOf(scene)).toMatchInlineSnapshot(`
+      "
+      invoke_agent bot turnwright.run.status="stopped_by_user" turnwright.run.reason="stopped"
+        chat mock-model turnwright.pass.status="stopped_by_user"
+      "
+    `);
+  });
+
+  it("tells of a suspension and, resumed, only of what is new", async () => {
+    const journal = memoryJournal();
+    const tools = [tool("pay", () => "paid"), tool("look", () => "seen")];
+    const policies: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) };
+    const asked = trace([toolCall("look"), toolCall("pay")], { tools, policies, journal });
+    const before = await treeOf(asked);
+    const decisions = { call_p1_0: { kind: "approve" } } as const;
+    const provider = createMockProvider([text("Paid.")]);
+    const resumed = trace([], { tools, policies, journal, decisions, provider });
+    const after = await treeOf(resumed, [...endings, "turnwright.run.resumed", "turnwright.run.replayed_passes"]);
+    expect(`${before}resumed${after}`).toMatchInlineSnapshot(`
+      "
+      invoke_agent bot turnwright.run.status="suspended" turnwright.run.reason="approval-required"
+        - turnwright.approval_asked
+        - turnwright.approval_decided
+        - turnwright.approval_asked
+        chat mock-model turnwright.pass.status="function_call"
+        execute_tool look turnwright.tool.outcome="completed"
+        chat mock-model turnwright.pass.status="function_call"
+      resumed
+      invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered" turnwright.run.resumed=true turnwright.run.replayed_passes=2
+        - turnwright.approval_decided
+        execute_tool pay turnwright.tool.outcome="completed"
+        chat mock-model turnwright.pass.status="completed"
+      "
+    `);
+  });
+});
+
+describe("a run that breaks", () => {
+  it("leaves no span open, and says what was thrown", async () => {
+    const journal = memoryJournal();
+    const broken: LoopOptions["journal"] = {
+      durable: false,
+      step: (step) => {
+        if (step.key !== "p1/inbox") return journal.step(step);
+        throw Object.assign(new Error("the disk is full of sk-abc12345678"), { code: "ENOSPC" });
+      },
+      all: (steps) => journal.all(steps),
+    };
+    const scene = trace([toolCall("look")], { tools: [tool("look", () => 1)], journal: broken });
+    await expect(scene.playing.result).rejects.toThrow("the disk is full");
+    expect(scene.tracing.spans()).toHaveLength(scene.tracing.started());
+    expect(`\n${scene.tracing.tree(["turnwright.run.broken"])}\n`).toMatchInlineSnapshot(`
+      "
+      invoke_agent bot ! "ENOSPC" turnwright.run.broken=true
+        chat mock-model
+        execute_tool look
+      "
+    `);
+  });
+
+  it("ends streams and calls that nobody says the end of", async () => {
+    const journal = memoryJournal();
+    let wave = 0;
+    const broken: LoopOptions["journal"] = {
+      durable: false,
+      step: (step) => journal.step(step),
+      all: (steps) => {
+        wave += steps.length;
+        for (const step of steps) void step.run({});
+        throw new Error("lost");
+      },
+    };
+    const scene = trace([[toolCall("deaf"), toolCall("deaf")]], {
+      tools: [tool("deaf", () => new Promise(() => {}))],
+      journal: broken,
+    });
+    await expect(scene.playing.result).rejects.toThrow("lost");
+    expect(wave).toBe(2);
+    expect(scene.tracing.spans()).toHaveLength(scene.tracing.started());
+    expect(`\n${scene.tracing.tree()}\n`).toMatchInlineSnapshot(`
+      "
+      invoke_agent bot ! "Error"
+        chat mock-model ! "Error"
+        execute_tool deaf ! "Error"
+        execute_tool deaf ! "Error"
+      "
+    `);
+  });
+
+  it("has no span where it was refused before it began", async () => {
+    const tracing = setUpTracing();
+    const options = { provider: createMockProvider([]), messages: question, limits: { maxIterations: 0 } };
+    await expect(runToolLoop(withTracing(options, tracing.options))).rejects.toThrow("maxIterations");
+    expect(tracing.started()).toBe(0);
+  });
+});

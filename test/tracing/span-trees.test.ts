@@ -1,0 +1,191 @@
+import { describe, expect, it } from "vitest";
+import { defineAgentTool, defineTool, type Tool, type ToolContext, withFallback, withRetry } from "turnwright";
+import { createMockProvider, fail, text, toolCall, wait } from "turnwright/testing";
+import { type Playing, tool } from "../loop/play.ts";
+import { question, type Scene, trace, treeOf } from "./trace.ts";
+
+const inputSchema = { type: "object" } as const;
+
+const later = (name: string, ms: number, clockOf: () => Playing): Tool =>
+  tool(name, () => new Promise((resolve) => clockOf().clock.setTimeout(() => resolve(name), ms)));
+
+describe("the span tree of a run", () => {
+  it("is a stream where the model answers", async () => {
+    expect(await treeOf(trace([text("Hello")]))).toMatchInlineSnapshot(`
+      "
+      invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
+        chat mock-model turnwright.pass.status="completed"
+      "
+    `);
+  });
+
+  it("has calls beside the streams that ask for them", async () => {
+    const scene: Scene = trace([[toolCall("slow"), toolCall("fast")], text("Done.")], {
+      tools: [later("slow", 50, () => scene.playing), later("fast", 10, () => scene.playing)],
+    });
+    expect(await treeOf(scene)).toMatchInlineSnapshot(`
+      "
+      invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
+        chat mock-model turnwright.pass.status="function_call"
+        execute_tool slow turnwright.tool.outcome="completed"
+        execute_tool fast turnwright.tool.outcome="completed"
+        chat mock-model turnwright.pass.status="completed"
+      "
+    `);
+  });
+
+  it("tells calls that fail, time out, are refused, or are none", async () => {
+    const scene = trace(
+      [[toolCall("broken"), toolCall("deaf"), toolCall("secret"), toolCall("nope, said the model")], text("Well.")],
+      {
+        tools: [
+          tool("broken", () => {
+            throw new Error("out of order");
+          }),
+          tool("deaf", () => new Promise(() => {}), { timeoutMs: 100 }),
+          tool("secret", () => "never told"),
+        ],
+        policies: { approve: ({ name }) => (name === "secret" ? { kind: "deny", reason: "not you" } : { kind: "approve" }) },
+      },
+    );
+    expect(await treeOf(scene)).toMatchInlineSnapshot(`
+      "
+      invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
+        - turnwright.approval_asked
+        - turnwright.approval_asked
+        - turnwright.approval_asked
+        - turnwright.approval_decided
+        - turnwright.approval_decided
+        - turnwright.approval_decided
+        chat mock-model turnwright.pass.status="function_call"
+        execute_tool secret turnwright.tool.outcome="denied"
+        execute_tool ! "unknown-tool" turnwright.tool.outcome="unknown-tool"
+        execute_tool broken ! "failed" turnwright.tool.outcome="failed"
+        execute_tool deaf ! "timed-out" turnwright.tool.outcome="timed-out"
+        chat mock-model turnwright.pass.status="completed"
+      "
+    `);
+  });
+
+  it("nests runs two deep, of both kinds", async () => {
+    const inner = defineTool({
+      name: "summarise",
+      description: "",
+      inputSchema,
+      execute: async (_: unknown, context: ToolContext) =>
+        (
+          await context.runToolLoop({
+            messages: question,
+            provider: createMockProvider([toolCall("look"), text("Short.")]),
+            tools: [tool("look", () => 1)],
+          })
+        ).text,
+    });
+    const research = defineAgentTool({
+      name: "research",
+      description: "",
+      inputSchema,
+      prepare: () => ({
+        messages: question,
+        provider: createMockProvider([toolCall("summarise"), text("Found.")]),
+        tools: [inner],
+      }),
+    });
+    const scene = trace([[toolCall("research"), toolCall("research")], text("Done.")], { tools: [research] });
+    expect(await treeOf(scene)).toMatchInlineSnapshot(`
+      "
+      invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
+        chat mock-model turnwright.pass.status="function_call"
+        execute_tool research turnwright.tool.outcome="completed"
+          invoke_agent research turnwright.run.status="completed" turnwright.run.reason="answered"
+            chat mock-model turnwright.pass.status="function_call"
+            execute_tool summarise turnwright.tool.outcome="completed"
+              invoke_agent summarise turnwright.run.status="completed" turnwright.run.reason="answered"
+                chat mock-model turnwright.pass.status="function_call"
+                execute_tool look turnwright.tool.outcome="completed"
+                chat mock-model turnwright.pass.status="completed"
+            chat mock-model turnwright.pass.status="completed"
+        execute_tool research turnwright.tool.outcome="completed"
+          invoke_agent research turnwright.run.status="completed" turnwright.run.reason="answered"
+            chat mock-model turnwright.pass.status="function_call"
+            execute_tool summarise turnwright.tool.outcome="completed"
+              invoke_agent summarise turnwright.run.status="completed" turnwright.run.reason="answered"
+                chat mock-model turnwright.pass.status="function_call"
+                execute_tool look turnwright.tool.outcome="completed"
+                chat mock-model turnwright.pass.status="completed"
+            chat mock-model turnwright.pass.status="completed"
+        chat mock-model turnwright.pass.status="completed"
+      "
+    `);
+  });
+
+  it("nests a run over the provider of the run around it", async () => {
+    const ask = tool("ask", async (_, context) => (await context.runToolLoop({ messages: question })).text);
+    expect(await treeOf(trace([toolCall("ask"), text("Inside."), text("Outside.")], { tools: [ask] }))).toMatchInlineSnapshot(`
+      "
+      invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
+        chat mock-model turnwright.pass.status="function_call"
+        execute_tool ask turnwright.tool.outcome="completed"
+          invoke_agent ask turnwright.run.status="completed" turnwright.run.reason="answered"
+            chat mock-model turnwright.pass.status="completed"
+        chat mock-model turnwright.pass.status="completed"
+      "
+    `);
+  });
+
+  it("has a call that starts early below the run, and a discarded attempt on its stream", async () => {
+    const first = createMockProvider([[toolCall("peek"), wait(20), fail({ status: 503, message: "busy" })]]);
+    const second = createMockProvider([[toolCall("peek")], text("Peeked.")], { id: "other", model: "other-model" });
+    const scene = trace([], { provider: withFallback([first, second]), tools: [tool("peek", () => "seen", { eager: true })] });
+    expect(await treeOf(scene, ["gen_ai.provider.name", "gen_ai.response.model", "turnwright.tool.outcome"]))
+      .toMatchInlineSnapshot(`
+      "
+      invoke_agent bot gen_ai.provider.name="mock"
+        chat mock-model gen_ai.provider.name="other" gen_ai.response.model="other-model"
+          - turnwright.attempt_discarded
+        execute_tool peek turnwright.tool.outcome="completed"
+        execute_tool peek turnwright.tool.outcome="completed"
+        chat mock-model gen_ai.provider.name="other" gen_ai.response.model="other-model"
+          - turnwright.attempt_discarded
+      "
+    `);
+  });
+
+  it("has one stream for all attempts of a retry", async () => {
+    const provider = withRetry(createMockProvider([fail({ status: 429, message: "slow down" }), text("Now.")]));
+    expect(await treeOf(trace([], { provider }))).toMatchInlineSnapshot(`
+      "
+      invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
+        chat mock-model turnwright.pass.status="completed"
+          - turnwright.attempt_discarded
+      "
+    `);
+  });
+
+  it("notes loops, restarts and approvals on the run", async () => {
+    const scene = trace([toolCall("look"), toolCall("look"), toolCall("enrich"), text("So.")], {
+      tools: [tool("look", () => 1), tool("enrich", () => ({ type: "context_restart_profile", enhanced_context_item: {} }))],
+      policies: { loopDetection: { threshold: 2 }, approve: () => ({ kind: "approve" }) },
+    });
+    expect(await treeOf(scene, [])).toMatchInlineSnapshot(`
+      "
+      invoke_agent bot
+        - turnwright.approval_asked
+        - turnwright.approval_decided
+        - turnwright.loop_detected
+        - turnwright.approval_asked
+        - turnwright.approval_decided
+        - turnwright.approval_asked
+        - turnwright.approval_decided
+        - turnwright.restart
+        chat mock-model
+        execute_tool look
+        chat mock-model
+        execute_tool look
+        chat mock-model
+        execute_tool enrich
+        chat mock-model
+      "
+    `);
+  });
+});

@@ -1,0 +1,50 @@
+// Starts traced runs over scripted turns.
+
+import { expect } from "vitest";
+import type { LoopOptions, LoopResult } from "turnwright";
+import { type TracingOptions, withTracing } from "turnwright/otel";
+import { createMockProvider, type MockScript } from "turnwright/testing";
+import { play, type Playing } from "../loop/play.ts";
+import { setUpTracing, type TracingStage } from "./stage.ts";
+
+/** What runs are asked. */
+export const question: LoopOptions["messages"] = [{ role: "user", content: "Well?" }];
+
+/** A traced run under way. */
+export interface Scene {
+  readonly tracing: TracingStage;
+  readonly playing: Playing;
+}
+
+/** Starts a traced run. `more` replaces any option. */
+export function trace(script: MockScript, more: Partial<LoopOptions> = {}, how: TracingOptions = {}): Scene {
+  const tracing = setUpTracing({ agentName: "bot", ...how });
+  const playing = play(script, ({ clock, control, abort }) => {
+    const provider = createMockProvider(script);
+    const options = { provider, messages: question, clock, control, signal: abort.signal, ...more };
+    return withTracing<unknown>(options, tracing.options);
+  });
+  return { tracing, playing };
+}
+
+/** Lets a run come to its end, behind which no span is open. */
+export async function settle({ tracing, playing }: Scene): Promise<LoopResult> {
+  await playing.clock.runAll();
+  const result = await playing.result;
+  expect(tracing.spans(), "each span has ended").toHaveLength(tracing.started());
+  return result;
+}
+
+/** How runs, streams and calls ended. */
+export const endings: readonly string[] = [
+  "turnwright.run.status",
+  "turnwright.run.reason",
+  "turnwright.pass.status",
+  "turnwright.tool.outcome",
+];
+
+/** The spans of a run that has ended, with these attributes. */
+export async function treeOf(scene: Scene, attributes: readonly string[] = endings): Promise<string> {
+  await settle(scene);
+  return `\n${scene.tracing.tree(attributes)}\n`;
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { createLoopEvents, runToolLoop } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { observeRun } from "../../src/spi-observe.ts";
+import { createLog, look, messages } from "./observer-log.ts";
+
+describe("the caller's listeners", () => {
+  it("are those of the moment, with their emitter as `this`, and nothing is added to it", async () => {
+    const { observing } = createLog();
+    const events = createLoopEvents();
+    const heard: unknown[] = [];
+    function note(this: unknown): void {
+      heard.push(this === events ? "own" : "foreign");
+      events.off("pass-start", note);
+    }
+    const options = observeRun(
+      { provider: createMockProvider([toolCall("look"), text("Hi")]), messages, tools: [look], events },
+      observing,
+    );
+    events.on("pass-start", note);
+    events.once("tool-end", () => heard.push("once"));
+    events.once("text-delta", ({ text: said }) => heard.push(said));
+    await runToolLoop(options);
+    expect(heard).toEqual(["own", "once", "Hi"]);
+    expect(events.eventNames()).toEqual([]);
+  });
+
+  it("may be added to the options' own emitter, and taken off again", async () => {
+    const { observing } = createLog();
+    for (const given of [undefined, createLoopEvents()]) {
+      const { events, ...rest } = observeRun({ provider: createMockProvider([text("Hi")]), messages, events: given }, observing);
+      const heard: string[] = [];
+      const never = (): void => void heard.push("taken off");
+      events?.on("run-end", () => heard.push("on"));
+      events?.addListener("run-end", never).off("run-end", never);
+      events?.once("run-end", never).removeListener("run-end", never);
+      events?.on("run-start", never).removeAllListeners("run-start");
+      expect(events?.eventNames()).toEqual(["run-end"]);
+      await runToolLoop({ ...rest, events });
+      expect(heard).toEqual(["on"]);
+      expect(events?.emit("run-end", undefined as never)).toBe(true);
+      expect(heard).toEqual(["on", "on"]);
+    }
+  });
+
+  it("are each told of once where they throw, and disturb nobody", async () => {
+    const { lines, observing } = createLog();
+    const events = createLoopEvents();
+    const told: string[] = [];
+    events.on("pass-start", () => {
+      throw new Error("first");
+    });
+    events.on("pass-start", () => Promise.reject(new Error("second")) as unknown as void);
+    events.on("listener-error", ({ event, error }) => told.push(`${event} ${error.message}`));
+    const provider = createMockProvider([toolCall("look"), text("Hi")]);
+    await runToolLoop(observeRun({ provider, messages, tools: [look], events }, observing));
+    expect(told).toEqual(["pass-start first", "pass-start second"]);
+    expect(lines.at(-1)).toMatch(/closed$/);
+  });
+
+  it("of an emitter that throws are not heard, and the observer is", async () => {
+    const { lines, observing } = createLog();
+    const fails = (): never => {
+      throw new Error("gone");
+    };
+    const events = Object.assign(createLoopEvents(), { listeners: fails, removeListener: fails });
+    const options = observeRun({ provider: createMockProvider([text("Hi")]), messages, events, runId: "t" }, observing);
+    expect((await runToolLoop(options)).text).toBe("Hi");
+    expect(lines).toEqual(["t pass-start", "t chunk text-delta", "t run-end", "t closed"]);
+  });
+});

@@ -1,0 +1,190 @@
+import { describe, expect, it } from "vitest";
+import {
+  createLoopEvents,
+  createToolRegistry,
+  defineTool,
+  type LoopOptions,
+  memoryJournal,
+  runToolLoop,
+  streamToolLoop,
+  type ToolContext,
+  type ToolRegistry,
+} from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { observeRun } from "../../src/spi-observe.ts";
+import { createLog, look, messages } from "./observer-log.ts";
+
+describe("an observer", () => {
+  it("hears its events, runs tools and streams, and is closed last", async () => {
+    const { lines, observing } = createLog();
+    const provider = createMockProvider([toolCall("look"), text("Seen.")]);
+    const options = observeRun({ provider, messages, tools: [look], runId: "r" }, observing);
+    const { text: said } = await runToolLoop(options);
+    expect(options.events?.listenerCount("tool-end")).toBe(0);
+    expect([said, ...lines]).toEqual([
+      "Seen.",
+      "r pass-start",
+      "r chunk call-start",
+      "r runs call_p0_0",
+      "r tool-end",
+      "r pass-start",
+      "r chunk text-delta",
+      "r run-end",
+      "r closed",
+    ]);
+  });
+
+  it("is there for each of several runs over the same options, at once or one after the other", async () => {
+    const { lines, observing } = createLog();
+    const provider = createMockProvider(({ messages: sent }) => (sent.length === 1 ? toolCall("look") : text("Seen.")));
+    const options = observeRun(
+      { provider, messages, tools: [look], hooks: { preparePass: async () => ({ provider }) } },
+      { ...observing, start: (run) => observing.start({ ...run, runId: run.runId.slice(-4) }) },
+    );
+    const results = await Promise.all([runToolLoop(options), runToolLoop(options)]);
+    results.push(await runToolLoop(options));
+    for (const { runId } of results) {
+      const own = lines.filter((line) => line.startsWith(runId.slice(-4))).map((line) => line.slice(5));
+      expect(own).toEqual([
+        "pass-start",
+        "chunk call-start",
+        "runs call_p0_0",
+        "tool-end",
+        "pass-start",
+        "chunk text-delta",
+        "run-end",
+        "closed",
+      ]);
+    }
+  });
+
+  it("is not asked for where the run is refused, and is closed where it breaks", async () => {
+    const { lines, observing } = createLog();
+    const provider = createMockProvider([text("Hi")]);
+    const refused = observeRun({ provider, messages, limits: { maxIterations: 0 } }, observing);
+    await expect(runToolLoop(refused)).rejects.toThrow("maxIterations");
+    const journal = memoryJournal();
+    const broken: LoopOptions["journal"] = {
+      durable: false,
+      step: (step) => {
+        if (step.kind === "model") throw new Error("full");
+        return journal.step(step);
+      },
+      all: (steps) => journal.all(steps),
+    };
+    const breaks = runToolLoop(observeRun({ provider, messages, journal: broken, runId: "b" }, observing));
+    await expect(breaks).rejects.toThrow("full");
+    expect(lines).toEqual(["b closed Error: full"]);
+  });
+
+  it("watches whoever reads the stream, too", async () => {
+    const { lines, observing } = createLog();
+    const stream = streamToolLoop(observeRun({ provider: createMockProvider([text("Hi")]), messages, runId: "s" }, observing));
+    for await (const event of stream) if (event.type === "text-delta") break;
+    expect((await stream.result).status).toBe("stopped_by_user");
+    expect(lines.at(-1)).toBe("s closed");
+  });
+
+  it("that does not want a run costs it nothing", async () => {
+    const provider = createMockProvider([toolCall("look"), text("Seen.")]);
+    const events = createLoopEvents();
+    const options = observeRun({ provider, messages, tools: [look], events }, { hears: ["text-delta"], start: () => undefined });
+    events.on("run-start", () => {
+      expect(options.events?.listenerCount("text-delta")).toBe(0);
+      expect(options.events?.listenerCount("run-start")).toBe(2);
+    });
+    expect((await runToolLoop(options)).text).toBe("Seen.");
+  });
+});
+
+describe("what is watched", () => {
+  it("has the methods that the registry has, and shows the same definitions", async () => {
+    const { observing } = createLog();
+    const registry = createToolRegistry([look]);
+    const { validate: _, agentOf: _agent, ...plain } = registry;
+    const watch = (tools: ToolRegistry): ToolRegistry =>
+      observeRun({ provider: createMockProvider([]), messages, tools }, observing).tools as ToolRegistry;
+    expect(watch(registry).definitions()).toBe(registry.definitions());
+    expect(Object.keys(watch(registry)).sort()).toEqual(["agentOf", "definitions", "executeTool", "validate"]);
+    expect(Object.keys(watch(plain)).sort()).toEqual(["definitions", "executeTool"]);
+  });
+
+  it.for<[what: string, options: object, message: string]>([
+    ["no options", undefined as unknown as object, "options"],
+    ["no provider", { messages }, '"provider"'],
+    ["a provider that is none", { provider: { id: "x" }, messages }, '"provider"'],
+    ["tools that are none", { provider: createMockProvider([]), messages, tools: 7 }, '"tools"'],
+    ["a tool twice", { provider: createMockProvider([]), messages, tools: [look, look] }, "look"],
+    ["Node's own emitter", { provider: createMockProvider([]), messages, events: process }, '"events"'],
+    ["hooks that are none", { provider: createMockProvider([]), messages, hooks: { preparePass: 7 } }, "preparePass"],
+    [
+      "a cache tool that is not there",
+      {
+        provider: createMockProvider([]),
+        messages,
+        tools: [look],
+        policies: { results: { cacher: { store: () => "x", toolName: "result_cache" } } },
+      },
+      "result_cache",
+    ],
+  ])("is refused as ever: %s", async ([, options, message]) => {
+    const { observing } = createLog();
+    const plain = await runToolLoop(options as LoopOptions).catch((error: unknown) => String(error));
+    const watched = await runToolLoop(observeRun(options as LoopOptions, observing)).catch((error: unknown) => String(error));
+    expect(watched).toBe(plain);
+    expect(plain).toContain(message);
+  });
+
+  it.for<[what: string, stream: unknown]>([
+    ["a promise", Promise.resolve()],
+    ["nothing", undefined],
+    ["an iterator that is none", { [Symbol.asyncIterator]: () => undefined }],
+    ["an iterator that answers plain values", { [Symbol.asyncIterator]: () => ({ next: () => ({ done: true }) }) }],
+    ["chunks that are none", { [Symbol.asyncIterator]: () => ({ next: async () => ({ value: 7 }) }) }],
+  ])("ends as ever where a stream is %s", async ([, stream]) => {
+    const { observing } = createLog();
+    const provider = { id: "p", model: "m", stream: () => stream } as unknown as LoopOptions["provider"];
+    const plain = await runToolLoop({ provider, messages });
+    const watched = await runToolLoop(observeRun({ provider, messages }, observing));
+    expect(watched.reason).toEqual(plain.reason);
+  });
+
+  it("is each chunk, and not what a stream returns behind the last", async () => {
+    const { lines, observing } = createLog();
+    const end = { done: true, value: { type: "text-delta", text: "No." } };
+    const stream = (): object => ({ [Symbol.asyncIterator]: () => ({ next: async () => end }) });
+    const provider = { id: "p", model: "m", stream } as unknown as LoopOptions["provider"];
+    await runToolLoop(observeRun({ provider, messages, runId: "d" }, observing));
+    expect(lines).toEqual(["d pass-start", "d run-end", "d closed"]);
+  });
+
+  it("is the context that a tool would have, all of it", async () => {
+    const { observing } = createLog();
+    const read: Record<string, unknown>[] = [];
+    const reads = defineTool({
+      name: "look",
+      description: "",
+      inputSchema: { type: "object" },
+      execute: (_: unknown, given: ToolContext) => {
+        const { callId, messages: sent, budget, depth, session, context, provider: by, idempotencyKey, signal } = given;
+        given.heartbeat();
+        given.progress(1);
+        read.push({ callId, sent: sent.length, budget, depth, session, context, by, idempotencyKey, aborted: signal.aborted });
+      },
+    });
+    for (const watch of [(options: LoopOptions) => options, (options: LoopOptions) => observeRun(options, observing)]) {
+      const provider = createMockProvider([toolCall("look"), text("Seen.")]);
+      await runToolLoop(watch({ provider, messages, tools: [reads], runId: "c", context: { own: true } }));
+    }
+    expect(read[1]).toEqual(read[0]);
+  });
+
+  it("is the provider that a hook names, under its own name", async () => {
+    const { lines, observing } = createLog();
+    const other = createMockProvider([text("Other.")], { id: "other", model: "other-model" });
+    const hooks = { preparePass: () => ({ provider: other }) };
+    const result = await runToolLoop(observeRun({ provider: createMockProvider([]), messages, hooks, runId: "h" }, observing));
+    expect([result.text, result.streamResults[0]?.provider]).toEqual(["Other.", "other"]);
+    expect(lines).toContain("h chunk text-delta");
+  });
+});
