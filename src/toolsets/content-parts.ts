@@ -21,7 +21,7 @@ export function toContentResult(blocks: readonly unknown[], more: ToolResultFiel
 }
 
 /** The parts of one block. One that cannot be carried, such as the id of a file at some provider, becomes a text that says so. */
-export function toParts(block: unknown): readonly ContentPart[] {
+function toParts(block: unknown): readonly ContentPart[] {
   if (typeof block === "string") return [{ type: "text", text: block }];
   if (!isRecord(block)) return [];
   const text = textIn(block);

@@ -55,9 +55,10 @@ export function importTool(tool: object, overrides: ImportOverrides = {}): Tool<
   const found = findKind(given);
   if ("problem" in found) throw refuse(name, found.problem);
   const foreign = readers[found.kind](given, name);
-  if (name === undefined)
+  if (typeof name !== "string") {
     throw refuse("", "has no name: import it as importTool(tool, { name }), or as importTools({ name: tool })");
-  return assemble(foreign, { ...overrides, name: String(name) });
+  }
+  return assemble(foreign, { ...overrides, name });
 }
 
 /**

@@ -7,9 +7,10 @@ import type { JsonSchema, StandardSchema } from "turnwright";
 import * as v from "valibot";
 import { z } from "zod";
 import * as mini from "zod/mini";
+import { _default as withDefault } from "zod/mini";
 
 /** What `execute` gets. */
-export interface Forecast {
+interface Forecast {
   readonly city: string;
   readonly unit: "C" | "F";
   readonly days: number;
@@ -21,36 +22,38 @@ export interface Described {
   readonly jsonSchema?: JsonSchema | undefined;
 }
 
-export const zodForecast = z.object({
+const zodForecast = z.object({
   city: z.string().min(2),
   unit: z.enum(["C", "F"]).default("C"),
   days: z.string().regex(/^\d+$/).transform(Number),
 });
 
-export const miniForecast = mini.object({
+const miniForecast = mini.object({
   city: mini.string().check(mini.minLength(2)),
-  unit: mini._default(mini.enum(["C", "F"]), "C"),
+  unit: withDefault(mini.enum(["C", "F"]), "C"),
   days: mini.pipe(mini.string().check(mini.regex(/^\d+$/)), mini.transform(Number)),
 });
 
-export const valibotForecast = v.object({
+const valibotForecast = v.object({
   city: v.pipe(v.string(), v.minLength(2)),
   unit: v.optional(v.picklist(["C", "F"]), "C"),
   days: v.pipe(v.string(), v.regex(/^\d+$/), v.transform(Number)),
 });
 
-export const arktypeForecast = type({
+const arktypeForecast = type({
   city: "string >= 2",
   unit: "'C' | 'F' = 'C'",
   days: type("string.digits").pipe((text) => Number(text)),
 });
 
 /** What is shown of zod/mini and of valibot, which cannot say it by themselves. */
-export const miniJson = z.toJSONSchema(miniForecast, { io: "input" }) as JsonSchema;
-export const valibotJson = toJsonSchema(valibotForecast, { typeMode: "input" }) as JsonSchema;
+const miniJson = z.toJSONSchema(miniForecast, { io: "input" }) as JsonSchema;
+const valibotJson = toJsonSchema(valibotForecast, { typeMode: "input" }) as JsonSchema;
+
+type Library = "zod" | "zod/mini" | "valibot" | "valibot by toStandardJsonSchema" | "arktype";
 
 /** Each library's forecast. */
-export const forecasts: Readonly<Record<string, Described>> = {
+export const forecasts: Readonly<Record<Library, Described>> = {
   zod: { inputSchema: zodForecast },
   "zod/mini": { inputSchema: miniForecast, jsonSchema: miniJson },
   valibot: { inputSchema: valibotForecast, jsonSchema: valibotJson },

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { z } from "zod";
 import * as mini from "zod/mini";
 import { answersOf, play } from "../loop/play.ts";
-import { arktypeForecast, asking, forecasts, miniForecast, valibotForecast } from "./libraries.ts";
+import { asking, forecasts } from "./libraries.ts";
 
 const described = { name: "get_forecast", description: "Forecast of a city" };
 
@@ -35,7 +35,7 @@ describe.for(Object.entries(forecasts))("a tool with a schema of %s", ([, schema
       },
     });
     // A default need not be sent.
-    expect([...(shown?.inputSchema["required"] as readonly string[])].sort()).toEqual(["city", "days"]);
+    expect(shown?.inputSchema["required"]).toEqual(["city", "days"]);
   });
 
   it("gets what the schema makes: defaults filled in, transforms applied", async () => {
@@ -133,18 +133,10 @@ describe("a schema that cannot say what it takes", () => {
 });
 
 it("takes schemas that are functions", () => {
-  expect(typeof arktypeForecast).toBe("function");
-  const tool = defineTool({ ...described, inputSchema: arktypeForecast, execute: ({ days }) => days });
+  const { inputSchema } = forecasts.arktype;
+  expect(typeof inputSchema).toBe("function");
+  const tool = defineTool({ ...described, inputSchema, execute: ({ days }) => days });
   expect(createToolRegistry([tool]).validate(tool.name, { city: "Oslo", days: "4" })).toEqual({
     value: { city: "Oslo", unit: "C", days: 4 },
   });
-});
-
-it("takes the schemas of all libraries as they are typed", () => {
-  const tools = [
-    defineTool({ ...described, inputSchema: miniForecast, execute: ({ days }) => days.toFixed() }),
-    defineTool({ ...described, inputSchema: valibotForecast, execute: ({ days }) => days.toFixed() }),
-    defineTool({ ...described, inputSchema: arktypeForecast, execute: ({ days }) => days.toFixed() }),
-  ];
-  expect(tools.length).toBe(3);
 });

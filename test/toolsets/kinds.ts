@@ -17,10 +17,10 @@ export interface Work {
 }
 
 /** The arguments that every tool of the tests takes: a text. */
-export const schema: z.ZodObject<{ text: z.ZodString }> = z.object({ text: z.string() });
+const schema = z.object({ text: z.string() });
 
 /** The same as JSON Schema. */
-export const json = {
+const json = {
   type: "object",
   properties: { text: { type: "string" } },
   required: ["text"],

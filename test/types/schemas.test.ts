@@ -9,6 +9,7 @@ import * as v from "valibot";
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import * as mini from "zod/mini";
+import { _default as withDefault } from "zod/mini";
 
 const described = { name: "report", description: "Reports" };
 const jsonSchema = { type: "object" } as const;
@@ -36,14 +37,14 @@ it("gives execute the output of a schema of zod", () => {
   expectTypeOf<ToolArgs<typeof tool>>().toEqualTypeOf<Output>();
   expectTypeOf<ToolInput<typeof tool>>().toEqualTypeOf<Input>();
   // @ts-expect-error days is a number by then
-  defineTool({ ...described, inputSchema, execute: ({ days }) => days.trim() });
+  defineTool({ ...described, inputSchema, execute: ({ days }) => days satisfies string });
   expect(tool.name).toBe("report");
 });
 
 it("gives execute the output of a schema of zod/mini", () => {
   const inputSchema = mini.object({
     city: mini.string(),
-    unit: mini._default(mini.enum(["C", "F"]), "C"),
+    unit: withDefault(mini.enum(["C", "F"]), "C"),
     days: mini.pipe(mini.string(), mini.transform(Number)),
   });
   const tool = defineTool({
@@ -57,7 +58,7 @@ it("gives execute the output of a schema of zod/mini", () => {
   expectTypeOf<ToolArgs<typeof tool>>().toEqualTypeOf<Output>();
   expectTypeOf<ToolInput<typeof tool>>().toEqualTypeOf<Input>();
   // @ts-expect-error days is a number by then
-  defineTool({ ...described, inputSchema, jsonSchema, execute: ({ days }) => days.trim() });
+  defineTool({ ...described, inputSchema, jsonSchema, execute: ({ days }) => days satisfies string });
   expect(tool.name).toBe("report");
 });
 
@@ -106,7 +107,7 @@ it("gives execute the output of a schema of arktype", () => {
   });
   expectTypeOf<ToolInput<typeof tool>["days"]>().toBeString();
   // @ts-expect-error days is a number by then
-  defineTool({ ...described, inputSchema, execute: ({ days }) => days.trim() });
+  defineTool({ ...described, inputSchema, execute: ({ days }) => days satisfies string });
   expect(tool.name).toBe("report");
 });
 
