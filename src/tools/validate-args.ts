@@ -41,7 +41,8 @@ function toValidation(result: StandardResult<unknown>): Validation {
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
   const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
-  return path.length === 0 ? { message: text } : { message: text, path: path.slice(0, longestPath).map(toKey) };
+  // An array of our own: what a library's own kind of array makes of itself is again of that kind.
+  return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, longestPath), toKey) };
 }
 
 function toKey(segment: PropertyKey | { readonly key: PropertyKey }): string | number {

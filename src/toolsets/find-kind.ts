@@ -65,7 +65,7 @@ const known =
 export function findKind(tool: UnknownRecord): FoundKind {
   const shape = shapes.find(({ looksLike }) => looksLike(tool));
   if (shape === undefined) return { problem: describeStranger(tool) };
-  if (tool["isProviderExecuted"] === true || (isProviderTool(tool) && tool["execute"] === undefined)) {
+  if (isProviderTool(tool) && tool["execute"] === undefined) {
     return { problem: `is run by its provider (${quote(String(tool["id"]))}): there is no function of it to call here` };
   }
   const missing = shape.needs.find(([field, fits]) => !fits(tool[field]));

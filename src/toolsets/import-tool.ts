@@ -82,7 +82,7 @@ export function importTools(
     : Object.entries(tools);
   return named.map(([name, tool]) => {
     if (typeof name !== "string") return importTool(tool);
-    return importTool(tool, { name, ...(Object.hasOwn(overrides, name) ? overrides[name] : {}) });
+    return importTool(tool, { name, ...overrides[name] });
   });
 }
 

@@ -89,6 +89,12 @@ const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string
     [': Instance has "a" but does not have "b"'],
   ],
   [
+    "dependencies beside another misfit",
+    { dependencies: { a: ["b"] }, properties: { a: { type: "number" } } },
+    { a: "x" },
+    [': Instance has "a" but does not have "b"', '"a": Instance type "string" is invalid. Expected "number"'],
+  ],
+  [
     "propertyNames",
     { propertyNames: { maxLength: 1 } },
     { ab: 1 },

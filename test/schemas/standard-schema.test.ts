@@ -3,7 +3,7 @@
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineTool, isLoopError, type JsonSchema, type StandardSchema } from "turnwright";
-import { text, toolCall } from "turnwright/testing";
+import { runTool, text, toolCall } from "turnwright/testing";
 import * as v from "valibot";
 import { z } from "zod";
 import * as mini from "zod/mini";
@@ -72,6 +72,13 @@ describe.for(Object.entries(forecasts))("a tool with a schema of %s", ([, schema
     ]);
     expect(got).toEqual([]);
     expect(provider.requests[1]?.messages.at(-1)).toMatchObject({ role: "tool", results: answers });
+  });
+
+  it("has issues that are plain data, whatever kind of array the library keeps its paths in", async () => {
+    const outcome = await runTool(setUp().tool, { city: 7, days: "3" });
+    const issues = outcome.kind === "invalid-input" ? outcome.issues : [];
+    expect(issues[0]?.path).toStrictEqual(["city"]);
+    expect(Object.getPrototypeOf(issues[0]?.path)).toBe(Array.prototype);
   });
 
   it("keeps the model's own words in the transcript", async () => {

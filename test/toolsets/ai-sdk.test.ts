@@ -3,6 +3,7 @@
 import { dynamicTool, jsonSchema, tool, zodSchema } from "ai";
 import { tool as toolV5 } from "ai-v5";
 import { tool as toolV7 } from "ai-v7";
+import { type } from "arktype";
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, isLoopError, type LoopOptions } from "turnwright";
 import { runTool, text, toolCall } from "turnwright/testing";
@@ -157,6 +158,12 @@ describe("the schema", () => {
       tool({ inputSchema: () => checked, execute: run }),
       { city: "checked" },
       [{ path: ["city"], message: expect.any(String) }],
+    ],
+    [
+      "arktype, which are functions",
+      { inputSchema: type({ city: "string" }), execute: run },
+      { city: "Oslo" },
+      [{ path: ["city"], message: "city must be a string (was a number)" }],
     ],
     [
       "a dynamic tool",

@@ -93,6 +93,10 @@ it("a tool without a name is refused", () => {
   );
 });
 
+it("a tool of the AI SDK may say that it is a function", () => {
+  expect(importTool(aiTool({ type: "function", ...whole }), { name: "get" }).inputSchema).toBe(inputSchema);
+});
+
 it("a name may stand inside", () => {
   expect(importTool({ name: "get", ...whole }).name).toBe("get");
 });

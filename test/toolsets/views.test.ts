@@ -106,8 +106,10 @@ describe("withFilter", () => {
 
   it("copies the names", () => {
     const names = new Set(["one"]);
-    const filtered = withFilter([one, two], names);
+    const registry = createToolRegistry([one]);
+    const filtered = withFilter(registry, names);
     names.add("two");
+    registry.register(two);
     expect(namesOf(filtered)).toEqual(["one"]);
     expect(namesOf(withFilter([one, two], []))).toEqual([]);
   });
