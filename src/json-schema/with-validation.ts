@@ -18,8 +18,8 @@ import { fromJsonSchema } from "./from-json-schema.ts";
  * such as tools of `createToolRegistry` with plain JSON Schema. What has been checked is not checked again. Each schema is compiled once.
  *
  * A schema that cannot be checked is told by LoopError "invalid-schema": at once, and from `definitions()` when it comes later, which ends a
- * run as "hook-failed". Of a registry that has `validate` it is an issue of the first call in its way, because only then is it known to be needed. Throws
- * LoopError "invalid-option" for what is neither tools nor a registry. What is refused, and why: `fromJsonSchema`.
+ * run as "hook-failed". Of a registry that has `validate` it is an issue of the first call in its way, because only then is it known to be
+ * needed. Throws LoopError "invalid-option" for what is neither tools nor a registry. What is refused, and why: `fromJsonSchema`.
  *
  * @example
  * await runToolLoop({ provider, tools: withValidation(remoteTools), messages });
