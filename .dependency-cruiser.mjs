@@ -3,10 +3,11 @@
 import { builtinModules } from "node:module";
 
 /** The rooms of src, the topmost first. Rooms of one row are strangers to each other. The state is above the
- * tools, because the transcript holds what `render-outcome` makes of an outcome. */
+ * tools, because the transcript holds what `render-outcome` makes of an outcome. Toolsets and json-schema are entries of their own above
+ * the tools, because the core is not to grow by tools from elsewhere: docs/decisions/0013. */
 const layers = [
   ["index.ts"],
-  ["config", "cache", "plan", "testing", "cli"],
+  ["config", "cache", "plan", "toolsets", "json-schema", "testing", "cli"],
   ["loop"],
   ["providers", "journal"],
   ["stages", "policies"],
@@ -33,7 +34,7 @@ const stageFamilies = [
 ];
 
 /** Rooms that the core entry must not reach: they are entries of their own. */
-const besideTheCore = ["adapters", "testing", "config", "cache", "plan", "cli"];
+const besideTheCore = ["adapters", "testing", "config", "cache", "plan", "toolsets", "json-schema", "cli"];
 
 const modulesOfNode = `^(${builtinModules.join("|")})$`;
 const test = "\\.test(-d)?\\.ts$";
@@ -133,6 +134,12 @@ export default {
       severity: "error",
       from: { path: "^(src|examples)/", pathNot: "^src/kit/deadline\\.ts$" },
       to: { path: "node_modules/p-timeout/" },
+    },
+    {
+      name: "only the entry json-schema imports its validator",
+      severity: "error",
+      from: { path: "^src/", pathNot: [test, "^src/json-schema/"] },
+      to: { path: "node_modules/@cfworker/" },
     },
     {
       name: "the core reaches neither Node, nor zod, nor another entry",

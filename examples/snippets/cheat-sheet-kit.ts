@@ -5,6 +5,7 @@ import type {
   FinishReason,
   Journal,
   Json,
+  JsonSchema,
   LoopEmitter,
   LoopEvent,
   LoopResult,
@@ -15,11 +16,13 @@ import type {
   Provider,
   ProviderError,
   ResultStore,
+  StandardSchema,
   Tool,
   ToolContext,
   ToolDefinition,
   ToolOutcome,
   ToolRegistry,
+  ToolTraits,
   Validation,
 } from "turnwright";
 import * as aiSdk from "turnwright/ai-sdk";
@@ -28,6 +31,7 @@ import * as google from "turnwright/google";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
 import * as journal from "turnwright/journal";
+import * as jsonSchema from "turnwright/json-schema";
 import * as openai from "turnwright/openai";
 import * as plan from "turnwright/plan";
 import * as prices from "turnwright/prices";
@@ -45,6 +49,7 @@ import type {
   SuiteCheck,
   TestClock,
 } from "turnwright/testing";
+import * as toolsEntry from "turnwright/tools";
 import assert from "node:assert/strict";
 import { type Differing, expectNone } from "./same-names.ts";
 
@@ -59,7 +64,7 @@ interface ProviderPort {
 interface RegistryPort {
   definitions(): readonly ToolDefinition[]; // one array for as long as nothing changes
   executeTool(name: string, args: unknown, context: ToolContext): unknown; // a value or a promise
-  validate?(name: string, args: unknown): Validation | Promise<Validation>; // { value } or { issues }
+  validate?(name: string, args: unknown): Validation | Promise<Validation>; // { value, unchecked? } or { issues }
   agentOf?(name: string): Agent | undefined; // for tools of defineAgentTool
 }
 
@@ -169,6 +174,36 @@ interface AiSdkEntry {
   }): Provider; // does not retry: withRetry around it
 }
 // #endregion ai-sdk
+// #region tools
+interface ToolsEntry {
+  // a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, told by its shape; those of the AI SDK need a name
+  importTool(tool: object, overrides?: ToolOverrides): Tool<unknown>;
+  importTools(
+    tools: readonly object[] | Record<string, object>,
+    overrides?: Record<string, ToolOverrides>,
+  ): readonly Tool<unknown>[];
+  mergeRegistries(...sources: ToolSource[]): ToolRegistry; // two tools of one name: LoopError "duplicate-tool"
+  withPrefix(source: ToolSource, prefix: string): ToolRegistry;
+  withFilter(source: ToolSource, filter: Iterable<string> | ((definition: ToolDefinition) => boolean)): ToolRegistry; // the others cannot be called
+}
+
+type ToolSource = ToolRegistry | readonly Tool[];
+
+interface ToolOverrides extends ToolTraits {
+  name?: string;
+  description?: string;
+  inputSchema?: StandardSchema | JsonSchema; // in place of the tool's own
+  jsonSchema?: JsonSchema; // shown where the schema cannot say what it takes
+}
+// #endregion tools
+
+// #region json-schema
+interface JsonSchemaEntry {
+  // over @cfworker/json-schema; a $ref to somewhere else is refused at once, and nothing is fetched
+  fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSchema<Output>;
+  withValidation(tools: ToolSource): ToolRegistry; // checks what nobody has checked, by the schema that the model is shown
+}
+// #endregion json-schema
 
 // #region prices
 interface PricesEntry {
@@ -235,6 +270,11 @@ interface PlanEntry {
 }
 // #endregion plan
 
+toolsEntry satisfies ToolsEntry;
+expectNone<Differing<ToolsEntry, typeof toolsEntry>>();
+expectNone<Differing<ToolOverrides, toolsEntry.ImportOverrides>>();
+jsonSchema satisfies JsonSchemaEntry;
+expectNone<Differing<JsonSchemaEntry, typeof jsonSchema>>();
 testing satisfies Testing;
 plan satisfies PlanEntry;
 expectNone<Differing<PlanEntry, typeof plan>>();

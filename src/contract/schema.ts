@@ -10,8 +10,13 @@ export interface Issue {
   readonly path?: readonly (string | number)[] | undefined;
 }
 
-/** The answer of a validation: the value to use, or what is wrong with it. */
-export type Validation = { readonly value: unknown } | { readonly issues: readonly Issue[] };
+/**
+ * The answer of a validation: the value to use, or what is wrong with it. `unchecked` says that nobody has looked at the value, as with a
+ * tool that has plain JSON Schema.
+ */
+export type Validation =
+  | { readonly value: unknown; readonly unchecked?: true | undefined }
+  | { readonly issues: readonly Issue[] };
 
 /**
  * A schema of any library that follows the Standard Schema specification, version 1 (https://standardschema.dev), such as

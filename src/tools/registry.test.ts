@@ -129,7 +129,7 @@ describe("createToolRegistry", () => {
     expect(registry.validate("forecast", {})).toEqual({
       issues: [{ message: "Invalid input: expected string, received undefined", path: ["city"] }],
     });
-    expect(registry.validate("plain", [1])).toEqual({ value: [1] });
+    expect(registry.validate("plain", [1])).toEqual({ value: [1], unchecked: true });
   });
 
   it.for([["__proto__"], ["constructor"], ["toString"], ["hasOwnProperty"], [""]])(

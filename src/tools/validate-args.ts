@@ -20,10 +20,10 @@ type StandardIssue = Extract<StandardResult<unknown>, { readonly issues: readonl
 /**
  * Checks arguments against a Standard Schema; a promise only where the schema itself answers with one. Answers the schema's
  * output, or at most 20 issues. A schema that throws or rejects is an issue, never a rejection. Plain JSON Schema checks
- * nothing: the value passes as it is.
+ * nothing: the value passes as it is, marked as unchecked.
  */
 export function validateArgs(schema: ToolSchema, args: unknown): Validation | Promise<Validation> {
-  if (!isStandardSchema(schema)) return { value: args };
+  if (!isStandardSchema(schema)) return { value: args, unchecked: true };
   try {
     const result = schema["~standard"].validate(args);
     return isThenable(result) ? Promise.resolve(result).then(toValidation).catch(toBrokenSchema) : toValidation(result);
@@ -41,7 +41,8 @@ function toValidation(result: StandardResult<unknown>): Validation {
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
   const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
-  return path.length === 0 ? { message: text } : { message: text, path: path.slice(0, longestPath).map(toKey) };
+  // An array of our own: what a library's own kind of array makes of itself is again of that kind.
+  return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, longestPath), toKey) };
 }
 
 function toKey(segment: PropertyKey | { readonly key: PropertyKey }): string | number {

@@ -1,0 +1,119 @@
+// Tools that were written for other libraries, made by those libraries, and registries put together.
+
+import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
+import { tool as langChainTool } from "@langchain/core/tools";
+import { tool as agentsTool } from "@openai/agents-core";
+import { tool } from "ai";
+import assert from "node:assert/strict";
+import { createToolRegistry, defineTool, runToolLoop, type ToolRegistry } from "turnwright";
+import { fromJsonSchema, withValidation } from "turnwright/json-schema";
+import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
+import { importTool, importTools, mergeRegistries, withFilter, withPrefix } from "turnwright/tools";
+import { z } from "zod";
+
+const messages = [{ role: "user", content: "How is the weather in Oslo?" }] as const;
+const forecast = async (city: string, _options: { signal: AbortSignal | undefined }): Promise<string> => `Rain in ${city}.`;
+
+// #region import
+const weather = tool({
+  description: "Weather of a city",
+  inputSchema: z.object({ city: z.string() }),
+  execute: ({ city }, { abortSignal }) => forecast(city, { signal: abortSignal }),
+});
+
+const provider = createMockProvider([toolCall("get_weather", { city: "Oslo" }), text("It rains.")]);
+const result = await runToolLoop({
+  provider,
+  tools: [importTool(weather, { name: "get_weather", timeoutMs: 10_000 })],
+  messages,
+});
+// #endregion import
+assert.equal(result.text, "It rains.");
+assert.deepEqual(
+  result.functionHistory.map(({ functionResponse }) => functionResponse.response.result),
+  ["Rain in Oslo."],
+);
+
+const sendMail = agentsTool({
+  name: "send_mail",
+  description: "Sends a mail",
+  parameters: z.object({ to: z.string() }),
+  needsApproval: true,
+  errorFunction: null,
+  execute: async ({ to }) => `sent to ${to}`,
+});
+const search = betaZodTool({
+  name: "search",
+  description: "Searches the web",
+  inputSchema: z.object({ query: z.string() }),
+  run: ({ query }) => `Nothing about ${query}.`,
+});
+const readFile = langChainTool(async ({ path }: { path: string }) => `Text of ${path}`, {
+  name: "read_file",
+  description: "Reads a file",
+  schema: z.object({ path: z.string() }),
+});
+
+// #region import-all
+const tools = importTools(
+  { get_weather: weather, send_mail: sendMail, search, read_file: readFile }, // of four libraries
+  { get_weather: { idempotent: true, retry: { maxAttempts: 3 } }, read_file: { eager: true } },
+);
+// #endregion import-all
+const [, mail, find, read] = tools;
+assert(mail && find && read);
+assert.deepEqual([typeof mail.needsApproval, find.name, read.eager], ["function", "search", true]);
+assert.equal((await runTool(find, { query: 7 })).kind, "invalid-input");
+assert.deepEqual(
+  await runTool(read, { path: "a.md" }).then((outcome) => outcome.kind === "completed" && outcome.data),
+  "Text of a.md",
+);
+
+const crm: ToolRegistry = {
+  definitions: () => crmTools,
+  executeTool: (name, args) => ({ name, args }),
+};
+const crmTools = ["search", "delete"].map((name) => ({
+  name,
+  description: `${name}s customers`,
+  inputSchema: { type: "object", properties: { id: { type: "integer" } }, required: ["id"] },
+}));
+
+// #region merge
+const everything = mergeRegistries(
+  tools, // an array, or any registry
+  withPrefix(withFilter(crm, ["search"]), "crm_"), // "crm_search"; "delete" cannot be called at all
+  withFilter(createToolRegistry([read]), ({ name }) => name !== "read_file"),
+);
+// #endregion merge
+assert.deepEqual(
+  everything.definitions().map(({ name }) => name),
+  ["get_weather", "send_mail", "search", "read_file", "crm_search"],
+);
+
+// #region from-json-schema
+const clock = defineTool({
+  name: "get_time",
+  description: "Time of day in a time zone",
+  inputSchema: fromJsonSchema<{ zone: string }>({
+    type: "object",
+    properties: { zone: { type: "string", pattern: "^[A-Za-z]+/[A-Za-z_]+$" } },
+    required: ["zone"],
+  }),
+  execute: ({ zone }) => new Date().toLocaleTimeString("en", { timeZone: zone }),
+});
+// #endregion from-json-schema
+assert.equal((await runTool(clock, { zone: "Europe/Oslo" })).kind, "completed");
+assert.equal((await runTool(clock, { zone: "Oslo" })).kind, "invalid-input");
+
+// #region with-validation
+const checked = withValidation(everything); // what nobody has checked, by the schema that the model is shown
+// #endregion with-validation
+assert.deepEqual(checked.validate?.("crm_search", { id: "7" }), {
+  issues: [{ message: 'Instance type "string" is invalid. Expected "integer"', path: ["id"] }],
+});
+
+// #region openai-agents
+const checkedMail = importTool(sendMail, { inputSchema: z.object({ to: z.email() }) });
+// #endregion openai-agents
+assert.equal((await runTool(checkedMail, { to: "nobody" })).kind, "invalid-input");

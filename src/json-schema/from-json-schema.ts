@@ -1,0 +1,46 @@
+// JSON Schema as a Standard Schema: shown to the model, and checked as well.
+
+import type { JsonSchema, StandardSchema } from "../contract/schema.ts";
+import { invalidOption } from "../errors/check-fields.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { isRecord } from "../kit/is-record.ts";
+import { compileSchema } from "./compile-schema.ts";
+
+/**
+ * Makes a Standard Schema of a JSON Schema, over `@cfworker/json-schema`: drafts 4, 6, 7, 2019-09 and 2020-12, by `$schema`, the last one
+ * where nothing is said. A value that fits passes as it is: nothing is converted, and a `default` is not filled in. The type argument is
+ * your word for what fits.
+ *
+ * Values are refused unchecked that are nested more than 100 levels deep, have more than 20,000 values in them, or would take too long
+ * because the schema refers to itself. A `pattern` is run as it stands: what a slow one costs is up to whoever wrote the schema.
+ *
+ * Throws LoopError "invalid-option" for what is no JSON Schema, has a `$ref` to somewhere else, `$dynamicRef` or `$recursiveRef`, or a
+ * pattern that is no regular expression. Nothing is ever fetched.
+ *
+ * @example
+ * const clock = defineTool({
+ *   name: "get_time",
+ *   description: "Time of day in a time zone",
+ *   inputSchema: fromJsonSchema<{ zone: string }>({ type: "object", properties: { zone: { type: "string" } }, required: ["zone"] }),
+ *   execute: ({ zone }) => new Date().toLocaleTimeString("en", { timeZone: zone }),
+ * });
+ */
+export function fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSchema<Output> {
+  const expected = "a JSON Schema that can be checked";
+  if (!isRecord(schema)) throw invalidOption("fromJsonSchema", expected, schema);
+  const made = compileSchema(schema);
+  if ("problem" in made)
+    throw new LoopError("invalid-option", { option: "fromJsonSchema", expected, received: `one that ${made.problem}` });
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "json-schema",
+      validate(value) {
+        const issues = made.check(value);
+        // What fits is what the caller says it is.
+        return issues.length === 0 ? { value: value as Output } : { issues };
+      },
+      jsonSchema: { input: () => ({ ...schema }) },
+    },
+  };
+}

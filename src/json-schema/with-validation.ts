@@ -1,0 +1,82 @@
+// Checks the arguments of tools that nobody else checks.
+
+import type { Tool, ToolRegistry } from "../contract/loop-options.ts";
+import type { JsonSchema, Validation } from "../contract/schema.ts";
+import type { ToolDefinition } from "../contract/tool.ts";
+import { invalidOption } from "../errors/check-fields.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { whenReady } from "../kit/when-ready.ts";
+import { isStandardSchema } from "../tools/json-schema.ts";
+import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
+import { validateArgs } from "../tools/validate-args.ts";
+import { compileSchema } from "./compile-schema.ts";
+import { fromJsonSchema } from "./from-json-schema.ts";
+
+/**
+ * Puts validation around a registry, or around tools: arguments that nobody has checked are checked against the JSON Schema that the model
+ * is shown of the tool. That is so for every tool of a registry without `validate`, and for those that `validate` answers with `unchecked`,
+ * such as tools of `createToolRegistry` with plain JSON Schema. What has been checked is not checked again. Each schema is compiled once.
+ *
+ * A schema that cannot be checked is told by LoopError "invalid-schema": at once, and from `definitions()` when it comes later, which ends a
+ * run as "hook-failed". Of a registry that has `validate` it is an issue of the first call in its way, because only then is it known to be
+ * needed. Throws LoopError "invalid-option" for what is neither tools nor a registry. What is refused, and why: `fromJsonSchema`.
+ *
+ * @example
+ * await runToolLoop({ provider, tools: withValidation(remoteTools), messages });
+ */
+export function withValidation(tools: ToolRegistry | readonly Tool[]): ToolRegistry {
+  const { registry, isUnchecked } = toSource(tools);
+  let seen: readonly ToolDefinition[] = [];
+  let schemas: ReadonlyMap<string, JsonSchema> = new Map();
+  const look = (): readonly ToolDefinition[] => {
+    const definitions = registry.definitions();
+    if (definitions === seen) return seen;
+    for (const definition of definitions) if (isUnchecked(definition)) assertSchema(definition);
+    schemas = new Map(definitions.map(({ name, inputSchema }) => [name, inputSchema]));
+    seen = definitions;
+    return seen;
+  };
+  look();
+  return {
+    definitions: look,
+    executeTool: (name, args, context) => registry.executeTool(name, args, context),
+    agentOf: (name) => registry.agentOf?.(name),
+    validate(name, args) {
+      look();
+      const own = registry.validate?.(name, args) ?? { value: args, unchecked: true };
+      const checked = whenReady(own, (validation) => check(validation, schemas.get(name)));
+      return "then" in checked ? Promise.resolve(checked) : checked;
+    },
+  };
+}
+
+interface Source {
+  readonly registry: ToolRegistry;
+  /** Whether it is known beforehand that nobody checks the arguments of a tool. */
+  isUnchecked(definition: ToolDefinition): boolean;
+}
+
+function toSource(tools: ToolRegistry | readonly Tool[]): Source {
+  const given: unknown = tools;
+  if (Array.isArray(tools)) {
+    const list: readonly Tool[] = tools;
+    const registry = createToolRegistry(list);
+    const plain = new Set(list.filter(({ inputSchema }) => !isStandardSchema(inputSchema)).map(({ name }) => name));
+    return { registry, isUnchecked: ({ name }) => plain.has(name) };
+  }
+  if (!isToolRegistry(given)) throw invalidOption("withValidation", "an array of tools, or a registry", given);
+  return { registry: given, isUnchecked: () => given.validate === undefined };
+}
+
+function assertSchema({ name, inputSchema }: ToolDefinition): void {
+  const made = compileSchema(inputSchema);
+  if ("problem" in made) throw new LoopError("invalid-schema", { toolName: name, problem: made.problem });
+}
+
+/** The value stays the one that was given, and counts as checked. */
+function check(validation: Validation, schema: JsonSchema | undefined): Validation | Promise<Validation> {
+  if (!("value" in validation) || validation.unchecked !== true || schema === undefined) return validation;
+  const made = compileSchema(schema);
+  if ("problem" in made) return { issues: [{ message: `could not be checked: the schema ${made.problem}` }] };
+  return validateArgs(fromJsonSchema(schema), validation.value);
+}

@@ -1,0 +1,87 @@
+// One registry in front of others: which tools of theirs it shows, under which names, and whom a call goes to.
+
+import type { Agent, Tool, ToolContext, ToolRegistry } from "../contract/loop-options.ts";
+import type { Validation } from "../contract/schema.ts";
+import type { ToolDefinition } from "../contract/tool.ts";
+import { invalidOption } from "../errors/check-fields.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { quote } from "../kit/describe-value.ts";
+import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
+import { toolResult } from "../tools/tool-result.ts";
+
+/** Tools, or a registry of them. */
+export type ToolSource = ToolRegistry | readonly Tool[];
+
+/** A registry behind another one. */
+export interface Member {
+  readonly registry: ToolRegistry;
+  /** The name under which a tool is shown; undefined leaves it out. */
+  nameOf(definition: ToolDefinition): string | undefined;
+}
+
+/** Whom a call goes to, and under which name. */
+interface Route {
+  readonly registry: ToolRegistry;
+  readonly name: string;
+}
+
+interface Table {
+  /** What it was made of: the same arrays mean that nothing has changed. */
+  readonly sources: readonly (readonly ToolDefinition[])[];
+  readonly definitions: readonly ToolDefinition[];
+  readonly routes: ReadonlyMap<string, Route>;
+}
+
+/** A registry of tools, or the one that was given. Throws LoopError "invalid-option" for anything else, and what `createToolRegistry` throws. */
+export function toRegistry(source: ToolSource, option: string): ToolRegistry {
+  const given: unknown = source;
+  if (Array.isArray(given)) return createToolRegistry(given);
+  if (!isToolRegistry(given)) throw invalidOption(option, "an array of tools, or a registry", given);
+  return given;
+}
+
+/**
+ * Puts one registry in front of others. It looks at their definitions whenever it is asked anything, so that a tool which has gone cannot be
+ * called. Throws LoopError "duplicate-tool" where two tools have one name: at once, and whenever it comes to be so.
+ */
+export function routeRegistries(members: readonly Member[]): ToolRegistry {
+  let table = makeTable(members);
+  const current = (): Table => {
+    const hasChanged = members.some(({ registry }, index) => registry.definitions() !== table.sources[index]);
+    if (hasChanged) table = makeTable(members);
+    return table;
+  };
+  return {
+    definitions: () => current().definitions,
+    executeTool(name: string, args: unknown, context: ToolContext): unknown {
+      const route = current().routes.get(name);
+      if (route === undefined) return toolResult({ success: false, error: `The tool ${quote(name)} is not available.` });
+      return route.registry.executeTool(route.name, args, context);
+    },
+    validate(name: string, args: unknown): Validation | Promise<Validation> {
+      const route = current().routes.get(name);
+      if (route === undefined) return { issues: [{ message: `the tool ${quote(name)} is not available` }] };
+      return route.registry.validate?.(route.name, args) ?? { value: args, unchecked: true };
+    },
+    agentOf(name: string): Agent | undefined {
+      const route = current().routes.get(name);
+      return route?.registry.agentOf?.(route.name);
+    },
+  };
+}
+
+function makeTable(members: readonly Member[]): Table {
+  const sources = members.map(({ registry }) => registry.definitions());
+  const definitions: ToolDefinition[] = [];
+  const routes = new Map<string, Route>();
+  for (const [index, { registry, nameOf }] of members.entries()) {
+    for (const definition of sources[index] ?? []) {
+      const name = nameOf(definition);
+      if (name === undefined) continue;
+      if (routes.has(name)) throw new LoopError("duplicate-tool", { toolName: name });
+      routes.set(name, { registry, name: definition.name });
+      definitions.push(name === definition.name ? definition : { ...definition, name });
+    }
+  }
+  return { sources, definitions: Object.freeze(definitions), routes };
+}

@@ -1,0 +1,206 @@
+// JSON Schema that is checked, over the real validator.
+
+import { describe, expect, it } from "vitest";
+import { createToolRegistry, defineTool, isLoopError, type JsonSchema, runToolLoop } from "turnwright";
+import { fromJsonSchema } from "turnwright/json-schema";
+import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
+import { answersOf } from "../loop/play.ts";
+import { linesOf } from "./lines-of.ts";
+
+function check(schema: JsonSchema, value: unknown): unknown {
+  return fromJsonSchema(schema)["~standard"].validate(value);
+}
+
+const place = {
+  $defs: { name: { type: "string", minLength: 2 } },
+  type: "object",
+  properties: {
+    city: { $ref: "#/$defs/name" },
+    days: { type: "array", items: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] } },
+    unit: { enum: ["C", "F"] },
+    "a/b~c d": { type: "number", minimum: 3 },
+    either: { anyOf: [{ type: "string" }, { type: "null" }] },
+  },
+  required: ["city"],
+  additionalProperties: false,
+} as const satisfies JsonSchema;
+
+describe("a value that fits", () => {
+  it("passes as it is", () => {
+    const value = { city: "Oslo", days: [{ n: 1 }], "a/b~c d": 3, either: null };
+    expect(check(place, value)).toEqual({ value });
+    expect(Reflect.get(Object(check(place, value)), "value")).toBe(value);
+  });
+
+  it("gets no defaults", () => {
+    expect(check({ type: "object", properties: { unit: { type: "string", default: "C" } } }, {})).toEqual({ value: {} });
+  });
+});
+
+const misfits: readonly (readonly [string, unknown, readonly string[]])[] = [
+  ["no object", null, [': Instance type "null" is invalid. Expected "object"']],
+  ["a missing field", {}, [': Instance does not have required property "city"']],
+  ["a field behind a $ref", { city: 1 }, ['"city": Instance type "number" is invalid. Expected "string"']],
+  ["a short text", { city: "O" }, ['"city": String is too short (1 < 2)']],
+  [
+    "an item of a list",
+    { city: "Oslo", days: [{ n: 1 }, { n: 1.5 }, {}] },
+    [
+      '"days" 1 "n": Instance type "number" is invalid. Expected "integer"',
+      '"days" 2: Instance does not have required property "n"',
+    ],
+  ],
+  ["a key with odd characters", { city: "Oslo", "a/b~c d": 1 }, ['"a/b~c d": 1 is less than 3']],
+  ["one of several", { city: "Oslo", unit: "K" }, ['"unit": Instance does not match any of ["C","F"]']],
+  ["a field too many", { city: "Oslo", more: 1 }, [': Property "more" does not match additional properties schema']],
+  [
+    "none of several",
+    { city: "Oslo", either: 1 },
+    [
+      '"either": Instance does not match any subschemas',
+      '"either": Instance type "number" is invalid. Expected "string"',
+      '"either": Instance type "number" is invalid. Expected "null"',
+    ],
+  ],
+  [
+    "several at once",
+    { city: 1, unit: 2 },
+    ['"city": Instance type "number" is invalid. Expected "string"', '"unit": Instance does not match any of ["C","F"]'],
+  ],
+];
+it.for(misfits)("says where and what: %s", ([, value, lines]) => {
+  expect(linesOf(place, value)).toEqual(lines);
+});
+
+const keywords: readonly (readonly [string, JsonSchema, unknown, readonly string[]])[] = [
+  ["allOf", { allOf: [{ required: ["a"] }, { required: ["b"] }] }, { a: 1 }, [': Instance does not have required property "b"']],
+  ["if", { if: { required: ["b"] }, else: { required: ["a"] } }, {}, [': Instance does not have required property "a"']],
+  ["not", { not: { required: ["a"] } }, { a: 1 }, [': Instance matched "not" schema']],
+  [
+    "patternProperties",
+    { patternProperties: { "^n": { type: "number" } } },
+    { n1: "x" },
+    ['"n1": Instance type "string" is invalid. Expected "number"'],
+  ],
+  [
+    "dependencies",
+    { $schema: "http://json-schema.org/draft-07/schema#", dependencies: { a: ["b"] } },
+    { a: 1 },
+    [': Instance has "a" but does not have "b"'],
+  ],
+  [
+    "dependencies beside another misfit",
+    { dependencies: { a: ["b"] }, properties: { a: { type: "number" } } },
+    { a: "x" },
+    [': Instance has "a" but does not have "b"', '"a": Instance type "string" is invalid. Expected "number"'],
+  ],
+  [
+    "propertyNames",
+    { propertyNames: { maxLength: 1 } },
+    { ab: 1 },
+    [': Property name "ab" does not match schema', '"ab": String is too long (2 > 1)'],
+  ],
+  ["uniqueItems", { properties: { l: { uniqueItems: true } } }, { l: [1, 1] }, ['"l": Duplicate items at indexes 0 and 1']],
+  [
+    "prefixItems",
+    { properties: { l: { prefixItems: [{ type: "string" }] } } },
+    { l: [1] },
+    ['"l" 0: Instance type "number" is invalid. Expected "string"'],
+  ],
+  ["a false schema", { properties: { a: false } }, { a: 1 }, [': Property "a" does not match schema']],
+  ["a format", { properties: { at: { format: "date" } } }, { at: "soon" }, ['"at": String does not match format "date"']],
+  ["a url, as a uri", { properties: { at: { format: "url" } } }, { at: "no url" }, ['"at": String does not match format "uri"']],
+  [
+    "siblings of a $ref",
+    { $defs: { a: {} }, $ref: "#/$defs/a", required: ["b"] },
+    {},
+    [': Instance does not have required property "b"'],
+  ],
+];
+it.for(keywords)("knows %s", ([, schema, value, lines]) => {
+  expect(linesOf(schema, value)).toEqual(lines);
+});
+
+it("goes by the draft that the schema names", () => {
+  const schema = { definitions: { a: {} }, $ref: "#/definitions/a", required: ["b"] };
+  expect(linesOf({ ...schema, $schema: "http://json-schema.org/draft-07/schema#" }, {})).toEqual([]);
+  expect(linesOf({ ...schema, $schema: "https://json-schema.org/draft/2019-09/schema" }, {})).toHaveLength(1);
+  const four = { $schema: "http://json-schema.org/draft-04/schema#", properties: { n: { minimum: 3, exclusiveMinimum: true } } };
+  expect(linesOf(four, { n: 3 })).toHaveLength(1);
+});
+
+it("leaves the schema untouched, frozen or not", () => {
+  const schema = { type: "object", properties: { at: { type: "string", format: "url" } } };
+  const before = JSON.stringify(schema);
+  expect(linesOf(schema, { at: 1 })).toHaveLength(1);
+  expect(JSON.stringify(schema)).toBe(before);
+  expect(Object.getOwnPropertyNames(schema)).toEqual(["type", "properties"]);
+  expect(linesOf(Object.freeze({ type: "object" } as const), 1)).toHaveLength(1);
+});
+
+const bad: readonly (readonly [string, unknown, RegExp])[] = [
+  ["no schema", undefined, /must be a JSON Schema that can be checked, but is undefined/],
+  ["a list", [], /but is an array of 0 items/],
+  [
+    "a remote $ref",
+    { properties: { a: { $ref: "https://example.com/s.json" } } },
+    /one that has the "\$ref" "https:\/\/example\.com\/s\.json", which is not inside it, and nothing is fetched/,
+  ],
+  ["a $ref to nothing", { $ref: "#/$defs/gone" }, /has the "\$ref" "#\/\$defs\/gone", which is not inside it/],
+  ["a remote $ref in a corner", { dependencies: { a: { items: [{ $ref: "other.json" }] } } }, /"other\.json"/],
+  ["$dynamicRef", { $dynamicRef: "#node" }, /has a "\$dynamicRef", which is not followed: write "\$ref"/],
+  ["$recursiveRef", { properties: { a: { $recursiveRef: "#" } } }, /has a "\$recursiveRef"/],
+  ["a broken pattern", { properties: { a: { pattern: "(" } } }, /has the pattern "\(", which is no regular expression/],
+  ["a broken name pattern", { patternProperties: { "[": {} } }, /has the pattern "\["/],
+  ["what is not JSON", { const: 1n }, /cannot be read: a BigInt/],
+  ["an address that is none", { $id: "http://[" }, /cannot be read/],
+];
+it.for(bad)("refuses %s at once", ([, schema, message]) => {
+  let thrown: unknown;
+  try {
+    fromJsonSchema(schema as JsonSchema);
+  } catch (error) {
+    thrown = error;
+  }
+  expect(isLoopError(thrown, "invalid-option") && thrown.message).toMatch(message);
+});
+
+it.for<[string, JsonSchema]>([
+  ["a property called pattern", { properties: { pattern: { type: "string" }, $ref: { type: "string" } } }],
+  ["data that look like a schema", { properties: { a: { const: { $ref: "x:y", pattern: "(" }, default: { $ref: "x:y" } } } }],
+  [
+    "a $ref by $id",
+    { $defs: { a: { $id: "https://example.com/a", type: "string" } }, properties: { a: { $ref: "https://example.com/a" } } },
+  ],
+  ["a $ref by anchor", { $defs: { a: { $anchor: "here", type: "string" } }, properties: { a: { $ref: "#here" } } }],
+  ["a $ref to the whole", { type: "object", properties: { child: { $ref: "#" } } }],
+])("takes %s", ([, schema]) => {
+  expect(linesOf(schema, {})).toEqual([]);
+});
+
+describe("a tool with such a schema", () => {
+  const tool = defineTool({
+    name: "get",
+    description: "Gets.",
+    inputSchema: fromJsonSchema<{ city: string }>({ ...place, $schema: "https://json-schema.org/draft/2020-12/schema" }),
+    execute: ({ city }) => city.toUpperCase(),
+  });
+
+  it("is shown the schema and has its arguments checked", async () => {
+    const provider = createMockProvider([[toolCall("get", { city: 7 }), toolCall("get", { city: "Oslo" })], text("Done.")]);
+    const result = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
+    expect(provider.requests[0]?.tools[0]?.inputSchema).toEqual(place);
+    expect(answersOf(result).map(({ outcome, result: read }) => [outcome, read])).toEqual([
+      [
+        "invalid-input",
+        { status: "invalid_input", reason: 'city: Instance type "number" is invalid. Expected "string"', tool_name: "get" },
+      ],
+      ["completed", "OSLO"],
+    ]);
+  });
+
+  it("counts as checked", async () => {
+    expect(createToolRegistry([tool]).validate("get", { city: "Oslo" })).toEqual({ value: { city: "Oslo" } });
+    expect(await runTool(tool, {})).toMatchObject({ kind: "invalid-input" });
+  });
+});

@@ -1,0 +1,88 @@
+// What a model may write to make a check cost more than it is worth.
+
+import { describe, expect, it } from "vitest";
+import { linesOf } from "./lines-of.ts";
+
+describe("a hostile value", () => {
+  const node = { type: "object", properties: { child: { $ref: "#" } } } as const;
+  const nest = (levels: number, key = "child"): unknown => {
+    let value: unknown = {};
+    for (let level = 0; level < levels; level++) value = { [key]: value };
+    return value;
+  };
+
+  it("is followed 100 levels deep", () => {
+    expect(linesOf(node, nest(100))).toEqual([]);
+    const refused = [": is nested more than 100 levels deep, and is not checked"];
+    expect([linesOf(node, nest(101)), linesOf({}, nest(100_000)), linesOf({}, nest(101, "__proto__"))]).toEqual([
+      refused,
+      refused,
+      refused,
+    ]);
+  });
+
+  it("may have 20,000 values", () => {
+    const list = { properties: { l: { items: { type: "number" } } } };
+    expect(linesOf(list, { l: Array.from({ length: 19_998 }, () => 1) })).toEqual([]);
+    const refused = [": has more than 20000 values, and is not checked"];
+    expect(linesOf(list, { l: Array.from({ length: 20_001 }, () => 1) })).toEqual(refused);
+    expect(linesOf(list, { l: Array.from({ length: 150 }, () => Array.from({ length: 150 }, () => 1)) })).toEqual(refused);
+  });
+
+  it("may have 1,000 items where each is compared with each", () => {
+    const unique = { properties: { l: { uniqueItems: true } } };
+    const items = (length: number): unknown => ({ l: Array.from({ length }, (_, index) => index) });
+    expect(linesOf(unique, items(1_000))).toEqual([]);
+    expect(linesOf(unique, items(1_001))).toEqual([
+      ": has more than 1000 items in an array, too many to say whether they are unique, and is not checked",
+    ]);
+    expect(linesOf({ properties: { l: { uniqueItems: false } } }, items(1_001))).toEqual([]);
+  });
+
+  it("takes no time that doubles with each level", () => {
+    const child = { $ref: "#/$defs/node" };
+    const branches = ["a", "b"].map((name) => ({ type: "object", properties: { child }, required: [name] }));
+    const schema = { $defs: { node: { anyOf: branches } }, ...child } as const;
+    expect(linesOf(schema, nest(60))[0]).toMatch(/^: could not be checked: /);
+    // Each check has a count of its own.
+    expect(linesOf(schema, { a: 1, child: { b: 1 } })).toEqual([]);
+  });
+
+  it("of many references to little takes no time either", () => {
+    const defs = Object.fromEntries(
+      Array.from({ length: 40 }, (_, level) => [
+        `d${level}`,
+        { allOf: [{ $ref: `#/$defs/d${level + 1}` }, { $ref: `#/$defs/d${level + 1}` }] },
+      ]),
+    );
+    const schema = { $defs: { ...defs, d40: {} }, $ref: "#/$defs/d0" };
+    expect(linesOf(schema, {})).toEqual([": could not be checked: it would take too long"]);
+  });
+
+  it("does not make a format take for ever", () => {
+    const schema = { properties: { at: { type: "string", format: "url" } } };
+    expect(linesOf(schema, { at: `http://${"a".repeat(200)}!` })).toEqual([]);
+  });
+
+  it("has at most 20 issues", () => {
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`k${index}`, "x"]));
+    expect(linesOf({ additionalProperties: { type: "number" } }, many)).toHaveLength(20);
+  });
+
+  it.for<[string, unknown]>([
+    ["half a character as a key", { "\ud800": 1 }],
+    ["undefined", { a: undefined }],
+    ["a BigInt", { a: 1n }],
+    ["a function", { a: () => 1 }],
+  ])("that cannot be checked is refused: %s", ([, value]) => {
+    expect(linesOf({ type: "object", additionalProperties: { type: "string" } }, value)).toHaveLength(1);
+  });
+
+  it("has prototype keys as data", () => {
+    const closed = { type: "object", properties: { a: {} }, additionalProperties: false, required: ["constructor"] };
+    expect(linesOf(closed, JSON.parse('{"__proto__":1}'))).toEqual([
+      ': Instance does not have required property "constructor"',
+      ': Property "__proto__" does not match additional properties schema',
+    ]);
+  });
+});

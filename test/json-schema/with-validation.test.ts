@@ -1,0 +1,172 @@
+// Validation put around registries.
+
+import { describe, expect, it } from "vitest";
+import { createToolRegistry, defineTool, isLoopError, type JsonSchema, type Tool, type ToolRegistry } from "turnwright";
+import { withValidation } from "turnwright/json-schema";
+import { registrySuite, text, toolCall } from "turnwright/testing";
+import { importTools, mergeRegistries, withFilter, withPrefix } from "turnwright/tools";
+import { z } from "zod";
+import { answersOf, outcomesOf, play } from "../loop/play.ts";
+import { plainKinds } from "../toolsets/kinds.ts";
+
+const json = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
+const plain = (name: string, inputSchema: JsonSchema = json): Tool =>
+  defineTool({ name, description: name, inputSchema, execute: (args) => args });
+const coercing = defineTool({
+  name: "coercing",
+  description: "",
+  inputSchema: z.object({ n: z.coerce.number() }),
+  jsonSchema: json,
+  execute: ({ n }) => n,
+});
+
+/** A registry of the caller's own that checks nothing. */
+function bare(...tools: readonly Tool[]): ToolRegistry {
+  const { definitions, executeTool } = createToolRegistry(tools);
+  return { definitions, executeTool };
+}
+
+const misfit = { issues: [{ message: 'Instance type "string" is invalid. Expected "number"', path: ["n"] }] };
+
+describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
+  ["an array of tools", (tools) => withValidation(tools)],
+  ["a registry", (tools) => withValidation(createToolRegistry(tools))],
+  ["a registry that checks nothing", (tools) => withValidation(bare(...tools))],
+])("around %s", ([, make]) => {
+  for (const { title, run } of registrySuite({ create: (tools) => ({ registry: make(tools) }) })) it(title, run);
+
+  it("checks what nobody has checked", () => {
+    const registry = make([plain("get")]);
+    expect(registry.validate?.("get", { n: "1" })).toEqual(misfit);
+    const args = { n: 1 };
+    const validation = registry.validate?.("get", args);
+    expect(validation).toEqual({ value: args });
+  });
+});
+
+it("does not check again what a schema of the tool has checked", () => {
+  const registry = withValidation([coercing, plain("get")]);
+  expect(registry.validate?.("coercing", { n: "5" })).toEqual({ value: { n: 5 } });
+  expect(registry.validate?.("get", { n: "5" })).toEqual(misfit);
+});
+
+it("waits for a registry that validates later", async () => {
+  const registry: ToolRegistry = { ...bare(plain("get")), validate: async (_, value) => ({ value, unchecked: true }) };
+  expect(await withValidation(registry).validate?.("get", { n: "1" })).toEqual(misfit);
+  const refusing: ToolRegistry = { ...bare(plain("get")), validate: async () => ({ issues: [{ message: "no" }] }) };
+  expect(await withValidation(refusing).validate?.("get", { n: 1 })).toEqual({ issues: [{ message: "no" }] });
+});
+
+it("checks around merged, renamed and filtered registries", () => {
+  const merged = mergeRegistries(
+    bare(plain("get")),
+    withPrefix([plain("get")], "my_"),
+    [coercing],
+    withFilter([plain("other")], ["other"]),
+  );
+  const registry = withValidation(merged);
+  for (const name of ["get", "my_get", "other"]) expect(registry.validate?.(name, { n: "1" })).toEqual(misfit);
+  expect(registry.validate?.("coercing", { n: "1" })).toEqual({ value: { n: 1 } });
+  expect(registry.validate?.("gone", {})).toHaveProperty("issues");
+});
+
+it("keeps agents, and the array of definitions", () => {
+  const agent = { prepare: () => ({ messages: [] }), toResult: () => 1 };
+  const source = createToolRegistry([{ ...plain("get"), agent }]);
+  const registry = withValidation(source);
+  expect([registry.agentOf?.("get"), registry.definitions()]).toEqual([agent, source.definitions()]);
+  expect(registry.definitions()).toBe(source.definitions());
+});
+
+it("sees tools that come later", () => {
+  const source = createToolRegistry();
+  const registry = withValidation(source);
+  source.register(plain("late"));
+  expect(registry.validate?.("late", { n: "1" })).toEqual(misfit);
+});
+
+it("compiles each schema once", () => {
+  let reads = 0;
+  const schema = {
+    type: "object",
+    get properties() {
+      reads += 1;
+      return json.properties;
+    },
+  };
+  const registry = withValidation(bare({ ...plain("get"), inputSchema: schema }));
+  const before = reads;
+  for (let count = 0; count < 5; count++) expect(registry.validate?.("get", { n: "1" })).toEqual(misfit);
+  withValidation(bare({ ...plain("again"), inputSchema: schema }));
+  expect(reads - before).toBeLessThanOrEqual(1);
+});
+
+describe("a schema that cannot be checked", () => {
+  const remote = plain("remote", { type: "object", properties: { a: { $ref: "https://example.com/a" } } });
+  const said = /The input schema of tool "remote" has the "\$ref" "https:\/\/example\.com\/a", which is not inside it/;
+
+  it.for<[string, () => unknown]>([
+    ["an array", () => withValidation([coercing, remote])],
+    ["a registry that checks nothing", () => withValidation(bare(remote))],
+  ])("is refused at once in %s", ([, make]) => {
+    let thrown: unknown;
+    try {
+      make();
+    } catch (error) {
+      thrown = error;
+    }
+    expect(isLoopError(thrown, "invalid-schema") && thrown.message).toMatch(said);
+  });
+
+  it("is an issue where the registry may have checked by itself", () => {
+    const registry = withValidation(createToolRegistry([remote]));
+    expect(registry.validate?.("remote", {})).toEqual({
+      issues: [
+        {
+          message:
+            'could not be checked: the schema has the "$ref" "https://example.com/a", which is not inside it, and nothing is fetched',
+        },
+      ],
+    });
+  });
+
+  it("does not matter where the tool checks by itself", () => {
+    const own = { ...coercing, jsonSchema: { type: "object", $ref: "https://example.com/a" } };
+    expect(withValidation([own]).validate?.("coercing", { n: "2" })).toEqual({ value: { n: 2 } });
+  });
+
+  it("ends a run in which it turns up", async () => {
+    let definitions = createToolRegistry([plain("get")]).definitions();
+    const source: ToolRegistry = {
+      definitions: () => definitions,
+      executeTool: () => {
+        definitions = createToolRegistry([plain("get"), remote]).definitions();
+      },
+    };
+    const { result } = play([toolCall("get", { n: 1 }), text("Done.")], { tools: withValidation(source) });
+    expect(await result).toMatchObject({
+      reason: { kind: "hook-failed", hook: "definitions", error: { code: "invalid-schema" } },
+    });
+  });
+});
+
+it("refuses what is neither tools nor a registry", () => {
+  expect(() => withValidation(undefined as never)).toThrow(/Option "withValidation" must be an array of tools, or a registry/);
+});
+
+describe.for(Object.entries(plainKinds))("an imported tool of %s with plain JSON Schema", ([, make]) => {
+  it("is checked before it runs", async () => {
+    const ran: unknown[] = [];
+    const tools = withValidation(importTools({ get: make({ name: "get", description: "", run: (args) => ran.push(args) }) }));
+    const { provider, result } = play([[toolCall("get", { text: 1 }), toolCall("get", { text: "hi" })], text("Done.")], {
+      tools,
+    });
+    const ended = await result;
+    expect(outcomesOf(ended).map((line) => line.split(": ")[1])).toEqual(["invalid-input", "completed"]);
+    expect(answersOf(ended)[0]?.result).toMatchObject({
+      reason: 'text: Instance type "number" is invalid. Expected "string"',
+    });
+    expect(ran).toEqual([{ text: "hi" }]);
+    expect(provider.requests[0]?.tools[0]?.inputSchema).toMatchObject({ required: ["text"] });
+  });
+});

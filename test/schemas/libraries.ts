@@ -1,0 +1,79 @@
+// One tool's arguments, described with each of four schema libraries: a city, a unit with a default, and days as a text of digits that
+// become a number.
+
+import { toJsonSchema, toStandardJsonSchema } from "@valibot/to-json-schema";
+import { type } from "arktype";
+import type { JsonSchema, StandardSchema } from "turnwright";
+import * as v from "valibot";
+import { z } from "zod";
+import * as mini from "zod/mini";
+import { _default as withDefault } from "zod/mini";
+
+/** What `execute` gets. */
+interface Forecast {
+  readonly city: string;
+  readonly unit: "C" | "F";
+  readonly days: number;
+}
+
+/** A schema, and what to show of it where it cannot say so itself. */
+export interface Described {
+  readonly inputSchema: StandardSchema<unknown, Forecast>;
+  readonly jsonSchema?: JsonSchema | undefined;
+}
+
+const zodForecast = z.object({
+  city: z.string().min(2),
+  unit: z.enum(["C", "F"]).default("C"),
+  days: z.string().regex(/^\d+$/).transform(Number),
+});
+
+const miniForecast = mini.object({
+  city: mini.string().check(mini.minLength(2)),
+  unit: withDefault(mini.enum(["C", "F"]), "C"),
+  days: mini.pipe(mini.string().check(mini.regex(/^\d+$/)), mini.transform(Number)),
+});
+
+const valibotForecast = v.object({
+  city: v.pipe(v.string(), v.minLength(2)),
+  unit: v.optional(v.picklist(["C", "F"]), "C"),
+  days: v.pipe(v.string(), v.regex(/^\d+$/), v.transform(Number)),
+});
+
+const arktypeForecast = type({
+  city: "string >= 2",
+  unit: "'C' | 'F' = 'C'",
+  days: type("string.digits").pipe((text) => Number(text)),
+});
+
+/** What is shown of zod/mini and of valibot, which cannot say it by themselves. */
+const miniJson = z.toJSONSchema(miniForecast, { io: "input" }) as JsonSchema;
+const valibotJson = toJsonSchema(valibotForecast, { typeMode: "input" }) as JsonSchema;
+
+type Library = "zod" | "zod/mini" | "valibot" | "valibot by toStandardJsonSchema" | "arktype";
+
+/** Each library's forecast. */
+export const forecasts: Readonly<Record<Library, Described>> = {
+  zod: { inputSchema: zodForecast },
+  "zod/mini": { inputSchema: miniForecast, jsonSchema: miniJson },
+  valibot: { inputSchema: valibotForecast, jsonSchema: valibotJson },
+  "valibot by toStandardJsonSchema": { inputSchema: toStandardJsonSchema(valibotForecast) },
+  arktype: { inputSchema: arktypeForecast },
+};
+
+const exists = async (city: string): Promise<boolean> => city !== "Atlantis";
+const unknownCity = "there is no such city";
+const cityJson = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const;
+
+/** Schemas that ask somebody; arktype has none. */
+export const asking: Readonly<Record<string, { readonly inputSchema: StandardSchema; readonly jsonSchema?: JsonSchema }>> = {
+  zod: { inputSchema: z.object({ city: z.string().refine(exists, unknownCity) }) },
+  "zod/mini": {
+    inputSchema: mini.object({ city: mini.string().check(mini.refine(exists, unknownCity)) }),
+    jsonSchema: cityJson,
+  },
+  valibot: {
+    inputSchema: v.objectAsync({ city: v.pipeAsync(v.string(), v.checkAsync(exists, unknownCity)) }),
+    jsonSchema: cityJson,
+  },
+};

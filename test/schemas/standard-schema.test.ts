@@ -1,0 +1,149 @@
+// Standard Schema end to end: the same tool, with each schema library, in a whole run.
+
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import { describe, expect, it } from "vitest";
+import { createToolRegistry, defineTool, isLoopError, type JsonSchema, type StandardSchema } from "turnwright";
+import { runTool, text, toolCall } from "turnwright/testing";
+import * as v from "valibot";
+import { z } from "zod";
+import * as mini from "zod/mini";
+import { answersOf, play } from "../loop/play.ts";
+import { asking, forecasts } from "./libraries.ts";
+
+const described = { name: "get_forecast", description: "Forecast of a city" };
+
+describe.for(Object.entries(forecasts))("a tool with a schema of %s", ([, schemas]) => {
+  const setUp = () => {
+    const got: unknown[] = [];
+    const tool = defineTool({ ...described, ...schemas, execute: (args) => got.push(args) });
+    return { got, tool };
+  };
+
+  it("is shown to the model as JSON Schema of what it is to send", async () => {
+    const { provider, result } = play([text("Hello.")], { tools: [setUp().tool] });
+    await result;
+    const [shown] = provider.requests[0]?.tools ?? [];
+    expect(shown).toMatchObject({
+      ...described,
+      inputSchema: {
+        type: "object",
+        properties: {
+          city: { type: "string", minLength: 2 },
+          unit: { enum: ["C", "F"] },
+          days: { type: "string", pattern: expect.stringMatching(/^\^\\d[+*]\$$/) },
+        },
+      },
+    });
+    // A default need not be sent.
+    expect(shown?.inputSchema["required"]).toEqual(["city", "days"]);
+  });
+
+  it("gets what the schema makes: defaults filled in, transforms applied", async () => {
+    const { got, tool } = setUp();
+    const calls = [
+      toolCall("get_forecast", { city: "Oslo", days: "3" }),
+      toolCall("get_forecast", { city: "Oslo", days: "10", unit: "F" }),
+    ];
+    const { result } = play([calls, text("Done.")], { tools: [tool] });
+    expect(answersOf(await result).map(({ outcome }) => outcome)).toEqual(["completed", "completed"]);
+    expect(got).toEqual([
+      { city: "Oslo", unit: "C", days: 3 },
+      { city: "Oslo", unit: "F", days: 10 },
+    ]);
+  });
+
+  it("does not run with what does not fit, and the model reads where", async () => {
+    const { got, tool } = setUp();
+    const calls = [
+      toolCall("get_forecast", { city: "O", days: "soon" }),
+      toolCall("get_forecast", { city: "Oslo", days: 3 }),
+      toolCall("get_forecast", { city: "Oslo", days: "3", unit: "K" }),
+      toolCall("get_forecast", [1]),
+    ];
+    const { provider, result } = play([calls, text("Sorry.")], { tools: [tool] });
+    const answers = answersOf(await result);
+    expect(answers.map(({ outcome }) => outcome)).toEqual(["invalid-input", "invalid-input", "invalid-input", "invalid-input"]);
+    const reasons = answers.map(({ result: read }) => String(Reflect.get(Object(read), "reason")));
+    expect(reasons).toEqual([
+      expect.stringMatching(/city: .*2.*; days: /),
+      expect.stringMatching(/^days: /),
+      expect.stringMatching(/^unit: /),
+      expect.stringMatching(/object|city/i),
+    ]);
+    expect(got).toEqual([]);
+    expect(provider.requests[1]?.messages.at(-1)).toMatchObject({ role: "tool", results: answers });
+  });
+
+  it("has issues that are plain data, whatever kind of array the library keeps its paths in", async () => {
+    const outcome = await runTool(setUp().tool, { city: 7, days: "3" });
+    const issues = outcome.kind === "invalid-input" ? outcome.issues : [];
+    expect(issues[0]?.path).toStrictEqual(["city"]);
+    expect(Object.getPrototypeOf(issues[0]?.path)).toBe(Array.prototype);
+  });
+
+  it("keeps the model's own words in the transcript", async () => {
+    const { result } = play([toolCall("get_forecast", { city: "Oslo", days: "3" }), text("Done.")], { tools: [setUp().tool] });
+    expect((await result).messages[1]).toMatchObject({
+      content: [{ type: "tool-call", args: { city: "Oslo", days: "3" } }],
+    });
+  });
+});
+
+describe.for(Object.entries(asking))("a schema of %s that asks somebody", ([, schemas]) => {
+  it("is waited for", async () => {
+    const got: unknown[] = [];
+    const tool = defineTool({ ...described, ...schemas, execute: (args) => got.push(args) });
+    const calls = [toolCall("get_forecast", { city: "Atlantis" }), toolCall("get_forecast", { city: "Oslo" })];
+    const { result } = play([calls, text("Done.")], { tools: [tool] });
+    expect(answersOf(await result).map(({ outcome, result: read }) => [outcome, read])).toEqual([
+      ["invalid-input", { status: "invalid_input", reason: "city: there is no such city", tool_name: "get_forecast" }],
+      ["completed", 1],
+    ]);
+    expect(got).toEqual([{ city: "Oslo" }]);
+  });
+});
+
+describe("a schema that cannot say what it takes", () => {
+  it.for<[string, StandardSchema, string]>([
+    ["zod/mini", mini.object({}), "zod does not say how"],
+    ["valibot", v.object({}), "valibot does not say how"],
+    ["a date of zod", z.object({ at: z.date() }), "Date cannot be represented in JSON Schema"],
+    [
+      "a date of valibot",
+      toStandardJsonSchema(v.object({ at: v.date() })),
+      'The "date" schema cannot be converted to JSON Schema',
+    ],
+  ])("is refused with the remedy: %s", ([, inputSchema, why]) => {
+    let thrown: unknown;
+    try {
+      createToolRegistry([defineTool({ ...described, inputSchema, execute: () => 1 })]);
+    } catch (error) {
+      thrown = error;
+    }
+    const message = isLoopError(thrown, "invalid-schema") ? thrown.message : String(thrown);
+    expect(message).toContain(why);
+    expect(message).toMatch(/Give the tool a "jsonSchema" to show to the model\.$/);
+  });
+
+  it("checks all the same beside a jsonSchema", () => {
+    const jsonSchema: JsonSchema = { type: "object", properties: { at: { type: "string", format: "date-time" } } };
+    const tool = defineTool({
+      ...described,
+      inputSchema: mini.object({ at: mini.coerce.date() }),
+      jsonSchema,
+      execute: ({ at }) => at,
+    });
+    const registry = createToolRegistry([tool]);
+    expect(registry.definitions()[0]?.inputSchema).toBe(jsonSchema);
+    expect(registry.validate(tool.name, { at: "2026-01-01" })).toEqual({ value: { at: new Date("2026-01-01") } });
+  });
+});
+
+it("takes schemas that are functions", () => {
+  const { inputSchema } = forecasts.arktype;
+  expect(typeof inputSchema).toBe("function");
+  const tool = defineTool({ ...described, inputSchema, execute: ({ days }) => days });
+  expect(createToolRegistry([tool]).validate(tool.name, { city: "Oslo", days: "4" })).toEqual({
+    value: { city: "Oslo", unit: "C", days: 4 },
+  });
+});

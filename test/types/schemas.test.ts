@@ -1,0 +1,141 @@
+// What the compiler knows of tools with schemas of several libraries. Each `@ts-expect-error` is a wrong use that must not compile.
+
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import { type } from "arktype";
+import { defineTool, type StandardSchema, type Tool, type ToolArgs, type ToolInput, type ToolRegistry } from "turnwright";
+import { fromJsonSchema, withValidation } from "turnwright/json-schema";
+import { importTool, importTools, mergeRegistries, withFilter, withPrefix } from "turnwright/tools";
+import * as v from "valibot";
+import { expect, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+import * as mini from "zod/mini";
+import { _default as withDefault } from "zod/mini";
+
+const described = { name: "report", description: "Reports" };
+const jsonSchema = { type: "object" } as const;
+
+interface Output {
+  city: string;
+  unit: "C" | "F";
+  days: number;
+}
+interface Input {
+  city: string;
+  unit?: "C" | "F" | undefined;
+  days: string;
+}
+
+it("gives execute the output of a schema of zod", () => {
+  const inputSchema = z.object({ city: z.string(), unit: z.enum(["C", "F"]).default("C"), days: z.string().transform(Number) });
+  const tool = defineTool({
+    ...described,
+    inputSchema,
+    execute(args) {
+      expectTypeOf(args).toEqualTypeOf<Output>();
+    },
+  });
+  expectTypeOf<ToolArgs<typeof tool>>().toEqualTypeOf<Output>();
+  expectTypeOf<ToolInput<typeof tool>>().toEqualTypeOf<Input>();
+  // @ts-expect-error days is a number by then
+  defineTool({ ...described, inputSchema, execute: ({ days }) => days satisfies string });
+  expect(tool.name).toBe("report");
+});
+
+it("gives execute the output of a schema of zod/mini", () => {
+  const inputSchema = mini.object({
+    city: mini.string(),
+    unit: withDefault(mini.enum(["C", "F"]), "C"),
+    days: mini.pipe(mini.string(), mini.transform(Number)),
+  });
+  const tool = defineTool({
+    ...described,
+    inputSchema,
+    jsonSchema,
+    execute(args) {
+      expectTypeOf(args).toEqualTypeOf<Output>();
+    },
+  });
+  expectTypeOf<ToolArgs<typeof tool>>().toEqualTypeOf<Output>();
+  expectTypeOf<ToolInput<typeof tool>>().toEqualTypeOf<Input>();
+  // @ts-expect-error days is a number by then
+  defineTool({ ...described, inputSchema, jsonSchema, execute: ({ days }) => days satisfies string });
+  expect(tool.name).toBe("report");
+});
+
+it("gives execute the output of a schema of valibot", () => {
+  const inputSchema = v.object({
+    city: v.string(),
+    unit: v.optional(v.picklist(["C", "F"]), "C"),
+    days: v.pipe(v.string(), v.transform(Number)),
+  });
+  const plain = defineTool({
+    ...described,
+    inputSchema,
+    jsonSchema,
+    execute(args) {
+      expectTypeOf(args).toEqualTypeOf<Output>();
+    },
+  });
+  const converted = defineTool({
+    ...described,
+    inputSchema: toStandardJsonSchema(inputSchema),
+    execute(args) {
+      expectTypeOf(args).toEqualTypeOf<Output>();
+    },
+  });
+  expectTypeOf<ToolInput<typeof plain>>().toEqualTypeOf<Input>();
+  expectTypeOf<ToolInput<typeof converted>>().toEqualTypeOf<Input>();
+  // @ts-expect-error there is no town
+  defineTool({ ...described, inputSchema, jsonSchema, execute: ({ town }) => town });
+  expect([plain.name, converted.name]).toEqual(["report", "report"]);
+});
+
+it("gives execute the output of a schema of arktype", () => {
+  const inputSchema = type({
+    city: "string",
+    unit: "'C' | 'F' = 'C'",
+    days: type("string").pipe((text) => Number(text)),
+  });
+  const tool = defineTool({
+    ...described,
+    inputSchema,
+    execute(args) {
+      expectTypeOf(args.city).toBeString();
+      expectTypeOf(args.unit).toEqualTypeOf<"C" | "F">();
+      expectTypeOf(args.days).toBeNumber();
+    },
+  });
+  expectTypeOf<ToolInput<typeof tool>["days"]>().toBeString();
+  // @ts-expect-error days is a number by then
+  defineTool({ ...described, inputSchema, execute: ({ days }) => days satisfies string });
+  expect(tool.name).toBe("report");
+});
+
+it("takes the caller's word for JSON Schema", () => {
+  const tool = defineTool({
+    ...described,
+    inputSchema: fromJsonSchema<{ city: string }>(jsonSchema),
+    execute(args) {
+      expectTypeOf(args).toEqualTypeOf<{ city: string }>();
+    },
+  });
+  expectTypeOf<ToolInput<typeof tool>>().toEqualTypeOf<{ city: string }>();
+  expectTypeOf(fromJsonSchema(jsonSchema)).toEqualTypeOf<StandardSchema<unknown>>();
+  // @ts-expect-error nothing is said of what fits
+  defineTool({ ...described, inputSchema: fromJsonSchema(jsonSchema), execute: ({ city }) => city });
+  expect(tool.name).toBe("report");
+});
+
+it("has imported tools and registries where tools are wanted", () => {
+  const foreign = { inputSchema: z.object({}), execute: () => 1 };
+  const imported = importTool(foreign, { name: "one" });
+  expectTypeOf(imported).toExtend<Tool>();
+  expectTypeOf(importTools({ one: foreign })).toExtend<readonly Tool[]>();
+  const merged = mergeRegistries([imported], withPrefix([imported], "a_"), withFilter([imported], []));
+  expectTypeOf(merged).toEqualTypeOf<ToolRegistry>();
+  expectTypeOf(withValidation([imported])).toEqualTypeOf<ToolRegistry>();
+  // @ts-expect-error "timeout" is no trait
+  expect(() => importTool(foreign, { name: "one", timeout: 5 })).toThrow(/unknown field/);
+  // @ts-expect-error a name is no tool
+  expect(() => importTool("one")).toThrow(/must be an object/);
+});
