@@ -31,10 +31,10 @@ const task = z.object({
 });
 const findings = z.object({ action_results: z.record(z.string(), z.json()) });
 
-/** The last thing that was said to it is what it is to work on. */
+/** The data at the end of what was said to it is what it is to work on. */
 function thinkOf(prompt: string): string {
-  const said = prompt.slice(prompt.lastIndexOf("\n\nUser: ") + "\n\nUser: ".length, prompt.lastIndexOf("\n\nModel:"));
-  if (!said.startsWith("{")) return "I can only plan trips.";
+  const [, said] = /\n\n(\{\n(?:(?!\n\n).)*)\n\nModel:$/s.exec(prompt) ?? [];
+  if (said === undefined) return "I can only plan trips.";
   const data: unknown = JSON.parse(said);
   const planning = task.safeParse(data);
   return planning.success ? planOf(planning.data) : answerOf(findings.parse(data));

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { userTextOf } from "../state/last-user-text.ts";
 import { joinUserMessages, toResults } from "./plan-messages.ts";
 import type { PlanRecord } from "./plan-record.ts";
 
@@ -15,14 +16,14 @@ const record = (purpose: string, result: number): PlanRecord => ({
 
 it("purposes that come again are numbered, past those that look so", () => {
   const records = [record("a", 1), record("a (2)", 2), record("a", 3), record("", 4), record("a", 5)];
-  expect(JSON.parse(String(toResults(records).content))).toEqual({
+  expect(JSON.parse(userTextOf(toResults(records)))).toEqual({
     action_results: { a: 1, "a (2)": 2, "a (3)": 3, look: 4, "a (4)": 5 },
   });
 });
 
 it("a great many equal purposes are numbered in time", () => {
   const records = Array.from({ length: 50_000 }, (_, at) => record("a", at));
-  expect(String(toResults(records).content)).toContain('"a (50000)": 49999');
+  expect(userTextOf(toResults(records))).toContain('"a (50000)": 49999');
 });
 
 it("messages of the user that follow each other are one, whatever they hold", () => {

@@ -54,6 +54,13 @@ describe("a plan that says response", () => {
   });
 });
 
+it.for([true, false])("a plan that says response and then execute runs nothing, closed early or not: %s", async (closesEarly) => {
+  const twice = text('{"next_action":"response","next_action":"execute","tool_command":{"tool_name":"look"}}');
+  const { result, model } = plan([twice, text("Hello.")], {}, { closesEarly });
+  const { text: said, toolCallsExecuted } = await result;
+  expect([said, toolCallsExecuted, model.calls]).toEqual(["Hello.", 0, 2]);
+});
+
 it("a plan that is only spoken of closes nothing", async () => {
   const quoted = 'I could say {"next_action":"response"}, but ';
   const { result, model } = plan([text(`${quoted}{"next_action":"execute"}`), respond, text("Hello.")]);
