@@ -53,7 +53,7 @@ export function completeCall(call: CallDraft, whole: unknown, out: ModelChunk[])
   // Some servers send the arguments as the object itself.
   const text = typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
   if (text === "" || text === call.text) return;
-  if (!text.startsWith(call.text)) call.sent = text.length;
+  if (call.sent > 0 && !text.startsWith(call.text)) call.sent = text.length;
   call.text = text;
   sendText(call, out);
 }

@@ -109,8 +109,9 @@ export class ItemAssembly {
     this.#index.identify(item, fields.id);
     item.texts.completeAll(fields);
     if (item.call === undefined) return;
-    nameCall(item.call, fields, this.#out);
+    // Before the name, so that a call without one yet does not tell pieces that are outranked.
     completeCall(item.call, argumentsOf(fields), this.#out);
+    nameCall(item.call, fields, this.#out);
     this.#declareFinished();
   }
 

@@ -39,8 +39,15 @@ export function readNativeTurn(
   const parts = readItems(native, reader);
   if (parts === undefined) return undefined;
   const items = parts.map(({ item }) => item);
-  if (!saysTheSame(items, content) || items.some((item) => isUnanswered(item, items))) return undefined;
-  return parts.flatMap(({ item, stored }) => toInputItem(item, stored && reader.store));
+  if (!saysTheSame(items, content) || hasUnanswered(items)) return undefined;
+  return withoutTail(parts.flatMap(({ item, stored }) => toInputItem(item, stored && reader.store)));
+}
+
+/** The service refuses reasoning that nothing follows. */
+function withoutTail(items: readonly InputItem[]): readonly InputItem[] {
+  let end = items.length;
+  while (items[end - 1]?.type === "reasoning") end -= 1;
+  return items.slice(0, end);
 }
 
 interface OutputItem {
@@ -71,8 +78,10 @@ function saysTheSame(items: readonly UnknownRecord[], content: AssistantMessage[
   const written = items.map(textOfItem).filter((text) => text !== "");
   const asked = items.filter(({ type }) => isCallType(type));
   if (written.join("\n\n") !== said || asked.length !== names.size) return false;
+  // Each call once: two of one id have become two ids.
   return asked.every(({ call_id: id, name }) => {
     const known = names.get(textOf(id));
+    names.delete(textOf(id));
     return known !== undefined && known === name && wireName.test(known);
   });
 }
@@ -92,10 +101,12 @@ const clientCalls: ReadonlySet<unknown> = new Set([
   "tool_search_call",
 ]);
 
-function isUnanswered({ type, call_id: id }: UnknownRecord, items: readonly UnknownRecord[]): boolean {
-  if (type === "mcp_approval_request") return true;
-  if (!clientCalls.has(type) || typeof id !== "string") return false;
-  return !items.some((item) => item.call_id === id && item.type !== type);
+function hasUnanswered(items: readonly UnknownRecord[]): boolean {
+  const answered = new Set(items.flatMap(({ type, call_id: id }) => (clientCalls.has(type) ? [] : [id])));
+  return items.some(({ type, call_id: id }) => {
+    if (type === "mcp_approval_request") return true;
+    return clientCalls.has(type) && typeof id === "string" && !answered.has(id);
+  });
 }
 
 /** Items that the service takes without their ids: it would look a stored item up under one, and find none. */
