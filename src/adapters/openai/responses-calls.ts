@@ -36,13 +36,16 @@ export function nameCall(call: CallDraft, { call_id: callId, id, name }: Unknown
   if (call.announced || call.name === "") return;
   call.announced = true;
   out.push({ type: "call-start", key: call.key, id: call.id, name: call.name });
-  sendText(call, out);
+  sendRest(call, out);
 }
 
 /** Takes a piece of the arguments. */
 export function extendCall(call: CallDraft, piece: string, out: ModelChunk[]): void {
+  const isUpToDate = call.announced && call.sent === call.text.length;
   call.text += piece;
-  sendText(call, out);
+  // Cutting the piece out of the whole again would copy the whole each time.
+  if (isUpToDate) sendPiece(call, piece, out);
+  else sendRest(call, out);
 }
 
 /**
@@ -55,7 +58,7 @@ export function completeCall(call: CallDraft, whole: unknown, out: ModelChunk[])
   if (text === "" || text === call.text) return;
   if (call.sent > 0 && !text.startsWith(call.text)) call.sent = text.length;
   call.text = text;
-  sendText(call, out);
+  sendRest(call, out);
 }
 
 /** The arguments of an item that is a call. */
@@ -81,12 +84,16 @@ export function declareReady(call: CallDraft, cut: boolean, out: ModelChunk[]): 
   out.push({ type: "call-ready", key, id, name, args, argsText: text, problem });
 }
 
-/** Tells the listener what is new. The input of a custom tool is told as the JSON that its arguments become. */
-function sendText(call: CallDraft, out: ModelChunk[]): void {
-  const { key, type, text, sent } = call;
-  if (!call.announced || sent >= text.length) return;
-  const piece = sent === 0 ? text : text.slice(sent);
-  call.sent = text.length;
+/** Tells the listener what is new. */
+function sendRest(call: CallDraft, out: ModelChunk[]): void {
+  if (call.announced) sendPiece(call, call.text.slice(call.sent), out);
+}
+
+/** The input of a custom tool is told as the JSON that its arguments become. */
+function sendPiece(call: CallDraft, piece: string, out: ModelChunk[]): void {
+  if (piece === "") return;
+  const { key, type, sent } = call;
+  call.sent = call.text.length;
   if (type === "function_call") out.push({ type: "call-args-delta", key, text: piece });
   else out.push({ type: "call-args-delta", key, text: `${sent === 0 ? '{"input":"' : ""}${JSON.stringify(piece).slice(1, -1)}` });
 }

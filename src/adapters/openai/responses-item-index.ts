@@ -49,6 +49,8 @@ export function createItemIndex(flow: TextFlow): ItemIndex {
   const all: OpenItem[] = [];
   const byId = new Map<unknown, OpenItem>();
   const byIndex = new Map<unknown, OpenItem>();
+  /** Those that are not known to be finished, so that a search does not go through all. */
+  const pending = new Map<string, OpenItem[]>();
 
   function identify(item: OpenItem, id: unknown): void {
     if (typeof id === "string" && id !== "") byId.set(id, item);
@@ -62,6 +64,7 @@ export function createItemIndex(flow: TextFlow): ItemIndex {
       const position = typeof index === "number" ? index : all.length;
       const item: OpenItem = { type, position, texts: createItemTexts(flow), call, begun: false, fields: undefined };
       all.push(item);
+      pushTo(pending, item);
       identify(item, id);
       if (typeof index === "number") byIndex.set(index, item);
       return item;
@@ -72,7 +75,9 @@ export function createItemIndex(flow: TextFlow): ItemIndex {
       const at = byIndex.get(address.index);
       if (at !== undefined && fits(at, address)) return isFree(at) ? at : undefined;
       if (at === undefined && address.index !== undefined) return undefined;
-      return findLast(all, (item) => fits(item, address) && isFree(item));
+      const others = pending.get(address.type) ?? [];
+      while (others[others.length - 1]?.fields !== undefined) others.pop();
+      return findLast(others, (item) => fits(item, address) && isFree(item));
     },
     takeFrom() {
       const rest = createQueues(all);
@@ -82,6 +87,12 @@ export function createItemIndex(flow: TextFlow): ItemIndex {
       };
     },
   };
+}
+
+function pushTo(byType: Map<string, OpenItem[]>, item: OpenItem): void {
+  const items = byType.get(item.type);
+  if (items === undefined) byType.set(item.type, [item]);
+  else items.push(item);
 }
 
 /** Whether an item may be the one that an event speaks of. */
@@ -105,9 +116,7 @@ function createQueues(items: readonly OpenItem[]): (known: OpenItem | undefined,
   const taken = new Set<OpenItem>();
   for (const item of items) {
     if (item.call?.id !== undefined) byCallId.set(item.call.id, item);
-    const queue = byType.get(item.type);
-    if (queue === undefined) byType.set(item.type, [item]);
-    else queue.push(item);
+    pushTo(byType, item);
   }
   for (const queue of byType.values()) queue.reverse();
 

@@ -74,7 +74,7 @@ export class ItemAssembly {
     const address: ItemAddress = { id, index, type, callId };
     const { call, fields } = this.#index.find(address, isUnfinished) ?? this.#create(address);
     if (call === undefined || fields !== undefined) return;
-    nameCall(call, { call_id: callId, name }, this.#out);
+    if (!call.announced) nameCall(call, { call_id: callId, name }, this.#out);
     if (isWhole) completeCall(call, text, this.#out);
     else extendCall(call, text, this.#out);
   }
