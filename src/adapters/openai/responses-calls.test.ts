@@ -49,6 +49,33 @@ describe("a call", () => {
     ],
     ["with arguments as an object", [done(0, call("c", "1", { n: 1 })), completed()], atOnce],
     [
+      "whose pieces are no begin of its arguments",
+      [added(0, call("c", "1", "")), argsPiece(0, "c", "x"), done(0, call("c", "1", '{"n":1}')), completed()],
+      ["start item-0 1 f", "args item-0 x", ready("item-0", "1"), "finish tool-calls completed"],
+    ],
+    [
+      "at a place that belongs to a message",
+      [added(0, call("c", "1", "")), added(0, message("m", "")), argsPiece(0, "x", '{"n":1}'), completed()],
+      atOnce,
+    ],
+    [
+      "beside another one, in another order and under other ids at the end",
+      [
+        done(0, call("a", "1", '{"n":1}')),
+        done(1, call("b", "2", '{"m":2}')),
+        completed(call("y", "2", '{"m":2}'), call("x", "1", '{"n":1}')),
+      ],
+      [
+        "start item-0 1 f",
+        'args item-0 {"n":1}',
+        ready("item-0", "1"),
+        "start item-1 2 f",
+        'args item-1 {"m":2}',
+        ready("item-1", "2", '{"m":2}'),
+        "finish tool-calls completed",
+      ],
+    ],
+    [
       "without arguments",
       [added(0, call("c", "1", "")), done(0, call("c", "1", "")), completed()],
       ["start item-0 1 f", ready("item-0", "1", "{}"), "finish tool-calls completed"],

@@ -44,9 +44,7 @@ export function createResponsesReader(out: ModelChunk[], ports: ReaderPorts): Ev
       readEvent(event, reading);
       if (out.length === 0) ports.heartbeat();
     },
-    end: () => {
-      if (!reading.failed) out.push(...(reading.ending ?? []));
-    },
+    end: () => void out.push(...(reading.ending ?? [])),
   };
 }
 

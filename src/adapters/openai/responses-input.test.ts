@@ -68,6 +68,7 @@ describe("messages", () => {
       [turn({ type: "text", text: "Hel" }, { type: "text", text: "lo" })],
       [{ role: "assistant", content: "Hello" }],
     ],
+    ["a tool that is no custom one, and has an input", [turn(asks("a", { input: "x" }))], [call("a", '{"input":"x"}')]],
     [
       "a turn of reasoning and text",
       [turn({ type: "reasoning", text: "Hm" }, { type: "text", text: "Hello" })],

@@ -78,6 +78,11 @@ describe("a call", () => {
     });
   });
 
+  it("of a custom tool is truncated where its response was cut off", () => {
+    const said = brief(read([done(0, custom("c", "1", "SELECT")), incomplete("max_output_tokens")]));
+    expect(said.at(-2)).toBe('ready item-0 1 f {"input":"SELECT"} truncated');
+  });
+
   it("of a custom tool without input has an empty one, of which nothing is streamed", () => {
     expect(brief(read([done(0, custom("c", "1", "")), completed()]))).toEqual([
       "start item-0 1 f",
