@@ -16,7 +16,7 @@ export interface AddedText {
  * The items of one stream.
  *
  * The finished item outranks its pieces. `call-ready` goes out once a call is finished and another item has begun, or when the response
- * has ended: one that was cut off marks its last call as completed as well (github.com/experientiallabs/experiential/issues/896).
+ * has ended: one that was cut off may mark its last call as completed as well.
  */
 export class ItemAssembly {
   readonly #out: ModelChunk[];
