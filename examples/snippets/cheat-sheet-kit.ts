@@ -127,6 +127,18 @@ interface OpenAIEntry {
     toolResultMedia?: "user-message" | "tool-message";
     toWireCallId?: (callId: string) => string;
   }): Provider;
+  openaiResponses(options: {
+    client: openai.OpenAIResponsesClient; // new OpenAI(), or any other client of Responses
+    model: string;
+    id?: string; // "openai"
+    family?: string;
+    store?: boolean; // false: the service keeps nothing; each request has the whole conversation either way
+    include?: readonly string[]; // ["reasoning.encrypted_content"] where nothing is stored
+    reasoning?: openai.OpenAIReasoning; // { effort: "low", summary: "auto" }
+    customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with a text: args are { input }
+    serverTools?: readonly openai.OpenAIServerTool[]; // [{ type: "web_search" }]
+    toolResultMedia?: "tool-message" | "user-message";
+  }): Provider;
 }
 // #endregion openai
 
@@ -300,6 +312,7 @@ expectNone<Differing<NonNullable<Parameters<JournalEntry["fileJournal"]>[1]>, jo
 expectNone<Differing<Parameters<AnthropicEntry["anthropicMessages"]>[0], anthropic.AnthropicMessagesOptions>>();
 expectNone<Differing<Parameters<GoogleEntry["googleGenerateContent"]>[0], google.GoogleGenerateContentOptions>>();
 expectNone<Differing<Parameters<OpenAIEntry["openaiChat"]>[0], openai.OpenAIChatOptions>>();
+expectNone<Differing<Parameters<OpenAIEntry["openaiResponses"]>[0], openai.OpenAIResponsesOptions>>();
 expectNone<Differing<ProviderPort, Provider>>();
 expectNone<Differing<RegistryPort, ToolRegistry>>();
 expectNone<Differing<JournalPort, Journal>>();

@@ -27,6 +27,7 @@ const snippets = [
   () => import("./plan.ts"),
   () => import("./prices.ts"),
   () => import("./provider.ts"),
+  () => import("./responses.ts"),
   () => import("./restarts.ts"),
   () => import("./results.ts"),
   () => import("./resuming.ts"),

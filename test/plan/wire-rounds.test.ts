@@ -4,7 +4,7 @@ import { LLMock } from "@copilotkit/aimock";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { planLogs, type PlannerOptions, withPlanner } from "turnwright/plan";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Scripted, type Wire, wires } from "../wire/both-wires.ts";
+import { type Scripted, type Wire, wires } from "../wire/all-wires.ts";
 import { startRawServer } from "../wire/raw-sse-server.ts";
 import { add, command, lastPartOf, look } from "./plan-stage.ts";
 import { createCountingFetch, textWires } from "./wire-stage.ts";

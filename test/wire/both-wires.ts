@@ -3,7 +3,7 @@
 import type { Provider } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
-import { openaiChat } from "turnwright/openai";
+import { openaiChat, openaiResponses } from "turnwright/openai";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { call, event, start, stop, text } from "./anthropic-frames.ts";
 import { checkGenerateContract } from "./generate-contract.ts";
@@ -12,6 +12,8 @@ import { callPart, chunk, piece, says, stop as finish, text as textOf } from "./
 import { checkMessagesContract } from "./messages-contract.ts";
 import { connectOpenAI } from "./openai-client.ts";
 import { done, json, sse, type RawReply } from "./raw-sse-server.ts";
+import { checkResponsesContract } from "./responses-contract.ts";
+import { created, cutOff, ended, message, wholeItem, call as functionCall } from "./responses-frames.ts";
 import { checkWireContract } from "./wire-contract.ts";
 
 /** A call: its id, its tool, and its arguments as text. */
@@ -29,7 +31,7 @@ export type Scripted =
 
 /** One wire: how it says a script, and who reads it. Every answer takes 3 tokens in and 2 out. */
 export interface Wire {
-  readonly name: "openai" | "anthropic" | "google";
+  readonly name: "openai" | "openai-responses" | "anthropic" | "google";
   toReply(scripted: Scripted): RawReply;
   connect(baseURL: string): { readonly provider: Provider; readonly bodies: readonly unknown[] };
   /** What is wrong with a request that left. */
@@ -138,5 +140,32 @@ const google: Wire = {
   check: (body) => checkGenerateContract(body),
 };
 
+/** The last event of a response; this wire has an event for each way to end. */
+function endResponse(reason: string): string {
+  if (reason === "stop" || reason === "tool_calls") return ended("completed");
+  return cutOff(reason === "length" ? "max_output_tokens" : reason);
+}
+
+const responses: Wire = {
+  name: "openai-responses",
+  toReply(scripted) {
+    if ("status" in scripted) return openai.toReply(scripted);
+    const { text: content, calls = [] } = scripted;
+    const items = [
+      ...(content === undefined ? [] : [message(content)]),
+      ...calls.map((scriptedCall) => functionCall(scriptedCall)),
+    ];
+    return toStream(scripted, [created, ...items.map((item, index) => wholeItem(item, index))], {
+      finish: ([reason]) => endResponse(reason),
+      broken: event({ type: "error", code: "server_is_overloaded", message: "Busy.", param: null }),
+    });
+  },
+  connect(baseURL) {
+    const { client, bodies } = connectOpenAI(baseURL);
+    return { provider: openaiResponses({ client, model: "m" }), bodies };
+  },
+  check: checkResponsesContract,
+};
+
 /** All of them. */
-export const wires: readonly Wire[] = [openai, anthropic, google];
+export const wires: readonly Wire[] = [openai, responses, anthropic, google];

@@ -6,7 +6,7 @@ import { openaiChat } from "turnwright/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { call, start, stop, text, thinking } from "./anthropic-frames.ts";
-import { wires } from "./both-wires.ts";
+import { wires } from "./all-wires.ts";
 import { checkMessagesContract } from "./messages-contract.ts";
 import { connectOpenAI } from "./openai-client.ts";
 import { done, json, type RawReply, sse, startRawServer } from "./raw-sse-server.ts";

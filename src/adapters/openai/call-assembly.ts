@@ -78,8 +78,11 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       if (found !== undefined && isRepetition(found, fragment)) return true;
       takeName(call, fragment.name);
       if (call.ready) return isLate(fragment) ? contradict(out) : true;
+      const isUpToDate = call.sent > 0 && call.sent === call.text.length;
       takeArguments(call, fragment.args);
-      announce(call, out);
+      // Cutting the piece out of the whole again would copy the whole each time.
+      if (isUpToDate) sendPiece(call, fragment.args, out);
+      else announce(call, out);
       return true;
     },
     settle(cut) {
@@ -187,7 +190,11 @@ function announce(call: OpenCall, out: ModelChunk[]): void {
 }
 
 function sendArguments(call: OpenCall, out: ModelChunk[]): void {
-  out.push({ type: "call-args-delta", key: call.key, text: call.sent === 0 ? call.text : call.text.slice(call.sent) });
+  sendPiece(call, call.sent === 0 ? call.text : call.text.slice(call.sent), out);
+}
+
+function sendPiece(call: OpenCall, text: string, out: ModelChunk[]): void {
+  if (text !== "") out.push({ type: "call-args-delta", key: call.key, text });
   call.sent = call.text.length;
 }
 

@@ -2,6 +2,7 @@
 
 import type { ContentPart } from "../../spi.ts";
 import type { ChatPart } from "./chat-wire.ts";
+import { isUrl, toFileName, toMediaUrl } from "./media-url.ts";
 
 /** A user's content: text alone stays a string, because servers for text models take nothing else. */
 export function toUserContent(content: string | readonly ContentPart[]): string | readonly ChatPart[] {
@@ -15,11 +16,11 @@ export function toUserContent(content: string | readonly ContentPart[]): string 
 /** One part. Audio goes as `input_audio` where the wire knows its format; any other file as a data URL, or by its own URL. */
 export function toChatPart(part: ContentPart): ChatPart {
   if (part.type === "text") return { type: "text", text: part.text };
-  if (part.type === "image") return { type: "image_url", image_url: { url: toUrl(part.data, part.mediaType) } };
+  if (part.type === "image") return { type: "image_url", image_url: { url: toMediaUrl(part.data, part.mediaType) } };
   const format = audioFormats.get(part.mediaType.toLowerCase());
   const audio = format === undefined ? undefined : toBase64(part.data);
   if (format !== undefined && audio !== undefined) return { type: "input_audio", input_audio: { data: audio, format } };
-  return { type: "file", file: { filename: toFileName(part.mediaType), file_data: toUrl(part.data, part.mediaType) } };
+  return { type: "file", file: { filename: toFileName(part.mediaType), file_data: toMediaUrl(part.data, part.mediaType) } };
 }
 
 const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
@@ -30,24 +31,10 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
   ["audio/mp3", "mp3"],
 ]);
 
-/** Base64 has no colon, so that a scheme tells a URL. */
-const scheme = /^[a-z][a-z\d+.-]{0,31}:/i;
-
-function toUrl(data: string | URL, mediaType: string): string {
-  if (typeof data !== "string") return data.href;
-  return scheme.test(data) ? data : `data:${mediaType};base64,${data}`;
-}
-
 /** The base64 of data or of a data URL; undefined where the content is elsewhere. */
 function toBase64(data: string | URL): string | undefined {
   const text = typeof data === "string" ? data : data.href;
-  if (!scheme.test(text)) return text;
+  if (!isUrl(text)) return text;
   const [head = "", ...rest] = text.split(",");
   return /^data:[^,]*;base64$/i.test(head) ? rest.join(",") : undefined;
-}
-
-/** The wire wants a name with a file; neutral files have none. */
-function toFileName(mediaType: string): string {
-  const subtype = /^[\w.+-]+\/(?:x-)?([\w-]{1,32})/.exec(mediaType)?.[1];
-  return subtype === undefined ? "file" : `file.${subtype}`;
 }

@@ -1,11 +1,11 @@
 // Neutral messages into messages of the Chat Completions wire, each converted once in its life.
 
-import { assertNever, isRecord } from "../../spi.ts";
-import type { AssistantMessage, ContentPart, Json, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../../spi.ts";
+import { assertNever, type AssistantMessage, type Json, type Message, type ToolCallPart, type ToolMessage } from "../../spi.ts";
 import { toChatPart, toUserContent } from "./chat-content.ts";
 import { readNative } from "./chat-native.ts";
 import type { ChatSettings } from "./chat-options.ts";
 import type { ChatCall, ChatMessage, ChatPart } from "./chat-wire.ts";
+import { sortResult, toMediaTitle, toWireArguments, toWireName } from "./wire-calls.ts";
 
 /** What of the options changes how a message is written. */
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
@@ -80,48 +80,20 @@ function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefine
   };
 }
 
-/** Models make names up; one with other characters in the history would make the server refuse every later request. */
-function toWireName(name: string): string {
-  return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
-}
-
-/** Servers that read the text back want an object, which arguments of a call that was refused need not be. */
-function toWireArguments(args: Json): string {
-  return JSON.stringify(isRecord(args) ? args : { INVALID_ARGUMENTS: args });
-}
-
 /** One message per result, at once after the turn; what tool messages cannot hold follows in one user message. */
 function convertResults({ results }: ToolMessage, settings: MessageSettings): readonly ChatMessage[] {
   const inTool = settings.toolResultMedia === "tool-message";
   const messages: ChatMessage[] = [];
   const media: ChatPart[] = [];
   for (const result of results) {
-    const { texts, others } = sortContent(result);
-    const content = [toResultText(result.result), ...texts].filter((text, position) => position === 0 || text !== "").join("\n");
+    const { text: content, media: others } = sortResult(result);
     const parts = others.map(toChatPart);
     const id = settings.toWireCallId(result.callId);
     const stays = inTool && parts.length > 0;
     messages.push({ role: "tool", tool_call_id: id, content: stays ? [{ type: "text", text: content }, ...parts] : content });
     if (stays || parts.length === 0) continue;
-    media.push({ type: "text", text: `Content that the tool ${result.name} returned for call ${id}:` }, ...parts);
+    media.push({ type: "text", text: toMediaTitle(result.name, id) }, ...parts);
   }
   if (media.length > 0) messages.push({ role: "user", content: media });
   return messages;
-}
-
-function sortContent({ content = [] }: ToolResultPart): {
-  readonly texts: readonly string[];
-  readonly others: readonly ContentPart[];
-} {
-  const texts: string[] = [];
-  const others: ContentPart[] = [];
-  for (const part of content) {
-    if (part.type === "text") texts.push(part.text);
-    else others.push(part);
-  }
-  return { texts, others };
-}
-
-function toResultText(result: Json): string {
-  return typeof result === "string" ? result : JSON.stringify(result);
 }

@@ -1,7 +1,8 @@
 // The options of `openaiChat`, checked before anything is sent.
 
-import { type Check, type Checks, checkFields, invalidOption, isRecord } from "../../spi.ts";
+import { type Checks, checkFields, invalidOption, isRecord } from "../../spi.ts";
 import type { OpenAIChatClient } from "./chat-wire.ts";
+import { isFilled, oneOf } from "./option-checks.ts";
 
 /** How `openaiChat` reaches its model. */
 export interface OpenAIChatOptions {
@@ -74,13 +75,4 @@ export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
 function isChatClient(value: unknown): boolean {
   if (!isRecord(value) || !isRecord(value.chat) || !isRecord(value.chat.completions)) return false;
   return typeof value.chat.completions.create === "function";
-}
-
-function isFilled(value: unknown): boolean {
-  return typeof value === "string" && value.trim() !== "";
-}
-
-function oneOf(...values: readonly string[]): Check {
-  const expected = values.map((value) => JSON.stringify(value)).join(" or ");
-  return [expected, (value) => typeof value === "string" && values.includes(value)];
 }

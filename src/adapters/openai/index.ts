@@ -3,3 +3,6 @@
 export type { OpenAIChatOptions } from "./chat-options.ts";
 export type { ChatRequestBody, OpenAIChatClient } from "./chat-wire.ts";
 export { openaiChat } from "./openai-chat.ts";
+export { openaiResponses } from "./openai-responses.ts";
+export type { OpenAICustomToolFormat, OpenAIReasoning, OpenAIResponsesOptions, OpenAIServerTool } from "./responses-options.ts";
+export type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-wire.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createContextStash, defineTool, runToolLoop, type LoopOptions, type Tool } from "turnwright";
-import { type Scripted, type Wire, wires } from "../../wire/both-wires.ts";
+import { type Scripted, type Wire, wires } from "../../wire/all-wires.ts";
 import { startRawServer } from "../../wire/raw-sse-server.ts";
 
 const stash = createContextStash();

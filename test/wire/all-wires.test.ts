@@ -1,8 +1,8 @@
-// The same runs over both wires, with the real SDKs: whatever the service speaks, the loop ends the same way and says the same.
+// The same runs over all wires, with the real SDKs: whatever the service speaks, the loop ends the same way and says the same.
 
 import { createLoopControl, defineTool, runToolLoop, toolResult, type LoopOptions, type LoopResult, type Tool } from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Scripted, type ScriptedCall, type Wire, wires } from "./both-wires.ts";
+import { type Scripted, type ScriptedCall, type Wire, wires } from "./all-wires.ts";
 import { startRawServer } from "./raw-sse-server.ts";
 
 const inputSchema = { type: "object", properties: { city: { type: "string" } } };
@@ -245,9 +245,8 @@ describe.for(wires)("a run over the wire of $name", (wire) => {
     expect(sent.lastIndexOf("celsius")).toBeLessThan(sent.indexOf("And Bergen?"));
   });
 
-  it("goes on with what the other wire has begun", async () => {
-    const [other] = wires.filter(({ name }) => name !== wire.name);
-    const begun = await play(other ?? wire, [
+  it.for(wires.filter(({ name }) => name !== wire.name))("goes on with what the wire of $name has begun", async (other) => {
+    const begun = await play(other, [
       { text: "One moment.", calls: [["functions.get_weather:0", "look", "{}"]], end: "tools" },
       mild,
     ]);

@@ -1,0 +1,109 @@
+// The calls of one response, from their first piece to the moment in which they may be run.
+
+import { isRecord, parseToolArguments, textOf, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+
+/** The types of items that are calls of the run's own tools. */
+export type CallType = "function_call" | "custom_tool_call";
+
+/** Whether an item is a call of the run's own tools; those of the service's are none. */
+export function isCallType(type: unknown): type is CallType {
+  return type === "function_call" || type === "custom_tool_call";
+}
+
+/** One call, as far as it has come. */
+export interface CallDraft {
+  readonly key: string;
+  readonly type: CallType;
+  id: string | undefined;
+  name: string;
+  /** JSON of a function's arguments, or the plain input of a custom tool. */
+  text: string;
+  /** How much of `text` has gone out. */
+  sent: number;
+  announced: boolean;
+  ready: boolean;
+}
+
+/** Makes an empty call. */
+export function createCallDraft(key: string, type: CallType): CallDraft {
+  return { key, type, id: undefined, name: "", text: "", sent: 0, announced: false, ready: false };
+}
+
+/** Takes what an item, or an event, says of its call, and announces it once it has a name. */
+export function nameCall(call: CallDraft, { call_id: callId, id, name }: UnknownRecord, out: ModelChunk[]): void {
+  call.id ??= filled(callId) ?? filled(id);
+  if (call.name === "") call.name = textOf(name);
+  if (call.announced || call.name === "") return;
+  call.announced = true;
+  out.push({ type: "call-start", key: call.key, id: call.id, name: call.name });
+  sendRest(call, out);
+}
+
+/** Takes a piece of the arguments. */
+export function extendCall(call: CallDraft, piece: string, out: ModelChunk[]): void {
+  const isUpToDate = call.announced && call.sent === call.text.length;
+  call.text += piece;
+  // Cutting the piece out of the whole again would copy the whole each time.
+  if (isUpToDate) sendPiece(call, piece, out);
+  else sendRest(call, out);
+}
+
+/**
+ * Takes the arguments as a whole. They outrank the pieces; where they do not go on from them, nothing more of them is told before the
+ * call is ready. No text is no arguments only where no piece came.
+ */
+export function completeCall(call: CallDraft, whole: unknown, out: ModelChunk[]): void {
+  // Some servers send the arguments as the object itself.
+  const text = typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
+  if (text === "" || text === call.text) return;
+  if (call.sent > 0 && !text.startsWith(call.text)) call.sent = text.length;
+  call.text = text;
+  sendRest(call, out);
+}
+
+/** The arguments of an item that is a call. */
+export function argumentsOf({ type, arguments: args, input }: UnknownRecord): unknown {
+  return type === "custom_tool_call" ? input : args;
+}
+
+/** Declares a call ready; `cut` says that the model was stopped and the call may be incomplete. */
+export function declareReady(call: CallDraft, cut: boolean, out: ModelChunk[]): void {
+  call.ready = true;
+  const { key, id, name, type, text } = call;
+  if (type === "custom_tool_call") {
+    // What has gone out of the input stands in a JSON object that is still open.
+    if (call.sent > 0) out.push({ type: "call-args-delta", key, text: '"}' });
+    const args = { input: text };
+    const problem = cut ? "truncated" : undefined;
+    out.push({ type: "call-ready", key, id, name, args, argsText: JSON.stringify(args), problem });
+    return;
+  }
+  const parsed = parseToolArguments(text);
+  const args = "args" in parsed ? parsed.args : {};
+  const problem = cut ? "truncated" : "problem" in parsed ? parsed.problem : undefined;
+  out.push({ type: "call-ready", key, id, name, args, argsText: text, problem });
+}
+
+/** Tells the listener what is new. */
+function sendRest(call: CallDraft, out: ModelChunk[]): void {
+  if (call.announced) sendPiece(call, call.text.slice(call.sent), out);
+}
+
+/** The input of a custom tool is told as the JSON that its arguments become. */
+function sendPiece(call: CallDraft, piece: string, out: ModelChunk[]): void {
+  if (piece === "") return;
+  const { key, type, sent } = call;
+  call.sent = call.text.length;
+  if (type === "function_call") out.push({ type: "call-args-delta", key, text: piece });
+  else out.push({ type: "call-args-delta", key, text: `${sent === 0 ? '{"input":"' : ""}${JSON.stringify(piece).slice(1, -1)}` });
+}
+
+function filled(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Whether a text is a JSON object, as servers want the arguments that they are sent back. */
+export function isObjectText(text: string): boolean {
+  const parsed = parseToolArguments(text);
+  return text.trim() !== "" && "args" in parsed && isRecord(parsed.args);
+}

@@ -1,0 +1,143 @@
+// Puts the items of a response together, whatever of them a server sends: pieces, whole texts, finished items, or no more than the
+// list at the end.
+
+import { copyFields, isRecord, textOf, type Json, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import { argumentsOf, completeCall, declareReady, extendCall, nameCall, type CallType } from "./responses-calls.ts";
+import { createItemIndex, type ItemAddress, type ItemIndex, type OpenItem } from "./responses-item-index.ts";
+import { createTextFlow, type TextFlow, type TextPlace } from "./responses-texts.ts";
+
+/** A text that is added to an item. */
+export interface AddedText {
+  readonly text: string;
+  readonly isWhole: boolean;
+}
+
+/**
+ * The items of one stream.
+ *
+ * The finished item outranks its pieces. `call-ready` goes out once a call is finished and another item has begun, or when the response
+ * has ended: one that was cut off may mark its last call as completed as well.
+ */
+export class ItemAssembly {
+  readonly #out: ModelChunk[];
+  readonly #flow: TextFlow;
+  readonly #index: ItemIndex;
+  readonly #calls: OpenItem[] = [];
+  #readyCalls = 0;
+
+  /** @param out takes the chunks */
+  constructor(out: ModelChunk[]) {
+    this.#out = out;
+    this.#flow = createTextFlow(out);
+    this.#index = createItemIndex(this.#flow);
+  }
+
+  get hasCalls(): boolean {
+    return this.#calls.length > 0;
+  }
+
+  get refused(): boolean {
+    return this.#flow.refused;
+  }
+
+  /** Takes the item of `output_item.added`. */
+  begin({ item: fields, output_index: place }: UnknownRecord): void {
+    if (!isRecord(fields)) return;
+    const address = addressOf(fields, place);
+    const found = this.#index.find(address, ({ begun }) => !begun);
+    // Some servers give all items one id.
+    const item = found === undefined || found.fields !== undefined ? this.#create(address) : found;
+    item.begun = true;
+    this.#index.identify(item, fields.id);
+    if (item.call !== undefined) nameCall(item.call, fields, this.#out);
+  }
+
+  /** Takes the item of `output_item.done`. */
+  finish({ item: fields, output_index: place }: UnknownRecord): void {
+    if (!isRecord(fields)) return;
+    const address = addressOf(fields, place);
+    this.#finishItem(this.#index.find(address, isUnfinished) ?? this.#create(address), fields);
+  }
+
+  /** Takes a piece of a text, or the whole of it. */
+  addText({ item_id: id, output_index: index }: UnknownRecord, place: TextPlace, { text, isWhole }: AddedText): void {
+    const address: ItemAddress = { id, index, type: place.kind === "reasoning-delta" ? "reasoning" : "message" };
+    const { texts, fields } = this.#index.find(address, isUnfinished) ?? this.#create(address);
+    if (fields !== undefined) return;
+    if (isWhole) texts.complete(place, text);
+    else texts.extend(place, text);
+  }
+
+  /** Takes a piece of a call's arguments, or all of them. */
+  addArguments(event: UnknownRecord, type: CallType, { text, isWhole }: AddedText): void {
+    const { item_id: id, output_index: index, call_id: callId, name } = event;
+    const address: ItemAddress = { id, index, type, callId };
+    const { call, fields } = this.#index.find(address, isUnfinished) ?? this.#create(address);
+    if (call === undefined || fields !== undefined) return;
+    if (!call.announced) nameCall(call, { call_id: callId, name }, this.#out);
+    if (isWhole) completeCall(call, text, this.#out);
+    else extendCall(call, text, this.#out);
+  }
+
+  /** Takes the list of the last event, and declares every call ready; `cut` says that the model was stopped. */
+  settle(output: unknown, cut: boolean): void {
+    const take = this.#index.takeFrom();
+    for (const [place, fields] of listOf(output).entries()) {
+      if (!isRecord(fields)) continue;
+      const address = addressOf(fields, place);
+      this.#finishItem(take(address) ?? this.#create(address), fields);
+    }
+    for (const { call } of this.#calls.slice(this.#readyCalls)) if (call !== undefined) declareReady(call, cut, this.#out);
+    this.#readyCalls = this.#calls.length;
+  }
+
+  /** The finished items as they came, in order. */
+  items(): readonly Json[] {
+    return sortItems(this.#index.all).flatMap(({ fields }) => (fields === undefined ? [] : [fields]));
+  }
+
+  #create(address: ItemAddress): OpenItem {
+    const item = this.#index.create(address);
+    if (item.call !== undefined) this.#calls.push(item);
+    this.#declareFinished();
+    return item;
+  }
+
+  #finishItem(item: OpenItem, fields: UnknownRecord): void {
+    if (item.fields !== undefined) return;
+    item.fields = copyFields(fields);
+    this.#index.identify(item, fields.id);
+    item.texts.completeAll(fields);
+    if (item.call === undefined) return;
+    // Before the name, so that a call without one yet does not tell pieces that are outranked.
+    completeCall(item.call, argumentsOf(fields), this.#out);
+    nameCall(item.call, fields, this.#out);
+    this.#declareFinished();
+  }
+
+  /** In order, so that calls are ready as they were made. */
+  #declareFinished(): void {
+    const { all } = this.#index;
+    for (let item = this.#calls[this.#readyCalls]; item?.call !== undefined; item = this.#calls[this.#readyCalls]) {
+      if (item.fields === undefined || item === all[all.length - 1]) return;
+      declareReady(item.call, false, this.#out);
+      this.#readyCalls += 1;
+    }
+  }
+}
+
+function addressOf({ id, type, call_id: callId }: UnknownRecord, index: unknown): ItemAddress {
+  return { id, index, type: textOf(type), callId };
+}
+
+function isUnfinished({ fields }: OpenItem): boolean {
+  return fields === undefined;
+}
+
+function sortItems(items: readonly OpenItem[]): readonly OpenItem[] {
+  return items.slice().sort((one, other) => one.position - other.position);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

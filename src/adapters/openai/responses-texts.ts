@@ -1,0 +1,122 @@
+// The texts of one item of a response: what came of each in pieces, and what of the whole is still to be told.
+
+import { isRecord, textOf, type ModelChunk } from "../../spi.ts";
+
+/** What kind of text a piece is. */
+export type TextKind = "text-delta" | "refusal-delta" | "reasoning-delta";
+
+/** Puts texts out. Messages of one response stand apart from each other by a blank line, and so do thoughts. */
+export interface TextFlow {
+  /** Whether a refusal has been told. */
+  readonly refused: boolean;
+  /** @param owner the message, or the part of the thoughts, that the text belongs to */
+  push(owner: object, kind: TextKind, text: string): void;
+}
+
+/** Makes a flow that appends to `out`. */
+export function createTextFlow(out: ModelChunk[]): TextFlow {
+  let lastAnswer: object | undefined;
+  let lastThought: object | undefined;
+  let refused = false;
+  return {
+    get refused() {
+      return refused;
+    },
+    push(owner, kind, text) {
+      if (text === "") return;
+      const isThought = kind === "reasoning-delta";
+      const last = isThought ? lastThought : lastAnswer;
+      if (isThought) lastThought = owner;
+      else lastAnswer = owner;
+      if (kind === "refusal-delta") refused = true;
+      out.push({ type: kind, text: last === undefined || last === owner ? text : `\n\n${text}` });
+    },
+  };
+}
+
+/** A text as far as it was told. */
+interface TextPart {
+  told: string;
+}
+
+/** The texts of one item. */
+export interface ItemTexts {
+  /** Takes a piece of a text. */
+  extend(place: TextPlace, piece: string): void;
+  /** Takes a whole text, and tells what is new in it. One that says something else than its pieces is too late. */
+  complete(place: TextPlace, whole: string): void;
+  /** Takes the finished item: its content, and the summary of its thoughts. */
+  completeAll(item: { readonly [field: string]: unknown }): void;
+}
+
+/** Which text of an item. */
+export interface TextPlace {
+  readonly kind: TextKind;
+  /** `content_index` or `summary_index`. */
+  readonly index: unknown;
+  readonly isSummary: boolean;
+}
+
+/** Makes the texts of an item. */
+export function createItemTexts(flow: TextFlow): ItemTexts {
+  const contents = new Map<unknown, TextPart>();
+  const summaries = new Map<unknown, TextPart>();
+
+  function partAt({ index = 0, isSummary }: TextPlace): TextPart {
+    const parts = isSummary ? summaries : contents;
+    let part = parts.get(index);
+    if (part === undefined) {
+      part = { told: "" };
+      parts.set(index, part);
+    }
+    return part;
+  }
+
+  function tell(place: TextPlace, part: TextPart, text: string): void {
+    part.told += text;
+    // A message is one text, whatever its parts; each part of the thoughts is one of its own.
+    flow.push(place.kind === "reasoning-delta" ? part : contents, place.kind, text);
+  }
+
+  function complete(place: TextPlace, whole: string): void {
+    const part = partAt(place);
+    if (whole.length > part.told.length && whole.startsWith(part.told)) tell(place, part, whole.slice(part.told.length));
+  }
+
+  function completeList(list: unknown, isSummary: boolean): void {
+    if (!Array.isArray(list)) return;
+    for (const [index, part] of list.entries()) {
+      const kind = isRecord(part) ? kindOf(part.type) : undefined;
+      if (kind !== undefined && isRecord(part)) complete({ kind, index, isSummary }, wordsOf(part));
+    }
+  }
+
+  return {
+    extend: (place, piece) => tell(place, partAt(place), piece),
+    complete,
+    completeAll({ content, summary }) {
+      completeList(summary, true);
+      completeList(content, false);
+    },
+  };
+}
+
+/** What a part of some content holds; undefined where it is no text that is told. */
+export function kindOf(partType: unknown): TextKind | undefined {
+  switch (partType) {
+    case "output_text":
+      return "text-delta";
+    case "refusal":
+      return "refusal-delta";
+    case "reasoning_text":
+    case "summary_text":
+      return "reasoning-delta";
+    default:
+      return undefined;
+  }
+}
+
+/** The words of a part. */
+export function wordsOf({ text, refusal }: { readonly [field: string]: unknown }): string {
+  return textOf(text) + textOf(refusal);
+}

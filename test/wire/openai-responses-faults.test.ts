@@ -1,0 +1,215 @@
+// What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
+
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openaiResponses } from "../../src/adapters/openai/index.ts";
+import type { Provider } from "../../src/spi.ts";
+import { event } from "./anthropic-frames.ts";
+import { connectOpenAI, type WireClientOptions } from "./openai-client.ts";
+import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
+import { json, sse, startRawServer, type RawReply, type RawServer } from "./raw-sse-server.ts";
+import {
+  call,
+  created,
+  customCall,
+  cutOff,
+  ended,
+  message,
+  openItem,
+  reasoning,
+  respond,
+  wholeItem,
+} from "./responses-frames.ts";
+
+const nothing: Pass = { text: "", reasoning: "", refusal: "", calls: [], usage: undefined, finish: undefined, error: undefined };
+const usage: Pass["usage"] = { inputTokens: 3, outputTokens: 2, totalTokens: 5, cachedInputTokens: 0, reasoningTokens: 0 };
+const said = openItem(message("Hel"));
+const oneCall = call(["a", "f", '{"n":1}']);
+const asked = { id: "a", name: "f", args: { n: 1 } };
+
+async function connect(
+  reply: RawReply,
+  options: WireClientOptions = {},
+): Promise<{ readonly server: RawServer; readonly provider: Provider }> {
+  const server = await startRawServer([reply]);
+  onTestFinished(() => server.close());
+  return { server, provider: openaiResponses({ client: connectOpenAI(server.url, options).client, model: "m" }) };
+}
+
+async function read(reply: RawReply, options: WireClientOptions = {}): Promise<Pass> {
+  return runPass((await connect(reply, options)).provider, ask("hi"));
+}
+
+describe("openaiResponses over a real connection", () => {
+  it("reads a stream to its end", async () => {
+    expect(await read({ frames: respond(reasoning("Hm.", "x"), message("Hello")) })).toEqual({
+      ...nothing,
+      text: "Hello",
+      reasoning: "Hm.",
+      usage,
+      finish: "stop",
+    });
+  });
+
+  it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
+    const items = [message("Zoë 😀 日本\u2028"), call(["a", "f", '{"ö":"😀"}']), customCall(["b", "g", "ö 😀"])];
+    const pass: Pass = {
+      ...nothing,
+      text: "Zoë 😀 日本\u2028",
+      calls: [
+        { id: "a", name: "f", args: { ö: "😀" } },
+        { id: "b", name: "g", args: { input: "ö 😀" } },
+      ],
+      usage,
+      finish: "tool-calls",
+    };
+    expect(await read({ frames: respond(...items) }, { pieceBytes })).toEqual(pass);
+    const crlf = `: a comment\n\n${respond(...items).join("")}`.replaceAll("\n", "\r\n");
+    expect(await read({ frames: [crlf] }, { pieceBytes })).toEqual(pass);
+  });
+
+  it.for<[what: string, reply: RawReply, pass: Partial<Pass>]>([
+    ["a clean early end", { frames: [created, said] }, { text: "Hel" }],
+    ["an early end after a whole item", { frames: [created, wholeItem(message("Hel"))] }, { text: "Hel" }],
+    ["an early end with a marker of another wire", { frames: [created, said, sse("[DONE]")] }, { text: "Hel" }],
+    // An event ends with a blank line, so that a last one without it has not come.
+    ["a last event without its end", { frames: [created, said, ended("completed").trimEnd()] }, { text: "Hel" }],
+    ["an early end in the middle of a call", { frames: [created, openItem(oneCall)] }, {}],
+    ["an early end after a whole call", { frames: [created, wholeItem(oneCall)] }, {}],
+    ["an empty body", { frames: [] }, {}],
+    [
+      "a page with status 200",
+      { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
+      {},
+    ],
+    ["a JSON answer with status 200", json(200, { error: { message: "no" } }), {}],
+  ])("has no finish and no call for %s", async ([, reply, pass]) => {
+    expect(await read(reply)).toEqual({ ...nothing, ...pass });
+  });
+
+  it.for<[what: string, reply: RawReply, error: object]>([
+    ["a dropped connection", { frames: [said], ending: "drop" }, { code: "network", retryable: true, message: "terminated" }],
+    [
+      "a failed response",
+      { frames: [said, ended("failed", { usage: null, error: { code: "server_error", message: "It broke." } })] },
+      { code: "server", retryable: true, message: "It broke." },
+    ],
+    [
+      "a failed response for a bad prompt",
+      { frames: [said, ended("failed", { usage: null, error: { code: "invalid_prompt", message: "No." } })] },
+      { code: "bad-request", retryable: false },
+    ],
+    [
+      "an error in the middle",
+      { frames: [said, event({ type: "error", code: "rate_limit_exceeded", message: "Slow.", param: null })] },
+      { code: "rate-limit", retryable: true, message: "Slow." },
+    ],
+    [
+      "an error with its fields inside",
+      {
+        frames: [
+          said,
+          event({ type: "error", error: { type: "insufficient_quota", code: "insufficient_quota", message: "No." } }),
+        ],
+      },
+      { code: "rate-limit", retryable: false },
+    ],
+    ["an error that says nothing", { frames: [said, event({ type: "error" })] }, { code: "server" }],
+    ["an event that is no JSON", { frames: [said, sse("{oops")] }, { code: "server", retryable: true }],
+    [
+      "a cancelled response",
+      { frames: [said, event({ type: "response.cancelled", response: { status: "cancelled" } })] },
+      { code: "server", retryable: false, message: "The response was cancelled." },
+    ],
+  ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
+    const pass = await read(reply);
+    expect(pass).toEqual({ ...nothing, text: "Hel", error: pass.error });
+    expect(pass.error).toMatchObject(error);
+  });
+
+  it("counts the tokens of a failed response", async () => {
+    const frames = [ended("failed", { error: { code: "server_error", message: "It broke." } })];
+    expect(await read({ frames })).toMatchObject({ usage, finish: undefined, error: { code: "server" } });
+  });
+
+  it.for<[status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
+    [
+      400,
+      { message: "Your input exceeds the context window of this model.", code: "context_length_exceeded" },
+      {},
+      { code: "context-too-long", retryable: false },
+    ],
+    [
+      401,
+      { message: "Incorrect API key provided: sk-abc123def456." },
+      {},
+      { code: "auth", retryable: false, message: "Incorrect API key provided: [redacted]." },
+    ],
+    [404, { message: "Item with id 'rs_1' not found." }, {}, { code: "bad-request", retryable: false }],
+    [429, { message: "Slow." }, { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
+    [503, { message: "Busy." }, { "retry-after-ms": "250" }, { code: "overloaded", retryable: true, retryAfterMs: 250 }],
+  ])("has one error for status %i", async ([status, body, headers, error]) => {
+    const pass = await read(json(status, { error: body }, headers));
+    expect(pass).toEqual({ ...nothing, error: pass.error });
+    expect(pass.error).toMatchObject({ status, ...error });
+  });
+
+  it.for<[what: string, frames: readonly string[], pass: Partial<Pass>]>([
+    ["is open", [openItem(oneCall), cutOff("max_output_tokens")], {}],
+    ["seems finished", [wholeItem(oneCall), cutOff("max_output_tokens", [oneCall])], {}],
+    ["stands only at the end", [cutOff("max_output_tokens", [oneCall])], {}],
+    ["stands behind a text", [wholeItem(message("Hel")), wholeItem(oneCall, 1), cutOff("max_output_tokens")], { text: "Hel" }],
+  ])("marks a call of a response that was cut off as truncated where it %s", async ([, frames, pass]) => {
+    const calls = [{ ...asked, problem: "truncated" as const }];
+    expect(await read({ frames: [created, ...frames] })).toEqual({ ...nothing, ...pass, calls, usage, finish: "length" });
+  });
+
+  it.for<[what: string, frames: readonly string[]]>([
+    [
+      "finished items",
+      [
+        event({ type: "response.output_item.done", output_index: 0, item: message("Hello") }),
+        event({ type: "response.output_item.done", output_index: 1, item: oneCall }),
+        ended("completed"),
+      ],
+    ],
+    ["their list at the end", [ended("completed", { output: [message("Hello"), oneCall] })]],
+    ["pieces", [openItem(message("Hello")), openItem(oneCall, 1), ended("completed")]],
+  ])("reads a server that sends only %s", async ([, frames]) => {
+    expect(await read({ frames })).toEqual({ ...nothing, text: "Hello", calls: [asked], usage, finish: "tool-calls" });
+  });
+
+  it("counts an answer as complete whose connection is dropped after its last event", async () => {
+    expect(await read({ frames: respond(message("Hello")), ending: "drop" })).toEqual({
+      ...nothing,
+      text: "Hello",
+      usage,
+      finish: "stop",
+    });
+  });
+
+  it("ends when its signal fires while the server is silent, and hangs up", async () => {
+    const { server, provider } = await connect({ frames: [said], ending: "stall" });
+    const controller = new AbortController();
+    const pass = await runPass(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });
+    expect(pass.finish).toBeUndefined();
+    expect("Hel").toContain(pass.text);
+    await server.left;
+  });
+
+  it("ends when its signal fires before the server has answered", async () => {
+    const { provider } = await connect({ ending: "stall" });
+    const controller = new AbortController();
+    controller.abort();
+    const pass = await runPass(provider, ask("hi"), { signal: controller.signal });
+    expect(pass.error).toMatchObject({ code: "network", retryable: false });
+  });
+
+  it("hangs up when its reader leaves", async () => {
+    const { server, provider } = await connect({ frames: [said], ending: "stall" });
+    for await (const chunk of provider.stream(ask("hi"), createCall())) {
+      expect(chunk).toEqual({ type: "text-delta", text: "H" });
+      break;
+    }
+    await server.left;
+  });
+});

@@ -1,0 +1,219 @@
+// Recorded streams of OpenAI and of compatible servers, over a real connection and through the real SDK, cut anywhere.
+
+import { defineTool, runToolLoop } from "turnwright";
+import { openaiResponses } from "turnwright/openai";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Json, Usage } from "../../src/spi.ts";
+import { event } from "./anthropic-frames.ts";
+import { connectOpenAI } from "./openai-client.ts";
+import { ask, runPass, type Pass, type PassCall } from "./provider-pass.ts";
+import { startRawServer } from "./raw-sse-server.ts";
+import { hasRecorded, readRecorded } from "./recorded-streams.ts";
+import { checkResponsesContract } from "./responses-contract.ts";
+
+interface Recorded {
+  readonly name: string;
+  /** Which of the responses in the file. Default the first. */
+  readonly response?: number;
+  readonly calls?: readonly PassCall[];
+  readonly usage?: Usage;
+  readonly finish?: string;
+  /** The kinds of items that are sent back. */
+  readonly native: readonly string[];
+}
+
+const spent = (inputTokens: number, outputTokens: number, [cachedInputTokens, reasoningTokens] = [0, 0]): Usage => ({
+  inputTokens,
+  outputTokens,
+  totalTokens: inputTokens + outputTokens,
+  cachedInputTokens,
+  reasoningTokens,
+});
+const azure = "azure-reasoning-encrypted-content.1";
+const calculation = (id: string, a: number, b: number): PassCall => ({
+  id,
+  name: "calculator",
+  args: { a, b, op: b === 7 ? "add" : "multiply" },
+});
+
+const recorded: readonly Recorded[] = [
+  {
+    name: azure,
+    calls: [calculation("call_UdvUeOElp5zdU0DKr6IoyhjE", 12, 7)],
+    finish: "tool-calls",
+    native: ["reasoning", "function_call"],
+  },
+  {
+    name: azure,
+    response: 1,
+    calls: [calculation("call_Qm7RkNSRinyfYLyTUPXLrgH5", 19, 3)],
+    finish: "tool-calls",
+    native: ["function_call"],
+  },
+  { name: azure, response: 3, finish: "stop", native: ["message"] },
+  {
+    name: "azure-tool-call.1",
+    calls: [{ id: "call_H5DxLSFnsGhiROnUiDHmgyc8", name: "weather", args: { location: "San Francisco" } }],
+    usage: spent(45, 24),
+    finish: "tool-calls",
+    native: ["function_call"],
+  },
+  {
+    name: "lmstudio-tool-call.1",
+    calls: [{ id: "call_2025306790300011", name: "weather", args: { location: "San Francisco" } }],
+    usage: spent(182, 61, [2, 48]),
+    finish: "tool-calls",
+    native: ["reasoning", "message", "function_call"],
+  },
+  {
+    name: "openai-client-tool-search.2",
+    calls: [
+      { id: "call_Q7pq6EfVGRnauPLWSSYBGJ1l", name: "get_weather", args: { location: "San Francisco, CA", unit: "fahrenheit" } },
+    ],
+    usage: spent(467, 26),
+    finish: "tool-calls",
+    native: ["function_call"],
+  },
+  {
+    name: "openai-custom-tool.1",
+    calls: [{ id: "call_custom_sql_001", name: "write_sql", args: { input: "SELECT * FROM users WHERE age > 25" } }],
+    usage: spent(50, 20),
+    finish: "tool-calls",
+    native: ["custom_tool_call"],
+  },
+  { name: "openai-phase.1", usage: spent(7_112, 463, [3_072, 64]), finish: "stop", native: ["message", "message"] },
+  {
+    name: "openai-tool-search.1",
+    calls: [
+      { id: "call_pddfxhfOx4gY56zn4vIIEbFp", name: "get_weather", args: { location: "San Francisco, CA", unit: "fahrenheit" } },
+    ],
+    finish: "tool-calls",
+    native: ["tool_search_call", "tool_search_output", "function_call"],
+  },
+  {
+    name: "openai-web-search-tool.1",
+    finish: "stop",
+    native: [...Array.from({ length: 6 }, () => ["reasoning", "web_search_call"]).flat(), "reasoning", "message"],
+  },
+  { name: "openai-error.1", native: [] },
+];
+
+type WireEvent = { readonly type: string; readonly [field: string]: unknown };
+
+/** The events of one response of a file. */
+function readEvents({ name, response = 0 }: Pick<Recorded, "name" | "response">): readonly WireEvent[] {
+  const events: readonly WireEvent[] = readRecorded("openai-responses", name).map((line) => JSON.parse(line));
+  const starts = events.flatMap(({ type }, at) => (type === "response.created" ? [at] : []));
+  return events.slice(starts[response], starts[response + 1]);
+}
+
+/** The words of all items of a kind, read without the adapter: those of different items, and of different thoughts, stand apart. */
+function readWords(events: readonly WireEvent[], itemType: string, field: "content" | "summary"): string {
+  const items = events.flatMap(({ type, item }) => (type === "response.output_item.done" ? [Object(item)] : []));
+  const words = (parts: readonly { readonly text?: string }[] = []): string =>
+    parts.map(({ text = "" }) => text).join(itemType === "reasoning" ? "\n\n" : "");
+  const texts = items.map((item) => (item.type === itemType ? words(item[field]) : ""));
+  return texts.filter((text) => text !== "").join("\n\n");
+}
+
+/** What the adapter reads of a body that is cut into pieces of so many bytes. */
+async function readBody(body: string, pieceBytes: number): Promise<{ readonly pass: Pass; readonly native: readonly Json[] }> {
+  const server = await startRawServer([{ frames: [body] }]);
+  onTestFinished(() => server.close());
+  const { client } = connectOpenAI(server.url, { pieceBytes });
+  const native: Json[] = [];
+  const pass = await runPass(openaiResponses({ client, model: "m" }), ask("hi"), {
+    onChunk: (chunk) => {
+      if (chunk.type === "native") native.push(chunk.item);
+    },
+  });
+  return { pass, native };
+}
+
+const kindOf = (item: Json): unknown => Object(item).output_item?.type;
+
+if (hasRecorded("openai-responses")) {
+  describe.for(recorded)("the recorded stream $name $response", { timeout: 30_000 }, (stream) => {
+    const { name, calls = [], usage, finish, native } = stream;
+    const events = readEvents(stream);
+    const body = events.map(event).join("");
+    const isError = name === "openai-error.1";
+    const pass: Pass = {
+      text: readWords(events, "message", "content"),
+      reasoning: readWords(events, "reasoning", "summary") || readWords(events, "reasoning", "content"),
+      refusal: "",
+      calls,
+      usage: isError ? undefined : (usage ?? expect.objectContaining({ inputTokens: expect.any(Number) })),
+      finish,
+      error: isError ? expect.objectContaining({ code: "rate-limit", retryable: false }) : undefined,
+    };
+
+    // Single bytes only of the short ones: tens of thousands of them take seconds.
+    it.for(body.length < 13_000 ? [1, 3, 7, 61, 997, 65_537] : [7, 61, 997, 65_537])(
+      "says the same in pieces of %i bytes",
+      async (pieceBytes) => {
+        const read = await readBody(body, pieceBytes);
+        expect(read.pass).toEqual(pass);
+        expect(read.native.map(kindOf)).toEqual(native);
+      },
+    );
+
+    it("says the same with CRLF, cut between the two", async () => {
+      expect((await readBody(body.replaceAll("\n", "\r\n"), 7)).pass).toEqual(pass);
+    });
+
+    it("says the same with a comment before it", async () => {
+      expect((await readBody(`: a comment\n\n${body}`, 61)).pass).toEqual(pass);
+    });
+
+    it.for<[left: string, isLeft: (event: WireEvent) => boolean]>([
+      ["the pieces", ({ type }) => !type.endsWith(".delta")],
+      ["the finished items", ({ type }) => type !== "response.output_item.done"],
+      ["all but the finished items and the end", ({ type }) => !/added$|delta$|part|text\.done$|arguments\.done$/.test(type)],
+      ["all but the end", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
+    ])("says the same without %s", async ([, isLeft]) => {
+      const few = await readBody(events.filter(isLeft).map(event).join(""), 997);
+      expect(few.pass).toEqual(pass);
+      expect(few.native.map(kindOf)).toEqual(native);
+    });
+  });
+
+  describe("a recorded run", () => {
+    it("is asked again as it was answered, with all its reasoning, and ends in its answer", async () => {
+      const replies = [0, 1, 2, 3].map((response) => ({ frames: readEvents({ name: azure, response }).map(event) }));
+      const server = await startRawServer(replies);
+      onTestFinished(() => server.close());
+      const { client, bodies } = connectOpenAI(server.url);
+      const asked: unknown[] = [];
+      const calculator = defineTool({
+        name: "calculator",
+        description: "Calculates",
+        inputSchema: { type: "object" },
+        execute: (args) => {
+          asked.push(args);
+          const { a, b, op } = Object(args);
+          return op === "add" ? a + b : a * b;
+        },
+      });
+      const provider = openaiResponses({ client, model: "m", reasoning: { effort: "high", summary: "detailed" } });
+      const result = await runToolLoop({ provider, tools: [calculator], messages: [{ role: "user", content: "(12+7)*3*10?" }] });
+      expect(result).toMatchObject({ status: "completed", text: "The final result is **570**.", iterations: 4 });
+      expect(asked).toHaveLength(3);
+      expect(bodies.map(checkResponsesContract)).toEqual([[], [], [], []]);
+      // The encrypted content of the begun item, of the finished one and of the list at the end are three different texts.
+      const finished = readEvents({ name: azure }).find(({ type }) => type === "response.output_item.done");
+      const input: readonly { readonly [field: string]: unknown }[] = Object(bodies[3]).input;
+      expect(input.map(({ type, role }) => type ?? role)).toEqual([
+        "user",
+        "reasoning",
+        ...Array.from({ length: 3 }, () => ["function_call", "function_call_output"]).flat(),
+      ]);
+      expect(input[1]?.encrypted_content).toBe(Object(finished?.item).encrypted_content);
+      expect(input.at(-1)).toEqual({ type: "function_call_output", call_id: "call_axaLIcwBQwyb49kT8613pJxW", output: "570" });
+    });
+  });
+} else {
+  it("has nothing to compare with: the recorded streams are absent from this checkout", () => {
+    expect(hasRecorded("openai-responses")).toBe(false);
+  });
+}
