@@ -5,7 +5,6 @@ import type {
   FinishReason,
   Journal,
   Json,
-  JsonSchema,
   LoopEmitter,
   LoopEvent,
   LoopResult,
@@ -16,23 +15,16 @@ import type {
   Provider,
   ProviderError,
   ResultStore,
-  StandardSchema,
   Tool,
   ToolContext,
   ToolDefinition,
   ToolOutcome,
   ToolRegistry,
-  ToolTraits,
   Validation,
 } from "turnwright";
-import * as aiSdk from "turnwright/ai-sdk";
-import * as anthropic from "turnwright/anthropic";
-import * as google from "turnwright/google";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
 import * as journal from "turnwright/journal";
-import * as jsonSchema from "turnwright/json-schema";
-import * as openai from "turnwright/openai";
 import * as plan from "turnwright/plan";
 import * as prices from "turnwright/prices";
 import * as testing from "turnwright/testing";
@@ -49,7 +41,6 @@ import type {
   SuiteCheck,
   TestClock,
 } from "turnwright/testing";
-import * as toolsEntry from "turnwright/tools";
 import assert from "node:assert/strict";
 import { type Differing, expectNone } from "./same-names.ts";
 
@@ -113,109 +104,6 @@ interface Testing {
   scenarioTool: ToolDefinition;
 }
 // #endregion testing
-
-// #region openai
-interface OpenAIEntry {
-  openaiChat(options: {
-    client: openai.OpenAIChatClient; // new OpenAI(), or any other client of Chat Completions
-    model: string;
-    id?: string; // "openai"
-    family?: string;
-    includeUsage?: boolean; // true
-    maxTokensField?: "max_completion_tokens" | "max_tokens";
-    echoReasoning?: "reasoning_content" | "reasoning";
-    toolResultMedia?: "user-message" | "tool-message";
-    toWireCallId?: (callId: string) => string;
-  }): Provider;
-  openaiResponses(options: {
-    client: openai.OpenAIResponsesClient; // new OpenAI(), or any other client of Responses
-    model: string;
-    id?: string; // "openai"
-    family?: string;
-    store?: boolean; // false: the service keeps nothing; each request has the whole conversation either way
-    include?: readonly string[]; // ["reasoning.encrypted_content"] where nothing is stored
-    reasoning?: openai.OpenAIReasoning; // { effort: "low", summary: "auto" }
-    customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with a text: args are { input }
-    serverTools?: readonly openai.OpenAIServerTool[]; // [{ type: "web_search" }]
-    toolResultMedia?: "tool-message" | "user-message";
-  }): Provider;
-}
-// #endregion openai
-
-// #region anthropic
-interface AnthropicEntry {
-  anthropicMessages(options: {
-    client: anthropic.AnthropicMessagesClient; // new Anthropic(), or any other client of Messages
-    model: string;
-    id?: string; // "anthropic"
-    family?: string;
-    maxTokens?: number; // 16,384, plus the thinking budget
-    thinking?: anthropic.AnthropicThinking; // { type: "adaptive" }, { type: "enabled", budget_tokens }
-    cache?: boolean | { readonly ttl?: "5m" | "1h" }; // false
-    betas?: readonly string[];
-    serverTools?: readonly anthropic.AnthropicServerTool[]; // run by the service, never calls of the run
-  }): Provider;
-}
-// #endregion anthropic
-
-// #region google
-interface GoogleEntry {
-  googleGenerateContent(options: {
-    client: google.GoogleGenAIClient; // new GoogleGenAI(), for the Gemini API or Vertex AI
-    model: string;
-    id?: string; // "gcp.gemini", or "gcp.vertex_ai" for a client of Vertex AI
-    family?: string;
-    generation?: 2 | 3; // by the model's name: whose rules on signatures and media hold
-    thinking?: google.GoogleThinking; // { includeThoughts, thinkingBudget, thinkingLevel }
-    streamArguments?: boolean; // false; Vertex AI only
-    serverTools?: readonly google.GoogleServerTool[]; // run by the service, never calls of the run
-  }): Provider;
-}
-// #endregion google
-// #region ai-sdk
-interface AiSdkEntry {
-  aiSdkModel(options: {
-    model: aiSdk.AiSdkLanguageModel; // openai("gpt-5"), of any provider package of AI SDK 5, 6 or 7; no id
-    id?: string; // model.provider, such as "openai.responses"
-    family?: string;
-    providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } }; // { openai: { reasoningEffort: "low" } }
-    headers?: { readonly [name: string]: string };
-    providerTools?: { readonly [name: string]: aiSdk.AiSdkProviderTool }; // { web_search: openai.tools.webSearch({}) }
-    approveProviderTool?: (request: aiSdk.AiSdkApprovalRequest) => boolean; // says no; { approvalId, toolCallId, toolName, input }
-    onWarning?: (warning: aiSdk.AiSdkWarning) => void; // what could not be sent as it was
-  }): Provider; // does not retry: withRetry around it
-}
-// #endregion ai-sdk
-// #region tools
-interface ToolsEntry {
-  // a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, told by its shape; those of the AI SDK need a name
-  importTool(tool: object, overrides?: ToolOverrides): Tool<unknown>;
-  importTools(
-    tools: readonly object[] | Record<string, object>,
-    overrides?: Record<string, ToolOverrides>,
-  ): readonly Tool<unknown>[];
-  mergeRegistries(...sources: ToolSource[]): ToolRegistry; // two tools of one name: LoopError "duplicate-tool"
-  withPrefix(source: ToolSource, prefix: string): ToolRegistry;
-  withFilter(source: ToolSource, filter: Iterable<string> | ((definition: ToolDefinition) => boolean)): ToolRegistry; // the others cannot be called
-}
-
-type ToolSource = ToolRegistry | readonly Tool[];
-
-interface ToolOverrides extends ToolTraits {
-  name?: string;
-  description?: string;
-  inputSchema?: StandardSchema | JsonSchema; // in place of the tool's own
-  jsonSchema?: JsonSchema; // shown where the schema cannot say what it takes
-}
-// #endregion tools
-
-// #region json-schema
-interface JsonSchemaEntry {
-  // over @cfworker/json-schema; a $ref to somewhere else is refused at once, and nothing is fetched
-  fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSchema<Output>;
-  withValidation(tools: ToolSource): ToolRegistry; // checks what nobody has checked, by the schema that the model is shown
-}
-// #endregion json-schema
 
 // #region prices
 interface PricesEntry {
@@ -282,37 +170,20 @@ interface PlanEntry {
 }
 // #endregion plan
 
-toolsEntry satisfies ToolsEntry;
-expectNone<Differing<ToolsEntry, typeof toolsEntry>>();
-expectNone<Differing<ToolOverrides, toolsEntry.ImportOverrides>>();
-jsonSchema satisfies JsonSchemaEntry;
-expectNone<Differing<JsonSchemaEntry, typeof jsonSchema>>();
 testing satisfies Testing;
 plan satisfies PlanEntry;
 expectNone<Differing<PlanEntry, typeof plan>>();
 expectNone<Differing<NonNullable<Parameters<PlanEntry["withPlanner"]>[1]>, plan.PlannerOptions>>();
-openai satisfies OpenAIEntry;
-anthropic satisfies AnthropicEntry;
-google satisfies GoogleEntry;
-aiSdk satisfies AiSdkEntry;
 prices satisfies PricesEntry;
 config satisfies ConfigEntry;
 expectNone<Differing<CacheEntry, typeof cache>>();
 journal satisfies JournalEntry;
 expectNone<Differing<Testing, typeof testing>>();
-expectNone<Differing<OpenAIEntry, typeof openai>>();
-expectNone<Differing<AnthropicEntry, typeof anthropic>>();
-expectNone<Differing<GoogleEntry, typeof google>>();
-expectNone<Differing<AiSdkEntry, typeof aiSdk>>();
 expectNone<Differing<PricesEntry, typeof prices>>();
 expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, prices.GenaiPricesOptions>>();
 expectNone<Differing<ConfigEntry, typeof config>>();
 expectNone<Differing<JournalEntry, typeof journal>>();
 expectNone<Differing<NonNullable<Parameters<JournalEntry["fileJournal"]>[1]>, journal.FileJournalOptions>>();
-expectNone<Differing<Parameters<AnthropicEntry["anthropicMessages"]>[0], anthropic.AnthropicMessagesOptions>>();
-expectNone<Differing<Parameters<GoogleEntry["googleGenerateContent"]>[0], google.GoogleGenerateContentOptions>>();
-expectNone<Differing<Parameters<OpenAIEntry["openaiChat"]>[0], openai.OpenAIChatOptions>>();
-expectNone<Differing<Parameters<OpenAIEntry["openaiResponses"]>[0], openai.OpenAIResponsesOptions>>();
 expectNone<Differing<ProviderPort, Provider>>();
 expectNone<Differing<RegistryPort, ToolRegistry>>();
 expectNone<Differing<JournalPort, Journal>>();

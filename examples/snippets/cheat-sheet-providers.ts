@@ -1,0 +1,95 @@
+// The entries of the adapters in short, as llms.txt shows them. What differs from the real ones does not compile.
+
+import type { Json, Provider } from "turnwright";
+import * as aiSdk from "turnwright/ai-sdk";
+import * as anthropic from "turnwright/anthropic";
+import * as google from "turnwright/google";
+import * as openai from "turnwright/openai";
+import { type Differing, expectNone } from "./same-names.ts";
+
+// #region openai
+interface OpenAIEntry {
+  openaiChat(options: {
+    client: openai.OpenAIChatClient; // new OpenAI(), or any other client of Chat Completions
+    model: string;
+    id?: string; // "openai"
+    family?: string;
+    includeUsage?: boolean; // true
+    maxTokensField?: "max_completion_tokens" | "max_tokens";
+    echoReasoning?: "reasoning_content" | "reasoning";
+    toolResultMedia?: "user-message" | "tool-message";
+    toWireCallId?: (callId: string) => string;
+  }): Provider;
+  openaiResponses(options: {
+    client: openai.OpenAIResponsesClient; // new OpenAI(), or any other client of Responses
+    model: string;
+    id?: string; // "openai"
+    family?: string;
+    store?: boolean; // false: the service keeps nothing; each request has the whole conversation either way
+    include?: readonly string[]; // ["reasoning.encrypted_content"] where nothing is stored
+    reasoning?: openai.OpenAIReasoning; // { effort: "low", summary: "auto" }
+    customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with a text: args are { input }
+    serverTools?: readonly openai.OpenAIServerTool[]; // [{ type: "web_search" }]
+    toolResultMedia?: "tool-message" | "user-message";
+  }): Provider;
+}
+// #endregion openai
+
+// #region anthropic
+interface AnthropicEntry {
+  anthropicMessages(options: {
+    client: anthropic.AnthropicMessagesClient; // new Anthropic(), or any other client of Messages
+    model: string;
+    id?: string; // "anthropic"
+    family?: string;
+    maxTokens?: number; // 16,384, plus the thinking budget
+    thinking?: anthropic.AnthropicThinking; // { type: "adaptive" }, { type: "enabled", budget_tokens }
+    cache?: boolean | { readonly ttl?: "5m" | "1h" }; // false
+    betas?: readonly string[];
+    serverTools?: readonly anthropic.AnthropicServerTool[]; // run by the service, never calls of the run
+  }): Provider;
+}
+// #endregion anthropic
+
+// #region google
+interface GoogleEntry {
+  googleGenerateContent(options: {
+    client: google.GoogleGenAIClient; // new GoogleGenAI(), for the Gemini API or Vertex AI
+    model: string;
+    id?: string; // "gcp.gemini", or "gcp.vertex_ai" for a client of Vertex AI
+    family?: string;
+    generation?: 2 | 3; // by the model's name: whose rules on signatures and media hold
+    thinking?: google.GoogleThinking; // { includeThoughts, thinkingBudget, thinkingLevel }
+    streamArguments?: boolean; // false; Vertex AI only
+    serverTools?: readonly google.GoogleServerTool[]; // run by the service, never calls of the run
+  }): Provider;
+}
+// #endregion google
+
+// #region ai-sdk
+interface AiSdkEntry {
+  aiSdkModel(options: {
+    model: aiSdk.AiSdkLanguageModel; // openai("gpt-5"), of any provider package of AI SDK 5, 6 or 7; no id
+    id?: string; // model.provider, such as "openai.responses"
+    family?: string;
+    providerOptions?: { readonly [provider: string]: { readonly [option: string]: Json } }; // { openai: { reasoningEffort: "low" } }
+    headers?: { readonly [name: string]: string };
+    providerTools?: { readonly [name: string]: aiSdk.AiSdkProviderTool }; // { web_search: openai.tools.webSearch({}) }
+    approveProviderTool?: (request: aiSdk.AiSdkApprovalRequest) => boolean; // says no; { approvalId, toolCallId, toolName, input }
+    onWarning?: (warning: aiSdk.AiSdkWarning) => void; // what could not be sent as it was
+  }): Provider; // does not retry: withRetry around it
+}
+// #endregion ai-sdk
+
+openai satisfies OpenAIEntry;
+anthropic satisfies AnthropicEntry;
+google satisfies GoogleEntry;
+aiSdk satisfies AiSdkEntry;
+expectNone<Differing<OpenAIEntry, typeof openai>>();
+expectNone<Differing<AnthropicEntry, typeof anthropic>>();
+expectNone<Differing<GoogleEntry, typeof google>>();
+expectNone<Differing<AiSdkEntry, typeof aiSdk>>();
+expectNone<Differing<Parameters<AnthropicEntry["anthropicMessages"]>[0], anthropic.AnthropicMessagesOptions>>();
+expectNone<Differing<Parameters<GoogleEntry["googleGenerateContent"]>[0], google.GoogleGenerateContentOptions>>();
+expectNone<Differing<Parameters<OpenAIEntry["openaiChat"]>[0], openai.OpenAIChatOptions>>();
+expectNone<Differing<Parameters<OpenAIEntry["openaiResponses"]>[0], openai.OpenAIResponsesOptions>>();

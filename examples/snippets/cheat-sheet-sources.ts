@@ -1,0 +1,68 @@
+// The entries for tools from elsewhere in short, as llms.txt shows them. What differs from the real ones does not compile.
+
+import type { JsonSchema, StandardSchema, Tool, ToolContext, ToolDefinition, ToolRegistry, ToolTraits } from "turnwright";
+import * as jsonSchema from "turnwright/json-schema";
+import * as mcp from "turnwright/mcp";
+import * as toolsEntry from "turnwright/tools";
+import { type Differing, expectNone } from "./same-names.ts";
+
+// #region mcp
+interface McpEntry {
+  // all pages of a server's tools, in place of `tools`; the client is yours, connected, and stays open
+  createMcpRegistry(options: {
+    client: mcp.McpClient; // Client of @modelcontextprotocol/sdk (1.x) or of @modelcontextprotocol/client (2.x)
+    prefix?: string; // in front of each name, such as "github_"
+    annotations?: "stated" | "assumed" | "ignored"; // "stated": read-only starts early, idempotent is tried twice, destructive asks
+    traits?: (tool: mcp.McpTool) => ToolTraits | undefined; // over those of the annotations
+    meta?: (tool: mcp.McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined; // the _meta of a call
+    listChanged?: boolean; // true: lists anew when the server says so, by the client's one handler for that
+    onError?: (error: unknown) => void; // why that failed; the tools stay
+  }): Promise<
+    ToolRegistry & {
+      refresh(): Promise<void>; // lists anew
+      close(): void; // takes the handler off the client
+    }
+  >;
+}
+// #endregion mcp
+
+// #region tools
+interface ToolsEntry {
+  // a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, told by its shape; those of the AI SDK need a name
+  importTool(tool: object, overrides?: ToolOverrides): Tool<unknown>;
+  importTools(
+    tools: readonly object[] | Record<string, object>,
+    overrides?: Record<string, ToolOverrides>,
+  ): readonly Tool<unknown>[];
+  mergeRegistries(...sources: ToolSource[]): ToolRegistry; // two tools of one name: LoopError "duplicate-tool"
+  withPrefix(source: ToolSource, prefix: string): ToolRegistry;
+  withFilter(source: ToolSource, filter: Iterable<string> | ((definition: ToolDefinition) => boolean)): ToolRegistry; // the others cannot be called
+}
+
+type ToolSource = ToolRegistry | readonly Tool[];
+
+interface ToolOverrides extends ToolTraits {
+  name?: string;
+  description?: string;
+  inputSchema?: StandardSchema | JsonSchema; // in place of the tool's own
+  jsonSchema?: JsonSchema; // shown where the schema cannot say what it takes
+}
+// #endregion tools
+
+// #region json-schema
+interface JsonSchemaEntry {
+  // over @cfworker/json-schema; a $ref to somewhere else is refused at once, and nothing is fetched
+  fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSchema<Output>;
+  withValidation(tools: ToolSource): ToolRegistry; // checks what nobody has checked, by the schema that the model is shown
+}
+// #endregion json-schema
+
+mcp satisfies McpEntry;
+expectNone<Differing<McpEntry, typeof mcp>>();
+expectNone<Differing<Parameters<McpEntry["createMcpRegistry"]>[0], mcp.McpRegistryOptions>>();
+expectNone<Differing<Awaited<ReturnType<McpEntry["createMcpRegistry"]>>, mcp.McpRegistry>>();
+toolsEntry satisfies ToolsEntry;
+expectNone<Differing<ToolsEntry, typeof toolsEntry>>();
+expectNone<Differing<ToolOverrides, toolsEntry.ImportOverrides>>();
+jsonSchema satisfies JsonSchemaEntry;
+expectNone<Differing<JsonSchemaEntry, typeof jsonSchema>>();
