@@ -5,6 +5,7 @@ import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { planLogs, type PlannerOptions, withPlanner } from "turnwright/plan";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Scripted, type Wire, wires } from "../wire/all-wires.ts";
+import { userTextsIn } from "../wire/read-body.ts";
 import { startRawServer } from "../wire/raw-sse-server.ts";
 import { add, command, lastPartOf, look } from "./plan-stage.ts";
 import { createCountingFetch, textWires } from "./wire-stage.ts";
@@ -60,10 +61,7 @@ function findTools(value: unknown): readonly string[] {
 
 /** What is shown at the end of a body, whatever its wire, behind the words of the user. */
 function lastWordsIn(body: unknown): string {
-  const { messages } = body as { readonly messages: readonly { readonly content: unknown }[] };
-  const content = messages.at(-1)?.content;
-  const last: unknown = Array.isArray(content) ? content.at(-1)?.text : content;
-  return lastPartOf(String(last));
+  return lastPartOf(userTextsIn(body).at(-1) ?? "");
 }
 
 describe.for(wires)("over $name, a run of two rounds", (wire) => {

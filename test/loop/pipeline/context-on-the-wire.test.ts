@@ -3,6 +3,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createContextStash, defineTool, runToolLoop, type LoopOptions, type Tool } from "turnwright";
 import { type Scripted, type Wire, wires } from "../../wire/all-wires.ts";
+import { toolNamesIn, userTextsIn } from "../../wire/read-body.ts";
 import { startRawServer } from "../../wire/raw-sse-server.ts";
 
 const stash = createContextStash();
@@ -28,48 +29,30 @@ async function send(wire: Wire, script: readonly Scripted[], more: Partial<LoopO
   return bodies;
 }
 
-type Content = string | readonly { readonly text?: string }[];
-
-/** The texts of users in a body, in order, whichever way the wire writes them. */
-function userTexts(body: unknown): readonly string[] {
-  const { messages } = body as { readonly messages: readonly { readonly role: string; readonly content: Content }[] };
-  return messages
-    .filter(({ role }) => role === "user")
-    .flatMap(({ content }) => (typeof content === "string" ? [content] : content.flatMap(({ text }) => text ?? [])));
-}
-
-/** The names of the tools in a body. */
-function toolNames(body: unknown): readonly (string | undefined)[] {
-  const { tools: shown = [] } = body as {
-    readonly tools?: readonly { readonly name?: string; readonly function?: { readonly name: string } }[];
-  };
-  return shown.map((shownTool) => shownTool.function?.name ?? shownTool.name);
-}
-
 const hello: Scripted = { text: "Hello.", end: "stop" };
 
 describe.for(wires)("over the wire of $name", (wire) => {
   it("the caller's context items close the request", async () => {
     const bodies = await send(wire, [hello], { contextItems: ["It is night.", { at: "home" }] });
-    expect(bodies.map(userTexts)).toEqual([["Who am I?", 'Context:\nIt is night.\n{"at":"home"}']]);
+    expect(bodies.map(userTextsIn)).toEqual([["Who am I?", 'Context:\nIt is night.\n{"at":"home"}']]);
   });
 
   it("a restart's item closes the next request, behind the results, and its tools are gone", async () => {
     const bodies = await send(wire, [calling("call_1", "enrich"), hello]);
-    expect(bodies.map(userTexts)).toEqual([["Who am I?"], ["Who am I?", 'Context:\n{"name":"Ada"}']]);
+    expect(bodies.map(userTextsIn)).toEqual([["Who am I?"], ["Who am I?", 'Context:\n{"name":"Ada"}']]);
     const sent = JSON.stringify(bodies[1]);
     expect(sent.indexOf("context_restarted")).toBeGreaterThan(0);
     expect(sent.indexOf("context_restarted")).toBeLessThan(sent.indexOf("Context:"));
-    expect(bodies.map(toolNames)).toEqual([["enrich", "recall"], ["recall"]]);
+    expect(bodies.map(toolNamesIn)).toEqual([["enrich", "recall"], ["recall"]]);
   });
 
   it("an item from the stash does, and one message holds all", async () => {
     const bodies = await send(wire, [calling("call_1", "enrich"), calling("call_2", "recall"), hello]);
-    expect(bodies.map((body) => userTexts(body).at(-1))).toEqual([
+    expect(bodies.map((body) => userTextsIn(body).at(-1))).toEqual([
       "Who am I?",
       'Context:\n{"name":"Ada"}',
       'Context:\n{"name":"Ada"}\n{"likes":"tides"}',
     ]);
-    expect(userTexts(bodies[2])).toHaveLength(2);
+    expect(userTextsIn(bodies[2])).toHaveLength(2);
   });
 });
