@@ -12,7 +12,7 @@ const config: KnipConfig = {
     "examples/*.ts",
     "examples/*/main.ts",
     "scripts/*.ts",
-    "test/package/consumer/types.ts",
+    "test/package/consumer/types/*.ts",
   ],
   project: ["src/**/*.ts!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.ts", "scripts/**/*.ts"],
   vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts"] },

@@ -29,10 +29,7 @@ export function installPacked(beside: readonly string[]): Installed {
   if (tarball === undefined) throw new Error("npm has packed nothing.");
   execFileSync("tar", ["-xzf", tarball.filename, "-C", "node_modules"], { cwd: folder });
   renameSync(join(modules, "package"), join(modules, "turnwright"));
-  for (const name of beside) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true });
-    symlinkSync(resolve("node_modules", name), join(modules, name), "junction");
-  }
+  linkPackages(folder, beside);
   writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
   cpSync("test/package/consumer", folder, { recursive: true });
   return {
@@ -40,4 +37,13 @@ export function installPacked(beside: readonly string[]): Installed {
     files: tarball.files.map(({ path }) => path),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+/** Links packages of this repository into the node_modules of a project. */
+export function linkPackages(folder: string, names: readonly string[]): void {
+  for (const name of names) {
+    const path = join(folder, "node_modules", name);
+    mkdirSync(dirname(path), { recursive: true });
+    symlinkSync(resolve("node_modules", name), path, "junction");
+  }
 }

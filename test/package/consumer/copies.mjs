@@ -1,0 +1,14 @@
+// An error of the CommonJS copy is known to the ESM copy, and the other way round.
+
+import { createRequire } from "node:module";
+import * as core from "turnwright";
+import { exercise } from "./exercises/index.cjs";
+
+const copy = createRequire(import.meta.url)("turnwright");
+const guardsOf = ({ isLoopEndedError, isLoopError }) => ({ isLoopEndedError, isLoopError });
+const loadWith = (both) => (specifier) => (specifier === "turnwright" ? both : import(specifier));
+
+await exercise(loadWith({ ...copy, ...guardsOf(core) }));
+await exercise(loadWith({ ...core, ...guardsOf(copy) }));
+
+console.log("ran both copies");

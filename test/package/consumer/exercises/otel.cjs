@@ -1,0 +1,29 @@
+// Spans of a run, through the API of OpenTelemetry and a tracer of ours.
+
+const assert = require("node:assert/strict");
+
+exports.imports = ["@opentelemetry/api"];
+
+exports.exercise = async (load) => {
+  const { runToolLoop } = await load("turnwright");
+  const { withTracing } = await load("turnwright/otel");
+  const { createMockProvider, text } = await load("turnwright/testing");
+  const { trace } = await load("@opentelemetry/api");
+  const names = [];
+  const tracerProvider = {
+    getTracer: (...asked) => {
+      const tracer = trace.getTracer(...asked);
+      return {
+        startSpan: (name, ...rest) => {
+          names.push(name);
+          return tracer.startSpan(name, ...rest);
+        },
+        startActiveSpan: tracer.startActiveSpan.bind(tracer),
+      };
+    },
+  };
+  const options = { provider: createMockProvider([text("Hello.")]), messages: [{ role: "user", content: "Hi." }] };
+  const result = await runToolLoop(withTracing(options, { agentName: "app", tracerProvider }));
+  assert.equal(result.text, "Hello.");
+  assert.deepEqual(names, ["invoke_agent app", "chat mock-model"]);
+};

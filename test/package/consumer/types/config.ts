@@ -1,0 +1,11 @@
+// Limits out of environment variables.
+
+import { type LoopResult, type Provider, runToolLoop } from "turnwright";
+import { type EnvironmentProblem, readEnvironment } from "turnwright/config";
+
+/** A run within them. */
+export function ask(provider: Provider, warn: (problem: EnvironmentProblem) => void): Promise<LoopResult> {
+  const { limits, timeouts, problems } = readEnvironment({ BOT_MAX_FUNCTION_CALL_ITERATIONS: "20" });
+  for (const problem of problems) warn(problem);
+  return runToolLoop({ provider, messages: [{ role: "user", content: "Hi." }], limits, timeouts });
+}

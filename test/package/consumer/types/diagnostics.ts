@@ -1,0 +1,14 @@
+// What a run tells on channels of Node.
+
+import { subscribe } from "node:diagnostics_channel";
+import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
+import { toolChannel, type ToolMessage, withDiagnostics } from "turnwright/diagnostics";
+
+/** A run, and a line for each of its calls. */
+export function ask(options: LoopOptions): Promise<LoopResult> {
+  subscribe(`tracing:${toolChannel}:asyncEnd`, (message) => {
+    const { name, outcome } = message as ToolMessage;
+    console.log(name, outcome);
+  });
+  return runToolLoop(withDiagnostics(options));
+}

@@ -1,0 +1,17 @@
+// JSON Schema says what a tool takes.
+
+import { defineTool, type Tool, type ToolRegistry } from "turnwright";
+import { fromJsonSchema, withValidation } from "turnwright/json-schema";
+
+/** A tool whose arguments have the type that is said. */
+export const clock: Tool<{ zone: string }> = defineTool({
+  name: "get_time",
+  description: "Time of day in a time zone",
+  inputSchema: fromJsonSchema<{ zone: string }>({ type: "object", properties: { zone: { type: "string" } } }),
+  execute: ({ zone }) => new Date(0).toLocaleTimeString("en", { timeZone: zone }),
+});
+
+/** A registry that is checked. */
+export function check(tools: ToolRegistry): ToolRegistry {
+  return withValidation(tools);
+}

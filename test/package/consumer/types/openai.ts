@@ -1,0 +1,14 @@
+// The client of OpenAI fits as it is.
+
+import OpenAI from "openai";
+import type { Provider } from "turnwright";
+import { openaiChat, type OpenAIChatOptions, openaiResponses } from "turnwright/openai";
+
+/** Both APIs. */
+export function connect(options: Omit<OpenAIChatOptions, "client" | "model">): readonly Provider[] {
+  const client = new OpenAI();
+  return [
+    openaiChat({ ...options, client, model: "gpt-5" }),
+    openaiResponses({ client, model: "gpt-5", reasoning: { effort: "low" } }),
+  ];
+}

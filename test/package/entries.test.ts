@@ -1,0 +1,126 @@
+// Each published entry, used in an app of its own, beside nothing but what it documents, on each Node.
+
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { entries } from "../../scripts/entries.ts";
+import { readJson } from "../../scripts/read-json.ts";
+import { exercises } from "./exercises.ts";
+import { findNodes } from "./find-nodes.ts";
+import { type Installed, installPacked, linkPackages } from "./install-packed.ts";
+
+interface Manifest {
+  readonly engines: object;
+  readonly dependencies: object;
+  readonly optionalDependencies?: object;
+  readonly peerDependencies: object;
+  readonly peerDependenciesMeta: { readonly [peer: string]: { readonly optional?: boolean } | undefined };
+}
+
+/** What consumer/run.cjs writes. */
+interface Report {
+  readonly version: string;
+  readonly results: { readonly [specifier: string]: object | undefined };
+}
+
+const run = promisify(execFile);
+const manifest = readJson<Manifest>("package.json");
+const nodes = findNodes();
+
+/** Everything outside dist that a built file imports, requires or might import later, or that one it reaches does. */
+async function findImports(file: string): Promise<readonly string[]> {
+  const { metafile } = await build({
+    entryPoints: [file],
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: "neutral",
+    packages: "external",
+    logLevel: "silent",
+  });
+  const found = Object.values(metafile.inputs).flatMap(({ imports }) => imports.filter(({ external }) => external === true));
+  return [...new Set(found.map(({ path }) => path))].sort();
+}
+
+it("has an exercise for each entry", () => {
+  expect(exercises.map(({ specifier }) => specifier).sort()).toEqual(entries.map(({ specifier }) => specifier).sort());
+});
+
+describe("the package", () => {
+  it("asks for no SDK to be installed", () => {
+    expect(Object.keys(manifest.dependencies)).toEqual(["eventemitter3"]);
+    expect(manifest.optionalDependencies).toBeUndefined();
+    const forced = Object.keys(manifest.peerDependencies).filter(
+      (peer) => manifest.peerDependenciesMeta[peer]?.optional !== true,
+    );
+    expect(forced).toEqual([]);
+  });
+
+  it("names each peer that an entry imports", () => {
+    const imported = exercises.flatMap(({ imports }) => imports);
+    expect(imported.filter((name) => !(name in manifest.peerDependencies))).toEqual([]);
+  });
+});
+
+describe.for(exercises)("$specifier as it is built", ({ specifier, name, imports }) => {
+  it.for(["js", "cjs"])("imports its own peers and nothing else, as .%s", async (ending) => {
+    const found = await findImports(`dist/${name}.${ending}`);
+    expect(found.filter((path) => !path.startsWith("node:"))).toEqual(imports);
+    const needsNode = ["turnwright/cache", "turnwright/diagnostics", "turnwright/journal"].includes(specifier);
+    expect(found.some((path) => path.startsWith("node:"))).toBe(needsNode);
+  });
+});
+
+describe("an app", () => {
+  let installed: Installed;
+
+  beforeAll(() => {
+    installed = installPacked(["eventemitter3"]);
+    for (const { name, imports, beside } of [...exercises, { name: "bare", imports: [], beside: [] }]) {
+      const app = join(installed.folder, "apps", name);
+      mkdirSync(app, { recursive: true });
+      for (const path of ["node_modules/turnwright/package.json", "node_modules/turnwright/dist", "load.mjs", "load.cjs"]) {
+        cpSync(join(installed.folder, path), join(app, path), { recursive: true });
+      }
+      linkPackages(app, [...imports, ...beside]);
+    }
+  });
+
+  afterAll(() => installed.remove());
+
+  describe.for(nodes.filter((node) => node.kind === "found"))("on Node $major", ({ major, program }) => {
+    describe.for(["esm", "cjs"])("as %s", (system) => {
+      let report: Report;
+
+      beforeAll(async () => {
+        const { stdout } = await run(program, ["run.cjs", system], { cwd: installed.folder, timeout: 60_000 });
+        report = JSON.parse(stdout);
+      });
+
+      it("runs on that Node", () => {
+        expect(report.version).toMatch(new RegExp(`^v${major}\\.`));
+      });
+
+      it.for(exercises)("$specifier works beside its own peers, and loads no SDK", ({ specifier, imports }) => {
+        expect(report.results[specifier]).toEqual({
+          // Imports of ES modules are not seen there; what is not installed cannot be loaded.
+          imports: system === "cjs" ? imports : [],
+          // Left out: it does not fail, and nothing is missing.
+          ...(imports[0] === undefined ? {} : { missing: imports[0] }),
+        });
+      });
+    });
+  });
+
+  // Passes, and says so in its title; findNodes throws where it must not be.
+  it.for(nodes.filter((node) => node.kind === "absent"))("is not tried on Node $major, because $why", ({ why }) => {
+    expect(["this is not Linux with glibc on x64", "the npm registry is out of reach"]).toContain(why);
+  });
+});
+
+it("is tried on, or says why not, each Node that is named", () => {
+  expect(nodes.map(({ major }) => major)).toEqual(expect.arrayContaining([20, 22, 24]));
+});

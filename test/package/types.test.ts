@@ -1,0 +1,66 @@
+// The published types, as programs of users see them.
+
+import { execFile } from "node:child_process";
+import { copyFileSync, readdirSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, it } from "vitest";
+import { entries } from "../../scripts/entries.ts";
+import { exercises } from "./exercises.ts";
+import { type Installed, installPacked } from "./install-packed.ts";
+
+const run = promisify(execFile);
+const programs = readdirSync("test/package/consumer/types").map((file) => basename(file, ".ts"));
+const imported = exercises.flatMap(({ imports }) => imports);
+const beside = exercises.flatMap((exercise) => exercise.beside);
+const installs: Installed[] = [];
+
+function install(packages: readonly string[]): string {
+  const installed = installPacked([...new Set(["eventemitter3", ...packages])]);
+  installs.push(installed);
+  return installed.folder;
+}
+
+afterAll(() => {
+  for (const installed of installs) installed.remove();
+});
+
+/** What the compiler says of files in a project; nothing where it is content. */
+async function compile(folder: string, parameters: readonly string[]): Promise<string> {
+  const flags = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", ...parameters];
+  const said = run(process.execPath, [resolve("node_modules/typescript/bin/tsc"), ...flags], { cwd: folder });
+  return said.then(
+    ({ stdout }) => stdout,
+    (error: { readonly stdout: string; readonly message: string }) => error.stdout || error.message,
+  );
+}
+
+describe.concurrent("the published types", () => {
+  it("have a program for each entry", () => {
+    expect([...programs].sort()).toEqual(entries.map(({ name }) => name).sort());
+  });
+
+  it.for<[resolution: string, module: string, endings: readonly string[]]>([
+    ["node16", "node16", [".mts", ".cts"]],
+    ["bundler", "preserve", [".ts"]],
+  ])("fit what users write, with the resolution of %s", async ([resolution, module, endings]) => {
+    const folder = install([...imported, ...beside, "@types/node"]);
+    const files = endings.flatMap((ending) =>
+      programs.map((name) => {
+        const file = `${name}${ending}`;
+        copyFileSync(join(folder, "types", `${name}.ts`), join(folder, file));
+        return file;
+      }),
+    );
+    // Without the declarations of others: the SDK's alone take ten seconds.
+    const flags = ["--module", module, "--moduleResolution", resolution, "--types", "node", "--skipLibCheck"];
+    expect(await compile(folder, [...flags, ...files])).toBe("");
+  });
+
+  it("have no error of their own, without an SDK", async () => {
+    const folder = install(imported);
+    const declarations = entries.flatMap(({ name }) => [`${name}.d.ts`, `${name}.d.cts`]);
+    const paths = declarations.map((name) => `node_modules/turnwright/dist/${name}`);
+    expect(await compile(folder, ["--module", "node16", ...paths])).toBe("");
+  });
+});
