@@ -1,7 +1,7 @@
 // Whole runs, recorded and played back: every ending, wrappers, hops, and what the model said over and over.
 
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, type LoopResult, type Provider, providerError, runToolLoop, withFallback, withRetry } from "turnwright";
+import { type LoopResult, type Provider, providerError, runToolLoop, withFallback, withRetry } from "turnwright";
 import {
   type Cassette,
   createMockProvider,
@@ -20,7 +20,6 @@ import {
   text,
   toolCall,
 } from "turnwright/testing";
-import { countListeners } from "../loop/count-listeners.ts";
 import { play, tool } from "../loop/play.ts";
 import { scenarios } from "../loop/scenarios/all.ts";
 import { setUp, type Scenario } from "../loop/scenarios/scenario.ts";
@@ -28,6 +27,13 @@ import { setUp, type Scenario } from "../loop/scenarios/scenario.ts";
 const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const);
 
 const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
+
+/** What is said while a model takes its time comes too late where it takes none. */
+const timed: ReadonlySet<string> = new Set([
+  "a message steered into the last pass",
+  "a message steered into the last pass that is allowed",
+  "a drain behind a message steered into the last pass",
+]);
 
 /** Times are not played unless asked for. */
 const withoutTimes = (result: LoopResult): unknown =>
@@ -39,6 +45,7 @@ async function run(scenario: Scenario, toProvider: (own: Provider) => Provider):
   await scenario.meanwhile?.(stage);
   const result = await running;
   await stage.clock.flush();
+  expect(stage.clock.pending).toBe(0);
   return result;
 }
 
@@ -59,13 +66,11 @@ describe("every ending", () => {
   it.for(byTitle)("%s: is the same from its cassette", async ([, scenario]) => {
     const cassette = memoryCassette();
     const recorded = await run(scenario, (own) => recordTo(cassette, own));
-    const listeners = countListeners();
     const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { timing: true }));
-    listeners.stop();
     expect(withoutJournal(replayed)).toEqual(withoutJournal(recorded));
   });
 
-  it.for(byTitle)("%s: is the same played in order, at once", async ([, scenario]) => {
+  it.for(byTitle.filter(([title]) => !timed.has(title)))("%s: is the same played in order, at once", async ([, scenario]) => {
     const cassette = memoryCassette();
     const recorded = await run(scenario, (own) => recordTo(cassette, own));
     const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { match: "order" }));
@@ -81,13 +86,12 @@ describe("a run", () => {
   async function recordAndReplay(
     record: (cassette: Cassette) => Provider,
     replay: (cassette: Cassette) => Provider = replayFrom,
-    more: Partial<LoopOptions> = {},
   ): Promise<LoopResult> {
     const cassette = memoryCassette();
-    const first = play([], { provider: record(cassette), tools: [echo], ...more });
+    const first = play([], { provider: record(cassette), tools: [echo], runId: "r" });
     await first.clock.runAll();
     const recorded = await first.result;
-    const again = play([], { provider: replay(cassette), tools: [echo], ...more });
+    const again = play([], { provider: replay(cassette), tools: [echo], runId: "r" });
     await again.clock.runAll();
     const replayed = await again.result;
     expect(withoutTimes(replayed)).toEqual(withoutTimes(recorded));
@@ -143,27 +147,21 @@ describe("a run", () => {
   });
 
   it("reads what was redacted, while it is recorded and when it is played", async () => {
-    const cassette = memoryCassette();
-    const redact = (): never => {
-      throw new Error("unused");
-    };
-    expect(() => recordTo(cassette, mock(), { redact })).not.toThrow();
+    const kept: Cassette[] = [];
     const hide = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll("4711", "****"));
-    const turns = [[text("Account 4711."), toolCall("echo", { account: "4711" })], [text("4711"), fail(new Error("no 4711"))]];
-    const result = await recordAndReplay((kept) => {
-      const provider = recordTo(kept, mock(...turns), { redact: ({ chunk }) => hide(chunk) });
-      return { ...provider, stream: (request, call) => (cassette.append(kept.read()), provider.stream(request, call)) };
+    const turns = [
+      [text("Account 4711."), toolCall("echo", { account: "4711" })],
+      [text("4711"), fail(new Error("no 4711"))],
+    ];
+    const result = await recordAndReplay((cassette) => {
+      kept.push(cassette);
+      return recordTo(cassette, mock(...turns), { redact: ({ chunk }) => hide(chunk) });
     });
     expect(result.streamResults.map(({ text }) => text)).toEqual(["Account ****.", "****"]);
     expect(JSON.stringify(result.messages)).not.toContain("4711");
     expect(result.reason).toMatchObject({ error: { message: "no ****" } });
-    expect(cassette.read()).toContain("****");
-    expect(cassette.read()).not.toContain("4711");
-  });
-
-  it("that is played differently waits where the recorded one was stopped", async () => {
-    const byName = (title: string): Scenario | undefined => scenarios.find((one) => one.title === title);
-    expect(byName("")).toBeUndefined();
+    expect(kept[0]?.read()).toContain("****");
+    expect(kept[0]?.read()).not.toContain("4711");
   });
 });
 

@@ -1,5 +1,7 @@
 // Where recordings are kept: a file, or a text in memory. Node is asked for only where a path is given.
 
+import type * as fs from "node:fs";
+import type * as path from "node:path";
 import { invalidOption } from "../../errors/check-fields.ts";
 import { isRecord } from "../../kit/is-record.ts";
 
@@ -66,8 +68,8 @@ function fileCassette(path: string): Cassette {
 }
 
 interface NodeModules {
-  readonly "node:fs": typeof import("node:fs");
-  readonly "node:path": typeof import("node:path");
+  readonly "node:fs": typeof fs;
+  readonly "node:path": typeof path;
 }
 
 /** An import would keep the whole kit out of browsers. */

@@ -21,15 +21,15 @@ const optionChecks: Checks<RecordOptions> = { redact: is.fn };
 
 /**
  * Makes a provider that hands on what `provider` streams and writes it to a cassette, for `replayFrom`. `file` is a path, whose folders
- * are made, or a `Cassette`. The first request begins it anew; one cassette is for one provider, for any number of runs.
+ * are made, or a `Cassette`. It is begun anew at once; one cassette is for one provider, for any number of runs.
  *
  * Each line is written before its chunk is handed on, so that a crash costs one line. Recorded are chunks, errors that were thrown, as
  * provider errors, where the signal fired, heartbeats after a silence, and that a reader left; with the time of each. Of a request
  * digests are kept, of its messages, tools and settings, and nothing of its words, of headers or of a client. The run reads chunks as they
  * are in the file: what JSON cannot say is lost at once and not in the replay only.
  *
- * Throws LoopError "invalid-option" or "unknown-option" where an argument is wrong. What the disk says, and what cannot be written as
- * JSON, ends the stream.
+ * Throws LoopError "invalid-option" or "unknown-option" where an argument is wrong, and what the disk says. What cannot be
+ * written later ends the stream.
  *
  * @example
  * const provider = process.env.RECORD ? recordTo(file, openaiChat({ client, model: "gpt-5-mini" })) : replayFrom(file);
@@ -40,17 +40,11 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
   checkFields("options", options, optionChecks);
   const { id, model, family } = provider;
   const { redact } = options;
-  let isBegun = false;
   let streams = 0;
-
-  const write = (line: Line): void => {
-    if (!isBegun) {
-      cassette.clear();
-      cassette.append(toHead({ id, model, family }));
-      isBegun = true;
-    }
-    cassette.append(toLine(line));
-  };
+  // At once: a provider that is never asked, such as the last one of a fallback, has a cassette too.
+  cassette.clear();
+  cassette.append(toHead({ id, model, family }));
+  const write = (line: Line): void => cassette.append(toLine(line));
   return {
     id,
     model,

@@ -7,7 +7,7 @@ import { isRecord } from "../../kit/is-record.ts";
 import { digest, stableJson } from "../../kit/stable-json.ts";
 
 /** A part of a request by its name, and the digest of what it is. */
-export type Part = readonly [name: string, digest: string];
+type Part = readonly [name: string, digest: string];
 
 /** A request as it is recognised. */
 export interface RequestPrint {
