@@ -14,9 +14,8 @@ it("leaving a recorded stream leaves the one behind it", async () => {
 
 it("a stream that has ended is not left", async () => {
   const cassette = memoryCassette();
-  const stream = recordTo(cassette, script([text("a")]))
-    .stream(request, setUp().call)
-    [Symbol.asyncIterator]();
+  const recorder = recordTo(cassette, script([text("a")]));
+  const stream = recorder.stream(request, setUp().call)[Symbol.asyncIterator]();
   while ((await stream.next()).done !== true);
   expect(await stream.return?.()).toEqual({ done: true, value: undefined });
   expect(await stream.next()).toEqual({ done: true, value: undefined });
@@ -26,9 +25,8 @@ it("a stream that has ended is not left", async () => {
 it("what a stream throws after it was left is not recorded", async () => {
   const cassette = memoryCassette();
   const { call, abort } = setUp();
-  const stream = recordTo(cassette, script([stall()]))
-    .stream(request, call)
-    [Symbol.asyncIterator]();
+  const recorder = recordTo(cassette, script([stall()]));
+  const stream = recorder.stream(request, call)[Symbol.asyncIterator]();
   const waiting = stream.next();
   const left = stream.return?.();
   abort.abort("enough");
@@ -72,9 +70,8 @@ it("only the first message that differs is told, and the nearest request has as 
 it("a chunk that comes after its reader left is neither recorded nor handed on", async () => {
   const cassette = memoryCassette();
   const { call, clock } = setUp();
-  const stream = recordTo(cassette, script([wait(50), text("late")]))
-    .stream(request, call)
-    [Symbol.asyncIterator]();
+  const recorder = recordTo(cassette, script([wait(50), text("late")]));
+  const stream = recorder.stream(request, call)[Symbol.asyncIterator]();
   const waiting = stream.next();
   void stream.return?.();
   await clock.runAll();
