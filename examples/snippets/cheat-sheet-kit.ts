@@ -29,6 +29,9 @@ import * as plan from "turnwright/plan";
 import * as prices from "turnwright/prices";
 import * as testing from "turnwright/testing";
 import type {
+  Cassette,
+  CassetteRecord,
+  CutLine,
   EventRecording,
   MockOptions,
   MockPart,
@@ -93,6 +96,21 @@ interface Testing {
   fail(failure: Error | { message?: string; status?: number; code?: string }): MockPart;
   failInBand(error: ProviderError): MockPart;
   endEarly(): MockPart;
+  // a provider's streams, kept and played back; file: a path, or { read(), append(text), clear() }
+  recordTo(
+    file: string | Cassette,
+    provider: Provider,
+    options?: { redact?: (record: CassetteRecord) => ModelChunk }, // { stream, chunk }; gives the chunk that is written, and read
+  ): Provider;
+  replayFrom(
+    file: string | Cassette,
+    options?: {
+      match?: "request" | "order"; // "request": the recording of the same request
+      timing?: boolean; // false: chunks come at once
+      onTornLine?: (torn: CutLine) => void; // { line, characters } of a last line that a crash cut off
+    },
+  ): Provider;
+  memoryCassette(text?: string): Cassette;
   // the rest of the kit
   createTestClock(startMs?: number): TestClock; // advance(ms), flush(), runAll(), pending
   runTool(tool: Tool, args?: unknown, overrides?: RunToolOverrides): Promise<ToolOutcome>;
@@ -179,6 +197,8 @@ config satisfies ConfigEntry;
 expectNone<Differing<CacheEntry, typeof cache>>();
 journal satisfies JournalEntry;
 expectNone<Differing<Testing, typeof testing>>();
+expectNone<Differing<NonNullable<Parameters<Testing["recordTo"]>[2]>, testing.RecordOptions>>();
+expectNone<Differing<NonNullable<Parameters<Testing["replayFrom"]>[1]>, testing.ReplayOptions>>();
 expectNone<Differing<PricesEntry, typeof prices>>();
 expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, prices.GenaiPricesOptions>>();
 expectNone<Differing<ConfigEntry, typeof config>>();

@@ -1,8 +1,23 @@
 // What a scripted model can play, and what it reports by itself.
 
 import assert from "node:assert/strict";
-import { defineTool, type Message, runToolLoop } from "turnwright";
-import { createMockProvider, createTestClock, fail, recordEvents, stall, text, toolCall, usage } from "turnwright/testing";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineTool, type LoopResult, type Message, type ModelChunk, type Provider, runToolLoop } from "turnwright";
+import {
+  createMockProvider,
+  createTestClock,
+  fail,
+  memoryCassette,
+  recordEvents,
+  recordTo,
+  replayFrom,
+  stall,
+  text,
+  toolCall,
+  usage,
+} from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Coat?" }];
 const weather = defineTool({
@@ -64,4 +79,47 @@ const weather = defineTool({
   assert.equal(clock.pending, 0); // no timer is left
   assert.match(recording.outline(), /^run-start\n {2}pass-start 0\n/);
   // #endregion silence
+}
+
+{
+  const folder = mkdtempSync(join(tmpdir(), "cassettes-"));
+  const file = join(folder, "weather.jsonl");
+  /** Stands for the provider of a service. */
+  const createProvider = (): Provider => createMockProvider([toolCall("get_weather", { city: "Oslo" }), text("Take a coat.")]);
+  const answers = async (isRecording: boolean): Promise<LoopResult> => {
+    // #region cassette
+    // Recorded once, against the service; from then on the test needs neither the service nor a key.
+    const provider = isRecording ? recordTo(file, createProvider()) : replayFrom(file);
+    const result = await runToolLoop({ provider, tools: [weather], messages });
+    assert.equal(result.text, "Take a coat.");
+    // #endregion cassette
+    return result;
+  };
+  const recorded = await answers(true);
+  const replayed = await answers(false);
+  assert.deepEqual(replayed.messages, recorded.messages);
+  rmSync(folder, { recursive: true });
+}
+
+{
+  const cassette = memoryCassette();
+  await runToolLoop({ provider: recordTo(cassette, createMockProvider([text("Hi.")])), messages });
+  // #region mismatch
+  const provider = replayFrom(cassette);
+  const { reason } = await runToolLoop({ provider, messages, system: "Be brief." });
+  assert(reason.kind === "provider-error");
+  assert.match(reason.error.message, /^The cassette has no such request\. The nearest is request 0 .*"system" is new/);
+  // #endregion mismatch
+}
+
+{
+  const cassette = memoryCassette();
+  const said = createMockProvider([text("Your key is 4711-0815.")]);
+  // #region redact-cassette
+  const redact = ({ chunk }: { readonly chunk: ModelChunk }): ModelChunk =>
+    chunk.type === "text-delta" ? { ...chunk, text: chunk.text.replace(/\d{4}-\d{4}/, "****") } : chunk;
+  const result = await runToolLoop({ provider: recordTo(cassette, said, { redact }), messages });
+  assert.equal(result.text, "Your key is ****."); // the recorded run reads what is in the file
+  // #endregion redact-cassette
+  assert(!cassette.read().includes("4711"));
 }

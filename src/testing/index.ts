@@ -1,6 +1,10 @@
-// The testing kit, `turnwright/testing`: scripted models, time that stands still, recorded events, single tools, and conformance
-// suites. Works with any test runner.
+// The testing kit, `turnwright/testing`: scripted models, recorded ones, time that stands still, recorded events, single tools, and
+// conformance suites. Works with any test runner.
 
+export { type Cassette, memoryCassette } from "./cassettes/cassette.ts";
+export type { CassetteRecord, CutLine } from "./cassettes/cassette-lines.ts";
+export { type RecordOptions, recordTo } from "./cassettes/record-to.ts";
+export { replayFrom, type ReplayOptions } from "./cassettes/replay-from.ts";
 export {
   type CallOptions,
   chunk,

@@ -5,6 +5,7 @@ import { assertNever } from "../kit/assert-never.ts";
 import { parseToolArguments } from "../kit/parse-arguments.ts";
 import type { MockCall, MockPart, MockTurn } from "./mock-parts.ts";
 import { estimateUsage } from "./mock-usage.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** The turns in order, or a function that makes the turn for a request; `index` counts requests from 0. */
 export type MockScript = readonly MockTurn[] | ((request: ModelRequest, index: number) => MockTurn | undefined);
@@ -148,20 +149,4 @@ function undergo(part: Exclude<MockPart, { kind: "chunks" | "call" | "end-early"
     default:
       return assertNever(part);
   }
-}
-
-/** Waits for what `start` starts; rejects with the signal's reason when it fires first. Leaves neither timer nor listener behind. */
-function untilAborted(signal: AbortSignal, start: (done: () => void) => () => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const cancel = start(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    });
-    function onAbort(): void {
-      cancel();
-      reject(signal.reason);
-    }
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
 }

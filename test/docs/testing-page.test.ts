@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import * as kit from "turnwright/testing";
-import type { MockOptions, MockPart } from "turnwright/testing";
+import type { MockOptions, MockPart, ReplayOptions } from "turnwright/testing";
 import { readNames, readPage, readRows, readSection, sorted } from "./read-page.ts";
 
 const section = readSection(readPage("docs/guides/testing.md"), "A scripted model");
@@ -18,7 +18,7 @@ const options: { readonly [Name in keyof Required<MockOptions>]: true } = {
 
 /** What of the kit makes a part, tried with arguments that suit all of them. */
 const isMaker = ([name, make]: readonly [string, unknown]): boolean => {
-  if (typeof make !== "function" || /^(?:create|run|record|[a-z]+Suite)/.test(name)) return false;
+  if (typeof make !== "function" || /^(?:create|run|record|replay|[a-z]+Suite)/.test(name)) return false;
   const part: unknown = Reflect.apply(make, undefined, ["x", {}]);
   return typeof part === "object" && part !== null && "kind" in (part as MockPart);
 };
@@ -32,4 +32,10 @@ it("lists every part of a turn once", () => {
 it("lists every option of the mock once", () => {
   const listed = rows.flatMap((names) => (names[0]?.includes("(") === false ? names : []));
   expect(listed).toEqual(Object.keys(options));
+});
+
+it("lists every option of a replay once", () => {
+  const known: { readonly [Name in keyof Required<ReplayOptions>]: true } = { match: true, timing: true, onTornLine: true };
+  const listed = readRows(readSection(readPage("docs/guides/testing.md"), "Cassettes")).flatMap(([cell = ""]) => readNames(cell));
+  expect(listed).toEqual(Object.keys(known));
 });

@@ -1,0 +1,110 @@
+// What a request is recognised by: a digest of each of its parts, which tells what differs and not what was said.
+
+import type { Message } from "../../contract/message.ts";
+import type { ModelRequest } from "../../contract/provider.ts";
+import { quote } from "../../kit/describe-value.ts";
+import { isRecord } from "../../kit/is-record.ts";
+import { digest, stableJson } from "../../kit/stable-json.ts";
+
+/** A part of a request by its name, and the digest of what it is. */
+type Part = readonly [name: string, digest: string];
+
+/** A request as it is recognised. */
+export interface RequestPrint {
+  /** By role, in order. */
+  readonly messages: readonly Part[];
+  /** By name, sorted. */
+  readonly tools: readonly Part[];
+  /** `system`, `toolChoice`, `continuationToken` and each of the settings, where they are given; sorted. */
+  readonly fields: readonly Part[];
+}
+
+/** Messages and definitions do not change once made, so that a long run measures each of them once. */
+const digests = new WeakMap<object, string>();
+
+/** Takes the print of a request. Native parts are left out: what a provider wrote for itself is in what it said. */
+export function printRequest({ messages, tools, system, toolChoice, settings, continuationToken }: ModelRequest): RequestPrint {
+  const named = Object.entries(settings ?? {}).map(([name, value]) => [`settings.${name}`, value] as const);
+  const fields = [["system", system], ["toolChoice", toolChoice], ["continuationToken", continuationToken], ...named] as const;
+  return {
+    messages: messages.map((message) => [message.role, digestOf(message, withoutNative)]),
+    tools: tools.map((tool): Part => [tool.name, digestOf(tool, (same) => same)]).sort(byName),
+    fields: fields
+      .flatMap(([name, value]): readonly Part[] => (value === undefined ? [] : [[name, digest(stableJson(value))]]))
+      .sort(byName),
+  };
+}
+
+/** Equal for equal requests. */
+export function keyOf({ messages, tools, fields }: RequestPrint): string {
+  return JSON.stringify([messages, tools, fields]);
+}
+
+/** Whether a foreign value is a print. */
+export function isPrint(value: unknown): value is RequestPrint {
+  return isRecord(value) && [value["messages"], value["tools"], value["fields"]].every(isParts);
+}
+
+/** In how much two requests differ, and in what, in words of the one that is `asked`. */
+export interface Difference {
+  readonly size: number;
+  readonly words: readonly string[];
+}
+
+/** Compares a request with a recorded one. */
+export function compare(asked: RequestPrint, recorded: RequestPrint): Difference {
+  const fields = compareNamed(asked.fields, recorded.fields);
+  const tools = compareNamed(asked.tools, recorded.tools).map((words) => `tool ${words}`);
+  const messages = compareMessages(asked.messages, recorded.messages);
+  return { size: fields.length + tools.length + messages.size, words: [...fields, ...tools, ...messages.words] };
+}
+
+function compareNamed(asked: readonly Part[], recorded: readonly Part[]): readonly string[] {
+  const before = new Map(recorded);
+  const now = new Map(asked);
+  const gone = recorded.filter(([name]) => !now.has(name)).map(([name]) => `${quote(name)} is missing`);
+  const others = asked.flatMap(([name, print]) => {
+    const known = before.get(name);
+    if (known === print) return [];
+    return [known === undefined ? `${quote(name)} is new` : `${quote(name)} is another one`];
+  });
+  return [...gone, ...others];
+}
+
+/** Only the first message that differs is told: those behind it follow from it. */
+function compareMessages(asked: readonly Part[], recorded: readonly Part[]): Difference {
+  const shorter = Math.min(asked.length, recorded.length);
+  const differing = asked.slice(0, shorter).flatMap(([role, print], index) => {
+    const [was, known] = recorded[index] ?? [];
+    if (role === was && print === known) return [];
+    return [`message ${index} (${role}) is another one${role === was ? "" : `, which was of role ${quote(was ?? "")}`}`];
+  });
+  const size = differing.length + Math.abs(asked.length - recorded.length);
+  const counted = asked.length === recorded.length ? [] : [`there are ${asked.length} messages, not ${recorded.length}`];
+  return { size, words: [...differing.slice(0, 1), ...counted] };
+}
+
+function digestOf<T extends object>(item: T, visible: (item: T) => object): string {
+  let print = digests.get(item);
+  if (print === undefined) {
+    print = digest(stableJson(visible(item)));
+    digests.set(item, print);
+  }
+  return print;
+}
+
+function withoutNative(message: Message): object {
+  return message.role === "assistant" ? { role: message.role, content: message.content } : message;
+}
+
+function byName([one]: Part, [other]: Part): number {
+  return one < other ? -1 : Number(one > other);
+}
+
+function isParts(value: unknown): value is readonly Part[] {
+  return Array.isArray(value) && value.every((part) => Array.isArray(part) && part.length === 2 && part.every(isText));
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
+}

@@ -1,0 +1,191 @@
+// Cassettes as files: what is written, what a crash leaves, and what is none.
+
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { type ModelChunk, type Provider } from "turnwright";
+import { type CutLine, memoryCassette, recordTo, replayFrom, text, wait } from "turnwright/testing";
+import { script, textsOf, linesOf, ask, echo, record, complaintOf } from "./cassette-kit.ts";
+import { play, request, setUp } from "./play.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "cassettes-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("a cassette", () => {
+  it("has a line for each thing that happened, as it came", async () => {
+    const cassette = memoryCassette();
+    const { clock, call } = setUp();
+    const provider = recordTo(cassette, { ...script([text("Hi"), wait(20), text("!")]), family: "f" });
+    const playing = play(provider, request, call);
+    await clock.runAll();
+    await playing;
+    const digest: unknown = expect.stringMatching(/^[\da-f]{14}$/);
+    expect(linesOf(cassette)).toEqual([
+      { format: "turnwright-cassette", version: 1, provider: "mock", model: "mock-model", family: "f" },
+      { type: "request", stream: 0, request: { messages: [["user", digest]], tools: [], fields: [] } },
+      { type: "chunk", chunk: { type: "text-delta", text: "Hi" }, stream: 0, atMs: 0 },
+      { type: "chunk", chunk: { type: "text-delta", text: "!" }, stream: 0, atMs: 20 },
+      { type: "chunk", chunk: { type: "finish", reason: "stop" }, stream: 0, atMs: 20 },
+      { type: "ended", stream: 0, atMs: 20 },
+    ]);
+  });
+
+  it("holds nothing of what was asked", async () => {
+    const settings = { extra: { key: "secret-1" } };
+    const asked = ask("secret-2", {
+      system: "secret-3",
+      settings,
+      continuationToken: "secret-4",
+      tools: [{ ...echo, description: "secret-5" }],
+    });
+    const cassette = await record(asked);
+    expect(cassette.read()).not.toContain("secret");
+    expect(linesOf(cassette)[1]).toMatchObject({
+      request: {
+        messages: [["user", expect.anything()]],
+        tools: [["echo", expect.anything()]],
+        fields: [
+          ["continuationToken", expect.anything()],
+          ["settings.extra", expect.anything()],
+          ["system", expect.anything()],
+        ],
+      },
+    });
+  });
+
+  it("in a file is made with its folders, begun anew each time, and written before a chunk is handed on", async () => {
+    const file = join(folder, "deep/er/one.jsonl");
+    await play(recordTo(file, script([text("old")])));
+    expect(readFileSync(file, "utf8")).toContain("old");
+    const again = recordTo(file, script([text("new")]));
+    const stream = again.stream(request, setUp().call)[Symbol.asyncIterator]();
+    expect(readFileSync(file, "utf8")).not.toContain("old");
+    await stream.next();
+    expect(readFileSync(file, "utf8").trimEnd().split("\n")).toHaveLength(3);
+    if (process.platform !== "win32") expect(statSync(file).mode & 0o077).toBe(0);
+    while ((await stream.next()).done !== true);
+    expect(textsOf(await play(replayFrom(file)))).toBe("new");
+  });
+
+  it("is there although nobody was asked", async () => {
+    const cassette = memoryCassette();
+    recordTo(cassette, { ...script(), id: "b" });
+    const provider = replayFrom(cassette);
+    expect([provider.id, provider.model, provider.family]).toEqual(["b", "mock-model", undefined]);
+    expect(await complaintOf(provider)).toBe("The cassette has 0 requests, all of them played, and was asked for one more.");
+  });
+
+  it("in a file needs a platform with files", () => {
+    vi.stubGlobal("process", undefined);
+    try {
+      expect(() => replayFrom("x.jsonl")).toThrow("needs Node 20.16 or later");
+      expect(() => recordTo(memoryCassette(), script())).not.toThrow();
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+});
+
+describe("a file that a crash has cut off", () => {
+  const made = async (name: string): Promise<string> => {
+    const file = join(folder, name);
+    await play(recordTo(file, script([text("Hi"), text(" you")])));
+    return file;
+  };
+
+  it("plays up to its last whole line, is told, and stays as it is", async () => {
+    const file = await made("torn.jsonl");
+    const whole = readFileSync(file, "utf8");
+    const end = whole.indexOf(" you");
+    truncateSync(file, end);
+    const torn: CutLine[] = [];
+    const provider = replayFrom(file, { onTornLine: (line) => torn.push(line) });
+    const chunks: ModelChunk[] = [];
+    const reading = async (): Promise<void> => {
+      for await (const chunk of provider.stream(request, setUp().call)) chunks.push(chunk);
+    };
+    await expect(reading()).rejects.toThrow("The recording of this stream ends here: it was cut off");
+    expect(textsOf(chunks)).toBe("Hi");
+    expect(torn).toEqual([{ line: 4, characters: end - whole.lastIndexOf("\n", end) - 1 }]);
+    expect(readFileSync(file, "utf8")).toBe(whole.slice(0, end));
+  });
+
+  it("may lack the end of its last line only", async () => {
+    const file = await made("unended.jsonl");
+    truncateSync(file, statSync(file).size - 1);
+    const torn: CutLine[] = [];
+    expect(textsOf(await play(replayFrom(file, { onTornLine: (line) => torn.push(line) })))).toBe("Hi you");
+    expect(torn).toEqual([]);
+  });
+
+  it("reads at any length, or says that it is no cassette", async () => {
+    const whole = readFileSync(await made("any.jsonl"), "utf8");
+    const head = whole.indexOf("\n");
+    for (let length = 0; length <= whole.length; length += 1) {
+      const open = (): Provider => replayFrom(memoryCassette(whole.slice(0, length)));
+      if (length < head) expect(open).toThrow("its first line is not the one of a cassette of version 1");
+      else expect(open).not.toThrow();
+    }
+  });
+
+  it.for<[what: string, damage: (lines: string[]) => void, line: number]>([
+    ["a line that is no JSON", (lines) => lines.splice(2, 1, "{"), 3],
+    ["a line of another kind", (lines) => lines.splice(2, 1, '{"type":"chunks","stream":0,"atMs":0}'), 3],
+    ["a chunk without a type", (lines) => lines.splice(2, 1, '{"type":"chunk","stream":0,"atMs":0,"chunk":{}}'), 3],
+    ["an error of no code", (lines) => lines.splice(2, 1, '{"type":"threw","stream":0,"atMs":0,"error":{"message":"x"}}'), 3],
+    ["a line without a time", (lines) => lines.splice(2, 1, '{"type":"heartbeat","stream":0}'), 3],
+    ["a leaving without its how", (lines) => lines.splice(2, 1, '{"type":"left","stream":0,"atMs":0}'), 3],
+    ["a stream that nobody asked for", (lines) => lines.splice(1, 1), 2],
+    ["a request that is none", (lines) => lines.splice(1, 1, '{"type":"request","stream":0,"request":{"messages":[]}}'), 2],
+    [
+      "a part of a request that is none",
+      (lines) => lines.splice(1, 1, '{"type":"request","stream":0,"request":{"messages":[["user"]],"tools":[],"fields":[]}}'),
+      2,
+    ],
+    ["a request that comes twice, as of two recorders", (lines) => lines.splice(2, 0, lines[1] ?? ""), 3],
+    ["a stream with the name of a method", (lines) => lines.splice(2, 1, '{"type":"heartbeat","stream":"at","atMs":0}'), 3],
+  ])("is refused with %s", async ([, damage, line]) => {
+    const lines = readFileSync(await made("damaged.jsonl"), "utf8").split("\n");
+    damage(lines);
+    const file = join(folder, "damaged.jsonl");
+    writeFileSync(file, lines.join("\n"));
+    expect(() => replayFrom(file)).toThrow(`The cassette ${file} is damaged: line ${line} is no line of one.`);
+  });
+
+  it.for([
+    "{}",
+    '{"format":"turnwright-journal","version":1}',
+    '{"format":"turnwright-cassette","version":2,"provider":"p","model":"m"}',
+    '{"format":"turnwright-cassette","version":1,"provider":"p"}',
+  ])("is none with the head %s", (head) => {
+    expect(() => replayFrom(memoryCassette(`${head}\n`))).toThrow("The cassette is none");
+  });
+});
+
+describe("arguments that are wrong", () => {
+  const cassette = memoryCassette();
+  const provider = script();
+  it.for<[what: string, use: () => unknown, code: string]>([
+    ["no file", () => recordTo("", provider), "invalid-option"],
+    ["a file that is none", () => replayFrom(Object(7)), "invalid-option"],
+    ["half a cassette", () => replayFrom(JSON.parse('{"read":1}')), "invalid-option"],
+    ["no provider", () => recordTo(cassette, Object({ id: "x" })), "invalid-option"],
+    ["an option that is none", () => recordTo(cassette, provider, Object({ redacted: 1 })), "unknown-option"],
+    ["a redact that is none", () => recordTo(cassette, provider, Object({ redact: true })), "invalid-option"],
+    ["a match that is none", () => replayFrom(cassette, Object({ match: "strict" })), "invalid-option"],
+    ["a timing that is none", () => replayFrom(cassette, Object({ timing: 1 })), "invalid-option"],
+    ["an onTornLine that is none", () => replayFrom(cassette, Object({ onTornLine: "log" })), "invalid-option"],
+  ])("are refused: %s", ([, use, code]) => {
+    expect(use).toThrow(expect.objectContaining({ code }));
+    expect(cassette.read()).toBe("");
+  });
+
+  it("are told by the disk where the file is not there", () => {
+    const file = join(folder, "nowhere.jsonl");
+    expect(() => replayFrom(file)).toThrow("ENOENT");
+    expect(existsSync(file)).toBe(false);
+    appendFileSync(file, "");
+    expect(() => replayFrom(file)).toThrow(`The cassette ${file} is none`);
+  });
+});

@@ -1,0 +1,125 @@
+// Which recording a request gets, and what is said where it gets none.
+
+import { describe, expect, it } from "vitest";
+import { type ModelRequest, runToolLoop } from "turnwright";
+import { memoryCassette, recordTo, replayFrom, text, toolCall } from "turnwright/testing";
+import { script, textsOf, user, ask, echo, sum, record, complaintOf } from "./cassette-kit.ts";
+import { play, request, setUp } from "./play.ts";
+
+describe("a request", () => {
+  it("gets the recording of the same one, whatever the order", async () => {
+    const provider = replayFrom(await record(ask("a"), ask("b"), ask("a")));
+    const asked = [ask("b"), ask("a"), ask("a", { iteration: 7 })];
+    expect(await Promise.all(asked.map(async (one) => textsOf(await play(provider, one))))).toEqual(["1", "0", "2"]);
+  });
+
+  it.for<[what: string, one: ModelRequest, other: ModelRequest]>([
+    ["the order of its tools", ask("a", { tools: [echo, sum] }), ask("a", { tools: [sum, echo] })],
+    ["the order of keys", ask("a", { settings: { seed: 1, topP: 1 } }), ask("a", { settings: { topP: 1, seed: 1 } })],
+    ["settings that are not given", ask("a", { settings: { seed: undefined } }), ask("a")],
+    [
+      "its native parts",
+      ask("a", {
+        messages: [
+          { role: "assistant", content: [{ type: "text", text: "x" }], native: [{ provider: "p", model: "m", item: 1 }] },
+        ],
+      }),
+      ask("a", { messages: [{ role: "assistant", content: [{ type: "text", text: "x" }] }] }),
+    ],
+  ])("is the same whatever %s", async ([, one, other]) => {
+    expect(textsOf(await play(replayFrom(await record(one)), other))).toBe("0");
+    expect(textsOf(await play(replayFrom(await record(other)), one))).toBe("0");
+  });
+
+  const said: ModelRequest = ask("a", {
+    messages: [user("a"), { role: "assistant", content: [{ type: "text", text: "x" }] }, user("b")],
+  });
+  it.for<[what: string, recorded: ModelRequest, asked: ModelRequest, words: string]>([
+    ["message", ask("a"), ask("b"), "message 0 (user) is another one"],
+    ["later message", said, { ...said, messages: [...said.messages.slice(0, 2), user("c")] }, "message 2 (user) is another one"],
+    [
+      "word of the model",
+      said,
+      {
+        ...said,
+        messages: said.messages.map((message) =>
+          message.role === "assistant" ? { ...message, content: [{ type: "text", text: "y" }] } : message,
+        ),
+      },
+      "message 1 (assistant) is another one",
+    ],
+    ["number of messages", said, { ...said, messages: said.messages.slice(0, 1) }, "there are 1 messages, not 3"],
+    [
+      "role",
+      said,
+      { ...said, messages: [user("a"), user("b")] },
+      'message 1 (user) is another one, which was of role "assistant"; there are 2 messages, not 3',
+    ],
+    ["system", ask("a", { system: "s" }), ask("a", { system: "t" }), '"system" is another one'],
+    ["system that is new", ask("a"), ask("a", { system: "t" }), '"system" is new'],
+    ["system that is gone", ask("a", { system: "t" }), ask("a"), '"system" is missing'],
+    ["tool", ask("a", { tools: [echo] }), ask("a", { tools: [{ ...echo, description: "d" }] }), 'tool "echo" is another one'],
+    ["row of tools", ask("a", { tools: [echo] }), ask("a", { tools: [sum] }), 'tool "echo" is missing; tool "sum" is new'],
+    ["tool choice", ask("a", { toolChoice: "auto" }), ask("a", { toolChoice: { name: "echo" } }), '"toolChoice" is another one'],
+    ["setting", ask("a", { settings: { seed: 1 } }), ask("a", { settings: { seed: 2 } }), '"settings.seed" is another one'],
+    ["token", ask("a", { continuationToken: "t" }), ask("a", { continuationToken: "u" }), '"continuationToken" is another one'],
+  ])("with another %s is refused, which says so", async ([, recorded, asked, words]) => {
+    const elsewhere = ask("quite another one", {
+      system: "x",
+      tools: [echo, sum],
+      settings: { topP: 1, temperature: 1 },
+      toolChoice: "none",
+    });
+    const cassette = await record(elsewhere, recorded);
+    const nearest = `The cassette has no such request. The nearest is request 1 (counted from 0), but here ${words}.`;
+    expect(await complaintOf(replayFrom(cassette), asked)).toBe(
+      `${nearest} Record it again, or play in order with match: "order".`,
+    );
+    const inOrder = replayFrom(cassette, { match: "order" });
+    expect([textsOf(await play(inOrder, asked)), textsOf(await play(inOrder, asked))]).toEqual(["0", "1"]);
+    expect(await complaintOf(inOrder, asked)).toBe(
+      "The cassette has 2 requests, all of them played, and was asked for one more.",
+    );
+  });
+
+  it("beyond the recorded ones is refused, which says so", async () => {
+    const provider = replayFrom(await record(ask("a"), ask("b"), ask("b")));
+    for (const one of ["b", "b"]) await play(provider, ask(one));
+    expect(await complaintOf(provider, ask("b"))).toBe("The cassette has this request 2 times, and was asked once more.");
+    await play(provider, ask("a"));
+    expect(await complaintOf(provider, ask("a"))).toBe("The cassette has this request once, and was asked once more.");
+    expect(await complaintOf(provider, ask("c"))).toBe(
+      "The cassette has 3 requests, all of them played, and was asked for one more.",
+    );
+  });
+
+  it("that does not match ends its run with these words, and is not worth asking again", async () => {
+    const provider = replayFrom(await record(ask("a")));
+    const { reason } = await runToolLoop({ provider, messages: [user("secret")] });
+    expect(reason).toMatchObject({ kind: "provider-error", error: { code: "server", retryable: false } });
+    expect(JSON.stringify(reason)).toContain("message 0 (user) is another one");
+    expect(JSON.stringify(reason)).not.toContain("secret");
+  });
+
+  it("is taken when it comes, also where streams are read at once", async () => {
+    const cassette = memoryCassette();
+    const provider = recordTo(cassette, script([text("0"), text("a")], [text("1"), text("b")]));
+    const [one, other] = [provider, provider].map((each) => each.stream(request, setUp().call)[Symbol.asyncIterator]());
+    for (let round = 0; round < 4; round += 1) for (const stream of [other, one]) await stream?.next();
+    const replay = replayFrom(cassette);
+    const streams = [replay.stream(request, setUp().call), replay.stream(request, setUp().call)];
+    const texts = [];
+    for (const stream of streams.reverse())
+      for await (const chunk of stream) if (chunk.type === "text-delta") texts.push(chunk.text);
+    expect(texts).toEqual(["1", "b", "0", "a"]);
+  });
+});
+
+it("a run may ask anything of a cassette that its tools gave", async () => {
+  const cassette = memoryCassette();
+  const provider = recordTo(cassette, script([toolCall("echo", { n: 1 })], [text("Done.")]));
+  const tools = (answer: number): Parameters<typeof runToolLoop>[0]["tools"] => [{ ...echo, execute: () => answer }];
+  await runToolLoop({ provider, tools: tools(1), messages: [user("Go.")] });
+  const { reason } = await runToolLoop({ provider: replayFrom(cassette), tools: tools(2), messages: [user("Go.")] });
+  expect(JSON.stringify(reason)).toContain("message 2 (tool) is another one");
+});

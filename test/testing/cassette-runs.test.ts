@@ -1,0 +1,187 @@
+// Whole runs, recorded and played back: every ending, wrappers, hops, and what the model said over and over.
+
+import { describe, expect, it } from "vitest";
+import { type LoopResult, type Provider, providerError, runToolLoop, withFallback, withRetry } from "turnwright";
+import {
+  type Cassette,
+  createMockProvider,
+  createScenarioProvider,
+  endEarly,
+  fail,
+  failInBand,
+  finish,
+  memoryCassette,
+  type MockTurn,
+  native,
+  providerSuite,
+  type ProviderScenario,
+  recordTo,
+  replayFrom,
+  text,
+  toolCall,
+} from "turnwright/testing";
+import { play, tool } from "../loop/play.ts";
+import { scenarios } from "../loop/scenarios/all.ts";
+import { setUp, type Scenario } from "../loop/scenarios/scenario.ts";
+
+const byTitle = scenarios.map((scenario) => [scenario.title, scenario] as const);
+
+const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.parse(JSON.stringify(rest));
+
+/** What is said while a model takes its time comes too late where it takes none. */
+const timed: ReadonlySet<string> = new Set([
+  "a message steered into the last pass",
+  "a message steered into the last pass that is allowed",
+  "a drain behind a message steered into the last pass",
+]);
+
+/** Times are not played unless asked for. */
+const withoutTimes = (result: LoopResult): unknown =>
+  JSON.parse(JSON.stringify(withoutJournal(result)), (key, value: unknown) => (key === "durationMs" ? 0 : value));
+
+async function run(scenario: Scenario, toProvider: (own: Provider) => Provider): Promise<LoopResult> {
+  const { stage, options } = setUp(scenario);
+  const running = runToolLoop({ ...options, provider: toProvider(options.provider) });
+  await scenario.meanwhile?.(stage);
+  const result = await running;
+  await stage.clock.flush();
+  expect(stage.clock.pending).toBe(0);
+  return result;
+}
+
+const untouchable = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  script: () => {
+    throw new Error("asked on replay");
+  },
+});
+
+describe("every ending", () => {
+  it.for(byTitle)("%s: is the same while it is recorded", async ([, scenario]) => {
+    const bare = await run(scenario, (own) => own);
+    const recorded = await run(scenario, (own) => recordTo(memoryCassette(), own));
+    expect(withoutJournal(recorded)).toEqual(withoutJournal(bare));
+  });
+
+  it.for(byTitle)("%s: is the same from its cassette", async ([, scenario]) => {
+    const cassette = memoryCassette();
+    const recorded = await run(scenario, (own) => recordTo(cassette, own));
+    const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { timing: true }));
+    expect(withoutJournal(replayed)).toEqual(withoutJournal(recorded));
+  });
+
+  it.for(byTitle.filter(([title]) => !timed.has(title)))("%s: is the same played in order, at once", async ([, scenario]) => {
+    const cassette = memoryCassette();
+    const recorded = await run(scenario, (own) => recordTo(cassette, own));
+    const replayed = await run(untouchable(scenario), () => replayFrom(cassette, { match: "order" }));
+    expect(withoutTimes(replayed)).toEqual(withoutTimes(recorded));
+  });
+});
+
+describe("a run", () => {
+  const busy = fail({ status: 503, message: "Busy." });
+  const mock = (...turns: readonly MockTurn[]): Provider => createMockProvider(turns, { id: "m", model: "m-1", family: "f" });
+  const echo = tool("echo", (args) => args);
+
+  async function recordAndReplay(
+    record: (cassette: Cassette) => Provider,
+    replay: (cassette: Cassette) => Provider = replayFrom,
+  ): Promise<LoopResult> {
+    const cassette = memoryCassette();
+    const first = play([], { provider: record(cassette), tools: [echo], runId: "r" });
+    await first.clock.runAll();
+    const recorded = await first.result;
+    const again = play([], { provider: replay(cassette), tools: [echo], runId: "r" });
+    await again.clock.runAll();
+    const replayed = await again.result;
+    expect(withoutTimes(replayed)).toEqual(withoutTimes(recorded));
+    expect(again.recording.outline()).toEqual(first.recording.outline());
+    return replayed;
+  }
+
+  it.for<[what: string, turns: readonly MockTurn[], reason: string]>([
+    ["with tools", [[text("So. "), toolCall("echo", { n: 1 }, { fragments: 3 })], text("Done.")], "answered"],
+    ["with native parts", [[native({ sealed: "x" }), toolCall("echo")], text("Done.")], "answered"],
+    ["with a hop", [[text("Half, "), finish("continue", { token: "t" })], text("whole.")], "answered"],
+    ["with a thrown error", [[text("Half"), busy]], "provider-error"],
+    ["with an error in the stream", [[text("Half"), failInBand(providerError("overloaded", "Busy."))]], "provider-error"],
+    ["that breaks off", [[text("Half"), endEarly()]], "provider-error"],
+  ])("%s plays again", async ([, turns, reason]) => {
+    const result = await recordAndReplay((cassette) => recordTo(cassette, mock(...turns)));
+    expect(result.reason.kind).toBe(reason);
+    expect(result.streamResults.map(({ provider, model, family }) => [provider, model, family])).toEqual(
+      result.streamResults.map(() => ["m", "m-1", "f"]),
+    );
+  });
+
+  it("plays its retries again, with the wrapper inside", async () => {
+    const result = await recordAndReplay((cassette) => recordTo(cassette, withRetry(mock(busy, busy, text("Hi.")))));
+    expect(result.text).toBe("Hi.");
+  });
+
+  it("plays its retries again, with the wrapper outside", async () => {
+    const retrying = (provider: Provider): Provider => withRetry(provider, { random: () => 1 });
+    const result = await recordAndReplay(
+      (cassette) => retrying(recordTo(cassette, mock(busy, busy, text("Hi.")))),
+      (cassette) => retrying(replayFrom(cassette)),
+    );
+    expect(result.text).toBe("Hi.");
+  });
+
+  it("plays a fallback again, with one cassette around it", async () => {
+    const fallback = withFallback([
+      mock([text("Wrong"), busy], [text("No"), busy]),
+      createMockProvider([[text("Half, "), finish("continue", { token: "t" })], text("whole.")], { id: "b", model: "b-1" }),
+    ]);
+    const result = await recordAndReplay((cassette) => recordTo(cassette, fallback));
+    expect([result.text, result.streamResults.at(-1)?.provider]).toEqual(["Half, whole.", "b"]);
+  });
+
+  it("plays a fallback again, with a cassette for each provider", async () => {
+    const second = memoryCassette();
+    const result = await recordAndReplay(
+      (first) => withFallback([recordTo(first, mock([text("Wrong"), busy])), recordTo(second, mock(text("Right.")))]),
+      (first) => withFallback([replayFrom(first), replayFrom(second)]),
+    );
+    expect(result.text).toBe("Right.");
+  });
+
+  it("reads what was redacted, while it is recorded and when it is played", async () => {
+    const kept: Cassette[] = [];
+    const hide = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll("4711", "****"));
+    const turns = [
+      [text("Account 4711."), toolCall("echo", { account: "4711" })],
+      [text("4711"), fail(new Error("no 4711"))],
+    ];
+    const result = await recordAndReplay((cassette) => {
+      kept.push(cassette);
+      return recordTo(cassette, mock(...turns), { redact: ({ chunk }) => hide(chunk) });
+    });
+    expect(result.streamResults.map(({ text }) => text)).toEqual(["Account ****.", "****"]);
+    expect(JSON.stringify(result.messages)).not.toContain("4711");
+    expect(result.reason).toMatchObject({ error: { message: "no ****" } });
+    expect(kept[0]?.read()).toContain("****");
+    expect(kept[0]?.read()).not.toContain("4711");
+  });
+});
+
+describe("the conformance suite", () => {
+  const cassettes = new Map<ProviderScenario, Cassette[]>();
+  const recording = providerSuite({
+    create: (scenario) => {
+      const cassette = memoryCassette();
+      cassettes.set(scenario, [...(cassettes.get(scenario) ?? []), cassette]);
+      return { provider: recordTo(cassette, createScenarioProvider(scenario)) };
+    },
+  });
+  const replaying = providerSuite({
+    create: (scenario) => ({ provider: replayFrom(cassettes.get(scenario)?.shift() ?? memoryCassette()) }),
+  });
+  it.for(recording.map((check, index) => [check.title, check, replaying[index]] as const))(
+    "%s, recorded and played",
+    async ([, record, replay]) => {
+      await record.run();
+      await replay?.run();
+    },
+  );
+});
