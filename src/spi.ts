@@ -37,7 +37,7 @@ export type { ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts"
 export type { Pricing, Usage } from "./contract/usage.ts";
 
 // errors, as data and for misuse
-export { checkFields, invalidOption } from "./errors/check-fields.ts";
+export { checkFields, invalidOption, isFilled } from "./errors/check-fields.ts";
 export type { Check, Checks } from "./errors/check-fields.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export type { LoopErrorCode, LoopErrorDetails } from "./errors/loop-error.ts";
@@ -63,3 +63,10 @@ export { toJson } from "./kit/to-json.ts";
 export { digest, stableJson } from "./kit/stable-json.ts";
 export { createToolRegistry } from "./tools/registry.ts";
 export { toolResult } from "./tools/tool-result.ts";
+
+// writing requests
+export { encodeBase64 } from "./kit/encode-base64.ts";
+export { isTextType, normalizeMediaType, readDataUrl, schemeOf, toBase64 } from "./kit/media-source.ts";
+export type { DataUrl } from "./kit/media-source.ts";
+export { toSettingFields } from "./kit/setting-fields.ts";
+export { toWireName } from "./kit/wire-name.ts";

@@ -85,3 +85,8 @@ export function unknownOption(name: string, group: string, known: readonly strin
 function pathOf(group: string, name: string): string {
   return group === top ? name : `${group}.${name}`;
 }
+
+/** Whether a value is a text that says something. */
+export function isFilled(value: unknown): boolean {
+  return typeof value === "string" && value.trim() !== "";
+}

@@ -1,6 +1,7 @@
 // Content that foreign tools answer with, as parts of ours. The libraries name the same few things differently: where the bytes or the
 // address are, and what media type they have.
 
+import { encodeBase64 } from "../kit/encode-base64.ts";
 import type { ContentPart } from "../contract/content.ts";
 import type { ToolResult } from "../contract/tool.ts";
 import { quote } from "../kit/describe-value.ts";
@@ -77,7 +78,7 @@ function bytesOrAddress({ data, url, imageUrl, fileData, fileUrl }: UnknownRecor
   for (const value of [data, url, imageUrl, fileData, fileUrl]) {
     if (typeof value === "string" && value !== "") return value;
     if (value instanceof URL) return value.href;
-    if (value instanceof Uint8Array) return toBase64(value);
+    if (value instanceof Uint8Array) return encodeBase64(value);
   }
   return undefined;
 }
@@ -88,12 +89,4 @@ function mediaTypeOf({ mediaType, media_type, mime_type, mimeType }: UnknownReco
 
 function mediaTypeInUrl(data: string): string | undefined {
   return /^data:([\w.+-]+\/[\w.+-]+)/.exec(data.slice(0, 200))?.[1];
-}
-
-/** In pieces, because a call takes only so many arguments. */
-function toBase64(bytes: Uint8Array): string {
-  const size = 0x8000;
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += size) binary += String.fromCharCode(...bytes.subarray(at, at + size));
-  return btoa(binary);
 }

@@ -1,26 +1,18 @@
 // What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
 
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { anthropicMessages } from "../../src/adapters/anthropic/index.ts";
-import type { Provider } from "../../src/spi.ts";
 import { connectAnthropic, type AnthropicWireOptions } from "./anthropic-client.ts";
 import { call, ending, event, marker, start, stop, text } from "./anthropic-frames.ts";
+import { connectReply, nothing } from "./connect-reply.ts";
 import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
-import { json, startRawServer, type RawReply, type RawServer } from "./raw-sse-server.ts";
+import { json, type RawReply } from "./raw-sse-server.ts";
 
 const oneCall = call(0, ["toolu_a", "f", '{"n":1}']);
 const whole = { id: "toolu_a", name: "f", args: { n: 1 } };
 const spent = (outputTokens: number): Pass["usage"] => ({ inputTokens: 3, outputTokens, totalTokens: 3 + outputTokens });
-const nothing: Pass = { text: "", reasoning: "", refusal: "", calls: [], usage: undefined, finish: undefined, error: undefined };
-
-async function connect(
-  reply: RawReply,
-  options: AnthropicWireOptions = {},
-): Promise<{ readonly server: RawServer; readonly provider: Provider }> {
-  const server = await startRawServer([reply]);
-  onTestFinished(() => server.close());
-  return { server, provider: anthropicMessages({ client: connectAnthropic(server.url, options).client, model: "m" }) };
-}
+const connect = (reply: RawReply, options: AnthropicWireOptions = {}): ReturnType<typeof connectReply> =>
+  connectReply(reply, (url) => anthropicMessages({ client: connectAnthropic(url, options).client, model: "m" }));
 
 async function read(reply: RawReply, options: AnthropicWireOptions = {}): Promise<Pass> {
   return runPass((await connect(reply, options)).provider, ask("hi"));

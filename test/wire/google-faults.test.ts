@@ -1,26 +1,18 @@
 // What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
 
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { googleGenerateContent } from "../../src/adapters/google/index.ts";
-import type { Provider } from "../../src/spi.ts";
 import { connectGoogle, type GoogleWireOptions } from "./google-client.ts";
 import { callPart, chunk, piece, says, stop, text } from "./google-frames.ts";
+import { connectReply, nothing } from "./connect-reply.ts";
 import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
-import { json, startRawServer, type RawReply, type RawServer } from "./raw-sse-server.ts";
+import { json, type RawReply } from "./raw-sse-server.ts";
 
 const oneCall = says(callPart("a", "f", { n: 1 }));
 const whole = { id: "a", name: "f", args: { n: 1 } };
 const spent: Pass["usage"] = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
-const nothing: Pass = { text: "", reasoning: "", refusal: "", calls: [], usage: undefined, finish: undefined, error: undefined };
-
-async function connect(
-  reply: RawReply,
-  options: GoogleWireOptions = {},
-): Promise<{ readonly server: RawServer; readonly provider: Provider }> {
-  const server = await startRawServer([reply]);
-  onTestFinished(() => server.close());
-  return { server, provider: googleGenerateContent({ client: connectGoogle(server.url, options).client, model: "m" }) };
-}
+const connect = (reply: RawReply, options: GoogleWireOptions = {}): ReturnType<typeof connectReply> =>
+  connectReply(reply, (url) => googleGenerateContent({ client: connectGoogle(url, options).client, model: "m" }));
 
 async function read(reply: RawReply, options: GoogleWireOptions = {}): Promise<Pass> {
   return runPass((await connect(reply, options)).provider, ask("hi"));

@@ -1,11 +1,11 @@
 // What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
 
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../src/adapters/openai/index.ts";
-import type { Provider } from "../../src/spi.ts";
 import { connectOpenAI, type WireClientOptions } from "./openai-client.ts";
+import { connectReply, nothing } from "./connect-reply.ts";
 import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
-import { done, json, sse, startRawServer, type RawReply, type RawServer } from "./raw-sse-server.ts";
+import { done, json, sse, type RawReply } from "./raw-sse-server.ts";
 
 const text = (content: string): string => sse({ choices: [{ index: 0, delta: { content } }] });
 const finish = (reason: string): string => sse({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
@@ -16,16 +16,8 @@ const call = (args: string): string =>
     ],
   });
 
-const nothing: Pass = { text: "", reasoning: "", refusal: "", calls: [], usage: undefined, finish: undefined, error: undefined };
-
-async function connect(
-  reply: RawReply,
-  options: WireClientOptions = {},
-): Promise<{ readonly server: RawServer; readonly provider: Provider }> {
-  const server = await startRawServer([reply]);
-  onTestFinished(() => server.close());
-  return { server, provider: openaiChat({ client: connectOpenAI(server.url, options).client, model: "m" }) };
-}
+const connect = (reply: RawReply, options: WireClientOptions = {}): ReturnType<typeof connectReply> =>
+  connectReply(reply, (url) => openaiChat({ client: connectOpenAI(url, options).client, model: "m" }));
 
 async function read(reply: RawReply, options: WireClientOptions = {}): Promise<Pass> {
   return runPass((await connect(reply, options)).provider, ask("hi"));

@@ -1,12 +1,12 @@
 // What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
 
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openaiResponses } from "../../src/adapters/openai/index.ts";
-import type { Provider } from "../../src/spi.ts";
 import { event } from "./anthropic-frames.ts";
 import { connectOpenAI, type WireClientOptions } from "./openai-client.ts";
+import { connectReply, nothing } from "./connect-reply.ts";
 import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
-import { json, sse, startRawServer, type RawReply, type RawServer } from "./raw-sse-server.ts";
+import { json, sse, type RawReply } from "./raw-sse-server.ts";
 import {
   call,
   created,
@@ -20,20 +20,13 @@ import {
   wholeItem,
 } from "./responses-frames.ts";
 
-const nothing: Pass = { text: "", reasoning: "", refusal: "", calls: [], usage: undefined, finish: undefined, error: undefined };
 const usage: Pass["usage"] = { inputTokens: 3, outputTokens: 2, totalTokens: 5, cachedInputTokens: 0, reasoningTokens: 0 };
 const said = openItem(message("Hel"));
 const oneCall = call(["a", "f", '{"n":1}']);
 const asked = { id: "a", name: "f", args: { n: 1 } };
 
-async function connect(
-  reply: RawReply,
-  options: WireClientOptions = {},
-): Promise<{ readonly server: RawServer; readonly provider: Provider }> {
-  const server = await startRawServer([reply]);
-  onTestFinished(() => server.close());
-  return { server, provider: openaiResponses({ client: connectOpenAI(server.url, options).client, model: "m" }) };
-}
+const connect = (reply: RawReply, options: WireClientOptions = {}): ReturnType<typeof connectReply> =>
+  connectReply(reply, (url) => openaiResponses({ client: connectOpenAI(url, options).client, model: "m" }));
 
 async function read(reply: RawReply, options: WireClientOptions = {}): Promise<Pass> {
   return runPass((await connect(reply, options)).provider, ask("hi"));

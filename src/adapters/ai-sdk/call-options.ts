@@ -1,6 +1,6 @@
 // What `doStream` is called with. What repeats from pass to pass, messages and tools, is converted once and only gathered here.
 
-import type { ModelRequest, ModelSettings as PassSettings, ToolChoice, ToolDefinition } from "../../spi.ts";
+import { type ModelRequest, type ToolChoice, type ToolDefinition, toSettingFields } from "../../spi.ts";
 import type { ModelSettings } from "./model-options.ts";
 import type { AiSdkCallOptions, PromptMessage } from "./model-wire.ts";
 import { createPromptConverter } from "./prompt-messages.ts";
@@ -54,16 +54,6 @@ function toToolFields({ tools, toolChoice }: ModelRequest, { providerTools = {} 
 function toChoiceField(choice: ToolChoice | undefined): object {
   if (choice === undefined) return {};
   return { toolChoice: typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.name } };
-}
-
-function toSettingFields({ maxOutputTokens, temperature, topP, stopSequences, seed }: PassSettings): object {
-  return {
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { topP }),
-    ...(stopSequences === undefined || stopSequences.length === 0 ? {} : { stopSequences }),
-    ...(seed === undefined ? {} : { seed }),
-  };
 }
 
 const toolByDefinition = new WeakMap<ToolDefinition, object>();

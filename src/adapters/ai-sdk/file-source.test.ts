@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { encodeBase64, takesFile, toFile } from "./file-source.ts";
+import { takesFile, toFile } from "./file-source.ts";
 
 const at = (mediaType: string, url: string) => toFile({ type: "file", mediaType, data: url });
 
@@ -29,13 +29,5 @@ describe("takesFile", () => {
     const patterns = { "*": [/^gs:\/\/A/g] };
     const file = at("image/png", "gs://A/b.png");
     expect([takesFile(patterns, file), takesFile(patterns, file)]).toEqual([true, true]);
-  });
-});
-
-describe("encodeBase64", () => {
-  it("encodes bytes of any number", () => {
-    const bytes = Uint8Array.from({ length: 200_001 }, (_, index) => index % 256);
-    expect(encodeBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
-    expect(encodeBase64(new Uint8Array())).toBe("");
   });
 });

@@ -1,7 +1,6 @@
 // Files that a model makes, kept as plain data.
 
-import { isRecord, type Json, textOf, type UnknownRecord } from "../../spi.ts";
-import { encodeBase64 } from "./file-source.ts";
+import { encodeBase64, isRecord, type Json, textOf, type UnknownRecord } from "../../spi.ts";
 import type { TurnPart } from "./model-wire.ts";
 import type { FileSource } from "./spec-words.ts";
 

@@ -1,6 +1,6 @@
 // The options of `aiSdkModel`, checked before anything is sent.
 
-import { type Checks, checkFields, invalidOption, isRecord, type Json } from "../../spi.ts";
+import { type Checks, checkFields, invalidOption, isFilled, isRecord, type Json } from "../../spi.ts";
 import type { AiSdkLanguageModel } from "./model-wire.ts";
 import { specWords } from "./spec-words.ts";
 
@@ -92,10 +92,6 @@ function isLanguageModel(value: unknown): boolean {
 
 function isProviderTool(value: unknown): boolean {
   return isRecord(value) && isFilled(value.id) && isRecord(value.args);
-}
-
-function isFilled(value: unknown): boolean {
-  return typeof value === "string" && value.trim() !== "";
 }
 
 function isRecordOf(fits: (value: unknown) => boolean): (value: unknown) => boolean {

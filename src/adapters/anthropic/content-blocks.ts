@@ -1,6 +1,6 @@
 // Content that users and tools hand to the model, as blocks of the Messages wire.
 
-import type { ContentPart } from "../../spi.ts";
+import { type ContentPart, type DataUrl, isTextType, normalizeMediaType, readDataUrl, schemeOf } from "../../spi.ts";
 import type { WireBlock } from "./messages-wire.ts";
 
 /** The blocks of some content. Blank texts are left out, because the service refuses them. */
@@ -23,7 +23,6 @@ type Location =
   | { readonly kind: "text"; readonly mediaType: string; readonly text: string };
 
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
-const textTypes = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript|[\w.-]+\+(?:json|xml)))$/;
 
 /**
  * An image, or a document: a PDF or a text. Of anything else the model is told that it was there, for the service refuses it,
@@ -31,7 +30,8 @@ const textTypes = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript|
  */
 function toMediaBlock(part: MediaPart): WireBlock {
   const location = locate(part);
-  const mediaType = location?.kind === "base64" || location?.kind === "text" ? location.mediaType : normalize(part.mediaType);
+  const mediaType =
+    location?.kind === "base64" || location?.kind === "text" ? location.mediaType : normalizeMediaType(part.mediaType);
   const block =
     location === undefined
       ? undefined
@@ -55,44 +55,26 @@ function toPdf(location: Location, mediaType: string): WireBlock | undefined {
 
 /** The wire takes a text as text only, so that its bytes are decoded here. */
 function toTextDocument(location: Location, mediaType: string): WireBlock | undefined {
-  if (!textTypes.test(mediaType) || location.kind === "url") return undefined;
+  if (!isTextType(mediaType) || location.kind === "url") return undefined;
   const text = location.kind === "text" ? location.text : decodeUtf8(location.data);
   if (text === undefined || text.trim() === "") return undefined;
   return { type: "document", source: { type: "text", media_type: "text/plain", data: text } };
 }
 
-/** Base64 has no colon, so that a scheme tells a URL. */
-const scheme = /^([a-z][a-z\d+.-]{0,31}):/i;
-
 /** Undefined for schemes that the service cannot follow, such as "file:". */
 function locate({ data, mediaType }: MediaPart): Location | undefined {
   const text = typeof data === "string" ? data : data.href;
-  const found = scheme.exec(text)?.[1]?.toLowerCase();
-  if (found === undefined) return { kind: "base64", mediaType: normalize(mediaType), data: text };
+  const found = schemeOf(text);
+  if (found === undefined) return { kind: "base64", mediaType: normalizeMediaType(mediaType), data: text };
   if (found === "http" || found === "https") return { kind: "url", url: text };
-  return found === "data" ? readDataUrl(text, mediaType) : undefined;
+  return found === "data" ? toLocation(readDataUrl(text, mediaType)) : undefined;
 }
 
-function readDataUrl(url: string, mediaType: string): Location | undefined {
-  const comma = url.indexOf(",");
-  if (comma === -1) return undefined;
-  const [type = "", ...parameters] = url.slice("data:".length, comma).split(";");
-  const data = url.slice(comma + 1);
-  const known = normalize(type === "" ? mediaType : type);
-  if (parameters.some((parameter) => parameter.trim().toLowerCase() === "base64")) {
-    return { kind: "base64", mediaType: known, data };
-  }
-  try {
-    return { kind: "text", mediaType: known, text: decodeURIComponent(data) };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Without parameters such as a charset, and under the registered name. */
-function normalize(mediaType: string): string {
-  const bare = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
-  return bare === "image/jpg" ? "image/jpeg" : bare;
+function toLocation({ mediaType, data }: DataUrl): Location | undefined {
+  if (data === undefined) return undefined;
+  const known = normalizeMediaType(mediaType);
+  if (data.kind === "base64") return { kind: "base64", mediaType: known, data: data.text };
+  return { kind: "text", mediaType: known, text: data.text };
 }
 
 function decodeUtf8(base64: string): string | undefined {

@@ -1,6 +1,6 @@
 // Neutral messages into messages of the Messages wire, each converted once in its life.
 
-import { assertNever, isRecord } from "../../spi.ts";
+import { assertNever, isRecord, toWireName } from "../../spi.ts";
 import type { AssistantMessage, Json, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../../spi.ts";
 import { toContentBlocks, toTextBlocks } from "./content-blocks.ts";
 import type { WireBlock, WireContainer, WireMessage } from "./messages-wire.ts";
@@ -77,11 +77,6 @@ function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
 /** Ids of other services may hold characters that this one refuses; each stands for itself, so that ids stay different. */
 function toWireId(callId: string): string {
   return callId.replace(/[^\w-]/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);
-}
-
-/** Models make names up; one with other characters in the history would make the service refuse every later request. */
-function toWireName(name: string): string {
-  return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
 }
 
 /** The wire wants an object, which arguments of a call that was refused need not be. */

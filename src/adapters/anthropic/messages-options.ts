@@ -1,6 +1,6 @@
 // The options of `anthropicMessages`, checked before anything is sent.
 
-import { type Checks, checkFields, invalidOption, isRecord, type Json } from "../../spi.ts";
+import { type Checks, checkFields, invalidOption, isFilled, isRecord, type Json } from "../../spi.ts";
 import type { AnthropicMessagesClient } from "./messages-wire.ts";
 
 /** How the model is to think, in the wire's own words: `{ type: "adaptive" }`, `{ type: "enabled", budget_tokens: 4_000 }`. */
@@ -104,10 +104,6 @@ function toCacheControl(cache: AnthropicMessagesOptions["cache"]): CacheControl 
 
 function isMessagesClient(value: unknown): boolean {
   return isRecord(value) && isRecord(value.messages) && typeof value.messages.create === "function";
-}
-
-function isFilled(value: unknown): boolean {
-  return typeof value === "string" && value.trim() !== "";
 }
 
 function isCount(value: unknown): boolean {

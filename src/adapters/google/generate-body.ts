@@ -1,6 +1,6 @@
 // What is asked in one request. What repeats from pass to pass, messages and tools, is converted once and only gathered here.
 
-import type { Message, ModelRequest, ModelSettings, ToolChoice, ToolDefinition } from "../../spi.ts";
+import { type Message, type ModelRequest, type ToolChoice, type ToolDefinition, toSettingFields } from "../../spi.ts";
 import type { ContentConverter } from "./content-converter.ts";
 import type { GenerateSettings } from "./generate-options.ts";
 import type { GenerateContentParams, WireContent } from "./generate-wire.ts";
@@ -86,16 +86,6 @@ const modes = { auto: "AUTO", required: "ANY", none: "NONE" } as const;
 
 function toCallingMode(choice: ToolChoice): object {
   return typeof choice === "string" ? { mode: modes[choice] } : { mode: modes.required, allowedFunctionNames: [choice.name] };
-}
-
-function toSettingFields({ maxOutputTokens, temperature, topP, stopSequences, seed }: ModelSettings): object {
-  return {
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { topP }),
-    ...(stopSequences === undefined || stopSequences.length === 0 ? {} : { stopSequences }),
-    ...(seed === undefined ? {} : { seed }),
-  };
 }
 
 const declarations = new WeakMap<ToolDefinition, object>();

@@ -1,6 +1,6 @@
 // The options of `googleGenerateContent`, checked before anything is sent.
 
-import { type Check, type Checks, checkFields, invalidOption, isRecord, type Json } from "../../spi.ts";
+import { type Check, type Checks, checkFields, invalidOption, isFilled, isRecord, type Json } from "../../spi.ts";
 import type { GoogleGenAIClient } from "./generate-wire.ts";
 
 /** How much the model thinks, in the SDK's own words; fields that are not named here are sent as well. */
@@ -93,10 +93,6 @@ function generationOf(model: string): 2 | 3 {
 
 function isClient(value: unknown): boolean {
   return isRecord(value) && isRecord(value.models) && typeof value.models.generateContentStream === "function";
-}
-
-function isFilled(value: unknown): boolean {
-  return typeof value === "string" && value.trim() !== "";
 }
 
 function isToolList(value: unknown): boolean {

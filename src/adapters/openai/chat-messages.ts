@@ -1,11 +1,19 @@
 // Neutral messages into messages of the Chat Completions wire, each converted once in its life.
 
-import { assertNever, type AssistantMessage, type Json, type Message, type ToolCallPart, type ToolMessage } from "../../spi.ts";
+import {
+  assertNever,
+  toWireName,
+  type AssistantMessage,
+  type Json,
+  type Message,
+  type ToolCallPart,
+  type ToolMessage,
+} from "../../spi.ts";
 import { toChatPart, toUserContent } from "./chat-content.ts";
 import { readNative } from "./chat-native.ts";
 import type { ChatSettings } from "./chat-options.ts";
 import type { ChatCall, ChatMessage, ChatPart } from "./chat-wire.ts";
-import { sortResult, toMediaTitle, toWireArguments, toWireName } from "./wire-calls.ts";
+import { sortResult, toMediaTitle, toWireArguments } from "./wire-calls.ts";
 
 /** What of the options changes how a message is written. */
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;

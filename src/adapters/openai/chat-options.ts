@@ -1,8 +1,8 @@
 // The options of `openaiChat`, checked before anything is sent.
 
-import { type Checks, checkFields, invalidOption, isRecord } from "../../spi.ts";
+import { type Checks, checkFields, invalidOption, isFilled, isRecord } from "../../spi.ts";
 import type { OpenAIChatClient } from "./chat-wire.ts";
-import { isFilled, oneOf } from "./option-checks.ts";
+import { oneOf } from "./option-checks.ts";
 
 /** How `openaiChat` reaches its model. */
 export interface OpenAIChatOptions {

@@ -1,11 +1,10 @@
 // Where the bytes of images and files are, as both wires of OpenAI want to be told.
 
-/** Base64 has no colon, so that a scheme tells a URL. */
-const scheme = /^[a-z][a-z\d+.-]{0,31}:/i;
+import { schemeOf } from "../../spi.ts";
 
 /** Whether a text is a URL, and not base64. */
 export function isUrl(text: string): boolean {
-  return scheme.test(text);
+  return schemeOf(text) !== undefined;
 }
 
 /** A URL as it is; base64 as a data URL. */

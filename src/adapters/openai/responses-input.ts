@@ -4,6 +4,7 @@ import {
   assertNever,
   isRecord,
   textOf,
+  toWireName,
   type AssistantMessage,
   type Json,
   type Message,
@@ -15,7 +16,7 @@ import { toInputContent, toInputPart } from "./responses-content.ts";
 import { readNativeTurn, toWireCallId } from "./responses-native.ts";
 import type { ResponsesSettings } from "./responses-options.ts";
 import type { InputItem } from "./responses-wire.ts";
-import { sortResult, toMediaTitle, toWireArguments, toWireName } from "./wire-calls.ts";
+import { sortResult, toMediaTitle, toWireArguments } from "./wire-calls.ts";
 
 /** What of the options changes how a message is written. */
 export type InputSettings = Pick<ResponsesSettings, "id" | "model" | "store" | "customTools" | "toolResultMedia">;

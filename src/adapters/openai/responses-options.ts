@@ -1,7 +1,7 @@
 // The options of `openaiResponses`, checked before anything is sent.
 
-import { type Checks, checkFields, invalidOption, isRecord, type Json } from "../../spi.ts";
-import { isFilled, oneOf } from "./option-checks.ts";
+import { type Checks, checkFields, invalidOption, isFilled, isRecord, type Json } from "../../spi.ts";
+import { oneOf } from "./option-checks.ts";
 import type { OpenAIResponsesClient } from "./responses-wire.ts";
 
 /** How the model is to reason, in the wire's own words: `{ effort: "low", summary: "auto" }`. */

@@ -2,11 +2,6 @@
 
 import { isRecord, type ContentPart, type Json, type ToolResultPart } from "../../spi.ts";
 
-/** Models make names up; one with other characters in the history would make the server refuse every later request. */
-export function toWireName(name: string): string {
-  return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
-}
-
 /** Servers that read the text back want an object, which arguments of a call that was refused need not be. */
 export function toWireArguments(args: Json): string {
   return JSON.stringify(isRecord(args) ? args : { INVALID_ARGUMENTS: args });

@@ -1,0 +1,8 @@
+import { expect, it } from "vitest";
+import { encodeBase64 } from "./encode-base64.ts";
+
+it("encodes bytes of any number", () => {
+  const bytes = Uint8Array.from({ length: 200_001 }, (_, index) => index % 256);
+  expect(encodeBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
+  expect(encodeBase64(new Uint8Array())).toBe("");
+});

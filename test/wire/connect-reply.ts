@@ -1,0 +1,27 @@
+// A provider whose service gives one reply, over a real connection.
+
+import { onTestFinished } from "vitest";
+import type { Provider } from "turnwright";
+import type { Pass } from "./provider-pass.ts";
+import { type RawReply, type RawServer, startRawServer } from "./raw-sse-server.ts";
+
+/** A stream that said nothing. */
+export const nothing: Pass = {
+  text: "",
+  reasoning: "",
+  refusal: "",
+  calls: [],
+  usage: undefined,
+  finish: undefined,
+  error: undefined,
+};
+
+/** Starts the service, for as long as the test runs. */
+export async function connectReply(
+  reply: RawReply,
+  connect: (url: string) => Provider,
+): Promise<{ readonly server: RawServer; readonly provider: Provider }> {
+  const server = await startRawServer([reply]);
+  onTestFinished(() => server.close());
+  return { server, provider: connect(server.url) };
+}
