@@ -68,5 +68,6 @@ export { toolResult } from "./tools/tool-result.ts";
 export { encodeBase64 } from "./kit/encode-base64.ts";
 export { isTextType, normalizeMediaType, readDataUrl, schemeOf, toBase64 } from "./kit/media-source.ts";
 export type { DataUrl } from "./kit/media-source.ts";
+export { memoize } from "./kit/memoize.ts";
 export { toSettingFields } from "./kit/setting-fields.ts";
 export { toWireName } from "./kit/wire-name.ts";

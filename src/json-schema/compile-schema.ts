@@ -5,6 +5,7 @@ import type { Issue, JsonSchema } from "../contract/schema.ts";
 import { cutText } from "../kit/cut-text.ts";
 import { quote } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
+import { memoize } from "../kit/memoize.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
 import { findExcess } from "./check-size.ts";
@@ -16,14 +17,8 @@ export type CompiledSchema = { readonly check: (value: unknown) => readonly Issu
 /** How often the parts of a schema may be followed for one value. A schema that refers to itself in an `anyOf` takes twice as often for each level. */
 const mostReferences = 100_000;
 
-const compiled = new WeakMap<object, CompiledSchema>();
-
 /** Compiles a schema once. The schema itself is not touched. */
-export function compileSchema(schema: JsonSchema): CompiledSchema {
-  const known = compiled.get(schema) ?? compile(schema);
-  compiled.set(schema, known);
-  return known;
-}
+export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize(compile);
 
 function compile(schema: JsonSchema): CompiledSchema {
   try {

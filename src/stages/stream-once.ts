@@ -7,6 +7,7 @@ import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Pricing } from "../contract/usage.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { memoize } from "../kit/memoize.ts";
 import { addCost } from "../state/add-usage.ts";
 import { costOf } from "../state/cost-of.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
@@ -115,14 +116,5 @@ function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPort
   return { costUSD, unpriced };
 }
 
-const namesByTools = new WeakMap<readonly { readonly name: string }[], readonly string[]>();
-
 /** One array of names per array of tools, so that a long run does not hold thousands of copies. */
-function namesOf(tools: ModelRequest["tools"]): readonly string[] {
-  let names = namesByTools.get(tools);
-  if (names === undefined) {
-    names = tools.map((tool) => tool.name);
-    namesByTools.set(tools, names);
-  }
-  return names;
-}
+const namesOf = memoize((tools: ModelRequest["tools"]): readonly string[] => tools.map(({ name }) => name));

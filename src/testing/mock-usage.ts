@@ -2,10 +2,8 @@
 
 import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
 import type { Usage } from "../contract/usage.ts";
+import { memoize } from "../kit/memoize.ts";
 import type { MockPart } from "./mock-parts.ts";
-
-/** Messages and tool definitions do not change once made, so that a long run measures each of them once. */
-const lengths = new WeakMap<object, number>();
 
 /** Estimates one pass at four characters a token, of what was sent and of what was scripted. */
 export function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage {
@@ -16,14 +14,8 @@ export function estimateUsage(request: ModelRequest, parts: readonly MockPart[])
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
 }
 
-function lengthOf(item: object): number {
-  let length = lengths.get(item);
-  if (length === undefined) {
-    length = JSON.stringify(item).length;
-    lengths.set(item, length);
-  }
-  return length;
-}
+/** A long run measures each message and each definition once. */
+const lengthOf = memoize((item: object) => JSON.stringify(item).length);
 
 function spokenLengthOf(part: MockPart): number {
   if (part.kind === "call") return part.name.length + part.argsText.length;

@@ -1,6 +1,6 @@
 // What `doStream` is called with. What repeats from pass to pass, messages and tools, is converted once and only gathered here.
 
-import { type ModelRequest, type ToolChoice, type ToolDefinition, toSettingFields } from "../../spi.ts";
+import { memoize, type ModelRequest, type ToolChoice, type ToolDefinition, toSettingFields } from "../../spi.ts";
 import type { ModelSettings } from "./model-options.ts";
 import type { AiSdkCallOptions, PromptMessage } from "./model-wire.ts";
 import { createPromptConverter } from "./prompt-messages.ts";
@@ -56,14 +56,9 @@ function toChoiceField(choice: ToolChoice | undefined): object {
   return { toolChoice: typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.name } };
 }
 
-const toolByDefinition = new WeakMap<ToolDefinition, object>();
-
-function toFunctionTool(definition: ToolDefinition): object {
-  let tool = toolByDefinition.get(definition);
-  if (tool === undefined) {
-    const { name, description, inputSchema } = definition;
-    tool = { type: "function", name, description, inputSchema };
-    toolByDefinition.set(definition, tool);
-  }
-  return tool;
-}
+const toFunctionTool = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
+  type: "function",
+  name,
+  description,
+  inputSchema,
+}));

@@ -1,6 +1,6 @@
 // Neutral messages into messages of the Messages wire, each converted once in its life.
 
-import { assertNever, isRecord, toWireName } from "../../spi.ts";
+import { assertNever, isRecord, memoize, toWireName } from "../../spi.ts";
 import type { AssistantMessage, Json, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../../spi.ts";
 import { toContentBlocks, toTextBlocks } from "./content-blocks.ts";
 import type { WireBlock, WireContainer, WireMessage } from "./messages-wire.ts";
@@ -22,15 +22,7 @@ export type MessageConverter = (message: Message) => ConvertedMessage;
 
 /** Makes a converter that remembers what it has converted, by the identity of the message. */
 export function createMessageConverter(reader: NativeReader): MessageConverter {
-  const converted = new WeakMap<Message, ConvertedMessage>();
-  return (message) => {
-    let known = converted.get(message);
-    if (known === undefined) {
-      known = convert(message, reader);
-      converted.set(message, known);
-    }
-    return known;
-  };
+  return memoize((message) => convert(message, reader));
 }
 
 function convert(message: Message, reader: NativeReader): ConvertedMessage {

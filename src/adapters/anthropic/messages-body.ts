@@ -3,6 +3,7 @@
 import {
   isRecord,
   type Json,
+  memoize,
   type Message,
   type ModelRequest,
   type ModelSettings,
@@ -125,14 +126,8 @@ function lastContainer(messages: readonly Message[], convert: MessageConverter):
   return undefined;
 }
 
-const toolByDefinition = new WeakMap<ToolDefinition, object>();
-
-function toWireTool(definition: ToolDefinition): object {
-  let tool = toolByDefinition.get(definition);
-  if (tool === undefined) {
-    const { name, description, inputSchema } = definition;
-    tool = { name, description, input_schema: inputSchema };
-    toolByDefinition.set(definition, tool);
-  }
-  return tool;
-}
+const toWireTool = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
+  name,
+  description,
+  input_schema: inputSchema,
+}));

@@ -1,7 +1,7 @@
 // Neutral messages into contents of the wire, each converted once in its life.
 
-import { assertNever, isRecord } from "../../spi.ts";
-import type { AssistantMessage, Json, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../../spi.ts";
+import { assertNever, isRecord, memoize } from "../../spi.ts";
+import type { AssistantMessage, Json, Message, ToolCallPart, ToolMessage, ToolResultPart, UserMessage } from "../../spi.ts";
 import { type InlineData, type MediaPart, toContentParts, toMediaPart, toResponseData, toTextParts } from "./content-parts.ts";
 import type { GenerateSettings } from "./generate-options.ts";
 import type { WireContent, WirePart } from "./generate-wire.ts";
@@ -27,14 +27,13 @@ interface ConvertedResults {
 
 /** Makes a converter that remembers what it has converted, by the identity of the message. */
 export function createContentConverter(settings: ContentSettings): ContentConverter {
-  const turns = new WeakMap<AssistantMessage, ConvertedTurn>();
   const results = new WeakMap<ToolMessage, ConvertedResults>();
-  const users = new WeakMap<Message, WireContent>();
-  const toTurn = (message: AssistantMessage): ConvertedTurn => recall(turns, message, () => convertTurn(message, settings));
+  const toUser = memoize(({ content }: UserMessage): WireContent => ({ role: "user", parts: toContentParts(content) }));
+  const toTurn = memoize((message: AssistantMessage) => convertTurn(message, settings));
   return (message, before) => {
     switch (message.role) {
       case "user":
-        return recall(users, message, () => ({ role: "user", parts: toContentParts(message.content) }));
+        return toUser(message);
       case "assistant":
         return toTurn(message).content;
       case "tool": {
@@ -52,15 +51,6 @@ export function createContentConverter(settings: ContentSettings): ContentConver
 }
 
 const noIds: ReadonlyMap<string, string> = new Map();
-
-function recall<Key extends object, Value>(known: WeakMap<Key, Value>, key: Key, make: () => Value): Value {
-  let value = known.get(key);
-  if (value === undefined) {
-    value = make();
-    known.set(key, value);
-  }
-  return value;
-}
 
 function convertTurn(message: AssistantMessage, settings: ContentSettings): ConvertedTurn {
   const native = readNativeTurn(message, settings);

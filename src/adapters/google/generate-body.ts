@@ -1,6 +1,6 @@
 // What is asked in one request. What repeats from pass to pass, messages and tools, is converted once and only gathered here.
 
-import { type Message, type ModelRequest, type ToolChoice, type ToolDefinition, toSettingFields } from "../../spi.ts";
+import { memoize, type Message, type ModelRequest, type ToolChoice, type ToolDefinition, toSettingFields } from "../../spi.ts";
 import type { ContentConverter } from "./content-converter.ts";
 import type { GenerateSettings } from "./generate-options.ts";
 import type { GenerateContentParams, WireContent } from "./generate-wire.ts";
@@ -88,18 +88,12 @@ function toCallingMode(choice: ToolChoice): object {
   return typeof choice === "string" ? { mode: modes[choice] } : { mode: modes.required, allowedFunctionNames: [choice.name] };
 }
 
-const declarations = new WeakMap<ToolDefinition, object>();
-
 /**
  * As `parametersJsonSchema`, which takes any JSON Schema: the older field `parameters` answers 400 to keywords that it does not know,
  * such as `exclusiveMinimum`.
  */
-function toDeclaration(definition: ToolDefinition): object {
-  let declaration = declarations.get(definition);
-  if (declaration === undefined) {
-    const { name, description, inputSchema } = definition;
-    declaration = { name, description, parametersJsonSchema: inputSchema };
-    declarations.set(definition, declaration);
-  }
-  return declaration;
-}
+const toDeclaration = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
+  name,
+  description,
+  parametersJsonSchema: inputSchema,
+}));

@@ -1,6 +1,6 @@
 // The body of one request. What repeats from pass to pass, messages and tools, is converted once and only gathered here.
 
-import type { ModelRequest, ModelSettings, ToolChoice, ToolDefinition } from "../../spi.ts";
+import { memoize, type ModelRequest, type ModelSettings, type ToolChoice, type ToolDefinition } from "../../spi.ts";
 import type { MessageConverter } from "./chat-messages.ts";
 import type { ChatSettings } from "./chat-options.ts";
 import type { ChatMessage, ChatRequestBody, ChatTool } from "./chat-wire.ts";
@@ -39,14 +39,7 @@ function toChoiceField(choice: ToolChoice | undefined): object {
   return { tool_choice: typeof choice === "string" ? choice : { type: "function", function: { name: choice.name } } };
 }
 
-const toolByDefinition = new WeakMap<ToolDefinition, ChatTool>();
-
-function toChatTool(definition: ToolDefinition): ChatTool {
-  let tool = toolByDefinition.get(definition);
-  if (tool === undefined) {
-    const { name, description, inputSchema } = definition;
-    tool = { type: "function", function: { name, description, parameters: inputSchema } };
-    toolByDefinition.set(definition, tool);
-  }
-  return tool;
-}
+const toChatTool = memoize(({ name, description, inputSchema }: ToolDefinition): ChatTool => ({
+  type: "function",
+  function: { name, description, parameters: inputSchema },
+}));

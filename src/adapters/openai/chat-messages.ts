@@ -2,6 +2,7 @@
 
 import {
   assertNever,
+  memoize,
   toWireName,
   type AssistantMessage,
   type Json,
@@ -23,15 +24,7 @@ export type MessageConverter = (message: Message) => readonly ChatMessage[];
 
 /** Makes a converter that remembers what it has converted, by the identity of the message. */
 export function createMessageConverter(settings: MessageSettings): MessageConverter {
-  const converted = new WeakMap<Message, readonly ChatMessage[]>();
-  return (message) => {
-    let wire = converted.get(message);
-    if (wire === undefined) {
-      wire = convert(message, settings);
-      converted.set(message, wire);
-    }
-    return wire;
-  };
+  return memoize((message) => convert(message, settings));
 }
 
 function convert(message: Message, settings: MessageSettings): readonly ChatMessage[] {

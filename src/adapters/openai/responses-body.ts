@@ -1,6 +1,6 @@
 // The body of one request. What repeats from pass to pass, messages and tools, is converted once and only gathered here.
 
-import type { ModelRequest, ModelSettings, ToolChoice, ToolDefinition } from "../../spi.ts";
+import { memoize, type ModelRequest, type ModelSettings, type ToolChoice, type ToolDefinition } from "../../spi.ts";
 import type { InputConverter } from "./responses-input.ts";
 import type { ResponsesSettings } from "./responses-options.ts";
 import type { ResponsesRequestBody } from "./responses-wire.ts";
@@ -50,19 +50,10 @@ function toChoiceField(choice: ToolChoice | undefined, { customTools }: Response
 
 /** Makes a converter that remembers what it has converted, by the identity of the definition. */
 export function createToolConverter({ customTools }: Pick<ResponsesSettings, "customTools">): ToolConverter {
-  const converted = new WeakMap<ToolDefinition, object>();
-  return (definition) => {
-    let tool = converted.get(definition);
-    if (tool === undefined) {
-      const { name, description, inputSchema: parameters } = definition;
-      const format = customTools.get(name);
-      // Without a word on it the service reads every schema as a strict one, which most are not.
-      tool =
-        format === undefined
-          ? { type: "function", name, description, parameters, strict: false }
-          : { type: "custom", name, description, format };
-      converted.set(definition, tool);
-    }
-    return tool;
-  };
+  return memoize(({ name, description, inputSchema: parameters }) => {
+    const format = customTools.get(name);
+    if (format !== undefined) return { type: "custom", name, description, format };
+    // Without a word on it the service reads every schema as a strict one, which most are not.
+    return { type: "function", name, description, parameters, strict: false };
+  });
 }

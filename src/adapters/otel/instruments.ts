@@ -1,7 +1,7 @@
 // The metrics of the conventions: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-metrics.md.
 
 import type { Attributes, Histogram, Meter } from "@opentelemetry/api";
-import type { Usage } from "../../spi.ts";
+import { memoize, type Usage } from "../../spi.ts";
 import { genAi } from "./names.ts";
 
 /** What is measured. Durations are in seconds. */
@@ -20,14 +20,8 @@ const upTo82Seconds = doubling(0.01, 14);
 const upTo410Seconds = doubling(0.1, 13);
 const tokenCounts = Array.from({ length: 14 }, (_, index) => 4 ** index);
 
-const known = new WeakMap<Meter, Instruments>();
-
 /** The instruments of a meter, made once. */
-export function instrumentsOf(meter: Meter): Instruments {
-  const made = known.get(meter) ?? createInstruments(meter);
-  known.set(meter, made);
-  return made;
-}
+export const instrumentsOf: (meter: Meter) => Instruments = memoize(createInstruments);
 
 function createInstruments(meter: Meter): Instruments {
   const seconds = (name: string, description: string, explicitBucketBoundaries: number[]): Histogram =>

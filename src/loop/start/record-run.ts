@@ -2,6 +2,7 @@
 // somebody else's words.
 
 import { LoopError } from "../../errors/loop-error.ts";
+import { memoize } from "../../kit/memoize.ts";
 import { digest, stableJson } from "../../kit/stable-json.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
@@ -34,15 +35,7 @@ function describeRun({ options: { runId }, exposure, state }: Run): RunRecord {
 }
 
 /** Tools are made once and run often. */
-const hashes = new WeakMap<object, string>();
-
-function hashOf(schema: object): string {
-  const known = hashes.get(schema);
-  if (known !== undefined) return known;
-  const hash = digest(stableJson(schema));
-  hashes.set(schema, hash);
-  return hash;
-}
+const hashOf = memoize((schema: object) => digest(stableJson(schema)));
 
 function compare(recorded: RunRecord, now: RunRecord): void {
   for (const field of ["version", "runId", "messagesDigest"] as const) {

@@ -2,8 +2,10 @@
 
 import type { Message } from "../../contract/message.ts";
 import type { ModelRequest } from "../../contract/provider.ts";
+import type { ToolDefinition } from "../../contract/tool.ts";
 import { quote } from "../../kit/describe-value.ts";
 import { isRecord } from "../../kit/is-record.ts";
+import { memoize } from "../../kit/memoize.ts";
 import { digest, stableJson } from "../../kit/stable-json.ts";
 
 /** A part of a request by its name, and the digest of what it is. */
@@ -19,16 +21,13 @@ export interface RequestPrint {
   readonly fields: readonly Part[];
 }
 
-/** Messages and definitions do not change once made, so that a long run measures each of them once. */
-const digests = new WeakMap<object, string>();
-
 /** Takes the print of a request. Native parts are left out: what a provider wrote for itself is in what it said. */
 export function printRequest({ messages, tools, system, toolChoice, settings, continuationToken }: ModelRequest): RequestPrint {
   const named = Object.entries(settings ?? {}).map(([name, value]) => [`settings.${name}`, value] as const);
   const fields = [["system", system], ["toolChoice", toolChoice], ["continuationToken", continuationToken], ...named] as const;
   return {
-    messages: messages.map((message) => [message.role, digestOf(message, withoutNative)]),
-    tools: tools.map((tool): Part => [tool.name, digestOf(tool, (same) => same)]).sort(byName),
+    messages: messages.map((message) => [message.role, digestOfMessage(message)]),
+    tools: tools.map((tool): Part => [tool.name, digestOfTool(tool)]).sort(byName),
     fields: fields
       .flatMap(([name, value]): readonly Part[] => (value === undefined ? [] : [[name, digest(stableJson(value))]]))
       .sort(byName),
@@ -84,18 +83,12 @@ function compareMessages(asked: readonly Part[], recorded: readonly Part[]): Dif
   return { size, words: [...differing.slice(0, 1), ...counted] };
 }
 
-function digestOf<T extends object>(item: T, visible: (item: T) => object): string {
-  let print = digests.get(item);
-  if (print === undefined) {
-    print = digest(stableJson(visible(item)));
-    digests.set(item, print);
-  }
-  return print;
-}
+const digestOfMessage = memoize((message: Message) => {
+  const said = message.role === "assistant" ? { role: message.role, content: message.content } : message;
+  return digest(stableJson(said));
+});
 
-function withoutNative(message: Message): object {
-  return message.role === "assistant" ? { role: message.role, content: message.content } : message;
-}
+const digestOfTool = memoize((tool: ToolDefinition) => digest(stableJson(tool)));
 
 function byName([one]: Part, [other]: Part): number {
   return one < other ? -1 : Number(one > other);

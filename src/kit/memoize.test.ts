@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import { memoize } from "./memoize.ts";
+
+it("makes something of each object once, also where it is empty", () => {
+  const asked: object[] = [];
+  const measure = memoize((source: { readonly length: number }) => {
+    asked.push(source);
+    return source.length;
+  });
+  const [empty, other] = [{ length: 0 }, { length: 0 }];
+  expect([empty, other, empty, other].map(measure)).toEqual([0, 0, 0, 0]);
+  expect(asked).toEqual([empty, other]);
+  expect(asked[1]).toBe(other);
+});
