@@ -65,6 +65,7 @@ export { createToolRegistry } from "./tools/registry.ts";
 export { toolResult } from "./tools/tool-result.ts";
 
 // writing requests
+export { hasSucceeded, readTurn, toArgumentsObject } from "./kit/read-message.ts";
 export { encodeBase64 } from "./kit/encode-base64.ts";
 export { isTextType, normalizeMediaType, readDataUrl, schemeOf, toBase64 } from "./kit/media-source.ts";
 export type { DataUrl } from "./kit/media-source.ts";

@@ -6,6 +6,7 @@ import type { LoopResult } from "../contract/loop-result.ts";
 import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from "../contract/message.ts";
 import type { ModelChunk, RequestTranscript } from "../contract/provider.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
+import { hasSucceeded, readTurn } from "../kit/read-message.ts";
 import { textOf } from "../kit/read-foreign.ts";
 import type { PlanDecision } from "./read-decision.ts";
 
@@ -94,7 +95,7 @@ function turnsOf(messages: readonly Message[]): readonly CallingTurn[] {
     if (message.role !== "assistant") return [];
     const records = recordsOf(message, messages[at + 1]);
     if (records.length === 0) return [];
-    return [{ plan: planOf(message), callIds: callsOf(message).map(({ callId }) => callId), records }];
+    return [{ plan: planOf(message), callIds: readTurn(message).calls.map(({ callId }) => callId), records }];
   });
 }
 
@@ -102,11 +103,7 @@ function turnsOf(messages: readonly Message[]): readonly CallingTurn[] {
 export function recordsOf(turn: AssistantMessage, answers: Message | undefined): readonly PlanRecord[] {
   const results = answers?.role === "tool" ? answers.results : [];
   const plan = planOf(turn);
-  return callsOf(turn).map((call, index) => toRecord(call, plan, { index, results }));
-}
-
-function callsOf({ content }: AssistantMessage): readonly ToolCallPart[] {
-  return content.filter((part) => part.type === "tool-call");
+  return readTurn(turn).calls.map((call, index) => toRecord(call, plan, { index, results }));
 }
 
 function planOf({ native }: AssistantMessage): UnknownRecord | undefined {
@@ -140,8 +137,8 @@ function toRecord(
 
 function endOf(answer: ToolResultPart | undefined): Pick<PlanRecord, "success" | "result" | "error"> {
   if (answer === undefined) return { success: false, result: null, error: "not run" };
-  const { outcome, result, content = [] } = answer;
-  if (outcome !== "completed" && outcome !== "restarted") return { success: false, result: null, error: errorOf(result) };
+  const { result, content = [] } = answer;
+  if (!hasSucceeded(answer)) return { success: false, result: null, error: errorOf(result) };
   return { success: true, result: content.length === 0 ? result : { result, content: content.map(toNote) }, error: "" };
 }
 

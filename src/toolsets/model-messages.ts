@@ -1,8 +1,8 @@
 // The transcript as tools of the AI SDK read it: its ModelMessage.
 
 import type { AssistantPart, Message, ToolResultPart, UserMessage } from "../contract/message.ts";
-import type { Json } from "../contract/json.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { hasSucceeded } from "../kit/read-message.ts";
 
 /** One message of the AI SDK, as plain data. */
 export type ModelMessage = { readonly role: string; readonly content: unknown };
@@ -49,10 +49,9 @@ function toAssistantPart(part: AssistantPart): unknown {
   return { type: "tool-call", toolCallId: part.callId, toolName: part.name, input: part.args };
 }
 
-function toResult({ callId, name, outcome, result }: ToolResultPart): unknown {
-  const isText = typeof result === "string";
-  const type =
-    outcome === "completed" || outcome === "restarted" ? (isText ? "text" : "json") : isText ? "error-text" : "error-json";
-  const output: { readonly type: string; readonly value: Json } = { type, value: result };
+function toResult(part: ToolResultPart): unknown {
+  const { callId, name, result } = part;
+  const kind = typeof result === "string" ? "text" : "json";
+  const output = { type: hasSucceeded(part) ? kind : `error-${kind}`, value: result };
   return { type: "tool-result", toolCallId: callId, toolName: name, output };
 }

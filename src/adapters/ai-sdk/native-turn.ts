@@ -1,7 +1,7 @@
 // A turn as the model gave it: its parts are kept as native parts, in order, and sent back with all that the service said of them.
 // Reasoning is signed or named by an id, and what the service's own tools did is nowhere else.
 
-import { type AssistantMessage, isRecord, type Json, type ToolCallPart } from "../../spi.ts";
+import { type AssistantMessage, isRecord, type Json, readTurn, type ToolCallPart } from "../../spi.ts";
 import { toFileSource } from "./made-files.ts";
 import type { PromptMessage, PromptPart, TurnPart } from "./model-wire.ts";
 import type { SpecWords } from "./spec-words.ts";
@@ -45,15 +45,15 @@ interface NativeContent {
  * signatures are not portable, and where they do not say what the neutral parts say, which have the same text and the same calls under the
  * same ids unless a call has got an id of its own, a later stream of the turn was cut off, or somebody edited the turn.
  */
-export function readNativeTurn({ content, native }: AssistantMessage, reader: NativeReader): NativeContent | undefined {
+export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): NativeContent | undefined {
   const items: (TurnPart | ApprovalAnswer)[] = [];
-  for (const { provider, model, item } of native ?? []) {
+  for (const { provider, model, item } of turn.native ?? []) {
     if (provider !== reader.id || model !== reader.model || !isRecord(item)) return undefined;
     if (isTurnPart(item.part)) items.push(item.part);
     else if (isAnswer(item.approval)) items.push(item.approval);
   }
   const parts = items.filter((item) => isTurnPart(item));
-  if (parts.length === 0 || !saysTheSame(parts, content)) return undefined;
+  if (parts.length === 0 || !saysTheSame(parts, turn)) return undefined;
   return { messages: toMessages(items, reader.words), callOptions: new Map(parts.flatMap(toCallOptions)) };
 }
 
@@ -86,13 +86,8 @@ function toCallOptions({ type, toolCallId, providerOptions }: TurnPart): readonl
     : [];
 }
 
-function saysTheSame(parts: readonly TurnPart[], content: AssistantMessage["content"]): boolean {
-  let said = "";
-  const calls: ToolCallPart[] = [];
-  for (const part of content) {
-    if (part.type === "text") said += part.text;
-    else if (part.type === "tool-call") calls.push(part);
-  }
+function saysTheSame(parts: readonly TurnPart[], turn: AssistantMessage): boolean {
+  const { text: said, calls } = readTurn(turn);
   const written = parts.map(({ type, text }) => (type === "text" && typeof text === "string" ? text : "")).join("");
   const asked = parts.filter(({ type, providerExecuted }) => type === "tool-call" && providerExecuted !== true);
   return written === said && asked.length === calls.length && asked.every((part, position) => isCall(part, calls[position]));

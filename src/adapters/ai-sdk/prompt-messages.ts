@@ -1,18 +1,13 @@
 // Neutral messages into messages of a prompt, each converted once in its life.
 
-import { assertNever, type ContentPart, isRecord, type Json, type Message, providerError, type UserMessage } from "../../spi.ts";
-import type { AssistantMessage, ToolCallPart } from "../../spi.ts";
+import { assertNever, providerError, readTurn, toArgumentsObject } from "../../spi.ts";
+import type { AssistantMessage, ContentPart, Json, Message, ToolCallPart, UserMessage } from "../../spi.ts";
 import { takesFile, toFile } from "./file-source.ts";
 import type { PromptMessage, PromptPart } from "./model-wire.ts";
 import { type NativeReader, readNativeTurn } from "./native-turn.ts";
 import type { SpecWords } from "./spec-words.ts";
 import { toResultParts } from "./tool-results.ts";
-import { invalidArgumentsKey, toPromptName } from "./turn-parts.ts";
-
-/** Who is written to, and in which words. */
-interface PromptReader extends NativeReader {
-  readonly words: SpecWords;
-}
+import { toPromptName } from "./turn-parts.ts";
 
 /** One message as it is sent, and what the calls in it carry for their results. */
 interface ConvertedMessage {
@@ -26,7 +21,7 @@ type PromptConverter = (messages: readonly Message[], urls: unknown) => readonly
 const noOptions: ReadonlyMap<string, Json> = new Map();
 
 /** Makes a converter that remembers what it has converted, by the identity of the message. */
-export function createPromptConverter(reader: PromptReader): PromptConverter {
+export function createPromptConverter(reader: NativeReader): PromptConverter {
   const converted = new WeakMap<Message, ConvertedMessage>();
   return (messages, urls) => {
     const prompt: PromptMessage[] = [];
@@ -51,7 +46,7 @@ interface Surroundings {
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
-function convert(message: Message, reader: PromptReader, { urls, callOptions }: Surroundings): ConvertedMessage {
+function convert(message: Message, reader: NativeReader, { urls, callOptions }: Surroundings): ConvertedMessage {
   switch (message.role) {
     case "user":
       return { messages: toUserMessages(message, reader.words, urls), callOptions: noOptions };
@@ -82,7 +77,7 @@ function toUserPart(part: ContentPart, words: SpecWords, urls: unknown): readonl
   throw providerError("bad-request", message);
 }
 
-function convertTurn(message: AssistantMessage, reader: PromptReader): ConvertedMessage {
+function convertTurn(message: AssistantMessage, reader: NativeReader): ConvertedMessage {
   const native = readNativeTurn(message, reader);
   if (native !== undefined) return native;
   const content = rebuildTurn(message);
@@ -90,18 +85,11 @@ function convertTurn(message: AssistantMessage, reader: PromptReader): Converted
 }
 
 /** Text and calls only: reasoning without its signature is refused, or means nothing to another model. */
-function rebuildTurn({ content }: AssistantMessage): readonly PromptPart[] {
-  let text = "";
-  const calls: PromptPart[] = [];
-  for (const part of content) {
-    if (part.type === "text") text += part.text;
-    else if (part.type === "tool-call") calls.push(toCallPart(part));
-  }
-  return [...(text === "" ? [] : [{ type: "text", text }]), ...calls];
+function rebuildTurn(turn: AssistantMessage): readonly PromptPart[] {
+  const { text, calls } = readTurn(turn);
+  return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
 }
 
-/** Services want an object, which arguments of a call that was refused need not be. */
 function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
-  const input = isRecord(args) ? args : { [invalidArgumentsKey]: args };
-  return { type: "tool-call", toolCallId: callId, toolName: toPromptName(name), input };
+  return { type: "tool-call", toolCallId: callId, toolName: toPromptName(name), input: toArgumentsObject(args) };
 }

@@ -1,7 +1,8 @@
 // The calls of a turn while they stream: those of the run's own tools for the loop, those of the service's for the next request.
 
-import { isRecord, type Json, type ModelChunk, parseToolArguments, textOf, toJson, type UnknownRecord } from "../../spi.ts";
-import { invalidArgumentsKey, type TurnParts } from "./turn-parts.ts";
+import { isRecord, parseToolArguments, textOf, toArgumentsObject, toJson } from "../../spi.ts";
+import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
+import type { TurnParts } from "./turn-parts.ts";
 
 /** What calls are read with. */
 interface CallPorts {
@@ -110,7 +111,7 @@ export class TurnCalls {
 /** Services want an object back. */
 function toInput(argsText: string): Json {
   const input = readInput(argsText);
-  return isRecord(input) ? input : { [invalidArgumentsKey]: argsText };
+  return isRecord(input) ? input : toArgumentsObject(argsText);
 }
 
 /** Levels that a kept part has around it: a value nested so deeply that only these are too much would be refused whole. */

@@ -3,9 +3,6 @@
 import { copyFields, isRecord } from "../../spi.ts";
 import type { TurnPart } from "./model-wire.ts";
 
-/** Stands for arguments that are no JSON object, which a prompt has no other place for. */
-export const invalidArgumentsKey = "INVALID_ARGUMENTS";
-
 /** What every service takes as the name of a tool. */
 const promptName = /^[\w-]{1,64}$/;
 

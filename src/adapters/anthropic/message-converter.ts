@@ -1,6 +1,6 @@
 // Neutral messages into messages of the Messages wire, each converted once in its life.
 
-import { assertNever, isRecord, memoize, toWireName } from "../../spi.ts";
+import { assertNever, hasSucceeded, isRecord, memoize, readTurn, toWireName } from "../../spi.ts";
 import type { AssistantMessage, Json, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../../spi.ts";
 import { toContentBlocks, toTextBlocks } from "./content-blocks.ts";
 import type { WireBlock, WireContainer, WireMessage } from "./messages-wire.ts";
@@ -52,14 +52,9 @@ function convertTurn(message: AssistantMessage, reader: NativeReader): Converted
 }
 
 /** Text and calls only: reasoning without its signature is refused. The service also refuses a last turn that ends in a space. */
-function rebuildTurn({ content }: AssistantMessage): readonly WireBlock[] {
-  let text = "";
-  const calls: WireBlock[] = [];
-  for (const part of content) {
-    if (part.type === "text") text += part.text;
-    else if (part.type === "tool-call") calls.push(toToolUse(part));
-  }
-  return [...toTextBlocks(text.trimEnd()), ...calls];
+function rebuildTurn(turn: AssistantMessage): readonly WireBlock[] {
+  const { text, calls } = readTurn(turn);
+  return [...toTextBlocks(text.trimEnd()), ...calls.map(toToolUse)];
 }
 
 function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
@@ -84,8 +79,7 @@ function convertResults({ results }: ToolMessage): readonly WireBlock[] {
 function toToolResult(part: ToolResultPart): WireBlock {
   const id = { type: "tool_result", tool_use_id: toWireId(part.callId) } as const;
   const content = toResultContent(part);
-  const failed = part.outcome !== "completed" && part.outcome !== "restarted";
-  return { ...id, ...(content === undefined ? {} : { content }), ...(failed ? { is_error: true } : {}) };
+  return { ...id, ...(content === undefined ? {} : { content }), ...(hasSucceeded(part) ? {} : { is_error: true }) };
 }
 
 /** A text alone stays a string; beside images and files it is a block of its own; nothing is nothing. */

@@ -1,7 +1,7 @@
 // A turn as the model wrote it: its blocks are kept as native parts, in order, and sent back unchanged. Thinking is signed, and
 // what the server's own tools did is nowhere else.
 
-import { isRecord, type AssistantMessage, type Json, type NativeTurn, type ToolCallPart } from "../../spi.ts";
+import { isRecord, readTurn, type AssistantMessage, type Json, type NativeTurn, type ToolCallPart } from "../../spi.ts";
 import type { WireBlock, WireContainer } from "./messages-wire.ts";
 
 /** Marks the text of arguments that are no JSON object, which the wire has no other place for. */
@@ -32,10 +32,11 @@ export interface NativeReader {
  * are not portable, and where they say what the neutral parts say: the same text, and the same calls under the same ids. They
  * do not where a call has got an id of its own, where a later hop of the turn was cut off, or where somebody edited the turn.
  */
-export function readNativeTurn({ content, native }: AssistantMessage, reader: NativeReader): NativeContent {
+export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): NativeContent {
+  const { native } = turn;
   if (native === undefined || native.length === 0) return { blocks: undefined, container: undefined };
   const blocks = readBlocks(native, reader);
-  const agrees = blocks !== undefined && saysTheSame(blocks, content);
+  const agrees = blocks !== undefined && saysTheSame(blocks, turn);
   return { blocks: agrees ? toSendable(blocks) : undefined, container: readContainer(native, reader) };
 }
 
@@ -90,13 +91,8 @@ function isBlock(value: unknown): value is WireBlock {
   return isRecord(value) && typeof value.type === "string";
 }
 
-function saysTheSame(blocks: readonly WireBlock[], content: AssistantMessage["content"]): boolean {
-  let said = "";
-  const calls: ToolCallPart[] = [];
-  for (const part of content) {
-    if (part.type === "text") said += part.text;
-    else if (part.type === "tool-call") calls.push(part);
-  }
+function saysTheSame(blocks: readonly WireBlock[], turn: AssistantMessage): boolean {
+  const { text: said, calls } = readTurn(turn);
   const written = blocks.map((block) => (block.type === "text" && typeof block.text === "string" ? block.text : "")).join("");
   const asked = blocks.filter(({ type }) => type === "tool_use");
   return written === said && asked.length === calls.length && asked.every((block, position) => isCall(block, calls[position]));

@@ -1,6 +1,6 @@
 // Neutral messages into contents of the wire, each converted once in its life.
 
-import { assertNever, isRecord, memoize } from "../../spi.ts";
+import { assertNever, hasSucceeded, memoize, readTurn, toArgumentsObject } from "../../spi.ts";
 import type { AssistantMessage, Json, Message, ToolCallPart, ToolMessage, ToolResultPart, UserMessage } from "../../spi.ts";
 import { type InlineData, type MediaPart, toContentParts, toMediaPart, toResponseData, toTextParts } from "./content-parts.ts";
 import type { GenerateSettings } from "./generate-options.ts";
@@ -62,10 +62,10 @@ function convertTurn(message: AssistantMessage, settings: ContentSettings): Conv
 }
 
 /** The calls stand in the same order on both sides. */
-function readIds({ content }: AssistantMessage, native: readonly WirePart[]): ReadonlyMap<string, string> {
+function readIds(turn: AssistantMessage, native: readonly WirePart[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   const asked = native.filter(isCallPart);
-  for (const [position, call] of content.filter((part) => part.type === "tool-call").entries()) {
+  for (const [position, call] of readTurn(turn).calls.entries()) {
     const part = asked[position];
     const id = part === undefined ? undefined : idOfCall(part);
     if (id !== undefined) ids.set(call.callId, id);
@@ -77,19 +77,13 @@ function readIds({ content }: AssistantMessage, native: readonly WirePart[]): Re
  * Text and calls only: thoughts and ids are those of another service. A step of several calls needs no ids, for its answers come in the
  * same order.
  */
-function rebuildTurn({ content }: AssistantMessage): readonly WirePart[] {
-  let text = "";
-  const calls: WirePart[] = [];
-  for (const part of content) {
-    if (part.type === "text") text += part.text;
-    else if (part.type === "tool-call") calls.push({ functionCall: toFunctionCall(part) });
-  }
-  return [...toTextParts(text), ...calls];
+function rebuildTurn(turn: AssistantMessage): readonly WirePart[] {
+  const { text, calls } = readTurn(turn);
+  return [...toTextParts(text), ...calls.map(toCallPart)];
 }
 
-/** The wire wants an object, which arguments of a call that was refused need not be. */
-function toFunctionCall({ name, args }: ToolCallPart): Json {
-  return { name: toWireName(name), args: isRecord(args) ? args : { INVALID_ARGUMENTS: args } };
+function toCallPart({ name, args }: ToolCallPart): WirePart {
+  return { functionCall: { name: toWireName(name), args: toArgumentsObject(args) } };
 }
 
 /** What the service takes in place of a signature of its own (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
@@ -145,16 +139,15 @@ function sortContent({ content = [] }: ToolResultPart, { generation }: ContentSe
 
 /** "output" and "error" are the keys that the service reads (docstring of `FunctionResponse.response` in @google/genai). */
 function toFunctionResponse(
-  { name, outcome, result }: ToolResultPart,
+  part: ToolResultPart,
   id: string | undefined,
   { texts, inside }: Omit<SortedContent, "behind">,
 ): Json {
-  const succeeded = outcome === "completed" || outcome === "restarted";
   const said = texts.filter((text) => text !== "").join("\n");
   return {
     ...(id === undefined ? {} : { id }),
-    name: toWireName(name),
-    response: { [succeeded ? "output" : "error"]: result, ...(said === "" ? {} : { text: said }) },
+    name: toWireName(part.name),
+    response: { [hasSucceeded(part) ? "output" : "error"]: part.result, ...(said === "" ? {} : { text: said }) },
     ...(inside.length === 0 ? {} : { parts: inside.map(({ mimeType, data }) => ({ inlineData: { mimeType, data } })) }),
   };
 }

@@ -1,7 +1,7 @@
 // A turn as the model wrote it: its parts are kept as native parts, in order, and sent back unchanged. Thought signatures stand on
 // them, and what the service's own tools did is nowhere else.
 
-import { isRecord, textOf, type AssistantMessage, type Json, type NativeTurn, type ToolCallPart } from "../../spi.ts";
+import { isRecord, readTurn, textOf, type AssistantMessage, type Json, type NativeTurn, type ToolCallPart } from "../../spi.ts";
 import type { WirePart } from "./generate-wire.ts";
 
 /** One native part for each part, as `readNativeTurn` expects them. */
@@ -20,10 +20,11 @@ export interface NativeReader {
  * this service and model, for signatures are not portable, and where they say what the neutral parts say: the same text, and the same
  * calls. They do not where somebody edited the turn, or where a later hop of it was cut off.
  */
-export function readNativeTurn({ content, native }: AssistantMessage, reader: NativeReader): readonly WirePart[] | undefined {
+export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): readonly WirePart[] | undefined {
+  const { native } = turn;
   if (native === undefined || native.length === 0) return undefined;
   const parts = readParts(native, reader);
-  return parts !== undefined && saysTheSame(parts, content) ? parts : undefined;
+  return parts !== undefined && saysTheSame(parts, turn) ? parts : undefined;
 }
 
 /** Undefined as soon as one part is not for this reader. */
@@ -40,13 +41,8 @@ function isPart(value: unknown): value is WirePart {
   return isRecord(value);
 }
 
-function saysTheSame(parts: readonly WirePart[], content: AssistantMessage["content"]): boolean {
-  let said = "";
-  const calls: ToolCallPart[] = [];
-  for (const part of content) {
-    if (part.type === "text") said += part.text;
-    else if (part.type === "tool-call") calls.push(part);
-  }
+function saysTheSame(parts: readonly WirePart[], turn: AssistantMessage): boolean {
+  const { text: said, calls } = readTurn(turn);
   const written = parts.map((part) => (part.thought === true ? "" : textOf(part.text))).join("");
   const asked = parts.filter(isCallPart);
   if (written !== said || asked.length !== calls.length || hasDouble(asked)) return false;

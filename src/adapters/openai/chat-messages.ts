@@ -3,6 +3,7 @@
 import {
   assertNever,
   memoize,
+  readTurn,
   toWireName,
   type AssistantMessage,
   type Json,
@@ -41,24 +42,17 @@ function convert(message: Message, settings: MessageSettings): readonly ChatMess
 }
 
 /** A turn that is empty on this wire, such as one of reasoning only, is left out: servers refuse it. */
-function convertTurn({ content, native }: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
-  let text = "";
-  let reasoning = "";
-  const parts: ToolCallPart[] = [];
-  for (const part of content) {
-    if (part.type === "text") text += part.text;
-    else if (part.type === "reasoning") reasoning += part.text;
-    else if (part.type === "tool-call") parts.push(part);
-  }
-  if (text === "" && parts.length === 0) return [];
-  const { reasoningDetails, extras } = readNative(native, settings);
-  const calls = parts.map((part, position) => toChatCall(part, extras.get(position), settings));
+function convertTurn(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
+  const { text, calls: asked } = readTurn(turn);
+  if (text === "" && asked.length === 0) return [];
+  const { reasoningDetails, extras } = readNative(turn.native, settings);
+  const calls = asked.map((part, position) => toChatCall(part, extras.get(position), settings));
   return [
     {
       role: "assistant",
       content: text === "" ? null : text,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
-      ...(settings.echoReasoning === undefined ? {} : { [settings.echoReasoning]: orPlaceholder(reasoning) }),
+      ...(settings.echoReasoning === undefined ? {} : { [settings.echoReasoning]: readReasoning(turn) }),
       ...(reasoningDetails === undefined ? {} : { reasoning_details: reasoningDetails }),
     },
   ];
@@ -68,7 +62,8 @@ function convertTurn({ content, native }: AssistantMessage, settings: MessageSet
  * DeepSeek, when thinking, wants the field on every turn since the last question, and has been seen to refuse an empty one
  * (github.com/experientiallabs/experiential/pull/890, github.com/NousResearch/hermes-agent/pull/17341).
  */
-function orPlaceholder(reasoning: string): string {
+function readReasoning({ content }: AssistantMessage): string {
+  const reasoning = content.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
   return reasoning === "" ? " " : reasoning;
 }
 

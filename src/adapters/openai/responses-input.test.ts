@@ -118,7 +118,7 @@ describe("messages", () => {
     [
       "ids that are too long",
       [turn(asks("x".repeat(99))), results(result("x".repeat(99)))],
-      [call(expect.stringMatching(/^x{47}_[\da-f]{16}$/)), output(expect.stringMatching(/^x{47}_[\da-f]{16}$/))],
+      [call(expect.stringMatching(/^x{49}_[\da-f]{14}$/)), output(expect.stringMatching(/^x{49}_[\da-f]{14}$/))],
     ],
     [
       "a custom tool",

@@ -3,6 +3,7 @@
 import {
   assertNever,
   isRecord,
+  readTurn,
   textOf,
   toWireName,
   type AssistantMessage,
@@ -80,13 +81,9 @@ function convertTurn(message: AssistantMessage, settings: InputSettings): Conver
 }
 
 /** Text and calls only: reasoning of another model cannot be read. A turn that has neither is left out. */
-function rebuildTurn({ content }: AssistantMessage, settings: InputSettings): readonly InputItem[] {
-  let text = "";
-  const calls: InputItem[] = [];
-  for (const part of content) {
-    if (part.type === "text") text += part.text;
-    else if (part.type === "tool-call") calls.push(rebuildCall(part, settings));
-  }
+function rebuildTurn(turn: AssistantMessage, settings: InputSettings): readonly InputItem[] {
+  const { text, calls: asked } = readTurn(turn);
+  const calls = asked.map((call) => rebuildCall(call, settings));
   return text.trim() === "" ? calls : [{ role: "assistant", content: text }, ...calls];
 }
 

@@ -3,7 +3,9 @@
 
 import {
   copyFields,
+  digest,
   isRecord,
+  readTurn,
   textOf,
   type AssistantMessage,
   type Json,
@@ -32,14 +34,11 @@ export interface NativeReader {
  * parts say: the same text, and the same calls under the same ids. They do not where a call has got an id of its own, or where
  * somebody edited the turn. Nor may they be sent where one of them waits for an answer that this adapter does not give.
  */
-export function readNativeTurn(
-  { content, native = [] }: AssistantMessage,
-  reader: NativeReader,
-): readonly InputItem[] | undefined {
-  const parts = readItems(native, reader);
+export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): readonly InputItem[] | undefined {
+  const parts = readItems(turn.native ?? [], reader);
   if (parts === undefined) return undefined;
   const items = parts.map(({ item }) => item);
-  if (!saysTheSame(items, content) || hasUnanswered(items)) return undefined;
+  if (!saysTheSame(items, turn) || hasUnanswered(items)) return undefined;
   return withoutTail(parts.flatMap(({ item, stored }) => toInputItem(item, stored && reader.store)));
 }
 
@@ -68,13 +67,9 @@ function readItems(native: NativeTurn, { id, model }: NativeReader): readonly Ou
 /** What the service takes as the name of a tool. */
 const wireName = /^[\w-]{1,128}$/;
 
-function saysTheSame(items: readonly UnknownRecord[], content: AssistantMessage["content"]): boolean {
-  let said = "";
-  const names = new Map<string, string>();
-  for (const part of content) {
-    if (part.type === "text") said += part.text;
-    else if (part.type === "tool-call") names.set(part.callId, part.name);
-  }
+function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): boolean {
+  const { text: said, calls } = readTurn(turn);
+  const names = new Map(calls.map(({ callId, name }) => [callId, name]));
   const written = items.map(textOfItem).filter((text) => text !== "");
   const asked = items.filter(({ type }) => isCallType(type));
   if (written.join("\n\n") !== said || asked.length !== names.size) return false;
@@ -181,13 +176,6 @@ const longestCallId = 64;
  */
 export function toWireCallId(callId: string): string {
   if (callId.length <= longestCallId) return callId;
-  const hash = `${hashOf(callId, 0x811c9dc5)}${hashOf(callId, 0x01000193)}`;
+  const hash = digest(callId);
   return `${callId.slice(0, longestCallId - hash.length - 1)}_${hash}`;
-}
-
-/** FNV-1a, in 8 hexadecimal digits. */
-function hashOf(text: string, seed: number): string {
-  let hash = seed;
-  for (let position = 0; position < text.length; position += 1) hash = Math.imul(hash ^ text.charCodeAt(position), 0x01000193);
-  return (hash >>> 0).toString(16).padStart(8, "0");
 }

@@ -1,10 +1,10 @@
 // Calls of neutral messages and their results, as far as both wires of OpenAI write them in the same way.
 
-import { isRecord, type ContentPart, type Json, type ToolResultPart } from "../../spi.ts";
+import { type ContentPart, type Json, toArgumentsObject, type ToolResultPart } from "../../spi.ts";
 
-/** Servers that read the text back want an object, which arguments of a call that was refused need not be. */
+/** The text of arguments, which servers read back. */
 export function toWireArguments(args: Json): string {
-  return JSON.stringify(isRecord(args) ? args : { INVALID_ARGUMENTS: args });
+  return JSON.stringify(toArgumentsObject(args));
 }
 
 /** What of a result is a text, its own first, and what is none. */
