@@ -18,15 +18,22 @@ export const isFunction = (value: unknown): boolean => typeof value === "functio
 export const isText = (value: unknown): value is string => typeof value === "string";
 
 /** What most fields have to be. */
-export const is: { readonly [Kind in "text" | "texts" | "flag" | "fn" | "object"]: Check } & {
+export const is: { readonly [Kind in "text" | "texts" | "name" | "flag" | "fn" | "object"]: Check } & {
   number(rule: NumberRule): Check;
+  oneOf(...values: readonly (string | number)[]): Check;
 } = {
   text: ["a string", isText],
   texts: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
+  name: ["a name", isFilled],
   flag: ["true or false", (value) => typeof value === "boolean"],
   fn: ["a function", isFunction],
   object: ["an object", isRecord],
   number: (rule) => [describeRule(rule), (value) => isWithin(value, rule)],
+  oneOf(...values) {
+    const known: readonly unknown[] = values;
+    const names = values.map((value) => JSON.stringify(value));
+    return [[names.slice(0, -1).join(", "), ...names.slice(-1)].join(" or "), (value) => known.includes(value)];
+  },
 };
 
 /** The group of the fields that stand at the top. */
@@ -40,6 +47,15 @@ export function checkFields(group: string, value: unknown, checks: { readonly [k
     const check = checks[name];
     if (field !== undefined && check?.[1](field) === false) throw invalidOption(pathOf(group, name), check[0], field);
   }
+}
+
+/** Throws LoopError "invalid-option" where an option that has to be given is not. */
+export function checkRequired<Options extends object>(
+  options: Options,
+  checks: Checks<Options>,
+  names: readonly (keyof Options & string)[],
+): void {
+  for (const name of names) if (options[name] === undefined) throw invalidOption(name, checks[name][0], undefined);
 }
 
 /**

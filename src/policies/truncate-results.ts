@@ -21,7 +21,7 @@ const leastTokens = leastBytes / bytesPerToken;
 const checks: Checks<TruncateResultsOptions> = {
   maxTokens: is.number({ min: leastTokens, infinite: false }),
   maxBytes: is.number({ min: leastBytes, infinite: false }),
-  keep: ['"head" or "head-and-tail"', (value) => value === "head" || value === "head-and-tail"],
+  keep: is.oneOf("head", "head-and-tail"),
 };
 
 /**

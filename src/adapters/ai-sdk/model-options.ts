@@ -1,6 +1,6 @@
 // The options of `aiSdkModel`, checked before anything is sent.
 
-import { type Checks, checkFields, invalidOption, isFilled, isRecord, type Json } from "../../spi.ts";
+import { type Checks, checkFields, checkRequired, is, isFilled, isRecord, type Json } from "../../spi.ts";
 import type { AiSdkLanguageModel } from "./model-wire.ts";
 import { specWords } from "./spec-words.ts";
 
@@ -66,21 +66,20 @@ export interface ModelSettings extends AiSdkModelOptions {
 
 const checks: Checks<AiSdkModelOptions> = {
   model: ['a language model of the AI SDK, specification v2, v3 or v4, such as openai("gpt-5"), and no id', isLanguageModel],
-  id: ["a name", isFilled],
-  family: ["a name", isFilled],
+  id: is.name,
+  family: is.name,
   providerOptions: ["an object of objects", isRecordOf(isRecord)],
   headers: ["an object of strings", isRecordOf((value) => typeof value === "string")],
   providerTools: ['an object of tools with "id" and "args"', isRecordOf(isProviderTool)],
-  approveProviderTool: ["a function", (value) => typeof value === "function"],
-  onWarning: ["a function", (value) => typeof value === "function"],
+  approveProviderTool: is.fn,
+  onWarning: is.fn,
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
   checkFields("options", options, checks);
-  const { model, id } = options;
-  if (model === undefined) throw invalidOption("model", checks.model[0], model);
-  return { ...options, id: id ?? model.provider };
+  checkRequired(options, checks, ["model"]);
+  return { ...options, id: options.id ?? options.model.provider };
 }
 
 function isLanguageModel(value: unknown): boolean {

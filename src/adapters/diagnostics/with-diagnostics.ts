@@ -1,6 +1,6 @@
 // Tracing channels of Node's diagnostics_channel for runs, passes and calls.
 
-import { type Checks, checkFields, type LoopOptions } from "../../spi.ts";
+import { type Checks, checkFields, is, type LoopOptions } from "../../spi.ts";
 import { observeRun } from "../../spi-observe.ts";
 import { heardEvents, isAnyHeard, RunChannels } from "./run-channels.ts";
 
@@ -10,9 +10,7 @@ export interface DiagnosticsOptions {
   readonly captureContent?: boolean | undefined;
 }
 
-const checks: Checks<DiagnosticsOptions> = {
-  captureContent: ["true or false", (value) => typeof value === "boolean"],
-};
+const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
 
 /**
  * Gives the options of a run that tells of itself on the tracing channels `turnwright:run`, `turnwright:pass` and `turnwright:tool` of

@@ -1,6 +1,6 @@
 // The options of `googleGenerateContent`, checked before anything is sent.
 
-import { type Check, type Checks, checkFields, invalidOption, isFilled, isRecord, type Json } from "../../spi.ts";
+import { type Checks, checkFields, checkRequired, invalidOption, is, isFilled, isRecord, type Json } from "../../spi.ts";
 import type { GoogleGenAIClient } from "./generate-wire.ts";
 
 /** How much the model thinks, in the SDK's own words; fields that are not named here are sent as well. */
@@ -59,25 +59,22 @@ export interface GenerateSettings {
   readonly serverTools: readonly GoogleServerTool[];
 }
 
-const name: Check = ["a name", isFilled];
-
 const checks: Checks<GoogleGenerateContentOptions> = {
   client: ["a Google client", isClient],
   model: ["the name of a model", isFilled],
-  id: name,
-  family: name,
-  generation: ["2 or 3", (value) => value === 2 || value === 3],
-  thinking: ["an object", isRecord],
-  streamArguments: ["true or false", (value) => typeof value === "boolean"],
+  id: is.name,
+  family: is.name,
+  generation: is.oneOf(2, 3),
+  thinking: is.object,
+  streamArguments: is.flag,
   serverTools: ["a list of objects with a field each", isToolList],
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkGenerateOptions(options: GoogleGenerateContentOptions): GenerateSettings {
   checkFields("options", options, checks);
+  checkRequired(options, checks, ["client", "model"]);
   const { client, model, family, thinking, streamArguments = false, serverTools = [] } = options;
-  if (client === undefined) throw invalidOption("client", checks.client[0], client);
-  if (model === undefined) throw invalidOption("model", checks.model[0], model);
   // The SDK refuses the field for the Gemini API, with each request.
   if (streamArguments && client.vertexai === false) {
     throw invalidOption("streamArguments", "false for a client of the Gemini API", streamArguments);

@@ -1,6 +1,15 @@
 // The options of `createMcpRegistry`, checked before anything is asked.
 
-import { type Checks, checkFields, invalidOption, isRecord, LoopError, type ToolContext, type ToolTraits } from "../../spi.ts";
+import {
+  type Checks,
+  checkFields,
+  checkRequired,
+  is,
+  isRecord,
+  LoopError,
+  type ToolContext,
+  type ToolTraits,
+} from "../../spi.ts";
 import { isConnected, type McpClient, type McpTool } from "./mcp-client.ts";
 import type { AnnotationRule } from "./tool-traits.ts";
 
@@ -40,25 +49,23 @@ export interface McpSettings {
   readonly onError: McpRegistryOptions["onError"];
 }
 
-const rules: readonly unknown[] = ["stated", "assumed", "ignored"] satisfies readonly AnnotationRule[];
 const connected = "a connected MCP client";
-const isFunction = (value: unknown): boolean => typeof value === "function";
 
 const checks: Checks<McpRegistryOptions> = {
   client: [connected, isClient],
   prefix: ['1 to 32 letters, digits, "_" or "-"', (value) => typeof value === "string" && /^[\w-]{1,32}$/.test(value)],
-  annotations: ['"stated", "assumed" or "ignored"', (value) => rules.includes(value)],
-  traits: ["a function", isFunction],
-  meta: ["a function", isFunction],
-  listChanged: ["true or false", (value) => typeof value === "boolean"],
-  onError: ["a function", isFunction],
+  annotations: is.oneOf("stated", "assumed", "ignored"),
+  traits: is.fn,
+  meta: is.fn,
+  listChanged: is.flag,
+  onError: is.fn,
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkMcpOptions(options: McpRegistryOptions): McpSettings {
   checkFields("options", options, checks);
+  checkRequired(options, checks, ["client"]);
   const { client, prefix = "", annotations = "stated", traits, meta, listChanged = true, onError } = options;
-  if (client === undefined) throw invalidOption("client", connected, client);
   if (!isConnected(client)) {
     throw new LoopError("invalid-option", { option: "client", expected: connected, received: "one that is not connected" });
   }

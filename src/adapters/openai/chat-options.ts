@@ -1,8 +1,7 @@
 // The options of `openaiChat`, checked before anything is sent.
 
-import { type Checks, checkFields, invalidOption, isFilled, isRecord } from "../../spi.ts";
+import { type Checks, checkFields, checkRequired, is, isFilled, isRecord } from "../../spi.ts";
 import type { OpenAIChatClient } from "./chat-wire.ts";
-import { oneOf } from "./option-checks.ts";
 
 /** How `openaiChat` reaches its model. */
 export interface OpenAIChatOptions {
@@ -48,21 +47,20 @@ export interface ChatSettings {
 const checks: Checks<OpenAIChatOptions> = {
   client: ["an OpenAI client", isChatClient],
   model: ["the name of a model", isFilled],
-  id: ["a name", isFilled],
-  family: ["a name", isFilled],
-  includeUsage: ["true or false", (value) => typeof value === "boolean"],
-  maxTokensField: oneOf("max_completion_tokens", "max_tokens"),
-  echoReasoning: oneOf("reasoning_content", "reasoning"),
-  toolResultMedia: oneOf("user-message", "tool-message"),
-  toWireCallId: ["a function", (value) => typeof value === "function"],
+  id: is.name,
+  family: is.name,
+  includeUsage: is.flag,
+  maxTokensField: is.oneOf("max_completion_tokens", "max_tokens"),
+  echoReasoning: is.oneOf("reasoning_content", "reasoning"),
+  toolResultMedia: is.oneOf("user-message", "tool-message"),
+  toWireCallId: is.fn,
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
   checkFields("options", options, checks);
+  checkRequired(options, checks, ["client", "model"]);
   const { client, model, id = "openai", family, includeUsage = true } = options;
-  if (client === undefined) throw invalidOption("client", checks.client[0], client);
-  if (model === undefined) throw invalidOption("model", checks.model[0], model);
   const {
     maxTokensField = "max_completion_tokens",
     echoReasoning,

@@ -1,7 +1,6 @@
 // The options of `openaiResponses`, checked before anything is sent.
 
-import { type Checks, checkFields, invalidOption, isFilled, isRecord, type Json } from "../../spi.ts";
-import { oneOf } from "./option-checks.ts";
+import { type Checks, checkFields, checkRequired, is, isFilled, isRecord, type Json } from "../../spi.ts";
 import type { OpenAIResponsesClient } from "./responses-wire.ts";
 
 /** How the model is to reason, in the wire's own words: `{ effort: "low", summary: "auto" }`. */
@@ -72,22 +71,21 @@ export interface ResponsesSettings {
 const checks: Checks<OpenAIResponsesOptions> = {
   client: ["an OpenAI client", isResponsesClient],
   model: ["the name of a model", isFilled],
-  id: ["a name", isFilled],
-  family: ["a name", isFilled],
-  store: ["true or false", (value) => typeof value === "boolean"],
+  id: is.name,
+  family: is.name,
+  store: is.flag,
   include: ["a list of names", (value) => Array.isArray(value) && value.every(isFilled)],
   reasoning: ['an object, such as { effort: "low" }', isRecord],
   customTools: ['an object with a format for each tool, such as { type: "text" }', isFormats],
   serverTools: ['a list of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
-  toolResultMedia: oneOf("tool-message", "user-message"),
+  toolResultMedia: is.oneOf("tool-message", "user-message"),
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {
   checkFields("options", options, checks);
+  checkRequired(options, checks, ["client", "model"]);
   const { client, model, id = "openai", family, store = false, reasoning } = options;
-  if (client === undefined) throw invalidOption("client", checks.client[0], client);
-  if (model === undefined) throw invalidOption("model", checks.model[0], model);
   const { customTools = {}, serverTools = [], toolResultMedia = "tool-message" } = options;
   const { include = store ? [] : ["reasoning.encrypted_content"] } = options;
   const byName = new Map(Object.entries(customTools));

@@ -1,7 +1,7 @@
 // The options of `withTracing`, checked before a run begins.
 
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
-import { type Checks, checkFields, isRecord, type Json } from "../../spi.ts";
+import { type Checks, checkFields, is, isRecord, type Json } from "../../spi.ts";
 
 /** What is content: texts of models and users, and what goes into tools and comes out of them. */
 export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result";
@@ -36,8 +36,8 @@ const checks: Checks<TracingOptions> = {
   meter: ["a meter of @opentelemetry/api", has("createHistogram")],
   meterProvider: ["a meter provider of @opentelemetry/api", has("getMeter")],
   agentName: ["a string that is not empty", (value) => typeof value === "string" && value !== ""],
-  captureContent: ["true or false", (value) => typeof value === "boolean"],
-  redact: ["a function", (value) => typeof value === "function"],
+  captureContent: is.flag,
+  redact: is.fn,
 };
 
 /** Throws LoopError "invalid-option" or "unknown-option". */

@@ -1,6 +1,6 @@
 // The options of `genaiPrices`, checked before anything is priced.
 
-import { type Checks, checkFields, invalidOption } from "../../spi.ts";
+import { type Checks, checkFields, invalidOption, isFilled } from "../../spi.ts";
 import { hasProvider, toCatalogueId } from "./catalogue.ts";
 
 /** Whose prices count, and which. */
@@ -15,8 +15,6 @@ export interface GenaiPricesOptions {
   /** The day whose prices count. Default: the time of the pass. */
   readonly date?: Date | undefined;
 }
-
-const isFilled = (value: unknown): boolean => typeof value === "string" && value.trim() !== "";
 
 const checks: Checks<GenaiPricesOptions> = {
   provider: ["a provider that the catalogue of @pydantic/genai-prices has", isFilled],

@@ -111,11 +111,9 @@ const restartChecks: Checks<RestartPolicy> = {
   stash: ["a stash, such as createContextStash makes", has("take")],
 };
 
-const loopActions: readonly unknown[] = ["warn", "stop", "inject-warning"];
-
 const loopDetectionChecks: Checks<LoopDetection> = {
   threshold: is.number({ min: 2 }),
-  action: ['"warn", "stop" or "inject-warning"', (value) => loopActions.includes(value)],
+  action: is.oneOf("warn", "stop", "inject-warning"),
   maxCycle: is.number({ min: 1, max: 100, infinite: false }),
   compareResults: is.flag,
 };
