@@ -55,8 +55,7 @@ export { describeValue } from "./kit/describe-value.ts";
 export { isRecord } from "./kit/is-record.ts";
 export type { UnknownRecord } from "./kit/is-record.ts";
 export { copyFields, countOf, textOf } from "./kit/read-foreign.ts";
-export { parseToolArguments } from "./kit/parse-arguments.ts";
-export type { ParsedArguments } from "./kit/parse-arguments.ts";
+export { endArguments, parseToolArguments } from "./kit/parse-arguments.ts";
 export { toJson } from "./kit/to-json.ts";
 
 // tools from elsewhere

@@ -1,5 +1,7 @@
 // What a model wrote as the arguments of a call, as a value.
 
+import type { ModelChunk } from "../contract/provider.ts";
+
 /** Arguments as a value, or the reason why there is none. */
 export type ParsedArguments = { readonly args: unknown } | { readonly problem: "malformed" };
 
@@ -19,4 +21,14 @@ export function parseToolArguments(text: string): ParsedArguments {
   } catch {
     return { problem: "malformed" };
   }
+}
+
+type ReadyCall = Extract<ModelChunk, { readonly type: "call-ready" }>;
+
+/** What `call-ready` says of the arguments of a call; `isCut` where the model was stopped and they may be incomplete. */
+export function endArguments(argsText: string, isCut: boolean): Pick<ReadyCall, "args" | "argsText" | "problem"> {
+  const parsed = parseToolArguments(argsText);
+  const args = "args" in parsed ? parsed.args : {};
+  const problem = isCut ? "truncated" : "problem" in parsed ? parsed.problem : undefined;
+  return { args, argsText, problem };
 }

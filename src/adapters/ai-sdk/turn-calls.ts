@@ -1,6 +1,6 @@
 // The calls of a turn while they stream: those of the run's own tools for the loop, those of the service's for the next request.
 
-import { isRecord, parseToolArguments, textOf, toArgumentsObject, toJson } from "../../spi.ts";
+import { endArguments, isRecord, parseToolArguments, textOf, toArgumentsObject, toJson } from "../../spi.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { TurnParts } from "./turn-parts.ts";
 
@@ -74,7 +74,7 @@ export class TurnCalls {
       return;
     }
     const { key, id } = call ?? this.#begin(toolCallId, part.toolName, false);
-    this.#declareReady({ key, id, name: part.toolName }, argsText, true);
+    this.#declareReady({ key, id, name: part.toolName }, argsText, false);
     this.#ports.parts.add({ ...part, input: toInput(argsText) }, providerMetadata);
   }
 
@@ -87,7 +87,7 @@ export class TurnCalls {
   settle(): void {
     for (const call of this.#open.values()) {
       const { id, name, argsText } = call;
-      this.#declareReady(call, argsText, false);
+      this.#declareReady(call, argsText, true);
       this.#ports.parts.add({ type: "tool-call", toolCallId: id, toolName: name, input: toInput(argsText) }, undefined);
     }
     this.#open.clear();
@@ -99,11 +99,8 @@ export class TurnCalls {
     return { key, id: textOf(id), name, isHeard, argsText: "" };
   }
 
-  #declareReady({ key, id, name }: Pick<OpenCall, "key" | "id" | "name">, argsText: string, isWhole: boolean): void {
-    const parsed = parseToolArguments(argsText);
-    const args = "args" in parsed ? parsed.args : {};
-    const problem = isWhole ? ("problem" in parsed ? parsed.problem : undefined) : "truncated";
-    this.#ports.out.push({ type: "call-ready", key, id, name, args, argsText, problem });
+  #declareReady({ key, id, name }: Pick<OpenCall, "key" | "id" | "name">, argsText: string, isCut: boolean): void {
+    this.#ports.out.push({ type: "call-ready", key, id, name, ...endArguments(argsText, isCut) });
     this.hasOwn = true;
   }
 }

@@ -1,6 +1,6 @@
 // Puts the blocks of a stream together from their deltas: for the listener at once, for the next request as they were.
 
-import { copyFields, isRecord, parseToolArguments, providerError, textOf } from "../../spi.ts";
+import { copyFields, endArguments, isRecord, parseToolArguments, providerError, textOf } from "../../spi.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { WireBlock } from "./messages-wire.ts";
 import { invalidJsonKey } from "./native-turn.ts";
@@ -173,10 +173,8 @@ function declareReady(call: OpenCall, { out, fields, json, cut }: Readiness): vo
   // Calls that code on the server makes come whole, without deltas.
   const argsText =
     json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
-  const parsed = parseToolArguments(argsText);
-  const args = "args" in parsed ? parsed.args : {};
-  const problem = cut ? "truncated" : "problem" in parsed ? parsed.problem : undefined;
-  out.push({ type: "call-ready", key: call.key, id: textOf(fields.id), name: textOf(fields.name), args, argsText, problem });
+  const { id, name } = fields;
+  out.push({ type: "call-ready", key: call.key, id: textOf(id), name: textOf(name), ...endArguments(argsText, cut) });
 }
 
 /** None where a cut has left something that the service would refuse: thinking without its signature, half an input of its own tool. */

@@ -1,6 +1,6 @@
 // Takes the parts of a stream: for the listener at once, for the next request as they were.
 
-import { copyFields, isRecord, parseToolArguments, textOf } from "../../spi.ts";
+import { copyFields, endArguments, isRecord, textOf } from "../../spi.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { WirePart } from "./generate-wire.ts";
 import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
@@ -143,20 +143,8 @@ function closeCall(assembly: Assembly, isComplete: boolean): void {
   const argsText = whole ?? args.toText();
   const rest = whole === undefined ? args.end() : inPieces ? "" : whole;
   if (problem === undefined) out.push({ type: "call-args-delta", key, text: rest });
-  out.push({
-    type: "call-ready",
-    key,
-    id: idOrNone(id),
-    name,
-    args: {},
-    ...parseToolArguments(argsText),
-    argsText,
-    ...withProblem(problem),
-  });
-}
-
-function withProblem(problem: "malformed" | "truncated" | undefined): { readonly problem?: "malformed" | "truncated" } {
-  return problem === undefined ? {} : { problem };
+  const ended = endArguments(argsText, problem === "truncated");
+  out.push({ type: "call-ready", key, id: idOrNone(id), name, ...ended, problem: problem ?? ended.problem });
 }
 
 function idOrNone(id: string): string | undefined {

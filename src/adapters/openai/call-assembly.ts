@@ -1,14 +1,7 @@
 // Puts the calls of a stream together from their fragments. Servers that call themselves compatible disagree on how fragments
 // name their call, so that this file is where the disagreements end.
 
-import {
-  isRecord,
-  parseToolArguments,
-  providerError,
-  type ModelChunk,
-  type ParsedArguments,
-  type UnknownRecord,
-} from "../../spi.ts";
+import { endArguments, isRecord, parseToolArguments, providerError, type ModelChunk, type UnknownRecord } from "../../spi.ts";
 
 /** The calls of one stream. */
 export interface CallAssembly {
@@ -86,7 +79,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       return true;
     },
     settle(cut) {
-      for (const call of calls) if (!call.ready) declareReady(call, { out, cut, parsed: parseToolArguments(call.text) });
+      for (const call of calls) if (!call.ready) declareReady(call, endArguments(call.text, cut), out);
     },
     extras() {
       const extras = new Map<number, unknown>();
@@ -203,25 +196,17 @@ function settleComplete(calls: readonly OpenCall[], out: ModelChunk[]): void {
   for (const call of calls) {
     if (call.ready) continue;
     if (!call.text.trimEnd().endsWith("}") || mayBePrefix(call.text)) return;
-    const parsed = parseToolArguments(call.text);
-    if (!("args" in parsed)) return;
-    declareReady(call, { out, cut: false, parsed });
+    const ended = endArguments(call.text, false);
+    if (ended.problem !== undefined) return;
+    declareReady(call, ended, out);
   }
 }
 
-interface Readiness {
-  readonly out: ModelChunk[];
-  readonly cut: boolean;
-  readonly parsed: ParsedArguments;
-}
-
-function declareReady(call: OpenCall, { out, cut, parsed }: Readiness): void {
-  const { key, id, name, text: argsText } = call;
+function declareReady(call: OpenCall, ended: ReturnType<typeof endArguments>, out: ModelChunk[]): void {
+  const { key, id, name } = call;
   call.ready = true;
   if (call.announced && call.sent < call.text.length) sendArguments(call, out);
-  const args = "args" in parsed ? parsed.args : {};
-  const problem = cut ? "truncated" : "problem" in parsed ? parsed.problem : undefined;
-  out.push({ type: "call-ready", key, id, name, args, argsText, problem });
+  out.push({ type: "call-ready", key, id, name, ...ended });
 }
 
 /** Whether a text is no more than `{}`, or the beginning of it. */

@@ -1,6 +1,6 @@
 // The calls of one response, from their first piece to the moment in which they may be run.
 
-import { isRecord, parseToolArguments, textOf, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import { endArguments, isRecord, parseToolArguments, textOf, type ModelChunk, type UnknownRecord } from "../../spi.ts";
 
 /** The types of items that are calls of the run's own tools. */
 export type CallType = "function_call" | "custom_tool_call";
@@ -78,10 +78,7 @@ export function declareReady(call: CallDraft, cut: boolean, out: ModelChunk[]): 
     out.push({ type: "call-ready", key, id, name, args, argsText: JSON.stringify(args), problem });
     return;
   }
-  const parsed = parseToolArguments(text);
-  const args = "args" in parsed ? parsed.args : {};
-  const problem = cut ? "truncated" : "problem" in parsed ? parsed.problem : undefined;
-  out.push({ type: "call-ready", key, id, name, args, argsText: text, problem });
+  out.push({ type: "call-ready", key, id, name, ...endArguments(text, cut) });
 }
 
 /** Tells the listener what is new. */
