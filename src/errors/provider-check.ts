@@ -1,13 +1,20 @@
 // What a provider must be, as far as one can see before it streams.
 
+import type { Provider } from "../contract/provider.ts";
 import { isRecord } from "../kit/is-record.ts";
-import type { Check } from "./check-fields.ts";
+import { type Check, invalidOption } from "./check-fields.ts";
 
-/** Looks for the fields that every provider has. */
+/** As a check of an option. */
 export const providerCheck: Check = ['a provider: an object with "id", "model" and "stream"', isProvider];
 
-function isProvider(value: unknown): boolean {
+/** Whether a value has the fields that every provider has. */
+export function isProvider(value: unknown): value is Provider {
   if (!isRecord(value)) return false;
   const { id, model, stream } = value;
   return typeof id === "string" && typeof model === "string" && typeof stream === "function";
+}
+
+/** Throws LoopError "invalid-option" where an option is no provider. */
+export function assertProvider(option: string, value: unknown): void {
+  if (!isProvider(value)) throw invalidOption(option, providerCheck[0], value);
 }

@@ -2,7 +2,7 @@
 
 import type { LoopHooks, PassPlan } from "../contract/hooks.ts";
 import type { ModelChunk, Provider } from "../contract/provider.ts";
-import { providerCheck } from "../errors/provider-check.ts";
+import { isProvider } from "../errors/provider-check.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import type { RunObserver, StreamObserver } from "./run-observer.ts";
@@ -43,10 +43,6 @@ export function observeHooks(hooks: LoopHooks, current: () => RunObserver | unde
       });
     },
   };
-}
-
-function isProvider(value: unknown): value is Provider {
-  return providerCheck[1](value);
 }
 
 /** What is no stream is for the loop to complain of. */

@@ -3,7 +3,7 @@
 
 import type { Provider } from "../contract/provider.ts";
 import { type Checks, checkFields, invalidOption, is } from "../errors/check-fields.ts";
-import { providerCheck } from "../errors/provider-check.ts";
+import { assertProvider } from "../errors/provider-check.ts";
 import { Account } from "./account.ts";
 import type { Planner, PlannerInput } from "./planner-input.ts";
 import { plannerPrompt, type PlannerPrompt } from "./planner-prompt.ts";
@@ -64,7 +64,7 @@ const instruction =
  * const result = await runToolLoop({ provider, tools, messages });
  */
 export function withPlanner(provider: Provider, options: PlannerOptions = {}): Provider {
-  if (!providerCheck[1](provider)) throw invalidOption("provider", providerCheck[0], provider);
+  assertProvider("provider", provider);
   checkFields("options", options, checks);
   const unread = notRead.find((name) => options.planner !== undefined && options[name] !== undefined);
   if (unread !== undefined) throw invalidOption(unread, 'left out where "planner" plans', options[unread]);

@@ -3,7 +3,7 @@
 import type { Message } from "../contract/message.ts";
 import type { ModelCall, ModelRequest, Provider } from "../contract/provider.ts";
 import { type Checks, checkFields, invalidOption, is } from "../errors/check-fields.ts";
-import { providerCheck } from "../errors/provider-check.ts";
+import { assertProvider } from "../errors/provider-check.ts";
 import { timeLimit } from "../kit/number-rule.ts";
 import { isResent } from "../state/judge-finish.ts";
 import type { PlannedAttempt, Fault } from "./attempt-reader.ts";
@@ -67,9 +67,7 @@ type Providers = readonly [Provider, ...Provider[]];
 
 function checkProviders(providers: unknown): Providers {
   if (!isList(providers)) throw invalidOption("providers", "an array of at least one provider", providers);
-  for (const [index, provider] of providers.entries()) {
-    if (!providerCheck[1](provider)) throw invalidOption(`providers[${index}]`, providerCheck[0], provider);
-  }
+  for (const [index, provider] of providers.entries()) assertProvider(`providers[${index}]`, provider);
   return providers;
 }
 

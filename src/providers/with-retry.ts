@@ -2,8 +2,8 @@
 
 import type { ProviderError, ProviderErrorCode } from "../contract/plain-error.ts";
 import type { Provider } from "../contract/provider.ts";
-import { type Check, type Checks, checkFields, invalidOption, is } from "../errors/check-fields.ts";
-import { providerCheck } from "../errors/provider-check.ts";
+import { type Check, type Checks, checkFields, is } from "../errors/check-fields.ts";
+import { assertProvider } from "../errors/provider-check.ts";
 import { longestTimerMs } from "../kit/clock.ts";
 import { streamAttempts } from "./stream-attempts.ts";
 
@@ -53,7 +53,7 @@ const final: ReadonlySet<ProviderErrorCode> = new Set(["auth", "bad-request", "c
  * const provider = withRetry(openaiChat({ client: new OpenAI({ maxRetries: 0 }), model: "gpt-5-mini" }), { maxAttempts: 5 });
  */
 export function withRetry(provider: Provider, options: RetryOptions = {}): Provider {
-  if (!providerCheck[1](provider)) throw invalidOption("provider", providerCheck[0], provider);
+  assertProvider("provider", provider);
   checkFields("options", options, checks);
   const rules = toRules(options);
   const { id, model, family } = provider;

@@ -1,17 +1,8 @@
 // Tells of one run on the channels: of the run itself, its passes and its calls.
 
-import {
-  type LoopEvent,
-  type LoopEvents,
-  type LoopEventType,
-  type LoopStatus,
-  type StreamStatus,
-  type Termination,
-  type ToolContext,
-  type ToolOutcome,
-  toPlainError,
-} from "../../spi.ts";
-import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../spi-observe.ts";
+import { type LoopEvent, type LoopEvents, type LoopEventType, type ToolContext, toPlainError } from "../../spi.ts";
+import { countsAsError, errorTypeOf, handleEvent, heardBy, isFailed } from "../../spi-observe.ts";
+import type { EventHandlers, ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../spi-observe.ts";
 import { type ChannelTrace, type Scope, TraceSource } from "./channel-trace.ts";
 import { passChannel, type PassMessage, runChannel, type RunMessage, toolChannel, type ToolMessage } from "./channels.ts";
 
@@ -31,9 +22,7 @@ export interface RunPlace {
   readonly inside?: (RunMessage["inside"] & { readonly scope: Scope | undefined }) | undefined;
 }
 
-type Handlers = { readonly [Type in LoopEventType]?: (run: RunChannels, event: LoopEvents[Type]) => void };
-
-const handlers: Handlers = {
+const handlers: EventHandlers<RunChannels> = {
   "pass-start": (run, event) => run.startPass(event),
   "pass-end": (run, event) => run.endPass(event),
   "tool-start": (run, event) => run.startTool(event),
@@ -42,18 +31,7 @@ const handlers: Handlers = {
 };
 
 /** The events that messages are made of. */
-export const heardEvents: readonly LoopEventType[] = Object.keys(handlers) as LoopEventType[];
-
-/** Outcomes that the loop counts as errors. */
-const toolErrors: ReadonlySet<ToolOutcome["kind"]> = new Set([
-  "failed",
-  "timed-out",
-  "blocked",
-  "unknown-tool",
-  "invalid-input",
-  "malformed",
-  "truncated",
-] as const);
+export const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 
 /** One run. */
 export class RunChannels implements RunObserver {
@@ -79,8 +57,7 @@ export class RunChannels implements RunObserver {
   }
 
   onEvent(event: LoopEvent): void {
-    // The compiler cannot see that the handler is the one of this very event.
-    (handlers[event.type] as ((run: RunChannels, event: LoopEvent) => void) | undefined)?.(this, event);
+    handleEvent(handlers, this, event);
   }
 
   startPass({ iteration, hop, replayed = false }: LoopEvents["pass-start"]): void {
@@ -101,7 +78,7 @@ export class RunChannels implements RunObserver {
   }
 
   endTool({ callId, outcome, durationMs, result }: LoopEvents["tool-end"]): void {
-    const errorType = toolErrors.has(outcome) ? outcome : undefined;
+    const errorType = countsAsError(outcome) ? outcome : undefined;
     this.#calls.get(callId)?.end({ outcome, durationMs, errorType, ...(this.#place.captureContent && { result }) });
     this.#calls.delete(callId);
   }
@@ -142,13 +119,4 @@ export class RunChannels implements RunObserver {
   #scopeOf(callId: string): Scope | undefined {
     return this.#calls.get(callId) ?? this.#pass ?? this.#outer;
   }
-}
-
-function isFailed(status: LoopStatus | StreamStatus): boolean {
-  return status === "error" || status === "timeout";
-}
-
-function errorTypeOf(status: LoopStatus, reason: Termination): string | undefined {
-  if (!isFailed(status)) return undefined;
-  return reason.kind === "provider-error" ? reason.error.code : reason.kind;
 }

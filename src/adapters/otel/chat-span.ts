@@ -2,9 +2,9 @@
 
 import { type Attributes, type Context, context, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { LoopEvents, ModelChunk, ModelRequest, Provider } from "../../spi.ts";
-import type { StreamObserver } from "../../spi-observe.ts";
+import { isFailed, type StreamObserver } from "../../spi-observe.ts";
 import { SaidContent, toInputMessages, toInstructions } from "./content.ts";
-import { definedIn, errorFacts, isFailed, settingsFacts, usageFacts } from "./facts.ts";
+import { definedIn, errorFacts, settingsFacts, usageFacts } from "./facts.ts";
 import { recordTokens } from "./instruments.ts";
 import { common, finishNameOf, genAi, operations, own } from "./names.ts";
 import type { TracePorts } from "./trace-ports.ts";

@@ -1,7 +1,8 @@
 // What attributes are made of: settings, usage, endings. Numbers and names; no texts.
 
 import type { Attributes } from "@opentelemetry/api";
-import type { LoopEvents, LoopLimits, LoopStatus, ModelSettings, StreamStatus, Termination, Usage } from "../../spi.ts";
+import type { LoopEvents, LoopLimits, ModelSettings, Termination, Usage } from "../../spi.ts";
+import { errorTypeOf } from "../../spi-observe.ts";
 import { common, genAi, otherError, own } from "./names.ts";
 
 /** Ids and names that a model made up can be of any length. */
@@ -91,17 +92,6 @@ export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"])
     [own.toolCalls]: spent.toolCallsExecuted,
     [common.httpStatus]: reason.kind === "provider-error" ? reason.error.status : undefined,
   });
-}
-
-/** What the error of a run is called: a provider's by its code, others by their reason. Undefined for what is no error. */
-export function errorTypeOf(status: LoopStatus, reason: Termination): string | undefined {
-  if (!isFailed(status)) return undefined;
-  return reason.kind === "provider-error" ? reason.error.code : reason.kind;
-}
-
-/** Whether a run or a pass has failed. Whoever stops a run, or is not answered, has seen no error. */
-export function isFailed(status: LoopStatus | StreamStatus): boolean {
-  return status === "error" || status === "timeout";
 }
 
 /** `error.type`, where there is one. */

@@ -11,19 +11,17 @@ import {
   type ToolDefinition,
   toPlainError,
 } from "../../spi.ts";
-import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../spi-observe.ts";
+import { errorTypeOf, handleEvent, heardBy, isFailed } from "../../spi-observe.ts";
+import type { EventHandlers, ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../spi-observe.ts";
 import { ChatSpan, type StreamError } from "./chat-span.ts";
-import { definedIn, endingFacts, errorFacts, errorTypeOf, isFailed, limitFacts, settingsFacts, thrownType } from "./facts.ts";
+import { definedIn, endingFacts, errorFacts, limitFacts, settingsFacts, thrownType } from "./facts.ts";
 import { genAi, operations, otherError, own } from "./names.ts";
 import { type Noted, notes } from "./span-events.ts";
 import { ToolSpan } from "./tool-span.ts";
 import { createTracePorts, type TracePorts } from "./trace-ports.ts";
 import type { TracingOptions } from "./tracing-options.ts";
 
-type Handlers = { readonly [Type in LoopEventType]?: (trace: RunTrace, event: LoopEvents[Type]) => void };
-type Handler = (trace: RunTrace, event: LoopEvent) => void;
-
-const handlers: Handlers = {
+const handlers: EventHandlers<RunTrace> = {
   "pass-start": (run, event) => run.startPass(event),
   "pass-end": (run, event) => run.endPass(event),
   "tool-start": (run, event) => run.startTool(event),
@@ -38,7 +36,7 @@ const handlers: Handlers = {
 };
 
 /** The events that spans are made of. */
-export const heardEvents: readonly LoopEventType[] = Object.keys(handlers) as LoopEventType[];
+export const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 
 /** What a run's spans hang on, and what the run is called. */
 export interface RunPlace {
@@ -89,8 +87,7 @@ export class RunTrace implements RunObserver {
 
   onEvent(event: LoopEvent): void {
     if (event.replayed === true) this.#resumed = true;
-    // The compiler cannot see that the handler is the one of this very event.
-    (handlers[event.type] as Handler | undefined)?.(this, event);
+    handleEvent(handlers, this, event);
   }
 
   startPass({ hop, replayed }: LoopEvents["pass-start"]): void {

@@ -1,21 +1,11 @@
 // The span of one call, from its first event to its last, whether it ran or was refused.
 
 import { type Context, type Span, SpanKind, trace } from "@opentelemetry/api";
-import { isRecord, type LoopEvents, textOf, type ToolDefinition, type ToolOutcome } from "../../spi.ts";
+import { isRecord, type LoopEvents, textOf, type ToolDefinition } from "../../spi.ts";
+import { countsAsError } from "../../spi-observe.ts";
 import { cutName, definedIn, errorFacts } from "./facts.ts";
 import { genAi, operations, own } from "./names.ts";
 import type { TracePorts } from "./trace-ports.ts";
-
-/** Outcomes that are errors, as the loop counts them. */
-const errors: ReadonlySet<ToolOutcome["kind"]> = new Set([
-  "failed",
-  "timed-out",
-  "blocked",
-  "unknown-tool",
-  "invalid-input",
-  "malformed",
-  "truncated",
-] as const);
 
 /** Where a call belongs. */
 export interface ToolPlace {
@@ -67,14 +57,14 @@ export class ToolSpan {
 
   end({ name, outcome, result }: LoopEvents["tool-end"]): void {
     const { ports, agentName } = this.#place;
-    const error = errorFacts(errors.has(outcome) ? outcome : undefined);
+    const error = errorFacts(countsAsError(outcome) ? outcome : undefined);
     this.#span.setAttributes({ ...error, [own.toolOutcome]: outcome, [own.toolExecuted]: this.#hasRun });
     ports.setText(
       this.#span,
       genAi.toolCallResult,
       ports.write("tool-result", () => result),
     );
-    if (errors.has(outcome)) ports.fail(this.#span, isRecord(result) ? textOf(result["reason"]) : undefined);
+    if (countsAsError(outcome)) ports.fail(this.#span, isRecord(result) ? textOf(result["reason"]) : undefined);
     this.#span.end();
     if (!this.#hasRun) return;
     const seconds = (performance.now() - this.#startedAt) / 1_000;

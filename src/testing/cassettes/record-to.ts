@@ -1,8 +1,8 @@
 // A provider that writes down what another one streams, chunk by chunk.
 
 import type { ModelChunk, Provider } from "../../contract/provider.ts";
-import { type Checks, checkFields, invalidOption, is } from "../../errors/check-fields.ts";
-import { providerCheck } from "../../errors/provider-check.ts";
+import { type Checks, checkFields, is } from "../../errors/check-fields.ts";
+import { assertProvider } from "../../errors/provider-check.ts";
 import { type Cassette, toCassette } from "./cassette.ts";
 import { type CassetteRecord, type Line, toHead, toLine } from "./cassette-lines.ts";
 import { RecordedStream } from "./recorded-stream.ts";
@@ -36,7 +36,7 @@ const optionChecks: Checks<RecordOptions> = { redact: is.fn };
  */
 export function recordTo(file: string | Cassette, provider: Provider, options: RecordOptions = {}): Provider {
   const cassette = toCassette(file);
-  if (!providerCheck[1](provider)) throw invalidOption("provider", providerCheck[0], provider);
+  assertProvider("provider", provider);
   checkFields("options", options, optionChecks);
   const { id, model, family } = provider;
   const { redact } = options;
