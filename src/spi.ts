@@ -54,8 +54,9 @@ export { assertNever } from "./kit/assert-never.ts";
 export { describeValue } from "./kit/describe-value.ts";
 export { isRecord } from "./kit/is-record.ts";
 export type { UnknownRecord } from "./kit/is-record.ts";
-export { copyFields, countOf, textOf } from "./kit/read-foreign.ts";
+export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "./kit/read-foreign.ts";
 export { endArguments, parseToolArguments } from "./kit/parse-arguments.ts";
+export { parseJson } from "./kit/parse-json.ts";
 export { toJson } from "./kit/to-json.ts";
 
 // tools from elsewhere

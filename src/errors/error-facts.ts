@@ -2,6 +2,7 @@
 // every field may be missing, of another type, or a getter that throws.
 
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
+import { parseJson } from "../kit/parse-json.ts";
 
 /** The facts of one error. */
 export interface ErrorFacts {
@@ -95,12 +96,7 @@ function readWords({ name, code, type, status, constructor }: UnknownRecord, { w
 /** Several SDKs put the whole body into the message, with or without the status before it: `429 {…}`, `got status: UNAVAILABLE. {…}`. */
 function parseBody(message: string): unknown {
   const start = /^(?:\d{3}\s{1,4}|got status: \w{1,64}\. )?(?=[{[])/.exec(message)?.[0].length;
-  if (start === undefined) return undefined;
-  try {
-    return JSON.parse(message.slice(start));
-  } catch {
-    return undefined;
-  }
+  return start === undefined ? undefined : parseJson(message.slice(start));
 }
 
 function toStatus(value: unknown): number | undefined {

@@ -2,7 +2,7 @@
 
 import type { Json } from "../contract/json.ts";
 import type { Usage } from "../contract/usage.ts";
-import type { UnknownRecord } from "./is-record.ts";
+import { isRecord, type UnknownRecord } from "./is-record.ts";
 
 /** The text that a value is; empty for anything else. */
 export function textOf(value: unknown): string {
@@ -12,6 +12,23 @@ export function textOf(value: unknown): string {
 /** As `textOf`, but undefined for anything else. */
 export function textOrNone(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
+}
+
+/** As `textOf`, but undefined for anything else, and for a text that is empty. */
+export function filledOrNone(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** The list that a value is; empty for anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : nothing;
+}
+
+const nothing: readonly unknown[] = [];
+
+/** The object that a value is; one without fields for anything else. */
+export function recordOf(value: unknown): UnknownRecord {
+  return isRecord(value) ? value : {};
 }
 
 /** The count that a value is: finite and not below 0. Undefined for anything else. */

@@ -5,7 +5,7 @@ import type { JsonSchema, StandardResult, ToolSchema } from "../contract/schema.
 import type { NeedsApproval } from "../contract/tool.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
-import { textOrNone } from "../kit/read-foreign.ts";
+import { listOf, recordOf, textOrNone } from "../kit/read-foreign.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { isStandardSchema } from "../tools/json-schema.ts";
 import { toolResult } from "../tools/tool-result.ts";
@@ -113,13 +113,13 @@ async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: 
 
 /** Its `ToolResultOutput`; the output itself is for listeners. */
 function readModelOutput(said: unknown, output: unknown): unknown {
-  const { type, value, reason }: UnknownRecord = isRecord(said) ? said : {};
+  const { type, value, reason } = recordOf(said);
   switch (type) {
     case "text":
     case "json":
       return toolResult({ data: value, metadata: output });
     case "content":
-      return toContentResult(Array.isArray(value) ? value : [], { metadata: output });
+      return toContentResult(listOf(value), { metadata: output });
     case "error-text":
     case "error-json":
       return toolResult({ success: false, error: textOrNone(value) ?? JSON.stringify(value), metadata: output });

@@ -3,7 +3,7 @@
 import type { ToolContext } from "../contract/loop-options.ts";
 import type { ToolSchema } from "../contract/schema.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
-import { textOrNone } from "../kit/read-foreign.ts";
+import { recordOf, textOrNone } from "../kit/read-foreign.ts";
 import { toolResult } from "../tools/tool-result.ts";
 import { toContentResult } from "./content-parts.ts";
 import { type ForeignSchema, type ForeignTool, methodOf } from "./foreign-tool.ts";
@@ -47,15 +47,10 @@ const textSchema = { type: "object", properties: { input: { type: "string" } } }
 
 /** The schema of a tool without one: a transform of zod 3 around `{ input }`, which cannot say what it takes. */
 function takesText(schema: unknown): boolean {
-  const { typeName, schema: inner } = definitionOf(schema);
+  const { typeName, schema: inner } = recordOf(recordOf(schema)["_def"]);
   if (typeName !== "ZodEffects" || !isRecord(inner) || !isRecord(inner["shape"])) return false;
   const names = Object.keys(inner["shape"]);
   return names.length === 1 && names[0] === "input";
-}
-
-function definitionOf(schema: unknown): UnknownRecord {
-  const definition = isRecord(schema) ? schema["_def"] : undefined;
-  return isRecord(definition) ? definition : {};
 }
 
 /** A ToolMessage, or what a tool that answers otherwise gave. Its artifact is for listeners. */

@@ -1,7 +1,7 @@
 // What provider packages throw, or put into their streams, as errors of a provider.
 
-import { isRecord, type ProviderError, type ProviderErrorCode, providerError, toProviderError } from "../../spi.ts";
-import type { UnknownRecord } from "../../spi.ts";
+import { isRecord, parseJson, providerError, toProviderError } from "../../spi.ts";
+import type { ProviderError, ProviderErrorCode, UnknownRecord } from "../../spi.ts";
 
 /** Errors of the AI SDK that no service has sent. */
 const codeByName: ReadonlyMap<string, ProviderErrorCode> = new Map([
@@ -51,10 +51,5 @@ function isRetriedByRule(status: unknown): boolean {
 const longestBody = 100_000;
 
 function parseBody(text: unknown): unknown {
-  if (typeof text !== "string" || text.length > longestBody) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return typeof text === "string" && text.length <= longestBody ? parseJson(text) : undefined;
 }

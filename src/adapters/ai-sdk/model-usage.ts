@@ -1,13 +1,13 @@
 // Token counts of the three specifications.
 
-import { countOf, isRecord, type UnknownRecord, type Usage } from "../../spi.ts";
+import { countOf, isRecord, recordOf, type UnknownRecord, type Usage } from "../../spi.ts";
 import type { AiSdkLanguageModel } from "./model-wire.ts";
 
 /** Reads the counts of a finished stream. Undefined where the service gave neither sum. */
 export function readModelUsage(usage: unknown, { provider }: AiSdkLanguageModel): Usage | undefined {
   if (!isRecord(usage)) return undefined;
   const { inputTokens, outputTokens } = usage;
-  if (isRecord(inputTokens) || isRecord(outputTokens)) return readNested(toRecord(inputTokens), toRecord(outputTokens));
+  if (isRecord(inputTokens) || isRecord(outputTokens)) return readNested(recordOf(inputTokens), recordOf(outputTokens));
   return readFlat(usage, provider);
 }
 
@@ -67,8 +67,4 @@ function toUsage({ input, output, cached, written, reasoning }: Counts): Usage |
 function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
   const known = counts.filter((count) => count !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
-}
-
-function toRecord(value: unknown): UnknownRecord {
-  return isRecord(value) ? value : {};
 }

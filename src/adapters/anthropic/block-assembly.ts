@@ -65,25 +65,17 @@ export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
     },
     start,
     extend(index, delta) {
-      if (!fits(findLast(blocks, index), delta)) {
+      const find = (): OpenBlock | undefined => blocks.findLast((block) => block.index === index);
+      if (!fits(find(), delta)) {
         if (delta.type !== "text_delta" && delta.type !== "thinking_delta") return true;
         start(index, { type: blockType(delta) });
       }
-      const block = findLast(blocks, index);
+      const block = find();
       return block === undefined || extendBlock(block, delta, out);
     },
     settle,
     blocks: (cut) => blocks.flatMap((block, position) => toWireBlock(block, cut && position === blocks.length - 1)),
   };
-}
-
-/** From the end, because a delta nearly always belongs to the latest block. */
-function findLast(blocks: readonly OpenBlock[], index: unknown): OpenBlock | undefined {
-  for (let position = blocks.length - 1; position >= 0; position -= 1) {
-    const block = blocks[position];
-    if (block?.index === index) return block;
-  }
-  return undefined;
 }
 
 /** The kind of block that a delta belongs to. */

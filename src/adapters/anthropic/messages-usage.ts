@@ -1,6 +1,6 @@
 // Token counts of the Messages wire.
 
-import { countOf, isRecord, type UnknownRecord, type Usage } from "../../spi.ts";
+import { countOf, isRecord, recordOf, type UnknownRecord, type Usage } from "../../spi.ts";
 
 /** The counts of one stream so far. */
 export interface UsageCounts {
@@ -35,12 +35,11 @@ export function countUsage(): UsageCounts {
 }
 
 function take(counts: Counts, usage: UnknownRecord): void {
-  const details: UnknownRecord = isRecord(usage.output_tokens_details) ? usage.output_tokens_details : {};
   counts.input = countOf(usage.input_tokens) ?? counts.input;
   counts.cacheWrite = countOf(usage.cache_creation_input_tokens) ?? counts.cacheWrite;
   counts.cacheRead = countOf(usage.cache_read_input_tokens) ?? counts.cacheRead;
   counts.output = countOf(usage.output_tokens) ?? counts.output;
-  counts.reasoning = countOf(details.thinking_tokens) ?? counts.reasoning;
+  counts.reasoning = countOf(recordOf(usage.output_tokens_details).thinking_tokens) ?? counts.reasoning;
 }
 
 function toUsage({ input = 0, cacheWrite, cacheRead, output = 0, reasoning }: Counts): Usage {

@@ -3,7 +3,9 @@
 import {
   type EventReader,
   isRecord,
+  listOf,
   providerError,
+  recordOf,
   textOf,
   toProviderError,
   type ModelChunk,
@@ -62,7 +64,7 @@ export function createGenerateReader(out: ModelChunk[]): EventReader {
 function readChunk({ error, candidates, promptFeedback, usageMetadata }: UnknownRecord, reading: Reading): void {
   // The SDK throws it; versions and clients that do not are read here.
   if (error !== undefined && error !== null) return fail(error, reading);
-  if (Array.isArray(candidates)) for (const candidate of candidates) readCandidate(candidate, reading);
+  for (const candidate of listOf(candidates)) readCandidate(candidate, reading);
   if (isRecord(promptFeedback)) readFeedback(promptFeedback, reading);
   const usage = toUsage(usageMetadata);
   if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
@@ -72,8 +74,7 @@ function readCandidate(candidate: unknown, reading: Reading): void {
   // More than one comes only where the caller asked for it; the first is the answer.
   if (!isRecord(candidate) || (typeof candidate.index === "number" && candidate.index > 0)) return;
   const { content, finishReason, finishMessage, continuationToken } = candidate;
-  const parts: unknown = isRecord(content) ? content.parts : undefined;
-  if (Array.isArray(parts)) for (const part of parts) readPart(part, reading);
+  for (const part of listOf(recordOf(content).parts)) readPart(part, reading);
   if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
   if (typeof finishReason !== "string" || finishReason === "") return;
   reading.explanation = textOf(finishMessage).trim();

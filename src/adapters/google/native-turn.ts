@@ -1,7 +1,17 @@
 // A turn as the model wrote it: its parts are kept as native parts, in order, and sent back unchanged. Thought signatures stand on
 // them, and what the service's own tools did is nowhere else.
 
-import { isRecord, readTurn, textOf, type AssistantMessage, type Json, type NativeTurn, type ToolCallPart } from "../../spi.ts";
+import {
+  filledOrNone,
+  isRecord,
+  readTurn,
+  recordOf,
+  textOf,
+  type AssistantMessage,
+  type Json,
+  type NativeTurn,
+  type ToolCallPart,
+} from "../../spi.ts";
 import type { WirePart } from "./generate-wire.ts";
 
 /** One native part for each part, as `readNativeTurn` expects them. */
@@ -56,8 +66,7 @@ export function isCallPart({ functionCall }: WirePart): boolean {
 
 /** The id that the service gave to a call; on Vertex AI and before Gemini 3 it often gives none. */
 export function idOfCall({ functionCall }: WirePart): string | undefined {
-  const id = isRecord(functionCall) ? textOf(functionCall.id) : "";
-  return id === "" ? undefined : id;
+  return filledOrNone(recordOf(functionCall).id);
 }
 
 /** Two calls of one turn under one id cannot be told apart by it. */

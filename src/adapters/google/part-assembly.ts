@@ -1,6 +1,6 @@
 // Takes the parts of a stream: for the listener at once, for the next request as they were.
 
-import { copyFields, endArguments, isRecord, textOf } from "../../spi.ts";
+import { copyFields, endArguments, filledOrNone, isRecord, textOf } from "../../spi.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { WirePart } from "./generate-wire.ts";
 import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
@@ -25,7 +25,7 @@ interface OpenText {
 /** A call that has begun. */
 interface OpenCall {
   readonly key: string;
-  readonly id: string;
+  readonly id: string | undefined;
   readonly name: string;
   readonly args: PartialArguments;
   /** Its part, and in it the call, without the arguments. */
@@ -90,8 +90,8 @@ function isPlain(part: UnknownRecord): boolean {
 
 function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): void {
   const { open } = assembly;
-  const id = textOf(call.id);
-  if (open !== undefined && (textOf(call.name) === "" || (id !== "" && id === open.id))) {
+  const id = filledOrNone(call.id);
+  if (open !== undefined && (textOf(call.name) === "" || (id !== undefined && id === open.id))) {
     addMissing(open.part, copyFields(part));
     extendCall(call, open, assembly);
     return;
@@ -104,7 +104,7 @@ function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): 
 
 function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): OpenCall {
   const key = `call-${assembly.calls}`;
-  const id = textOf(call.id);
+  const id = filledOrNone(call.id);
   const name = textOf(call.name);
   const { functionCall: _call, ...fields } = copyFields(part);
   const { args: _args, partialArgs: _pieces, willContinue: _goesOn, ...callFields } = copyFields(call);
@@ -113,7 +113,7 @@ function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly)
   assembly.calls += 1;
   assembly.open = open;
   assembly.kept.push({ call: open });
-  assembly.out.push({ type: "call-start", key, id: idOrNone(id), name });
+  assembly.out.push({ type: "call-start", key, id, name });
   return open;
 }
 
@@ -144,11 +144,7 @@ function closeCall(assembly: Assembly, isComplete: boolean): void {
   const rest = whole === undefined ? args.end() : inPieces ? "" : whole;
   if (problem === undefined) out.push({ type: "call-args-delta", key, text: rest });
   const ended = endArguments(argsText, problem === "truncated");
-  out.push({ type: "call-ready", key, id: idOrNone(id), name, ...ended, problem: problem ?? ended.problem });
-}
-
-function idOrNone(id: string): string | undefined {
-  return id === "" ? undefined : id;
+  out.push({ type: "call-ready", key, id, name, ...ended, problem: problem ?? ended.problem });
 }
 
 function toWirePart(kept: KeptPart): WirePart {

@@ -1,6 +1,15 @@
 // What a server answered to a call, as a tool's answer.
 
-import { type ContentPart, isRecord, stableJson, textOf, toolResult, type ToolResult, type UnknownRecord } from "../../spi.ts";
+import {
+  type ContentPart,
+  isRecord,
+  listOf,
+  stableJson,
+  textOf,
+  toolResult,
+  type ToolResult,
+  type UnknownRecord,
+} from "../../spi.ts";
 
 /** Where the loop looks for more than data. What comes from a server must not bring context in, nor hide other tools. */
 const restartNamespace = "context_restart_";
@@ -15,7 +24,7 @@ const restartNamespace = "context_restart_";
  */
 export function toToolResult(result: UnknownRecord): ToolResult {
   const { structuredContent, isError, task, _meta } = result;
-  const parts = (Array.isArray(result.content) ? result.content : []).map(toPart);
+  const parts = listOf(result.content).map(toPart);
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const media = parts.filter((part) => part.type !== "text");
   const metadata = isRecord(_meta) && Object.keys(_meta).length > 0 ? { metadata: _meta } : {};

@@ -1,6 +1,6 @@
 // Sends one call to its server, for as long as the loop lets it run.
 
-import { isRecord, toPlainError, type ToolContext, toolResult, type ToolResult } from "../../spi.ts";
+import { isRecord, recordOf, toPlainError, type ToolContext, toolResult, type ToolResult } from "../../spi.ts";
 import { refuseTask, toToolResult } from "./call-result.ts";
 import {
   isSecondGeneration,
@@ -39,7 +39,7 @@ export async function callTool({ client, tool, meta }: McpCallTarget, args: unkn
       resetTimeoutOnProgress: true,
       onprogress: (progress) => context.progress(toPlainProgress(progress)),
     });
-    return toToolResult(isRecord(result) ? result : {});
+    return toToolResult(recordOf(result));
   } catch (error) {
     throw new Error(`The MCP server gave no result: ${toPlainError(error).message}`, { cause: error });
   } finally {

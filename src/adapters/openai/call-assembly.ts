@@ -1,7 +1,17 @@
 // Puts the calls of a stream together from their fragments. Servers that call themselves compatible disagree on how fragments
 // name their call, so that this file is where the disagreements end.
 
-import { endArguments, isRecord, parseToolArguments, providerError, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import {
+  endArguments,
+  filledOrNone,
+  isRecord,
+  parseToolArguments,
+  providerError,
+  recordOf,
+  textOf,
+  type ModelChunk,
+  type UnknownRecord,
+} from "../../spi.ts";
 
 /** The calls of one stream. */
 export interface CallAssembly {
@@ -90,12 +100,11 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
 }
 
 function toFragment(entry: UnknownRecord): Fragment {
-  const called = isRecord(entry.function) ? entry.function : undefined;
-  const { name, arguments: args } = called ?? {};
+  const { name, arguments: args } = recordOf(entry.function);
   return {
-    id: typeof entry.id === "string" && entry.id !== "" ? entry.id : undefined,
+    id: filledOrNone(entry.id),
     index: typeof entry.index === "number" ? entry.index : undefined,
-    name: typeof name === "string" ? name : "",
+    name: textOf(name),
     // Some servers send the arguments as the object itself.
     args: typeof args === "string" ? args : typeof args === "object" && args !== null ? JSON.stringify(args) : "",
   };
@@ -107,7 +116,7 @@ function findCall(calls: readonly OpenCall[], fragment: Fragment): OpenCall | un
   const current = calls[calls.length - 1];
   if (id !== undefined) return findById(calls, fragment);
   if (index !== undefined) {
-    const call = findLast(calls, (candidate) => candidate.index === index);
+    const call = calls.findLast((candidate) => candidate.index === index);
     if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
     // An index that no call has, without a name, is an unreliable index.
     return name === "" ? current : undefined;
@@ -118,14 +127,14 @@ function findCall(calls: readonly OpenCall[], fragment: Fragment): OpenCall | un
 
 function findById(calls: readonly OpenCall[], fragment: Fragment): OpenCall | undefined {
   const { id, index, name } = fragment;
-  const exact = findLast(calls, (candidate) => candidate.id === id && (index === undefined || candidate.index === index));
-  const call = exact ?? findLast(calls, (candidate) => candidate.id === id);
+  const exact = calls.findLast((candidate) => candidate.id === id && (index === undefined || candidate.index === index));
+  const call = exact ?? calls.findLast((candidate) => candidate.id === id);
   if (call !== undefined) {
     if (isRepetition(call, fragment)) return call;
     return beginsAnother(call, fragment) || isHeadElsewhere(call, fragment) ? undefined : call;
   }
   // The id may come after the name: then the call has none yet.
-  const nameless = findLast(calls, (candidate) => candidate.id === undefined && candidate.index === index);
+  const nameless = calls.findLast((candidate) => candidate.id === undefined && candidate.index === index);
   return nameless !== undefined && (name === "" || (name === nameless.name && nameless.text === "")) ? nameless : undefined;
 }
 
@@ -218,12 +227,4 @@ function isCompleteObject(text: string): boolean {
   if (!text.trimEnd().endsWith("}")) return false;
   const parsed = parseToolArguments(text);
   return "args" in parsed && isRecord(parsed.args);
-}
-
-function findLast(calls: readonly OpenCall[], matches: (call: OpenCall) => boolean): OpenCall | undefined {
-  for (let position = calls.length - 1; position >= 0; position -= 1) {
-    const call = calls[position];
-    if (call !== undefined && matches(call)) return call;
-  }
-  return undefined;
 }

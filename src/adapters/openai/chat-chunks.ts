@@ -1,6 +1,14 @@
 // Wire chunks of Chat Completions, and of what compatible servers make of them, into neutral chunks.
 
-import { type EventReader, isRecord, providerError, toProviderError, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import {
+  type EventReader,
+  isRecord,
+  listOf,
+  providerError,
+  toProviderError,
+  type ModelChunk,
+  type UnknownRecord,
+} from "../../spi.ts";
 import { createCallAssembly, type CallAssembly } from "./call-assembly.ts";
 import { isCleanEnd, isCut, toFinishReason } from "./chat-finish.ts";
 import { collectReasoningDetails, toNativeItems, type ReasoningDetails } from "./chat-native.ts";
@@ -112,12 +120,6 @@ function endReading({ finishRaw, failed, refused, calls, details, out }: Reading
 
 function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", text: string): void {
   if (text !== "") out.push({ type, text });
-}
-
-const nothing: readonly unknown[] = [];
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : nothing;
 }
 
 /** Mistral's reasoning models send content as parts: `{ type: "text", text }` and `{ type: "thinking", thinking: [{ text }] }`. */

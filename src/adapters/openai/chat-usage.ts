@@ -1,6 +1,6 @@
 // Token counts of the Chat Completions wire.
 
-import { countOf, isRecord, type UnknownRecord, type Usage } from "../../spi.ts";
+import { countOf, isRecord, recordOf, type Usage } from "../../spi.ts";
 
 /**
  * Reads a `usage` object; undefined where it says nothing. Cached tokens are part of `prompt_tokens`. Reasoning tokens are part
@@ -13,8 +13,8 @@ export function toUsage(usage: unknown): Usage | undefined {
   const completion = countOf(usage.completion_tokens);
   if (prompt === undefined && completion === undefined) return undefined;
   const total = countOf(usage.total_tokens);
-  const inputDetails = detailsOf(usage.prompt_tokens_details);
-  const reasoningTokens = countOf(detailsOf(usage.completion_tokens_details).reasoning_tokens);
+  const inputDetails = recordOf(usage.prompt_tokens_details);
+  const reasoningTokens = countOf(recordOf(usage.completion_tokens_details).reasoning_tokens);
   return {
     ...sumOf({ prompt: prompt ?? 0, completion: completion ?? 0, reasoning: reasoningTokens ?? 0, total }),
     ...withCount("cachedInputTokens", countOf(inputDetails.cached_tokens) ?? countOf(usage.prompt_cache_hit_tokens)),
@@ -34,10 +34,6 @@ function sumOf({ prompt, completion, reasoning, total }: Counts): Usage {
   const isBeside = total === prompt + completion + reasoning;
   const outputTokens = isBeside ? completion + reasoning : completion;
   return { inputTokens: prompt, outputTokens, totalTokens: total ?? prompt + outputTokens };
-}
-
-function detailsOf(details: unknown): UnknownRecord {
-  return isRecord(details) ? details : {};
 }
 
 function withCount(

@@ -1,6 +1,14 @@
 // The calls of one response, from their first piece to the moment in which they may be run.
 
-import { endArguments, isRecord, parseToolArguments, textOf, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import {
+  endArguments,
+  filledOrNone,
+  isRecord,
+  parseToolArguments,
+  textOf,
+  type ModelChunk,
+  type UnknownRecord,
+} from "../../spi.ts";
 
 /** The types of items that are calls of the run's own tools. */
 export type CallType = "function_call" | "custom_tool_call";
@@ -31,7 +39,7 @@ export function createCallDraft(key: string, type: CallType): CallDraft {
 
 /** Takes what an item, or an event, says of its call, and announces it once it has a name. */
 export function nameCall(call: CallDraft, { call_id: callId, id, name }: UnknownRecord, out: ModelChunk[]): void {
-  call.id ??= filled(callId) ?? filled(id);
+  call.id ??= filledOrNone(callId) ?? filledOrNone(id);
   if (call.name === "") call.name = textOf(name);
   if (call.announced || call.name === "") return;
   call.announced = true;
@@ -93,10 +101,6 @@ function sendPiece(call: CallDraft, piece: string, out: ModelChunk[]): void {
   call.sent = call.text.length;
   if (type === "function_call") out.push({ type: "call-args-delta", key, text: piece });
   else out.push({ type: "call-args-delta", key, text: `${sent === 0 ? '{"input":"' : ""}${JSON.stringify(piece).slice(1, -1)}` });
-}
-
-function filled(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** Whether a text is a JSON object, as servers want the arguments that they are sent back. */

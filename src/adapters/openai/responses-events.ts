@@ -1,6 +1,6 @@
 // Events of the Responses wire into neutral chunks.
 
-import { type EventReader, isRecord, textOf, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import { type EventReader, isRecord, recordOf, textOf, type ModelChunk, type UnknownRecord } from "../../spi.ts";
 import { toUsage } from "./chat-usage.ts";
 import { isTerminal, toResponseEnd, toResponseError } from "./responses-finish.ts";
 import { ItemAssembly } from "./responses-items.ts";
@@ -108,7 +108,7 @@ function readPart(event: UnknownRecord, items: ItemAssembly): void {
 
 /** A response that was cut off is not sent back as it was: its last item may be half of one, which the service would refuse. */
 function endResponse(eventType: string, value: unknown, reading: Reading): void {
-  const response = isRecord(value) ? value : {};
+  const response = recordOf(value);
   const { items, out, ports } = reading;
   const end = toResponseEnd(eventType, response);
   if (end.kind === "failed") {

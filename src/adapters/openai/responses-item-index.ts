@@ -77,7 +77,7 @@ export function createItemIndex(flow: TextFlow): ItemIndex {
       if (at === undefined && address.index !== undefined) return undefined;
       const others = pending.get(address.type) ?? [];
       while (others[others.length - 1]?.fields !== undefined) others.pop();
-      return findLast(others, (item) => fits(item, address) && isFree(item));
+      return others.findLast((item) => fits(item, address) && isFree(item));
     },
     takeFrom() {
       const rest = createQueues(all);
@@ -99,14 +99,6 @@ function pushTo(byType: Map<string, OpenItem[]>, item: OpenItem): void {
 function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
   if (type !== address.type) return false;
   return call?.id === undefined || typeof address.callId !== "string" || call.id === address.callId;
-}
-
-function findLast(items: readonly OpenItem[], matches: (item: OpenItem) => boolean): OpenItem | undefined {
-  for (let position = items.length - 1; position >= 0; position -= 1) {
-    const item = items[position];
-    if (item !== undefined && matches(item)) return item;
-  }
-  return undefined;
 }
 
 /** Gives each item once: the one that is known, else the one of the same call, else the next of its kind. */

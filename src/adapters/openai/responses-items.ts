@@ -1,7 +1,7 @@
 // Puts the items of a response together, whatever of them a server sends: pieces, whole texts, finished items, or no more than the
 // list at the end.
 
-import { copyFields, isRecord, textOf, type Json, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import { copyFields, isRecord, listOf, textOf, type Json, type ModelChunk, type UnknownRecord } from "../../spi.ts";
 import { argumentsOf, completeCall, declareReady, extendCall, nameCall, type CallType } from "./responses-calls.ts";
 import { createItemIndex, type ItemAddress, type ItemIndex, type OpenItem } from "./responses-item-index.ts";
 import { createTextFlow, type TextFlow, type TextPlace } from "./responses-texts.ts";
@@ -136,8 +136,4 @@ function isUnfinished({ fields }: OpenItem): boolean {
 
 function sortItems(items: readonly OpenItem[]): readonly OpenItem[] {
   return items.slice().sort((one, other) => one.position - other.position);
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

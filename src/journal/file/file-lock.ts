@@ -6,6 +6,7 @@ import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { LoopError } from "../../errors/loop-error.ts";
 import { isRecord } from "../../kit/is-record.ts";
+import { parseJson } from "../../kit/parse-json.ts";
 
 /** One line of a lock file. */
 interface Claim {
@@ -52,7 +53,8 @@ async function unlock(lockPath: string, { token }: Claim): Promise<void> {
 
 /** Whose claim comes before this one's, of those that count. */
 async function findHolder(text: string, own: Claim): Promise<Claim | undefined> {
-  const lines = text.split("\n").map(parse);
+  // A line that is none was torn when its process died.
+  const lines = text.split("\n").map(parseJson);
   const withdrawn = new Set(lines.map((line) => (isRecord(line) ? line["withdrawn"] : undefined)));
   for (const claim of lines.filter(isClaim)) {
     if (claim.token === own.token) return undefined;
@@ -104,15 +106,6 @@ async function isAt(path: string, file: FileHandle): Promise<boolean> {
 /** What cannot be read is as good as not there. */
 function orNothing(): undefined {
   return undefined;
-}
-
-/** A line that is none was torn when its process died. */
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function isClaim(line: unknown): line is Claim {

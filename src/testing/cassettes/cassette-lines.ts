@@ -4,6 +4,7 @@ import type { ProviderError } from "../../contract/plain-error.ts";
 import type { ModelChunk, Provider } from "../../contract/provider.ts";
 import { isProviderError } from "../../errors/provider-error.ts";
 import { isRecord, type UnknownRecord } from "../../kit/is-record.ts";
+import { parseJson } from "../../kit/parse-json.ts";
 import { isPrint, type RequestPrint } from "./request-print.ts";
 
 /** Who was recorded. */
@@ -75,15 +76,15 @@ export function readCassette(text: string, name: string): ReadCassette {
   const lines = text.split("\n");
   const last = lines.pop() ?? "";
   // A whole line that lacks its end only, as editors leave it.
-  const isWhole = last !== "" && parse(last) !== undefined;
+  const isWhole = last !== "" && parseJson(last) !== undefined;
   if (isWhole) lines.push(last);
   const [head = "", ...rest] = lines;
-  const provider = readHead(parse(head));
+  const provider = readHead(parseJson(head));
   if (provider === undefined)
     throw new Error(`${name} is none: its first line is not the one of a cassette of version ${version}.`);
   const recordings: { readonly request: RequestPrint; readonly moments: Moment[] }[] = [];
   rest.forEach((written, index) => {
-    const line = readLine(parse(written));
+    const line = readLine(parseJson(written));
     const isKnown = line?.type === "request" ? line.stream === recordings.length : line && recordings[line.stream] !== undefined;
     if (line === undefined || isKnown !== true) throw new Error(`${name} is damaged: line ${index + 2} is no line of one.`);
     if (line.type === "request") recordings.push({ request: line.request, moments: [] });
@@ -132,13 +133,5 @@ function readHappening({ type, chunk, error, waiting }: UnknownRecord): Happenin
       return typeof waiting === "boolean" ? { type, waiting } : undefined;
     default:
       return undefined;
-  }
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }
