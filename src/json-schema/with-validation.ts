@@ -3,11 +3,10 @@
 import type { Tool, ToolRegistry } from "../contract/loop-options.ts";
 import type { JsonSchema, Validation } from "../contract/schema.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
-import { invalidOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { isStandardSchema } from "../tools/json-schema.ts";
-import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
+import { toRegistry } from "../tools/registry.ts";
 import { validateArgs } from "../tools/validate-args.ts";
 import { compileSchema } from "./compile-schema.ts";
 import { fromJsonSchema } from "./from-json-schema.ts";
@@ -57,15 +56,11 @@ interface Source {
 }
 
 function toSource(tools: ToolRegistry | readonly Tool[]): Source {
-  const given: unknown = tools;
-  if (Array.isArray(tools)) {
-    const list: readonly Tool[] = tools;
-    const registry = createToolRegistry(list);
-    const plain = new Set(list.filter(({ inputSchema }) => !isStandardSchema(inputSchema)).map(({ name }) => name));
-    return { registry, isUnchecked: ({ name }) => plain.has(name) };
-  }
-  if (!isToolRegistry(given)) throw invalidOption("withValidation", "an array of tools, or a registry", given);
-  return { registry: given, isUnchecked: () => given.validate === undefined };
+  const registry = toRegistry(tools, "withValidation");
+  if (!Array.isArray(tools)) return { registry, isUnchecked: () => registry.validate === undefined };
+  const list: readonly Tool[] = tools;
+  const plain = new Set(list.filter(({ inputSchema }) => !isStandardSchema(inputSchema)).map(({ name }) => name));
+  return { registry, isUnchecked: ({ name }) => plain.has(name) };
 }
 
 function assertSchema({ name, inputSchema }: ToolDefinition): void {

@@ -3,8 +3,9 @@
 import type { Validation } from "../contract/schema.ts";
 import type { Agent, Tool, ToolContext, ToolRegistry } from "../contract/loop-options.ts";
 import type { ToolDefinition, ToolTraits } from "../contract/tool.ts";
+import { invalidOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { describeValue, quote } from "../kit/describe-value.ts";
+import { quote } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { assertTool } from "./check-tool.ts";
 import { toJsonSchema } from "./json-schema.ts";
@@ -20,6 +21,9 @@ export interface MutableToolRegistry extends ToolRegistry {
   validate(name: string, args: unknown): Validation | Promise<Validation>;
   agentOf(name: string): Agent | undefined;
 }
+
+/** Tools, or a registry of them. */
+export type ToolSource = ToolRegistry | readonly Tool[];
 
 interface Entry {
   readonly tool: Tool;
@@ -40,9 +44,7 @@ interface Entry {
  */
 export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegistry {
   const given: unknown = tools;
-  if (!Array.isArray(given)) {
-    throw new LoopError("invalid-option", { option: "tools", expected: "an array of tools", received: describeValue(given) });
-  }
+  if (!Array.isArray(given)) throw invalidOption("tools", "an array of tools", given);
   const entries = new Map<string, Entry>();
   // Kept until something changes, because the loop takes the same array for unchanged tools.
   let definitions: readonly ToolDefinition[] | undefined;
@@ -110,6 +112,14 @@ const traitNames: { readonly [Name in keyof ToolTraits]-?: true } = {
   needsApproval: true,
   replay: true,
 };
+
+/** A registry of tools, or the one that was given. Throws LoopError "invalid-option" for anything else, and what `createToolRegistry` throws. */
+export function toRegistry(source: ToolSource, option: string): ToolRegistry {
+  const given: unknown = source;
+  if (Array.isArray(given)) return createToolRegistry(given);
+  if (!isToolRegistry(given)) throw invalidOption(option, "an array of tools, or a registry", given);
+  return given;
+}
 
 /** The model sees name, description and JSON Schema; the loop reads the traits. */
 function toDefinition(tool: Tool): ToolDefinition {

@@ -1,7 +1,8 @@
 // Several registries as one.
 
 import type { ToolRegistry } from "../contract/loop-options.ts";
-import { routeRegistries, toRegistry, type ToolSource } from "./route-registries.ts";
+import { toRegistry, type ToolSource } from "../tools/registry.ts";
+import { routeRegistries } from "./route-registries.ts";
 
 /**
  * Makes one registry of several, or of arrays of tools, in their order. Each call goes to the registry that has its tool, which also checks

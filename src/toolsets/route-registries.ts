@@ -1,16 +1,11 @@
 // One registry in front of others: which tools of theirs it shows, under which names, and whom a call goes to.
 
-import type { Agent, Tool, ToolContext, ToolRegistry } from "../contract/loop-options.ts";
+import type { Agent, ToolContext, ToolRegistry } from "../contract/loop-options.ts";
 import type { Validation } from "../contract/schema.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
-import { invalidOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { quote } from "../kit/describe-value.ts";
-import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import { toolResult } from "../tools/tool-result.ts";
-
-/** Tools, or a registry of them. */
-export type ToolSource = ToolRegistry | readonly Tool[];
 
 /** A registry behind another one. */
 export interface Member {
@@ -30,14 +25,6 @@ interface Table {
   readonly sources: readonly (readonly ToolDefinition[])[];
   readonly definitions: readonly ToolDefinition[];
   readonly routes: ReadonlyMap<string, Route>;
-}
-
-/** A registry of tools, or the one that was given. Throws LoopError "invalid-option" for anything else, and what `createToolRegistry` throws. */
-export function toRegistry(source: ToolSource, option: string): ToolRegistry {
-  const given: unknown = source;
-  if (Array.isArray(given)) return createToolRegistry(given);
-  if (!isToolRegistry(given)) throw invalidOption(option, "an array of tools, or a registry", given);
-  return given;
 }
 
 /**

@@ -3,7 +3,8 @@
 import type { ToolRegistry } from "../contract/loop-options.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
 import { invalidOption, isFunction, isText } from "../errors/check-fields.ts";
-import { routeRegistries, toRegistry, type ToolSource } from "./route-registries.ts";
+import { toRegistry, type ToolSource } from "../tools/registry.ts";
+import { routeRegistries } from "./route-registries.ts";
 
 /** The names that stay, or a function that says of each definition whether its tool does. */
 export type ToolFilter = Iterable<string> | ((definition: ToolDefinition) => boolean);

@@ -3,7 +3,8 @@
 import type { ToolRegistry } from "../contract/loop-options.ts";
 import { invalidOption } from "../errors/check-fields.ts";
 import { refuse } from "./foreign-tool.ts";
-import { routeRegistries, toRegistry, type ToolSource } from "./route-registries.ts";
+import { toRegistry, type ToolSource } from "../tools/registry.ts";
+import { routeRegistries } from "./route-registries.ts";
 
 /**
  * Puts a prefix in front of each name, so that tools from several places do not get in each other's way. The registry behind it hears its

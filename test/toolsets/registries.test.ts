@@ -1,47 +1,19 @@
 // Registries put together, cut down and renamed.
 
 import { describe, expect, it } from "vitest";
-import {
-  createToolRegistry,
-  defineAgentTool,
-  defineTool,
-  isLoopError,
-  type Tool,
-  type ToolRegistry,
-  toolResult,
-} from "turnwright";
+import { createToolRegistry, defineAgentTool, defineTool, type Tool, type ToolRegistry, toolResult } from "turnwright";
 import { createMockProvider, registrySuite, text, toolCall } from "turnwright/testing";
 import { mergeRegistries, withFilter, withPrefix } from "turnwright/tools";
 import { z } from "zod";
 import { answersOf, play, tool } from "../loop/play.ts";
+import { bare, codeOf, namesOf, one, two } from "./registry-parts.ts";
 
-const one = tool("one", () => "first");
-const two = tool("two", () => "second");
 const strict = defineTool({
   name: "strict",
   description: "",
   inputSchema: z.object({ n: z.number().default(3) }),
   execute: ({ n }) => n,
 });
-
-/** A registry of the caller's own that checks nothing. */
-function bare(...tools: readonly Tool[]): ToolRegistry {
-  const { definitions, executeTool } = createToolRegistry(tools);
-  return { definitions, executeTool };
-}
-
-function namesOf(registry: ToolRegistry): readonly string[] {
-  return registry.definitions().map(({ name }) => name);
-}
-
-function codeOf(run: () => unknown): string {
-  try {
-    run();
-  } catch (error) {
-    return isLoopError(error) ? `${error.code}: ${error.message}` : String(error);
-  }
-  return "nothing";
-}
 
 describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([
   ["merged", (tools) => mergeRegistries(createToolRegistry(tools.slice(0, 1)), tools.slice(1))],

@@ -1,32 +1,11 @@
 // Registries whose tools have longer names, or of which some are left out.
 
 import { describe, expect, it } from "vitest";
-import { createToolRegistry, isLoopError, type Tool, type ToolRegistry } from "turnwright";
+import { createToolRegistry, type ToolRegistry } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { mergeRegistries, withFilter, withPrefix } from "turnwright/tools";
 import { outcomesOf, play, tool } from "../loop/play.ts";
-
-const one = tool("one", () => "first");
-const two = tool("two", () => "second");
-
-/** A registry of the caller's own that checks nothing. */
-function bare(...tools: readonly Tool[]): ToolRegistry {
-  const { definitions, executeTool } = createToolRegistry(tools);
-  return { definitions, executeTool };
-}
-
-function namesOf(registry: ToolRegistry): readonly string[] {
-  return registry.definitions().map(({ name }) => name);
-}
-
-function codeOf(run: () => unknown): string {
-  try {
-    run();
-  } catch (error) {
-    return isLoopError(error) ? `${error.code}: ${error.message}` : String(error);
-  }
-  return "nothing";
-}
+import { bare, codeOf, namesOf, one, two } from "./registry-parts.ts";
 
 describe("withPrefix", () => {
   it("shows longer names, and the registry hears its own", async () => {
