@@ -2,14 +2,11 @@
 
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
-import type { Clock, ModelCall, ModelChunk, ModelRequest } from "../../spi.ts";
+import { ask, createCall } from "../../../test/wire/provider-pass.ts";
+import { collect, streamScript } from "../../../test/wire/scripted-stream.ts";
+import type { ModelChunk, ModelRequest } from "../../spi.ts";
 import { anthropicMessages } from "./anthropic-messages.ts";
 import type { AnthropicMessagesClient, MessagesRequestBody, MessagesRequestOptions } from "./messages-wire.ts";
-
-const clock: Clock = { now: () => 0, setTimeout: () => undefined, clearTimeout: () => undefined };
-const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
-const callWith = (signal: AbortSignal): ModelCall => ({ signal, heartbeat: () => undefined, iteration: 0, clock, timeouts });
-const request: ModelRequest = { messages: [{ role: "user", content: "hi" }], tools: [], iteration: 0 };
 
 const begin = { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } };
 const text = (content: string): object => ({
@@ -30,21 +27,6 @@ interface FakeClient extends AnthropicMessagesClient {
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const requests: (MessagesRequestOptions & { readonly body: MessagesRequestBody })[] = [];
   let left = 0;
-  async function* stream(): AsyncGenerator<unknown, void, undefined> {
-    let ended = false;
-    try {
-      for (const event of events) {
-        if (event instanceof Error) {
-          ended = true;
-          throw event;
-        }
-        yield event;
-      }
-      ended = true;
-    } finally {
-      if (!ended) left += 1;
-    }
-  }
   return {
     requests,
     get left() {
@@ -53,27 +35,14 @@ function createFakeClient(events: readonly unknown[]): FakeClient {
     messages: {
       async create(body, options) {
         requests.push({ body, ...options });
-        return stream();
+        return streamScript(events, () => (left += 1));
       },
     },
   };
 }
 
-/** What a stream says until it ends, and what it throws. */
-async function collect(
-  stream: AsyncIterable<ModelChunk>,
-): Promise<{ readonly chunks: readonly ModelChunk[]; readonly thrown: unknown }> {
-  const chunks: ModelChunk[] = [];
-  try {
-    for await (const chunk of stream) chunks.push(chunk);
-    return { chunks, thrown: undefined };
-  } catch (thrown) {
-    return { chunks, thrown };
-  }
-}
-
 const runWith = (client: AnthropicMessagesClient): ReturnType<typeof collect> =>
-  collect(anthropicMessages({ client, model: "m" }).stream(request, callWith(new AbortController().signal)));
+  collect(anthropicMessages({ client, model: "m" }).stream(ask("hi"), createCall()));
 const run = (events: readonly unknown[]): ReturnType<typeof collect> => runWith(createFakeClient(events));
 const typesOf = (chunks: readonly ModelChunk[]): readonly string[] => chunks.map(({ type }) => type);
 
@@ -95,7 +64,7 @@ describe("anthropicMessages", () => {
 
   it("asks nothing before its stream is read", async () => {
     const client = createFakeClient([ending, marker]);
-    const stream = anthropicMessages({ client, model: "m" }).stream(request, callWith(new AbortController().signal));
+    const stream = anthropicMessages({ client, model: "m" }).stream(ask("hi"), createCall());
     expect(client.requests).toEqual([]);
     await collect(stream);
     expect(client.requests).toEqual([
@@ -106,7 +75,7 @@ describe("anthropicMessages", () => {
   it("names betas in their header", async () => {
     const client = createFakeClient([ending, marker]);
     const provider = anthropicMessages({ client, model: "m", betas: ["a-1", "b-2"] });
-    await collect(provider.stream(request, callWith(new AbortController().signal)));
+    await collect(provider.stream(ask("hi"), createCall()));
     expect(client.requests).toMatchObject([{ headers: { "anthropic-beta": "a-1,b-2" } }]);
   });
 
@@ -122,7 +91,7 @@ describe("anthropicMessages", () => {
       { role: "user", content: "And?" },
     ];
     const provider = anthropicMessages({ client, model: "m" });
-    await collect(provider.stream({ ...request, messages }, callWith(new AbortController().signal)));
+    await collect(provider.stream(ask("hi", { messages }), createCall()));
     expect(client.requests.map(({ body }) => Reflect.get(body, "container"))).toEqual([container]);
   });
 
@@ -131,11 +100,11 @@ describe("anthropicMessages", () => {
     const [during, after, before] = [new AbortController(), new AbortController(), new AbortController()];
     before.abort("before");
     const provider = anthropicMessages({ client, model: "m" });
-    for await (const { type } of provider.stream(request, callWith(during.signal)))
+    for await (const { type } of provider.stream(ask("hi"), createCall(during.signal)))
       if (type === "text-delta") during.abort("during");
-    await collect(provider.stream(request, callWith(after.signal)));
+    await collect(provider.stream(ask("hi"), createCall(after.signal)));
     after.abort("after");
-    await collect(provider.stream(request, callWith(before.signal)));
+    await collect(provider.stream(ask("hi"), createCall(before.signal)));
     expect(client.requests.map(({ signal }) => (signal.aborted ? signal.reason : "not fired"))).toEqual([
       "during",
       "not fired",
@@ -187,7 +156,7 @@ describe("anthropicMessages", () => {
 
   it("leaves the stream when its reader does", async () => {
     const client = createFakeClient([begin, text("a"), text("b"), ending, marker]);
-    const stream = anthropicMessages({ client, model: "m" }).stream(request, callWith(new AbortController().signal));
+    const stream = anthropicMessages({ client, model: "m" }).stream(ask("hi"), createCall());
     for await (const chunk of stream) {
       expect(chunk).toEqual({ type: "text-delta", text: "a" });
       break;

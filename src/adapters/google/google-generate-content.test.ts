@@ -2,14 +2,10 @@
 
 import { GoogleGenAI } from "@google/genai";
 import { describe, expect, it } from "vitest";
-import type { Clock, ModelCall, ModelChunk, ModelRequest } from "../../spi.ts";
+import { ask, createCall } from "../../../test/wire/provider-pass.ts";
+import { collect, streamScript } from "../../../test/wire/scripted-stream.ts";
 import type { GenerateContentParams, GoogleGenAIClient } from "./generate-wire.ts";
 import { googleGenerateContent } from "./google-generate-content.ts";
-
-const clock: Clock = { now: () => 0, setTimeout: () => undefined, clearTimeout: () => undefined };
-const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
-const callWith = (signal: AbortSignal): ModelCall => ({ signal, heartbeat: () => undefined, iteration: 0, clock, timeouts });
-const request: ModelRequest = { messages: [{ role: "user", content: "hi" }], tools: [], iteration: 0 };
 
 const text = (content: string): object => ({ candidates: [{ content: { parts: [{ text: content }] } }] });
 const ending = { candidates: [{ finishReason: "STOP" }], usageMetadata: { promptTokenCount: 3 } };
@@ -23,12 +19,6 @@ interface FakeClient extends GoogleGenAIClient {
 /** Streams the given events; one that is an Error is thrown. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const asked: GenerateContentParams[] = [];
-  async function* stream(): AsyncGenerator<unknown, void, undefined> {
-    for (const event of events) {
-      if (event instanceof Error) throw event;
-      yield event;
-    }
-  }
   return {
     asked,
     get signal() {
@@ -37,28 +27,22 @@ function createFakeClient(events: readonly unknown[]): FakeClient {
     models: {
       async generateContentStream(params) {
         asked.push(params);
-        return stream();
+        return streamScript(events);
       },
     },
   };
 }
 
-/** What a stream says until it ends, and what it throws. */
-async function collect(
-  stream: AsyncIterable<ModelChunk>,
-): Promise<{ readonly types: readonly string[]; readonly thrown: unknown }> {
-  const types: string[] = [];
-  try {
-    for await (const { type } of stream) types.push(type);
-    return { types, thrown: undefined };
-  } catch (thrown) {
-    return { types, thrown };
-  }
+interface Said {
+  readonly types: readonly string[];
+  readonly thrown: unknown;
 }
 
-const runWith = (client: GoogleGenAIClient): ReturnType<typeof collect> =>
-  collect(googleGenerateContent({ client, model: "m" }).stream(request, callWith(new AbortController().signal)));
-const run = (events: readonly unknown[]): ReturnType<typeof collect> => runWith(createFakeClient(events));
+async function runWith(client: GoogleGenAIClient): Promise<Said> {
+  const { chunks, thrown } = await collect(googleGenerateContent({ client, model: "m" }).stream(ask("hi"), createCall()));
+  return { types: chunks.map(({ type }) => type), thrown };
+}
+const run = (events: readonly unknown[]): Promise<Said> => runWith(createFakeClient(events));
 
 describe("googleGenerateContent", () => {
   it("says who it is", () => {
@@ -78,7 +62,7 @@ describe("googleGenerateContent", () => {
 
   it("asks nothing before its stream is read", async () => {
     const client = createFakeClient([text("A"), ending]);
-    const stream = googleGenerateContent({ client, model: "m" }).stream(request, callWith(new AbortController().signal));
+    const stream = googleGenerateContent({ client, model: "m" }).stream(ask("hi"), createCall());
     expect(client.asked).toEqual([]);
     await collect(stream);
     expect(client.asked).toHaveLength(1);
@@ -91,7 +75,7 @@ describe("googleGenerateContent", () => {
   it("hands its client a signal that fires with the call's", async () => {
     const controller = new AbortController();
     const client = createFakeClient([text("A"), ending]);
-    const stream = googleGenerateContent({ client, model: "m" }).stream(request, callWith(controller.signal));
+    const stream = googleGenerateContent({ client, model: "m" }).stream(ask("hi"), createCall(controller.signal));
     for await (const { type } of stream) if (type === "text-delta") controller.abort("enough");
     expect(client.signal.reason).toBe("enough");
   });

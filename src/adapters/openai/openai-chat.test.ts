@@ -2,14 +2,11 @@
 
 import OpenAI, { AzureOpenAI } from "openai";
 import { describe, expect, it } from "vitest";
-import type { Clock, ModelCall, ModelChunk, ModelRequest } from "../../spi.ts";
+import { ask, createCall } from "../../../test/wire/provider-pass.ts";
+import { collect, streamScript } from "../../../test/wire/scripted-stream.ts";
+import type { ModelChunk } from "../../spi.ts";
 import type { ChatRequestBody, OpenAIChatClient } from "./chat-wire.ts";
 import { openaiChat } from "./openai-chat.ts";
-
-const clock: Clock = { now: () => 0, setTimeout: () => undefined, clearTimeout: () => undefined };
-const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
-const callWith = (signal: AbortSignal): ModelCall => ({ signal, heartbeat: () => undefined, iteration: 0, clock, timeouts });
-const request: ModelRequest = { messages: [{ role: "user", content: "hi" }], tools: [], iteration: 0 };
 
 const text = (content: string): object => ({ choices: [{ index: 0, delta: { content } }] });
 const stop = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
@@ -24,21 +21,6 @@ interface FakeClient extends OpenAIChatClient {
 function createFakeClient(chunks: readonly unknown[]): FakeClient {
   const requests: { readonly body: ChatRequestBody; readonly signal: AbortSignal }[] = [];
   let left = 0;
-  async function* stream(): AsyncGenerator<unknown, void, undefined> {
-    let ended = false;
-    try {
-      for (const chunk of chunks) {
-        if (chunk instanceof Error) {
-          ended = true;
-          throw chunk;
-        }
-        yield chunk;
-      }
-      ended = true;
-    } finally {
-      if (!ended) left += 1;
-    }
-  }
   return {
     requests,
     get left() {
@@ -48,28 +30,15 @@ function createFakeClient(chunks: readonly unknown[]): FakeClient {
       completions: {
         async create(body, { signal }) {
           requests.push({ body, signal });
-          return stream();
+          return streamScript(chunks, () => (left += 1));
         },
       },
     },
   };
 }
 
-/** What a stream says until it ends, and what it throws. */
-async function collect(
-  stream: AsyncIterable<ModelChunk>,
-): Promise<{ readonly chunks: readonly ModelChunk[]; readonly thrown: unknown }> {
-  const chunks: ModelChunk[] = [];
-  try {
-    for await (const chunk of stream) chunks.push(chunk);
-    return { chunks, thrown: undefined };
-  } catch (thrown) {
-    return { chunks, thrown };
-  }
-}
-
 const run = (chunks: readonly unknown[]): ReturnType<typeof collect> =>
-  collect(openaiChat({ client: createFakeClient(chunks), model: "m" }).stream(request, callWith(new AbortController().signal)));
+  collect(openaiChat({ client: createFakeClient(chunks), model: "m" }).stream(ask("hi"), createCall()));
 
 describe("openaiChat", () => {
   it("says who it is", () => {
@@ -88,7 +57,7 @@ describe("openaiChat", () => {
 
   it("asks nothing before its stream is read", async () => {
     const client = createFakeClient([stop]);
-    const stream = openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal));
+    const stream = openaiChat({ client, model: "m" }).stream(ask("hi"), createCall());
     expect(client.requests).toEqual([]);
     await collect(stream);
     expect(client.requests.map(({ body }) => body)).toEqual([expect.objectContaining({ model: "m", stream: true })]);
@@ -99,11 +68,11 @@ describe("openaiChat", () => {
     const [during, after, before] = [new AbortController(), new AbortController(), new AbortController()];
     before.abort("before");
     const provider = openaiChat({ client, model: "m" });
-    for await (const { type } of provider.stream(request, callWith(during.signal)))
+    for await (const { type } of provider.stream(ask("hi"), createCall(during.signal)))
       if (type === "text-delta") during.abort("during");
-    await collect(provider.stream(request, callWith(after.signal)));
+    await collect(provider.stream(ask("hi"), createCall(after.signal)));
     after.abort("after");
-    await collect(provider.stream(request, callWith(before.signal)));
+    await collect(provider.stream(ask("hi"), createCall(before.signal)));
     expect(client.requests.map(({ signal }) => (signal.aborted ? signal.reason : "not fired"))).toEqual([
       "during",
       "not fired",
@@ -137,7 +106,7 @@ describe("openaiChat", () => {
   it("throws what the client throws, before and within the stream", async () => {
     const refused = new OpenAI.AuthenticationError(401, {}, "no", new Headers());
     const client: OpenAIChatClient = { chat: { completions: { create: () => Promise.reject(refused) } } };
-    expect(await collect(openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal)))).toEqual({
+    expect(await collect(openaiChat({ client, model: "m" }).stream(ask("hi"), createCall()))).toEqual({
       chunks: [],
       thrown: refused,
     });
@@ -157,14 +126,14 @@ describe("openaiChat", () => {
 
   it("leaves the stream after an error within it", async () => {
     const client = createFakeClient([text("a"), { error: { message: "It broke." } }, text("b")]);
-    const { chunks } = await collect(openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal)));
+    const { chunks } = await collect(openaiChat({ client, model: "m" }).stream(ask("hi"), createCall()));
     expect(chunks.map((chunk) => chunk.type)).toEqual(["text-delta", "error"]);
     expect(client.left).toBe(1);
   });
 
   it("leaves the stream when its reader does", async () => {
     const client = createFakeClient([text("a"), text("b"), stop]);
-    for await (const chunk of openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal))) {
+    for await (const chunk of openaiChat({ client, model: "m" }).stream(ask("hi"), createCall())) {
       expect(chunk).toEqual({ type: "text-delta", text: "a" });
       break;
     }
@@ -174,7 +143,7 @@ describe("openaiChat", () => {
   it("ends as an error where the client answers without a stream", async () => {
     const completion = JSON.parse('{"choices":[{"message":{"content":"hi"}}]}');
     const client: OpenAIChatClient = { chat: { completions: { create: () => Promise.resolve(completion) } } };
-    const { thrown } = await collect(openaiChat({ client, model: "m" }).stream(request, callWith(new AbortController().signal)));
+    const { thrown } = await collect(openaiChat({ client, model: "m" }).stream(ask("hi"), createCall()));
     expect(thrown).toMatchObject({ name: "ProviderError", code: "server", message: "The client answered without a stream." });
   });
 });

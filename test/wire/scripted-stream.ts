@@ -1,0 +1,34 @@
+// What a scripted client streams, and what a provider makes of it.
+
+import type { ModelChunk } from "../../src/spi.ts";
+
+/** Streams the given events; one that is an Error is thrown. `onLeft` is told where the stream is left before its end. */
+export async function* streamScript(
+  events: readonly unknown[],
+  onLeft: () => void = () => {},
+): AsyncGenerator<unknown, void, undefined> {
+  let ended = false;
+  try {
+    for (const event of events) {
+      ended = event instanceof Error;
+      if (ended) throw event;
+      yield event;
+    }
+    ended = true;
+  } finally {
+    if (!ended) onLeft();
+  }
+}
+
+/** What a stream says until it ends, and what it throws. */
+export async function collect(
+  stream: AsyncIterable<ModelChunk>,
+): Promise<{ readonly chunks: readonly ModelChunk[]; readonly thrown: unknown }> {
+  const chunks: ModelChunk[] = [];
+  try {
+    for await (const chunk of stream) chunks.push(chunk);
+    return { chunks, thrown: undefined };
+  } catch (thrown) {
+    return { chunks, thrown };
+  }
+}
