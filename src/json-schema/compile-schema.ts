@@ -8,7 +8,7 @@ import { isRecord } from "../kit/is-record.ts";
 import { memoize } from "../kit/memoize.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
-import { findExcess } from "./check-size.ts";
+import { findExcess } from "./find-excess.ts";
 import { toIssues } from "./to-issues.ts";
 
 /** A schema that can check, or why it cannot; `problem` reads on after the schema's name. */
