@@ -37,7 +37,7 @@ export type { ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts"
 export type { Pricing, Usage } from "./contract/usage.ts";
 
 // errors, as data and for misuse
-export { checkFields, checkRequired, invalidOption, is, isFilled } from "./errors/check-fields.ts";
+export { checkFields, checkRequired, invalidOption, is, isFilled, oneOf } from "./errors/check-fields.ts";
 export type { Check, Checks } from "./errors/check-fields.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export type { LoopErrorCode, LoopErrorDetails } from "./errors/loop-error.ts";

@@ -1,7 +1,7 @@
 // Reads limits and timeouts out of environment variables. Each variable is one row of one table.
 
 import { z } from "zod";
-import { type Checks, checkFields, invalidOption, is } from "../errors/check-fields.ts";
+import { type Checks, checkFields, invalidOption, isFunction } from "../errors/check-fields.ts";
 import { longestTimerMs } from "../kit/clock.ts";
 import { cutText } from "../kit/cut-text.ts";
 import { describeValue } from "../kit/describe-value.ts";
@@ -64,7 +64,7 @@ const variables: Variables = {
   },
 };
 
-const optionChecks: Checks<EnvironmentOptions> = { onProblem: is.fn };
+const optionChecks: Checks<EnvironmentOptions> = { onProblem: ["a function", isFunction] };
 
 const longestShown = 64;
 

@@ -18,23 +18,25 @@ export const isFunction = (value: unknown): boolean => typeof value === "functio
 export const isText = (value: unknown): value is string => typeof value === "string";
 
 /** What most fields have to be. */
-export const is: { readonly [Kind in "text" | "texts" | "name" | "flag" | "fn" | "object"]: Check } & {
-  number(rule: NumberRule): Check;
-  oneOf(...values: readonly (string | number)[]): Check;
-} = {
+export const is: { readonly [Kind in "text" | "texts" | "name" | "flag" | "fn" | "object"]: Check } = {
   text: ["a string", isText],
   texts: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
   name: ["a name", isFilled],
   flag: ["true or false", (value) => typeof value === "boolean"],
   fn: ["a function", isFunction],
   object: ["an object", isRecord],
-  number: (rule) => [describeRule(rule), (value) => isWithin(value, rule)],
-  oneOf(...values) {
-    const known: readonly unknown[] = values;
-    const names = values.map((value) => JSON.stringify(value));
-    return [[names.slice(0, -1).join(", "), ...names.slice(-1)].join(" or "), (value) => known.includes(value)];
-  },
 };
+
+/** A number within bounds. */
+export function numberWithin(rule: NumberRule): Check {
+  return [describeRule(rule), (value) => isWithin(value, rule)];
+}
+
+/** One of two values, or of more. */
+export function oneOf(...values: readonly unknown[]): Check {
+  const names = values.map((value) => JSON.stringify(value));
+  return [[names.slice(0, -1).join(", "), ...names.slice(-1)].join(" or "), (value) => values.includes(value)];
+}
 
 /** The group of the fields that stand at the top. */
 const top = "options";

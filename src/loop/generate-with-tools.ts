@@ -7,7 +7,7 @@ import type { Message } from "../contract/message.ts";
 import type { Provider } from "../contract/provider.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
 import type { Pricing } from "../contract/usage.ts";
-import { type Checks, checkEither, checkFields, invalidOption, is, isFunction } from "../errors/check-fields.ts";
+import { checkEither, checkFields, type Checks, invalidOption, is, isFunction, numberWithin } from "../errors/check-fields.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { driveRun, nest } from "./run-tool-loop.ts";
 import { startRun } from "./start/start-run.ts";
@@ -55,7 +55,7 @@ const requestChecks: Checks<GenerateRequest> = {
 };
 
 const optionChecks: Checks<GenerateOptions> = {
-  maxIterations: is.number({ min: 1 }),
+  maxIterations: numberWithin({ min: 1 }),
   maxCostUSD: ["a number greater than 0", (value) => typeof value === "number" && value > 0],
   pricing: is.fn,
   onIteration: is.fn,

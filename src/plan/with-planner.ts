@@ -2,7 +2,7 @@
 // once nothing is left to run. The loop does the rest, as for every provider.
 
 import type { Provider } from "../contract/provider.ts";
-import { type Checks, checkFields, invalidOption, is } from "../errors/check-fields.ts";
+import { checkFields, type Checks, invalidOption, is, numberWithin } from "../errors/check-fields.ts";
 import { assertProvider } from "../errors/provider-check.ts";
 import { Account } from "./account.ts";
 import type { Planner, PlannerInput } from "./planner-input.ts";
@@ -31,13 +31,13 @@ export interface PlannerOptions {
 }
 
 const checks: Checks<PlannerOptions> = {
-  maxRounds: is.number({ min: 1 }),
+  maxRounds: numberWithin({ min: 1 }),
   enabled: is.flag,
   extraRequirement: is.text,
   extraInstruction: is.text,
   prompt: is.fn,
   planner: is.fn,
-  planRetries: is.number({ min: 0, infinite: false }),
+  planRetries: numberWithin({ min: 0, infinite: false }),
   closesEarly: is.flag,
 };
 

@@ -1,7 +1,7 @@
 // A ready-made processor: shortens long results, and says how much is missing.
 
 import type { ResultPipeline } from "../contract/results.ts";
-import { type Checks, checkEither, checkFields, is } from "../errors/check-fields.ts";
+import { checkEither, checkFields, type Checks, numberWithin, oneOf } from "../errors/check-fields.ts";
 import { bytesPerToken, countBytes, isPairAt } from "../kit/estimate-tokens.ts";
 
 /** How long a result may be, by one of two measures, and which part of it stays. */
@@ -19,9 +19,9 @@ const leastBytes = 200;
 const leastTokens = leastBytes / bytesPerToken;
 
 const checks: Checks<TruncateResultsOptions> = {
-  maxTokens: is.number({ min: leastTokens, infinite: false }),
-  maxBytes: is.number({ min: leastBytes, infinite: false }),
-  keep: is.oneOf("head", "head-and-tail"),
+  maxTokens: numberWithin({ min: leastTokens, infinite: false }),
+  maxBytes: numberWithin({ min: leastBytes, infinite: false }),
+  keep: oneOf("head", "head-and-tail"),
 };
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Message } from "../contract/message.ts";
 import type { ModelCall, ModelRequest, Provider } from "../contract/provider.ts";
-import { type Checks, checkFields, invalidOption, is } from "../errors/check-fields.ts";
+import { checkFields, type Checks, invalidOption, numberWithin } from "../errors/check-fields.ts";
 import { assertProvider } from "../errors/provider-check.ts";
 import { timeLimit } from "../kit/number-rule.ts";
 import { isResent } from "../state/judge-finish.ts";
@@ -21,9 +21,9 @@ export interface FallbackOptions {
 }
 
 const checks: Checks<FallbackOptions> = {
-  firstChunkMs: is.number(timeLimit),
-  streamIdleMs: is.number(timeLimit),
-  restMs: is.number({ min: 0 }),
+  firstChunkMs: numberWithin(timeLimit),
+  streamIdleMs: numberWithin(timeLimit),
+  restMs: numberWithin({ min: 0 }),
 };
 
 /**

@@ -2,7 +2,7 @@
 
 import type { ProviderError, ProviderErrorCode } from "../contract/plain-error.ts";
 import type { Provider } from "../contract/provider.ts";
-import { type Check, type Checks, checkFields, is } from "../errors/check-fields.ts";
+import { type Check, checkFields, type Checks, is, numberWithin } from "../errors/check-fields.ts";
 import { assertProvider } from "../errors/provider-check.ts";
 import { longestTimerMs } from "../kit/clock.ts";
 import { streamAttempts } from "./stream-attempts.ts";
@@ -21,11 +21,11 @@ export interface RetryOptions {
   readonly random?: (() => number) | undefined;
 }
 
-const [, isDelay] = is.number({ min: 0, max: longestTimerMs, infinite: false });
+const [, isDelay] = numberWithin({ min: 0, max: longestTimerMs, infinite: false });
 const delay: Check = [`a whole number of milliseconds from 0 to ${longestTimerMs}`, isDelay];
 
 const checks: Checks<RetryOptions> = {
-  maxAttempts: is.number({ min: 1, infinite: false }),
+  maxAttempts: numberWithin({ min: 1, infinite: false }),
   baseDelayMs: delay,
   maxDelayMs: delay,
   maxRetryAfterMs: delay,

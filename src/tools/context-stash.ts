@@ -3,7 +3,7 @@
 import type { Clock } from "../contract/clock.ts";
 import type { ContextStash } from "../contract/context-stash.ts";
 import type { Json } from "../contract/json.ts";
-import { type Checks, checkFields, is, isFunction } from "../errors/check-fields.ts";
+import { checkFields, type Checks, isFunction, numberWithin } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { systemClock } from "../kit/clock.ts";
 import { describeValue } from "../kit/describe-value.ts";
@@ -86,8 +86,8 @@ export function createContextStash(options: ContextStashOptions = {}): ContextSt
 const newKey = "a function that gives a new string each time";
 
 const checks: Checks<ContextStashOptions> = {
-  ttlMs: is.number({ min: 1 }),
-  maxEntries: is.number({ min: 1, infinite: false }),
+  ttlMs: numberWithin({ min: 1 }),
+  maxEntries: numberWithin({ min: 1, infinite: false }),
   clock: ['a clock: an object with "now"', (value) => isRecord(value) && isFunction(value["now"])],
   createKey: [newKey, isFunction],
 };

@@ -1,6 +1,6 @@
 // The options of `anthropicMessages`, checked before anything is sent.
 
-import { type Checks, checkFields, checkRequired, invalidOption, is, isFilled, isRecord, type Json } from "../../spi.ts";
+import { type Checks, checkFields, checkRequired, invalidOption, isFilled, isRecord, type Json } from "../../spi.ts";
 import type { AnthropicMessagesClient } from "./messages-wire.ts";
 
 /** How the model is to think, in the wire's own words: `{ type: "adaptive" }`, `{ type: "enabled", budget_tokens: 4_000 }`. */
@@ -70,8 +70,8 @@ const usualMaxTokens = 16_384;
 const checks: Checks<AnthropicMessagesOptions> = {
   client: ["an Anthropic client", isMessagesClient],
   model: ["the name of a model", isFilled],
-  id: is.name,
-  family: is.name,
+  id: ["a name", isFilled],
+  family: ["a name", isFilled],
   maxTokens: ["a whole number from 1 on", isCount],
   thinking: ['an object with a "type", and with "budget_tokens" where that is "enabled"', isThinking],
   cache: ['true, false or { ttl: "5m" or "1h" }', isCache],

@@ -1,6 +1,6 @@
 // The options of `googleGenerateContent`, checked before anything is sent.
 
-import { type Checks, checkFields, checkRequired, invalidOption, is, isFilled, isRecord, type Json } from "../../spi.ts";
+import { checkFields, checkRequired, type Checks, invalidOption, is, isFilled, isRecord, type Json, oneOf } from "../../spi.ts";
 import type { GoogleGenAIClient } from "./generate-wire.ts";
 
 /** How much the model thinks, in the SDK's own words; fields that are not named here are sent as well. */
@@ -64,7 +64,7 @@ const checks: Checks<GoogleGenerateContentOptions> = {
   model: ["the name of a model", isFilled],
   id: is.name,
   family: is.name,
-  generation: is.oneOf(2, 3),
+  generation: oneOf(2, 3),
   thinking: is.object,
   streamArguments: is.flag,
   serverTools: ["a list of objects with a field each", isToolList],

@@ -1,12 +1,13 @@
 // The options of `createMcpRegistry`, checked before anything is asked.
 
 import {
-  type Checks,
   checkFields,
   checkRequired,
+  type Checks,
   is,
   isRecord,
   LoopError,
+  oneOf,
   type ToolContext,
   type ToolTraits,
 } from "../../spi.ts";
@@ -54,7 +55,7 @@ const connected = "a connected MCP client";
 const checks: Checks<McpRegistryOptions> = {
   client: [connected, isClient],
   prefix: ['1 to 32 letters, digits, "_" or "-"', (value) => typeof value === "string" && /^[\w-]{1,32}$/.test(value)],
-  annotations: is.oneOf("stated", "assumed", "ignored"),
+  annotations: oneOf("stated", "assumed", "ignored"),
   traits: is.fn,
   meta: is.fn,
   listChanged: is.flag,

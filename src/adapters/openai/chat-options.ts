@@ -1,6 +1,6 @@
 // The options of `openaiChat`, checked before anything is sent.
 
-import { type Checks, checkFields, checkRequired, is, isFilled, isRecord } from "../../spi.ts";
+import { checkFields, checkRequired, type Checks, is, isFilled, isRecord, oneOf } from "../../spi.ts";
 import type { OpenAIChatClient } from "./chat-wire.ts";
 
 /** How `openaiChat` reaches its model. */
@@ -50,9 +50,9 @@ const checks: Checks<OpenAIChatOptions> = {
   id: is.name,
   family: is.name,
   includeUsage: is.flag,
-  maxTokensField: is.oneOf("max_completion_tokens", "max_tokens"),
-  echoReasoning: is.oneOf("reasoning_content", "reasoning"),
-  toolResultMedia: is.oneOf("user-message", "tool-message"),
+  maxTokensField: oneOf("max_completion_tokens", "max_tokens"),
+  echoReasoning: oneOf("reasoning_content", "reasoning"),
+  toolResultMedia: oneOf("user-message", "tool-message"),
   toWireCallId: is.fn,
 };
 

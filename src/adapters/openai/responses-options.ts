@@ -1,6 +1,6 @@
 // The options of `openaiResponses`, checked before anything is sent.
 
-import { type Checks, checkFields, checkRequired, is, isFilled, isRecord, type Json } from "../../spi.ts";
+import { checkFields, checkRequired, type Checks, is, isFilled, isRecord, type Json, oneOf } from "../../spi.ts";
 import type { OpenAIResponsesClient } from "./responses-wire.ts";
 
 /** How the model is to reason, in the wire's own words: `{ effort: "low", summary: "auto" }`. */
@@ -78,7 +78,7 @@ const checks: Checks<OpenAIResponsesOptions> = {
   reasoning: ['an object, such as { effort: "low" }', isRecord],
   customTools: ['an object with a format for each tool, such as { type: "text" }', isFormats],
   serverTools: ['a list of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
-  toolResultMedia: is.oneOf("tool-message", "user-message"),
+  toolResultMedia: oneOf("tool-message", "user-message"),
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */

@@ -13,7 +13,17 @@ import type {
 import type { ModelSettings } from "../../contract/provider.ts";
 import type { ToolSchema } from "../../contract/schema.ts";
 import type { ResponseTarget, Session } from "../../contract/session.ts";
-import { type Checks, checkFields, checkNeeded, invalidOption, is, isFunction, isText } from "../../errors/check-fields.ts";
+import {
+  checkFields,
+  checkNeeded,
+  type Checks,
+  invalidOption,
+  is,
+  isFunction,
+  isText,
+  numberWithin,
+  oneOf,
+} from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { providerCheck } from "../../errors/provider-check.ts";
 import { isEmitter } from "../../kit/is-emitter.ts";
@@ -112,16 +122,16 @@ const restartChecks: Checks<RestartPolicy> = {
 };
 
 const loopDetectionChecks: Checks<LoopDetection> = {
-  threshold: is.number({ min: 2 }),
-  action: is.oneOf("warn", "stop", "inject-warning"),
-  maxCycle: is.number({ min: 1, max: 100, infinite: false }),
+  threshold: numberWithin({ min: 2 }),
+  action: oneOf("warn", "stop", "inject-warning"),
+  maxCycle: numberWithin({ min: 1, max: 100, infinite: false }),
   compareResults: is.flag,
 };
 
 const outputChecks: Checks<OutputPolicy> = {
   schema: ["a Standard Schema, such as zod makes", isSchema],
   jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
-  maxRetries: is.number({ min: 0 }),
+  maxRetries: numberWithin({ min: 0 }),
 };
 
 const targetKinds: readonly ResponseTarget["kind"][] = ["impersonated-user", "alter-persona", "default"];

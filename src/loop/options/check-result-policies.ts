@@ -3,11 +3,20 @@
 import type { MaskingPolicy, ResultCacher, ResultExtractor, ResultPipeline } from "../../contract/results.ts";
 import type { LoopOptions } from "../../contract/loop-options.ts";
 import type { LoopPolicies } from "../../contract/policies.ts";
-import { type Check, type Checks, checkFields, checkNeeded, invalidOption, is, isFunction } from "../../errors/check-fields.ts";
+import {
+  type Check,
+  checkFields,
+  checkNeeded,
+  type Checks,
+  invalidOption,
+  is,
+  isFunction,
+  numberWithin,
+} from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { isRecord } from "../../kit/is-record.ts";
 
-const count = is.number({ min: 0 });
+const count = numberWithin({ min: 0 });
 
 const pipelineChecks: Checks<ResultPipeline> = {
   processor: is.fn,
@@ -27,7 +36,7 @@ const maskingChecks: Checks<MaskingPolicy> = {
   keepIterations: count,
   minTokens: count,
   force: ["a Set of pass numbers", (value) => value instanceof Set],
-  batchOf: is.number({ min: 1, infinite: false }),
+  batchOf: numberWithin({ min: 1, infinite: false }),
 };
 
 /** Throws LoopError "unknown-option" or "invalid-option". */

@@ -1,14 +1,14 @@
 // Checks what deliberate mode is given: unknown keys, wrong types, numbers out of range.
 
 import type { DeliberateModeOptions, DeliberateTurn } from "../../contract/deliberate.ts";
-import { type Checks, checkFields, invalidOption, is, isText } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, invalidOption, is, isText, numberWithin } from "../../errors/check-fields.ts";
 import { isRecord } from "../../kit/is-record.ts";
 
 const modeChecks: Checks<DeliberateModeOptions> = {
   triggers: ["an object of tool names and their phrases", isRecord],
-  retainTurns: is.number({ min: 0, max: 10, infinite: false }),
+  retainTurns: numberWithin({ min: 0, max: 10, infinite: false }),
   followUps: is.texts,
-  maxConversations: is.number({ min: 1, infinite: false }),
+  maxConversations: numberWithin({ min: 1, infinite: false }),
 };
 
 const turnChecks: Checks<DeliberateTurn> = {

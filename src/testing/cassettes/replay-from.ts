@@ -1,7 +1,7 @@
 // A provider without a model: plays what `recordTo` has recorded.
 
 import type { ModelRequest, Provider } from "../../contract/provider.ts";
-import { type Checks, checkFields, is } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, is, oneOf } from "../../errors/check-fields.ts";
 import { type Cassette, nameOf, toCassette } from "./cassette.ts";
 import { type CutLine, readCassette, type Recording } from "./cassette-lines.ts";
 import { playRecording } from "./play-recording.ts";
@@ -20,7 +20,7 @@ export interface ReplayOptions {
   readonly onTornLine?: ((torn: CutLine) => void) | undefined;
 }
 
-const optionChecks: Checks<ReplayOptions> = { match: is.oneOf("request", "order"), timing: is.flag, onTornLine: is.fn };
+const optionChecks: Checks<ReplayOptions> = { match: oneOf("request", "order"), timing: is.flag, onTornLine: is.fn };
 
 /**
  * Makes a provider of a cassette, with the id, the model and the family that were recorded. It is read once, now; `file` is a path or a

@@ -4,7 +4,7 @@ import type { Clock } from "../../contract/clock.ts";
 import type { Tool } from "../../contract/loop-options.ts";
 import type { ResultCacher, ResultStore, StoredResult } from "../../contract/results.ts";
 import type { StandardSchema } from "../../contract/schema.ts";
-import { type Checks, checkFields, is, isFunction } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, isFunction, numberWithin } from "../../errors/check-fields.ts";
 import { cutText } from "../../kit/cut-text.ts";
 import { countBytes, estimateTokens } from "../../kit/estimate-tokens.ts";
 import { isRecord } from "../../kit/is-record.ts";
@@ -136,8 +136,8 @@ const hasMethods = (value: unknown, names: readonly string[]): boolean =>
 
 const checks: Checks<ResultCacheOptions> = {
   store: ['a store: an object with "write", "read", "remove" and "list"', (value) => hasMethods(value, methods)],
-  ttlMs: is.number({ min: 1 }),
-  maxBytes: is.number({ min: 1 }),
-  threshold: is.number({ min: 0 }),
+  ttlMs: numberWithin({ min: 1 }),
+  maxBytes: numberWithin({ min: 1 }),
+  threshold: numberWithin({ min: 0 }),
   clock: ['a clock: an object with "now"', (value) => hasMethods(value, ["now"])],
 };
