@@ -138,6 +138,13 @@ it("leaves the schema untouched, frozen or not", () => {
   expect(linesOf(Object.freeze({ type: "object" } as const), 1)).toHaveLength(1);
 });
 
+/** The validator reads what is in an address twice for each address around it. */
+function nestIds(levels: number): JsonSchema {
+  let schema: JsonSchema = {};
+  for (let level = 0; level < levels; level++) schema = { $id: `https://example.com/${level}`, not: schema };
+  return schema;
+}
+
 const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ["no schema", undefined, /must be a JSON Schema that can be checked, but is undefined/],
   ["a list", [], /but is an array of 0 items/],
@@ -154,6 +161,7 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ["a broken name pattern", { patternProperties: { "[": {} } }, /has the pattern "\["/],
   ["what is not JSON", { const: 1n }, /cannot be read: a BigInt/],
   ["an address that is none", { $id: "http://[" }, /cannot be read/],
+  ["addresses inside of addresses", nestIds(24), /cannot be read: it would take too long/],
 ];
 it.for(bad)("refuses %s at once", ([, schema, message]) => {
   let thrown: unknown;
@@ -173,6 +181,7 @@ it.for<[string, JsonSchema]>([
     { $defs: { a: { $id: "https://example.com/a", type: "string" } }, properties: { a: { $ref: "https://example.com/a" } } },
   ],
   ["a $ref by anchor", { $defs: { a: { $anchor: "here", type: "string" } }, properties: { a: { $ref: "#here" } } }],
+  ["a few addresses inside of addresses", { properties: { a: nestIds(6) } }],
   ["a $ref to the whole", { type: "object", properties: { child: { $ref: "#" } } }],
 ])("takes %s", ([, schema]) => {
   expect(linesOf(schema, {})).toEqual([]);
