@@ -33,6 +33,8 @@ export interface ToolServer {
   failListings(message: string | undefined): void;
   /** Holds every listing until it is let go. */
   holdListings(): () => void;
+  /** Does this in each listing, before it is answered. */
+  onListing(act: () => Promise<void>): void;
 }
 
 /** An answer of one text. */
@@ -52,10 +54,12 @@ export function createToolServer(
   let current = tools;
   let failure: string | undefined;
   let held: Promise<void> | undefined;
+  let inListing: (() => Promise<void>) | undefined;
   let listings = 0;
   server.setRequestHandler(ListToolsRequestSchema, async ({ params }) => {
     listings += 1;
     await held;
+    await inListing?.();
     if (failure !== undefined) throw new Error(failure);
     const start = Number(params?.cursor ?? 0);
     const page = current.slice(start, start + pageSize).map((tool) => ({ inputSchema: { type: "object" as const }, ...tool }));
@@ -94,6 +98,9 @@ export function createToolServer(
         letGo = resolve;
       });
       return letGo;
+    },
+    onListing(act) {
+      inListing = act;
     },
   };
 }
