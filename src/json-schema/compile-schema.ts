@@ -62,8 +62,8 @@ function countReads(lookup: Lookup): Lookup {
 }
 
 function checkerOf(root: Schema, lookup: Lookup): (value: unknown) => readonly Issue[] {
-  const draft = draftOf(root["$schema"]);
   const parts = Object.values(lookup).filter(isRecord);
+  const draft = draftOf(root["$schema"], parts);
   const comparesItems = parts.some(({ uniqueItems }) => uniqueItems === true);
   let looks = 0;
   for (const part of parts) {
@@ -105,9 +105,13 @@ const drafts: readonly (readonly [mark: string, draft: SchemaDraft])[] = [
   ["2019-09", "2019-09"],
 ];
 
-function draftOf(said: unknown): SchemaDraft {
+/** Schemas come without their "$schema", too, and then each limit that draft 4 says by true or false would be held against a number. */
+function draftOf(said: unknown, parts: readonly Schema[]): SchemaDraft {
   const found = typeof said === "string" ? drafts.find(([mark]) => said.includes(mark)) : undefined;
-  return found?.[1] ?? "2020-12";
+  if (found !== undefined) return found[1];
+  const saysLimits = ({ exclusiveMinimum, exclusiveMaximum }: Schema): boolean =>
+    typeof exclusiveMinimum === "boolean" || typeof exclusiveMaximum === "boolean";
+  return said === undefined && parts.some(saysLimits) ? "4" : "2020-12";
 }
 
 /** What would fail, or pass unseen, each time that a value is checked. */

@@ -129,6 +129,14 @@ it("goes by the draft that the schema names", () => {
   expect(linesOf(four, { n: 3 })).toHaveLength(1);
 });
 
+it("tells draft 4 by its words where no draft is named, as in what OpenAPI and MCP servers give", () => {
+  const below = { type: "object", properties: { n: { minimum: 3, exclusiveMinimum: true } } };
+  const above = { type: "object", properties: { n: { maximum: 3, exclusiveMaximum: false } } };
+  expect([linesOf(below, { n: 3 }).length, linesOf(below, { n: 4 })]).toEqual([1, []]);
+  expect([linesOf(above, { n: 4 }).length, linesOf(above, { n: 3 })]).toEqual([1, []]);
+  expect(linesOf({ properties: { n: { exclusiveMinimum: 3 } } }, { n: 3 })).toHaveLength(1);
+});
+
 it("leaves the schema untouched, frozen or not", () => {
   const schema = { type: "object", properties: { at: { type: "string", format: "url" } } };
   const before = JSON.stringify(schema);
