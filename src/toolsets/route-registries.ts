@@ -49,8 +49,7 @@ export function routeRegistries(members: readonly Member[]): ToolRegistry {
   const current = (): Table => {
     // Asked once: what gives a new array each time would be asked twice as often by each registry in front of it.
     const sources = members.map(({ registry }) => registry.definitions());
-    const isSame = sources.length === table.sources.length && sources.every((source, index) => source === table.sources[index]);
-    if (!isSame) table = makeTable(members, sources);
+    if (sources.some((source, index) => source !== table.sources[index])) table = makeTable(members, sources);
     return table;
   };
   current();

@@ -135,6 +135,7 @@ it("tells draft 4 by its words where no draft is named, as in what OpenAPI and M
   expect([linesOf(below, { n: 3 }).length, linesOf(below, { n: 4 })]).toEqual([1, []]);
   expect([linesOf(above, { n: 4 }).length, linesOf(above, { n: 3 })]).toEqual([1, []]);
   expect(linesOf({ properties: { n: { exclusiveMinimum: 3 } } }, { n: 3 })).toHaveLength(1);
+  expect(linesOf({ ...below, $schema: "https://json-schema.org/draft/2020-12/schema" }, { n: 3 })).toEqual([]);
 });
 
 it("leaves the schema untouched, frozen or not", () => {
