@@ -94,8 +94,9 @@ function countLooks(part: Schema, onLook: () => void): void {
 /** A part, and what is gone through each time: the entries of its lists and maps, and the text of what an issue repeats. */
 function weightOf(part: Schema): number {
   const { enum: choices, const: constant, ...rest } = part;
-  const repeated = JSON.stringify([choices, constant]).length / 32;
-  return Object.values(rest).reduce<number>((sum, held) => sum + Object.keys(Object(held)).length, 1 + repeated);
+  const held: readonly unknown[] = Object.values(rest);
+  const entries = held.map((value) => (typeof value === "object" && value !== null ? Object.keys(value).length : 0));
+  return entries.reduce((sum, count) => sum + count, 1 + JSON.stringify([choices, constant]).length / 32);
 }
 
 const drafts: readonly (readonly [mark: string, draft: SchemaDraft])[] = [

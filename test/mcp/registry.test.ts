@@ -1,6 +1,6 @@
 // The tools that a registry over an MCP server has: all pages of them, under safe names, renewed when the server says so.
 
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isLoopError, type ToolDefinition, type ToolRegistry, type ToolTraits } from "turnwright";
 import { createMcpRegistry, type McpClient, type McpRegistry, type McpRegistryOptions } from "turnwright/mcp";
 import { text, toolCall } from "turnwright/testing";
@@ -25,7 +25,6 @@ const namesOf = (registry: ToolRegistry): readonly string[] => registry.definiti
 const rejections: unknown[] = [];
 process.on("unhandledRejection", (error) => void rejections.push(error));
 beforeEach(() => void rejections.splice(0));
-afterEach(() => void vi.useRealTimers());
 
 describe.for(generations)("a registry over $name", (generation) => {
   it("has the tools of all pages, each once", async () => {
@@ -127,23 +126,6 @@ describe.for(generations)("a registry over $name", (generation) => {
     letGo();
     await vi.waitFor(() => expect(served.listings).toBe(3));
     await vi.waitFor(() => expect(namesOf(registry)).toEqual(["e"]));
-  });
-
-  it("leaves time for others where the server says so in each listing, until it is closed", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const served = createToolServer([]);
-    served.onListing(async () => {
-      if (served.listings < 1_000) await served.setTools(named(`t${served.listings}`));
-    });
-    const { registry } = await setUp(generation, served);
-    await new Promise((resolve) => void setImmediate(resolve));
-    expect(served.listings).toBe(2);
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect([served.listings, namesOf(registry)]).toEqual([12, ["t12"]]);
-    registry.close();
-    expect(vi.getTimerCount()).toBe(0);
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(served.listings).toBe(12);
   });
 
   it("goes on listing after listings that failed", async () => {

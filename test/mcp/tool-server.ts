@@ -31,10 +31,10 @@ export interface ToolServer {
   setTools(tools: readonly ServedTool[], options?: { readonly silent?: boolean }): Promise<void>;
   /** Makes every listing fail, or none. */
   failListings(message: string | undefined): void;
-  /** Holds every listing until it is let go. */
-  holdListings(): () => void;
   /** Does this in each listing, before it is answered. */
   onListing(act: () => Promise<void>): void;
+  /** Holds every listing until it is let go. */
+  holdListings(): () => void;
 }
 
 /** An answer of one text. */
@@ -53,12 +53,10 @@ export function createToolServer(
   const calls: ServedCall[] = [];
   let current = tools;
   let failure: string | undefined;
-  let held: Promise<void> | undefined;
   let inListing: (() => Promise<void>) | undefined;
   let listings = 0;
   server.setRequestHandler(ListToolsRequestSchema, async ({ params }) => {
     listings += 1;
-    await held;
     await inListing?.();
     if (failure !== undefined) throw new Error(failure);
     const start = Number(params?.cursor ?? 0);
@@ -94,9 +92,10 @@ export function createToolServer(
     },
     holdListings() {
       let letGo: () => void = () => {};
-      held = new Promise((resolve) => {
+      const held = new Promise<void>((resolve) => {
         letGo = resolve;
       });
+      inListing = () => held;
       return letGo;
     },
     onListing(act) {
