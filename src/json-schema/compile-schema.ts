@@ -14,8 +14,15 @@ import { toIssues } from "./to-issues.ts";
 /** A schema that can check, or why it cannot; `problem` reads on after the schema's name. */
 export type CompiledSchema = { readonly check: (value: unknown) => readonly Issue[] } | { readonly problem: string };
 
-/** How often the parts of a schema may be followed for one value. A schema that refers to itself in an `anyOf` takes twice as often for each level. */
-const mostReferences = 100_000;
+/** How many parts a schema may have. A `$id` inside of another one is read twice, what is in it four times, and so on. */
+const mostParts = 100_000;
+
+/**
+ * How much of a schema may be looked at for one value: each part as often as its turn comes, with all that it lists. A schema that refers to
+ * itself in an `anyOf` is looked at twice as often for each level, and a long `enum` is told again with each item that is not in it.
+ */
+const mostLooks = 500_000;
+const tooLong = "it would take too long";
 
 /** Compiles a schema once. The schema itself is not touched. */
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize(compile);
@@ -24,7 +31,8 @@ function compile(schema: JsonSchema): CompiledSchema {
   try {
     // A copy, because the validator writes into what it reads.
     const root = toJson(schema) as Schema;
-    const lookup: Lookup = dereference(root);
+    const lookup: Lookup = Object.create(null);
+    dereference(root, countReads(lookup));
     const parts = Object.values(lookup).filter(isRecord);
     const problem = parts.map((part) => problemOf(part, lookup)).find((found) => found !== undefined);
     return problem === undefined ? { check: checkerOf(root, lookup) } : { problem };
@@ -36,14 +44,36 @@ function compile(schema: JsonSchema): CompiledSchema {
 /** Every part of a schema that can be referred to, by its absolute address. */
 type Lookup = { readonly [address: string]: Schema | boolean };
 
+/** Reading the schema asks for the address of each part, and has no other place where it could be stopped. */
+function countReads(lookup: Lookup): Lookup {
+  let count = 0;
+  return new Proxy(lookup, {
+    get(target, address) {
+      count += 1;
+      if (count > mostParts) throw new RangeError(tooLong);
+      return typeof address === "string" ? target[address] : undefined;
+    },
+  });
+}
+
 function checkerOf(root: Schema, lookup: Lookup): (value: unknown) => readonly Issue[] {
-  const draft = draftOf(root["$schema"]);
-  const comparesItems = Object.values(lookup).some((part) => isRecord(part) && part["uniqueItems"] === true);
+  const parts = Object.values(lookup).filter(isRecord);
+  const draft = draftOf(root["$schema"], parts);
+  const comparesItems = parts.some(({ uniqueItems }) => uniqueItems === true);
+  let looks = 0;
+  for (const part of parts) {
+    const weight = weightOf(part);
+    countLooks(part, () => {
+      looks += weight;
+      if (looks > mostLooks) throw new RangeError(tooLong);
+    });
+  }
   return (value) => {
     const excess = findExcess(value, comparesItems);
     if (excess !== undefined) return [{ message: `${excess}, and is not checked` }];
+    looks = 0;
     try {
-      const { valid, errors } = validate(value, root, draft, countReferences(lookup), false);
+      const { valid, errors } = validate(value, root, draft, lookup, false);
       return valid ? [] : toIssues(errors, value);
     } catch (error) {
       return [{ message: `could not be checked: ${toPlainError(error).message}` }];
@@ -51,16 +81,17 @@ function checkerOf(root: Schema, lookup: Lookup): (value: unknown) => readonly I
   };
 }
 
-/** The validator looks each reference up, and has no other place where it could be stopped. */
-function countReferences(lookup: Lookup): Lookup {
-  let count = 0;
-  return new Proxy(lookup, {
-    get(target, address) {
-      count += 1;
-      if (count > mostReferences) throw new RangeError("it would take too long");
-      return typeof address === "string" ? target[address] : undefined;
-    },
-  });
+/** The validator reads this field of each part that it comes to. Only a `$recursiveRef` would need it, and is refused. */
+function countLooks(part: Schema, onLook: () => void): void {
+  Object.defineProperty(part, "__absolute_recursive_ref__", { get: onLook, configurable: true });
+}
+
+/** A part, and what is gone through each time: the entries of its lists and maps, and the text of what an issue repeats. */
+function weightOf(part: Schema): number {
+  const { enum: choices, const: constant, ...rest } = part;
+  const held: readonly unknown[] = Object.values(rest);
+  const entries = held.map((value) => (typeof value === "object" && value !== null ? Object.keys(value).length : 0));
+  return entries.reduce((sum, count) => sum + count, 1 + JSON.stringify([choices, constant]).length / 32);
 }
 
 const drafts: readonly (readonly [mark: string, draft: SchemaDraft])[] = [
@@ -70,9 +101,13 @@ const drafts: readonly (readonly [mark: string, draft: SchemaDraft])[] = [
   ["2019-09", "2019-09"],
 ];
 
-function draftOf(said: unknown): SchemaDraft {
+/** Schemas come without their "$schema", too, and then each limit that draft 4 says by true or false would be held against a number. */
+function draftOf(said: unknown, parts: readonly Schema[]): SchemaDraft {
   const found = typeof said === "string" ? drafts.find(([mark]) => said.includes(mark)) : undefined;
-  return found?.[1] ?? "2020-12";
+  if (found !== undefined) return found[1];
+  const saysLimits = ({ exclusiveMinimum, exclusiveMaximum }: Schema): boolean =>
+    typeof exclusiveMinimum === "boolean" || typeof exclusiveMaximum === "boolean";
+  return said === undefined && parts.some(saysLimits) ? "4" : "2020-12";
 }
 
 /** What would fail, or pass unseen, each time that a value is checked. */

@@ -12,10 +12,11 @@ import { compileSchema } from "./compile-schema.ts";
  * your word for what fits.
  *
  * Values are refused unchecked that are nested more than 100 levels deep, have more than 20,000 values in them, or would take too long
- * because the schema refers to itself. A `pattern` is run as it stands: what a slow one costs is up to whoever wrote the schema.
+ * because the schema refers to itself, or lists a lot for many items. A `pattern` is run as it stands: what a slow one costs is up to
+ * whoever wrote the schema.
  *
- * Throws LoopError "invalid-option" for what is no JSON Schema, has a `$ref` to somewhere else, `$dynamicRef` or `$recursiveRef`, or a
- * pattern that is no regular expression. Nothing is ever fetched.
+ * Throws LoopError "invalid-option" for what is no JSON Schema, has more than 100,000 parts, a `$ref` to somewhere else, `$dynamicRef` or
+ * `$recursiveRef`, or a pattern that is no regular expression. Nothing is ever fetched.
  *
  * @example
  * const clock = defineTool({

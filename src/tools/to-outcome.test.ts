@@ -57,6 +57,7 @@ describe("toOutcome", () => {
     [() => 1, "The tool's result cannot be written as JSON: a function."],
     [new Map([["a", 1]]), "The tool's result cannot be written as JSON: a Map."],
     [new Set([1]), "The tool's result cannot be written as JSON: a Set."],
+    [[1].values(), "The tool's result cannot be written as JSON: a generator, which has to be read to its end first."],
     [
       (async function* () {})(),
       "The tool's result cannot be written as JSON: an async generator, which has to be read to its end first.",

@@ -58,8 +58,8 @@ function readAnswer(message: unknown, endTurn: boolean): unknown {
   if (!isToolMessage(message)) return endTurn ? toolResult({ data: message, endTurn }) : message;
   const { content, artifact, status } = message;
   const more = { ...(artifact === undefined ? {} : { metadata: artifact }), ...(endTurn ? { endTurn } : {}) };
-  if (status === "error") return toolResult({ success: false, error: textOrNone(content) ?? JSON.stringify(content) });
-  return Array.isArray(content) ? toContentResult(content, more) : toolResult({ data: content, ...more });
+  const answer = Array.isArray(content) ? toContentResult(content, more) : toolResult({ data: content, ...more });
+  return status === "error" ? toolResult({ success: false, error: textOrNone(answer.data), metadata: artifact }) : answer;
 }
 
 function isToolMessage(value: unknown): value is UnknownRecord {

@@ -6,6 +6,7 @@ import type { ToolTraits } from "../contract/tool.ts";
 import { invalidOption } from "../errors/check-fields.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
+import { isThenable } from "../kit/is-thenable.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { assertTool } from "../tools/check-tool.ts";
 import { isStandardSchema, toJsonSchema } from "../tools/json-schema.ts";
@@ -75,7 +76,7 @@ export function importTools(
   overrides: { readonly [name: string]: ImportOverrides } = {},
 ): readonly Tool<unknown>[] {
   const given: unknown = tools;
-  if (!isRecord(given) && !Array.isArray(given))
+  if (!Array.isArray(given) && !hasNames(given))
     throw invalidOption("tools", "an array of tools, or an object of tools by name", given);
   const named = Array.isArray(tools)
     ? tools.map((tool: object): readonly [unknown, object] => [Reflect.get(Object(tool), "name"), tool])
@@ -84,6 +85,11 @@ export function importTools(
     if (typeof name !== "string") return importTool(tool);
     return importTool(tool, { name, ...overrides[name] });
   });
+}
+
+/** A promise, a Map and a Set are objects too, and would be read as ones without any tool. */
+function hasNames(given: unknown): boolean {
+  return isRecord(given) && !isThenable(given) && !(Symbol.iterator in given);
 }
 
 function assemble(foreign: ForeignTool, overrides: ImportOverrides & { readonly name: string }): Tool<unknown> {

@@ -32,12 +32,14 @@ interface Table {
  * called. Throws LoopError "duplicate-tool" where two tools have one name: at once, and whenever it comes to be so.
  */
 export function routeRegistries(members: readonly Member[]): ToolRegistry {
-  let table = makeTable(members);
+  let table: Table = { sources: [], definitions: [], routes: new Map() };
   const current = (): Table => {
-    const hasChanged = members.some(({ registry }, index) => registry.definitions() !== table.sources[index]);
-    if (hasChanged) table = makeTable(members);
+    // Asked once: what gives a new array each time would be asked twice as often by each registry in front of it.
+    const sources = members.map(({ registry }) => registry.definitions());
+    if (sources.some((source, index) => source !== table.sources[index])) table = makeTable(members, sources);
     return table;
   };
+  current();
   return {
     definitions: () => current().definitions,
     executeTool(name: string, args: unknown, context: ToolContext): unknown {
@@ -57,8 +59,7 @@ export function routeRegistries(members: readonly Member[]): ToolRegistry {
   };
 }
 
-function makeTable(members: readonly Member[]): Table {
-  const sources = members.map(({ registry }) => registry.definitions());
+function makeTable(members: readonly Member[], sources: Table["sources"]): Table {
   const definitions: ToolDefinition[] = [];
   const routes = new Map<string, Route>();
   for (const [index, { registry, nameOf }] of members.entries()) {

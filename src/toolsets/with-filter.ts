@@ -13,7 +13,8 @@ export type ToolFilter = Iterable<string> | ((definition: ToolDefinition) => boo
  * Shows some tools of a registry. The others cannot be called either, whatever a model makes up. A function is asked anew whenever the
  * registry's definitions change; names are copied, and may be those of tools that are not there yet.
  *
- * Throws LoopError "invalid-option" for a filter that is neither names nor a function.
+ * Throws LoopError "invalid-option" for a filter that is neither names nor a function, and where the function gives anything but true or
+ * false.
  *
  * @example
  * withFilter(remoteTools, ["search", "read"]);
@@ -26,7 +27,7 @@ export function withFilter(source: ToolSource, filter: ToolFilter): ToolRegistry
 }
 
 function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolean {
-  if (typeof filter === "function") return filter;
+  if (typeof filter === "function") return (definition) => assertAnswer(filter(definition));
   const given: unknown = filter;
   // A text is an iterable of its characters, and was meant as one name.
   const names = isIterable(given) ? [...given] : undefined;
@@ -34,6 +35,12 @@ function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolea
     throw invalidOption("filter", "tool names in an array or a set, or a function", given);
   const kept = new Set(names);
   return ({ name }) => kept.has(name);
+}
+
+/** A promise is truthy, and would keep every tool. */
+function assertAnswer(answer: unknown): boolean {
+  if (typeof answer === "boolean") return answer;
+  throw invalidOption("filter", "a function that gives true or false", answer);
 }
 
 function isIterable(value: unknown): value is Iterable<unknown> {

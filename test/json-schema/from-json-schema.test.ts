@@ -129,6 +129,15 @@ it("goes by the draft that the schema names", () => {
   expect(linesOf(four, { n: 3 })).toHaveLength(1);
 });
 
+it("tells draft 4 by its words where no draft is named, as in what OpenAPI and MCP servers give", () => {
+  const below = { type: "object", properties: { n: { minimum: 3, exclusiveMinimum: true } } };
+  const above = { type: "object", properties: { n: { maximum: 3, exclusiveMaximum: false } } };
+  expect([linesOf(below, { n: 3 }).length, linesOf(below, { n: 4 })]).toEqual([1, []]);
+  expect([linesOf(above, { n: 4 }).length, linesOf(above, { n: 3 })]).toEqual([1, []]);
+  expect(linesOf({ properties: { n: { exclusiveMinimum: 3 } } }, { n: 3 })).toHaveLength(1);
+  expect(linesOf({ ...below, $schema: "https://json-schema.org/draft/2020-12/schema" }, { n: 3 })).toEqual([]);
+});
+
 it("leaves the schema untouched, frozen or not", () => {
   const schema = { type: "object", properties: { at: { type: "string", format: "url" } } };
   const before = JSON.stringify(schema);
@@ -137,6 +146,13 @@ it("leaves the schema untouched, frozen or not", () => {
   expect(Object.getOwnPropertyNames(schema)).toEqual(["type", "properties"]);
   expect(linesOf(Object.freeze({ type: "object" } as const), 1)).toHaveLength(1);
 });
+
+/** The validator reads what is in an address twice for each address around it. */
+function nestIds(levels: number): JsonSchema {
+  let schema: JsonSchema = {};
+  for (let level = 0; level < levels; level++) schema = { $id: `https://example.com/${level}`, not: schema };
+  return schema;
+}
 
 const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ["no schema", undefined, /must be a JSON Schema that can be checked, but is undefined/],
@@ -154,6 +170,7 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ["a broken name pattern", { patternProperties: { "[": {} } }, /has the pattern "\["/],
   ["what is not JSON", { const: 1n }, /cannot be read: a BigInt/],
   ["an address that is none", { $id: "http://[" }, /cannot be read/],
+  ["addresses inside of addresses", nestIds(24), /cannot be read: it would take too long/],
 ];
 it.for(bad)("refuses %s at once", ([, schema, message]) => {
   let thrown: unknown;
@@ -173,6 +190,7 @@ it.for<[string, JsonSchema]>([
     { $defs: { a: { $id: "https://example.com/a", type: "string" } }, properties: { a: { $ref: "https://example.com/a" } } },
   ],
   ["a $ref by anchor", { $defs: { a: { $anchor: "here", type: "string" } }, properties: { a: { $ref: "#here" } } }],
+  ["a few addresses inside of addresses", { properties: { a: nestIds(6) } }],
   ["a $ref to the whole", { type: "object", properties: { child: { $ref: "#" } } }],
 ])("takes %s", ([, schema]) => {
   expect(linesOf(schema, {})).toEqual([]);

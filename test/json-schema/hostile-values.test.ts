@@ -1,6 +1,7 @@
 // What a model may write to make a check cost more than it is worth.
 
 import { describe, expect, it } from "vitest";
+import { type JsonSchema } from "turnwright";
 import { linesOf } from "./lines-of.ts";
 
 describe("a hostile value", () => {
@@ -57,6 +58,18 @@ describe("a hostile value", () => {
     );
     const schema = { $defs: { ...defs, d40: {} }, $ref: "#/$defs/d0" };
     expect(linesOf(schema, {})).toEqual([": could not be checked: it would take too long"]);
+  });
+
+  it.for<[what: string, items: JsonSchema, fits: unknown, misfits: unknown]>([
+    ["an enum", { enum: Array.from({ length: 500 }, (_, index) => `America/Argentina/${index}`) }, "America/Argentina/7", "x"],
+    ["an anyOf", { anyOf: Array.from({ length: 200 }, (_, index) => ({ const: index })) }, 7, "x"],
+    ["a list of required fields", { required: Array.from({ length: 500 }, (_, index) => `r${index}`) }, 7, {}],
+  ])("of many items is not held against %s too often", ([, items, fits, misfits]) => {
+    const schema = { properties: { l: { items } } };
+    const list = (length: number, item: unknown): unknown => ({ l: Array.from({ length }, () => item) });
+    expect(linesOf(schema, list(100, fits))).toEqual([]);
+    expect(linesOf(schema, list(100, misfits))).toHaveLength(20);
+    expect(linesOf(schema, list(10_000, misfits))).toEqual([": could not be checked: it would take too long"]);
   });
 
   it("does not make a format take for ever", () => {

@@ -31,6 +31,8 @@ export interface ToolServer {
   setTools(tools: readonly ServedTool[], options?: { readonly silent?: boolean }): Promise<void>;
   /** Makes every listing fail, or none. */
   failListings(message: string | undefined): void;
+  /** Does this in each listing, before it is answered. */
+  onListing(act: () => Promise<void>): void;
   /** Holds every listing until it is let go. */
   holdListings(): () => void;
 }
@@ -51,11 +53,11 @@ export function createToolServer(
   const calls: ServedCall[] = [];
   let current = tools;
   let failure: string | undefined;
-  let held: Promise<void> | undefined;
+  let inListing: (() => Promise<void>) | undefined;
   let listings = 0;
   server.setRequestHandler(ListToolsRequestSchema, async ({ params }) => {
     listings += 1;
-    await held;
+    await inListing?.();
     if (failure !== undefined) throw new Error(failure);
     const start = Number(params?.cursor ?? 0);
     const page = current.slice(start, start + pageSize).map((tool) => ({ inputSchema: { type: "object" as const }, ...tool }));
@@ -90,10 +92,14 @@ export function createToolServer(
     },
     holdListings() {
       let letGo: () => void = () => {};
-      held = new Promise((resolve) => {
+      const held = new Promise<void>((resolve) => {
         letGo = resolve;
       });
+      inListing = () => held;
       return letGo;
+    },
+    onListing(act) {
+      inListing = act;
     },
   };
 }

@@ -176,6 +176,14 @@ describe("needsApproval", () => {
     expect(outcomesOf(await result)).toEqual(outcomes);
   });
 
+  it("is not asked about arguments that fit no more, which somebody has to decide about", async () => {
+    let checks = 0;
+    const once = amount.refine(() => (checks += 1) === 1);
+    const made = tool({ inputSchema: once, execute: async () => "paid", needsApproval: () => false });
+    const { result } = play([toolCall("pay", {}, { id: "p1" })], { tools: [importTool(made, { name: "pay" })] });
+    expect(outcomesOf(await result)).toEqual(["p1: awaiting-approval"]);
+  });
+
   it("hears of the call and the conversation", async () => {
     let seen: Record<string, unknown> = {};
     const made = tool({

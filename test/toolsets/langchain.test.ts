@@ -42,6 +42,11 @@ const outputs: readonly (readonly [string, unknown, unknown])[] = [
     { kind: "failed", error: { message: "closed" } },
   ],
   [
+    "a failed ToolMessage of blocks",
+    new ToolMessage({ content: [{ type: "text", text: "closed" }], tool_call_id: "x", status: "error" }),
+    { kind: "failed", error: { message: "closed" } },
+  ],
+  [
     "blocks",
     [
       { type: "text", text: "Here." },
@@ -78,6 +83,14 @@ it("tells listeners its artifact", async () => {
   });
   const outcome = await runTool(importTool(made), city, { onMetadata: (data) => told.push(data) });
   expect([outcome, told]).toMatchObject([{ kind: "completed", data: "two rows" }, [[{ id: 1 }, { id: 2 }]]]);
+});
+
+it("tells listeners its artifact where it has failed, too", async () => {
+  const told: unknown[] = [];
+  const answer = new ToolMessage({ content: "closed", tool_call_id: "x", status: "error", artifact: { code: 7 } });
+  const made = tool(async () => answer, { ...described, schema });
+  const outcome = await runTool(importTool(made), city, { onMetadata: (data) => told.push(data) });
+  expect([outcome, told]).toMatchObject([{ kind: "failed", error: { message: "closed" } }, [{ code: 7 }]]);
 });
 
 it("ends the run where its answer is to be returned directly", async () => {

@@ -149,6 +149,20 @@ describe("needsApproval", () => {
     const { result } = play([calls, text("Done.")], { tools: [importTool(made)], context: { strict: "small" } });
     expect(outcomesOf(await result)).toEqual(outcomes);
   });
+
+  it("is not asked about arguments that fit no more, which somebody has to decide about", async () => {
+    let checks = 0;
+    const inputSchema = parameters.refine(() => (checks += 1) === 1);
+    const made = tool({
+      name: "pay",
+      description: "",
+      parameters,
+      execute: async () => "paid",
+      needsApproval: async () => false,
+    });
+    const { result } = play([toolCall("pay", { amount: 1 }, { id: "p1" })], { tools: [importTool(made, { inputSchema })] });
+    expect(outcomesOf(await result)).toEqual(["p1: awaiting-approval"]);
+  });
 });
 
 it("has its arguments checked beforehand by a schema that is given", async () => {

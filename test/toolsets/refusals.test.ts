@@ -123,6 +123,8 @@ it("a whole object of tools is refused with the name of the one that does not do
     /Tool "search" is run by its provider/,
   );
   expect(complaintOf(() => importTools([{ name: "get", ...whole }, whole]))).toMatch(/has no name/);
+  for (const held of [Promise.resolve({ get: whole }), new Map([["get", whole]]), new Set([whole])])
+    expect(complaintOf(() => importTools(held as never))).toMatch(/^invalid-option: Option "tools" must be an array of tools/);
   expect(complaintOf(() => importTools("get" as never))).toMatch(
     /invalid-option: Option "tools" must be an array of tools, or an object/,
   );

@@ -110,8 +110,34 @@ describe("withFilter", () => {
     );
   });
 
+  it("refuses a function that answers in a promise, which would keep all", () => {
+    const registry = createToolRegistry([]);
+    const filtered = withFilter(registry, (async () => false) as never);
+    registry.register(one);
+    const refused = /^invalid-option: Option "filter" must be a function that gives true or false, but/;
+    expect(codeOf(() => withFilter([one], (async () => false) as never))).toMatch(refused);
+    expect(codeOf(() => filtered.definitions())).toMatch(refused);
+    expect(codeOf(() => filtered.executeTool("one", {}, undefined as never))).toMatch(refused);
+  });
+
   it("may stand before and behind a prefix", () => {
     expect(namesOf(withPrefix(withFilter([one, two], ["two"]), "p_"))).toEqual(["p_two"]);
     expect(namesOf(withFilter(withPrefix([one, two], "p_"), ["p_one"]))).toEqual(["p_one"]);
   });
+});
+
+it("asks the registry behind once for each time that it is asked, however many views stand in front of it", () => {
+  let asked = 0;
+  const registry: ToolRegistry = {
+    ...bare(one),
+    definitions: () => {
+      asked += 1;
+      return [...bare(one).definitions()];
+    },
+  };
+  let view: ToolRegistry = registry;
+  for (let depth = 0; depth < 20; depth++) view = withPrefix(mergeRegistries(view), "p");
+  asked = 0;
+  expect(namesOf(view)).toEqual([`${"p".repeat(20)}one`]);
+  expect(asked).toBe(1);
 });

@@ -92,6 +92,8 @@ describe("a result that failed", () => {
   it.for<[what: string, result: UnknownRecord, message: string]>([
     ["its texts", { content: [said("No."), image, said("Not here.")] }, "No.\nNot here."],
     ["its structured content", { content: [said(" ")], structuredContent: { code: 7 } }, '{"code":7}'],
+    ["both", { content: [said("No.")], structuredContent: { code: 7 } }, 'No.\n{"code":7}'],
+    ["both, where they say the same", { content: [said('{ "code": 7 }')], structuredContent: { code: 7 } }, '{ "code": 7 }'],
     ["nothing at all", { content: [image] }, "The tool reported an error and did not say which."],
     ["no content", {}, "The tool reported an error and did not say which."],
   ])("says why: %s", ([, result, message]) => {

@@ -17,8 +17,8 @@ const restartNamespace = "context_restart_";
 /**
  * Reads the result of `tools/call`. Structured content is the data; without it the texts are, one after the other, and null
  * where there are none. Images are parts of their own, and so are audio and the bytes of resources, as files; a link to a resource is a line
- * of text. Beside structured content a text counts only where it says something else. `isError` is a failure with the texts as its
- * reason. `_meta` is for listeners.
+ * of text. Beside structured content a text counts only where it says something else. `isError` is a failure with the texts and the
+ * structured content as its reason. `_meta` is for listeners.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
  */
@@ -44,9 +44,10 @@ export function refuseTask(): ToolResult {
 }
 
 function reasonOf(texts: readonly string[], structuredContent: unknown): string {
-  const text = texts.join("\n");
-  if (text.trim() !== "") return text;
-  return structuredContent === undefined ? "The tool reported an error and did not say which." : stableJson(structuredContent);
+  const said = texts.filter((text) => text.trim() !== "");
+  const copy = structuredContent === undefined ? undefined : stableJson(structuredContent);
+  if (copy !== undefined && !said.some((text) => isCopy(text, copy))) said.push(copy);
+  return said.length === 0 ? "The tool reported an error and did not say which." : said.join("\n");
 }
 
 function toData(structuredContent: unknown): unknown {

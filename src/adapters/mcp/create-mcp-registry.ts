@@ -15,6 +15,10 @@ import { type McpTool, onToolsChanged } from "./mcp-client.ts";
 import { checkMcpOptions, type McpRegistryOptions, type McpSettings } from "./mcp-options.ts";
 import { toToolNames } from "./tool-names.ts";
 import { mergeTraits, toTraits } from "./tool-traits.ts";
+import { withRests } from "./with-rests.ts";
+
+/** A server that says in each listing that its tools have changed would be listed for ever, and in one process nothing else would run. */
+const restMs = 100;
 
 /** The tools of one server. A running loop sees a change of them on its next pass. */
 export interface McpRegistry extends ToolRegistry {
@@ -34,7 +38,7 @@ export interface McpRegistry extends ToolRegistry {
  * the server, a connection that closes in a call and an answer that does not fit are failed results.
  *
  * Rejects with LoopError `invalid-option` or `unknown-option` before anything is asked, with `invalid-tool` where `traits` gives what a tool
- * cannot have, and with what the client throws.
+ * cannot have, with `invalid-schema` where the schema of a tool is nested more than 1,000 levels deep, and with what the client throws.
  *
  * @example
  * const client = new Client({ name: "my-app", version: "1.0.0" });
@@ -55,17 +59,18 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     tools = createToolRegistry(toTools(found, settings));
     listed = text;
   });
-  const refreshBehind = (): void => {
+  const behind = withRests(() => {
     refresh().catch((error: unknown) => {
       if (!isClosed) report(settings, error);
     });
-  };
+  }, restMs);
 
   // First the handler, so that no change is missed while the tools are listed.
-  const release = settings.listChanged ? onToolsChanged(settings.client, refreshBehind) : (): void => {};
+  const release = settings.listChanged ? onToolsChanged(settings.client, behind.ask) : (): void => {};
   const close = (): void => {
     isClosed = true;
     release();
+    behind.stop();
   };
   try {
     await refresh();
