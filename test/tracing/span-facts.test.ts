@@ -1,9 +1,10 @@
+import { SpanStatusCode } from "@opentelemetry/api";
 import { describe, expect, it } from "vitest";
 import { createLoopEvents, type LoopOptions, withFallback } from "turnwright";
 import type { TracingOptions } from "turnwright/otel";
-import { createMockProvider, fail, reasoning, text, toolCall, usage } from "turnwright/testing";
+import { createMockProvider, endEarly, fail, type MockScript, reasoning, stall, text, toolCall, usage } from "turnwright/testing";
 import { never, tool } from "../loop/play.ts";
-import { type Scene, settle, trace } from "./trace.ts";
+import { question, type Scene, settle, trace } from "./trace.ts";
 
 const tokens = usage({ inputTokens: 100, outputTokens: 20, cachedInputTokens: 40, cacheWriteTokens: 10, reasoningTokens: 5 });
 
@@ -21,6 +22,7 @@ function traceAll(how: TracingOptions = {}, more: Partial<LoopOptions> = {}): Sc
           { type: "text", text: "private question" },
           { type: "image", mediaType: "image/png", data: "cHJpdmF0ZQ==" },
           { type: "file", mediaType: "application/pdf", data: new URL("https://me:hidden@example.com/a.pdf") },
+          { type: "file", mediaType: "audio/mpeg", data: "cHJpdmF0ZQ==" },
         ],
       },
     ],
@@ -103,6 +105,28 @@ describe("what is on a span", () => {
     });
   });
 
+  it.for<[what: string, turn: MockScript, reasons: readonly string[] | undefined]>([
+    ["nobody answered", [fail({ status: 400, message: "no" })], undefined],
+    ["it was cut off", [[text("Par"), endEarly()]], ["error"]],
+    ["it fell silent", [[text("Par"), stall()]], ["error"]],
+  ])("of a stream says of its finish, where %s", async ([, script, reasons]) => {
+    const scene = trace(script);
+    await settle(scene);
+    const [chat] = attributesOf(scene, "chat mock-model") as readonly Record<string, unknown>[];
+    expect(chat?.["gen_ai.response.finish_reasons"]).toEqual(reasons);
+  });
+
+  it("is short, also where a model makes names up", async () => {
+    const scene = trace(() => [toolCall("x".repeat(10_000))], { policies: { loopDetection: { threshold: 2, action: "stop" } } });
+    await settle(scene);
+    const [run] = attributesOf(scene, "invoke_agent bot") as readonly Record<string, unknown>[];
+    expect(run?.["turnwright.run.reason"]).toBe("loop-detected");
+    for (const { attributes, events } of scene.tracing.spans()) {
+      const values = [attributes, ...events.map((event) => event.attributes ?? {})].flatMap((each) => Object.values(each));
+      for (const value of values) expect(String(value).length).toBeLessThanOrEqual(128);
+    }
+  });
+
   it("of a call are its tool and its outcome", async () => {
     const scene = traceAll();
     await settle(scene);
@@ -151,6 +175,7 @@ describe("content", () => {
         { type: "text", content: "private question" },
         { type: "image", mime_type: "image/png", modality: "image" },
         { type: "uri", mime_type: "application/pdf", modality: "document", uri: "https://[redacted]@example.com/a.pdf" },
+        { type: "file", mime_type: "audio/mpeg", modality: "audio" },
       ],
     };
     const called = { type: "tool_call", name: "look", arguments: { at: "private argument" } };
@@ -193,6 +218,58 @@ describe("content", () => {
     ]);
   });
 
+  it("is a copy where `redact` gets it, which it may change", async () => {
+    let given: unknown;
+    const look = tool("look", (args) => {
+      given = args;
+      return { deep: { secret: "y" } };
+    });
+    const emptied = (content: unknown): void => {
+      if (typeof content !== "object" || content === null) return;
+      for (const [key, value] of Object.entries(content)) {
+        emptied(value);
+        Reflect.deleteProperty(content, key);
+      }
+    };
+    const scene = trace(
+      [toolCall("look", { deep: { secret: "x" } }), text("So.")],
+      { tools: [look] },
+      { captureContent: true, redact: (content) => (emptied(content), content) },
+    );
+    const { messages } = await settle(scene);
+    expect(given).toEqual({ deep: { secret: "x" } });
+    expect(messages).toMatchObject([
+      question[0],
+      { content: [{ args: { deep: { secret: "x" } } }] },
+      { results: [{ result: { deep: { secret: "y" } } }] },
+      { content: [{ text: "So." }] },
+    ]);
+    const [call] = attributesOf(scene, "execute_tool look") as readonly Record<string, unknown>[];
+    expect([call?.["gen_ai.tool.call.arguments"], call?.["gen_ai.tool.call.result"]]).toEqual(["{}", "{}"]);
+  });
+
+  it("of errors goes through `redact` as well: of a call as its result, of the others as what it is", async () => {
+    const script = [toolCall("look"), fail({ status: 400, message: "Ada is unknown" })];
+    const fails = (): never => {
+      throw new Error("Ada has no orders");
+    };
+    const statuses = async (redact: TracingOptions["redact"]): Promise<readonly (string | undefined)[]> => {
+      const scene = trace(script, { tools: [tool("look", fails)] }, { captureContent: true, redact });
+      await settle(scene);
+      return scene.tracing.spans().flatMap(({ status }) => (status.code === SpanStatusCode.ERROR ? [status.message] : []));
+    };
+    expect(await statuses((content, kind) => (kind === "tool-result" ? undefined : content))).toEqual([
+      undefined,
+      "Ada is unknown",
+      "Ada is unknown",
+    ]);
+    expect(await statuses((content, kind) => (kind === "error" ? String(content).replace("Ada", "somebody") : content))).toEqual([
+      "Ada has no orders",
+      "somebody is unknown",
+      "somebody is unknown",
+    ]);
+  });
+
   it("is without what a discarded attempt had said", async () => {
     const provider = withFallback([
       createMockProvider([[reasoning("Hm"), fail({ status: 503, message: "busy" })]]),
@@ -228,17 +305,33 @@ describe("metrics", () => {
     await settle(scene);
     const stream = { "gen_ai.operation.name": "chat", "gen_ai.provider.name": "mock" };
     const model = { ...stream, "gen_ai.request.model": "mock-model", "gen_ai.response.model": "mock-model" };
-    expect(await scene.tracing.metrics()).toEqual([
-      ["gen_ai.client.token.usage", { ...model, "gen_ai.token.type": "input" }, 2],
-      ["gen_ai.client.token.usage", { ...model, "gen_ai.token.type": "output" }, 2],
-      ["gen_ai.client.operation.duration", model, 2],
-      ["gen_ai.client.operation.time_to_first_chunk", model, 2],
-      ["gen_ai.invoke_agent.duration", { "gen_ai.agent.name": "bot", "gen_ai.request.model": "mock-model" }, 1],
+    const counted = { ...model, "gen_ai.token.modality": "unknown" };
+    expect([...(await scene.tracing.metrics())].sort(([a], [b]) => a.localeCompare(b))).toEqual([
+      ["gen_ai.client.inference.duration", model, 2],
+      ["gen_ai.client.inference.operation.input_tokens", model, 2],
+      ["gen_ai.client.inference.operation.output_tokens", model, 2],
+      ["gen_ai.client.inference.time_to_first_chunk", model, 2],
+      ["gen_ai.client.inference.usage.cache_read.input_tokens", counted, 80],
+      ["gen_ai.client.inference.usage.cache_write.input_tokens", counted, 20],
+      ["gen_ai.client.inference.usage.input_tokens", counted, 200],
+      ["gen_ai.client.inference.usage.output_tokens", counted, 40],
+      ["gen_ai.client.inference.usage.reasoning.output_tokens", counted, 10],
       [
         "gen_ai.execute_tool.duration",
         { "gen_ai.agent.name": "bot", "gen_ai.tool.name": "look", "gen_ai.tool.type": "function" },
         1,
       ],
+      ["gen_ai.invoke_agent.duration", { "gen_ai.agent.name": "bot", "gen_ai.request.model": "mock-model" }, 1],
+    ]);
+  });
+
+  it("count no tokens that nobody has told", async () => {
+    const scene = trace([], { provider: createMockProvider([text("So.")], { usage: false }) });
+    await settle(scene);
+    expect((await scene.tracing.metrics()).map(([name]) => name)).toEqual([
+      "gen_ai.client.inference.duration",
+      "gen_ai.client.inference.time_to_first_chunk",
+      "gen_ai.invoke_agent.duration",
     ]);
   });
 
@@ -254,7 +347,7 @@ describe("metrics", () => {
       return error === undefined ? [] : [`${name} ${String(error)} ${count}`];
     });
     expect(errors).toEqual([
-      "gen_ai.client.operation.duration rate-limit 1",
+      "gen_ai.client.inference.duration rate-limit 1",
       "gen_ai.invoke_agent.duration rate-limit 1",
       "gen_ai.execute_tool.duration timed-out 1",
     ]);
