@@ -1,7 +1,7 @@
 // The span of one stream. It lasts as long as the stream did, though how that ended is only known once its pass is over.
 
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
-import type { LoopEvents, ModelChunk, ModelRequest, Provider } from "../../spi.ts";
+import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../../spi.ts";
 import type { StreamObserver } from "../../spi-observe.ts";
 import { SaidContent, toInputMessages, toInstructions } from "./content.ts";
 import { errorFacts, isFailed, settingsFacts, usageFacts } from "./facts.ts";
@@ -73,16 +73,15 @@ export class ChatSpan implements StreamObserver {
   end({ status, finish, usage, costUSD, provider, model, calls, durationMs }: PassEnd, error: StreamError | undefined): void {
     const { instruments, content } = this.#ports;
     const failed = isFailed(status) ? error : undefined;
+    const failure = errorFacts(failed?.type);
     const firstChunk = this.#firstChunkMs === undefined ? undefined : this.#firstChunkMs / 1_000;
-    const why = finish === undefined ? unfinished : finishNameOf(finish);
     this.span.set({
-      ...(usage === undefined ? {} : usageFacts(usage)),
-      ...errorFacts(failed?.type),
+      ...(usage && usageFacts(usage)),
+      ...failure,
       // Of a wrapping provider: who answered in the end.
       [genAi.providerName]: provider,
       [genAi.responseModel]: model,
-      // A stream that nobody answered has none.
-      [genAi.responseFinishReasons]: finish === undefined && firstChunk === undefined ? undefined : [why],
+      [genAi.responseFinishReasons]: this.#whyFinished(finish),
       [genAi.responseTimeToFirstChunk]: firstChunk,
       [common.httpStatus]: failed?.httpStatus,
       [own.passStatus]: status,
@@ -93,9 +92,15 @@ export class ChatSpan implements StreamObserver {
     if (failed !== undefined) this.span.fail(content.describe(content.keep("error", () => failed.message ?? null)));
     this.span.end(this.#startTime + durationMs);
     const dimensions = { ...this.#dimensions(), [genAi.providerName]: provider, [genAi.responseModel]: model };
-    instruments.streamDuration(durationMs / 1_000, { ...dimensions, ...errorFacts(failed?.type) });
+    instruments.streamDuration(durationMs / 1_000, { ...dimensions, ...failure });
     if (firstChunk !== undefined) instruments.timeToFirstChunk(firstChunk, dimensions);
-    if (usage !== undefined) instruments.tokens(usage, dimensions, errorFacts(failed?.type));
+    if (usage !== undefined) instruments.tokens(usage, dimensions, failure);
+  }
+
+  /** A stream that nobody answered has no reason. */
+  #whyFinished(finish: FinishReason | undefined): string[] | undefined {
+    if (finish !== undefined) return [finishNameOf(finish)];
+    return this.#firstChunkMs === undefined ? undefined : [unfinished];
   }
 
   /** Ends the span of a stream that nobody says the end of, because its run broke. */

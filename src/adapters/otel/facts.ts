@@ -77,13 +77,14 @@ const reasonNames: { readonly [Key in KeysOf<Termination>]?: string } = {
 };
 
 /** The first tool of a loop may have a name that the model made up. */
-function cutFact(fact: AttributeValue | undefined): AttributeValue | undefined {
+function factOf(reason: Termination, key: string): AttributeValue | undefined {
+  const fact: AttributeValue | undefined = Reflect.get(reason, key);
   return typeof fact === "string" ? cutName(fact) : fact;
 }
 
 /** How a run ended, and what it used. */
 export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"]): Attributes {
-  const facts = Object.entries(reasonNames).map(([key, name]) => [name, cutFact(Reflect.get(reason, key))] as const);
+  const facts = Object.entries(reasonNames).map(([key, name]) => [name, factOf(reason, key)] as const);
   return definedIn({
     ...Object.fromEntries(facts),
     ...usageFacts(spent.usage),

@@ -59,7 +59,7 @@ function createInstruments(meter: Meter): Instruments {
 
 function createHistogram(meter: Meter, name: string, options: Parameters<Meter["createHistogram"]>[1]): Record {
   const histogram = meter.createHistogram(name, options);
-  return (value, attributes) => void quietly(() => histogram.record(value, definedIn(attributes)));
+  return (value, attributes) => quietly(() => histogram.record(value, definedIn(attributes)));
 }
 
 function createTokenCounts(meter: Meter): Instruments["tokens"] {

@@ -90,5 +90,5 @@ export class ToolSpan {
 
 /** Why a call failed, as far as it may be told. */
 function reasonOf(kept: Json | undefined): Json | undefined {
-  return isRecord(kept) ? (kept as { readonly [key: string]: Json | undefined })["reason"] : undefined;
+  return isRecord(kept) ? kept["reason"] : undefined;
 }
