@@ -83,8 +83,11 @@ invoke_agent
     const createHistogram: typeof meter.createHistogram = () => ({ record: broken });
     const createCounter: typeof meter.createCounter = () => ({ add: broken });
     const faultyMeter = Object.assign(meter, { createHistogram, createCounter });
-    const options = { provider: createMockProvider([text("So.")]), messages: question };
+    const recording = recordEvents();
+    const options = { provider: createMockProvider([text("So.")]), messages: question, events: recording.emitter };
     const { status } = await runToolLoop(withTracing(options, { ...tracing.options, meter: faultyMeter }));
-    expect([status, tracing.spans().length]).toEqual(["completed", 2]);
+    expect([status, tracing.spans().length, recording.of("listener-error")]).toEqual(["completed", 2, []]);
+    // Three durations, two histograms of tokens and two counters.
+    expect(told).toEqual(Array.from({ length: 7 }, () => "turnwright could not record a run: broken"));
   });
 });

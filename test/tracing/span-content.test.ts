@@ -123,10 +123,10 @@ describe("content", () => {
       "Ada is unknown",
       "Ada is unknown",
     ]);
-    expect(await statuses((content, kind) => (kind === "error" ? "somebody is unknown" : content))).toEqual([
+    expect(await statuses((content, kind) => (kind === "error" ? "sk-abc12345678 is unknown" : content))).toEqual([
       "Ada has no orders",
-      "somebody is unknown",
-      "somebody is unknown",
+      "[redacted] is unknown",
+      "[redacted] is unknown",
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, type LoopOptions, memoryJournal, runToolLoop, type Tool } from "turnwright";
+import { defineAgentTool, type LoopOptions, memoryJournal, type NestedLoopOptions, runToolLoop, type Tool } from "turnwright";
 import { withTracing } from "turnwright/otel";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -70,6 +70,48 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_passes=1
       execute_tool pay
       chat mock-model
     chat mock-model
+  chat mock-model
+`);
+  });
+});
+
+describe("a run inside a call that goes on, and fails before its stream", () => {
+  it("has a span", async () => {
+    const journal = memoryJournal();
+    const breaks: LoopOptions["journal"] = {
+      durable: false,
+      step: (step) => {
+        if (step.key.endsWith("/p1/inbox")) throw new Error("lost");
+        return journal.step(step);
+      },
+      all: (steps) => journal.all(steps),
+    };
+    const fails = (): never => {
+      throw new Error("no");
+    };
+    const agentOf = (more: Partial<NestedLoopOptions>): Tool =>
+      defineAgentTool({
+        name: "agent",
+        description: "An agent",
+        inputSchema: { type: "object" },
+        prepare: () => ({
+          provider: createMockProvider([toolCall("leaf")]),
+          tools: [tool("leaf", () => 1)],
+          messages: question,
+          ...more,
+        }),
+      });
+    const broken = trace([toolCall("agent")], { tools: [agentOf({})], journal: breaks, runId: "fails" });
+    await expect(broken.playing.result).rejects.toThrow("lost");
+    const resumed = trace([], {
+      tools: [agentOf({ hooks: { preparePass: fails } })],
+      journal,
+      runId: "fails",
+      provider: createMockProvider([text("So.")]),
+    });
+    expect(await treeOf(resumed, ["turnwright.run.resumed"])).toBe(`
+invoke_agent bot turnwright.run.resumed=true
+  invoke_agent agent ! "hook-failed" turnwright.run.resumed=true
   chat mock-model
 `);
   });
