@@ -17,7 +17,10 @@ describe("LoopError", () => {
       new LoopError("unknown-option", { option: "limit", nearest: "limits" }),
       'There is no option "limit". Did you mean "limits"?',
     ],
-    [new LoopError("duplicate-tool", { toolName: "search" }), 'There are two tools named "search".'],
+    [
+      new LoopError("duplicate-tool", { toolName: "search" }),
+      'There are two tools named "search": rename one, or all of its registry by withPrefix of "turnwright/tools".',
+    ],
     [new LoopError("invalid-tool", { toolName: "search", problem: "has no description" }), 'Tool "search" has no description.'],
     [
       new LoopError("invalid-schema", { toolName: "search", problem: "is not JSON" }),

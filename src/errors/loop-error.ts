@@ -48,7 +48,8 @@ const messages: Messages = {
   "invalid-option": ({ option, expected, received }) => `Option ${quote(option)} must be ${expected}, but is ${received}.`,
   "unknown-option": ({ option, nearest }) =>
     `There is no option ${quote(option)}.${nearest === undefined ? "" : ` Did you mean ${quote(nearest)}?`}`,
-  "duplicate-tool": ({ toolName }) => `There are two tools named ${quote(toolName)}.`,
+  "duplicate-tool": ({ toolName }) =>
+    `There are two tools named ${quote(toolName)}: rename one, or all of its registry by withPrefix of "turnwright/tools".`,
   "invalid-tool": ({ toolName, problem }) => `Tool ${quote(toolName)} ${problem}.`,
   "invalid-schema": ({ toolName, problem }) => `The input schema of tool ${quote(toolName)} ${problem}.`,
   "invalid-messages": ({ index, problem }) => `Message ${index} ${problem}.`,

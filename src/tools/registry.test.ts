@@ -149,7 +149,7 @@ describe("createToolRegistry", () => {
   });
 
   it.for<[what: string, tools: unknown, message: string]>([
-    ["two tools of one name", [toolNamed("a"), toolNamed("a")], 'There are two tools named "a".'],
+    ["two tools of one name", [toolNamed("a"), toolNamed("a")], 'There are two tools named "a": rename one'],
     ["what is no tool", [{ name: "a" }], 'Tool "a" must have as "description" a string, but has undefined.'],
     [
       "a schema that no model can read",

@@ -156,6 +156,26 @@ describe("the channels", () => {
     ]);
   });
 
+  it("tell the end of a pass that a journal runs again", async () => {
+    const journal = memoryJournal();
+    const again: LoopOptions["journal"] = {
+      durable: false,
+      step: (step) => {
+        if (step.kind !== "model") return journal.step(step);
+        return journal.step({ ...step, run: async (call) => (await step.run(call), step.run(call)) });
+      },
+      all: (steps) => journal.all(steps),
+    };
+    const options = { provider: createMockProvider(() => text("So.")), messages: question, journal: again };
+    const { lines } = await listen(() => runToolLoop(withDiagnostics(options)), ["pass"]);
+    expect(lines.filter((line) => line !== "pass end" && line !== "pass asyncStart")).toEqual([
+      "pass start",
+      "pass asyncEnd",
+      "pass start",
+      "pass asyncEnd",
+    ]);
+  });
+
   it("name the call that a run is inside of", async () => {
     const agent = defineAgentTool({
       name: "agent",

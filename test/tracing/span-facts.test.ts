@@ -1,44 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createLoopEvents, type LoopOptions, withFallback } from "turnwright";
-import type { TracingOptions } from "turnwright/otel";
-import { createMockProvider, fail, reasoning, text, toolCall, usage } from "turnwright/testing";
+import { createLoopEvents } from "turnwright";
+import { createMockProvider, endEarly, fail, type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { never, tool } from "../loop/play.ts";
-import { type Scene, settle, trace } from "./trace.ts";
-
-const tokens = usage({ inputTokens: 100, outputTokens: 20, cachedInputTokens: 40, cacheWriteTokens: 10, reasoningTokens: 5 });
-
-/** A run that has everything. */
-function traceAll(how: TracingOptions = {}, more: Partial<LoopOptions> = {}): Scene {
-  const script = [
-    [reasoning("private thought"), toolCall("look", { at: "private argument" }), tokens],
-    [text("private answer"), tokens],
-  ];
-  const options: Partial<LoopOptions> = {
-    messages: [
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "private question" },
-          { type: "image", mediaType: "image/png", data: "cHJpdmF0ZQ==" },
-          { type: "file", mediaType: "application/pdf", data: new URL("https://me:hidden@example.com/a.pdf") },
-        ],
-      },
-    ],
-    system: "private system",
-    tools: [tool("look", () => ({ seen: "private result", token: "sk-abc12345678" }))],
-    session: { conversationId: "c1" },
-    runId: "r1",
-    modelSettings: { temperature: 0.5, maxOutputTokens: 99, topP: 1, seed: 7, stopSequences: ["END"] },
-    limits: { maxIterations: 4, maxCostUSD: 1, maxTokens: Number.POSITIVE_INFINITY },
-    pricing: () => 0.01,
-    ...more,
-  };
-  return trace(script, options, how);
-}
-
-function attributesOf({ tracing }: Scene, name: string): readonly object[] {
-  return tracing.spans().flatMap((span) => (span.name === name ? [span.attributes] : []));
-}
+import { settle, trace } from "./trace.ts";
+import { attributesOf, traceAll } from "./trace-all.ts";
 
 describe("what is on a span", () => {
   it("of a run are its settings, limits, usage and ending", async () => {
@@ -103,6 +68,28 @@ describe("what is on a span", () => {
     });
   });
 
+  it.for<[what: string, turn: MockScript, reasons: readonly string[] | undefined]>([
+    ["nobody answered", [fail({ status: 400, message: "no" })], undefined],
+    ["it was cut off", [[text("Par"), endEarly()]], ["error"]],
+    ["it fell silent", [[text("Par"), stall()]], ["error"]],
+  ])("of a stream says of its finish, where %s", async ([, script, reasons]) => {
+    const scene = trace(script);
+    await settle(scene);
+    const [chat] = attributesOf(scene, "chat mock-model");
+    expect(chat?.["gen_ai.response.finish_reasons"]).toEqual(reasons);
+  });
+
+  it("is short, also where a model makes names up", async () => {
+    const scene = trace(() => [toolCall("x".repeat(10_000))], { policies: { loopDetection: { threshold: 2, action: "stop" } } });
+    await settle(scene);
+    const [run] = attributesOf(scene, "invoke_agent bot");
+    expect(run?.["turnwright.run.reason"]).toBe("loop-detected");
+    for (const { attributes, events } of scene.tracing.spans()) {
+      const values = [attributes, ...events.map((event) => event.attributes ?? {})].flatMap((each) => Object.values(each));
+      for (const value of values) expect(String(value).length).toBeLessThanOrEqual(128);
+    }
+  });
+
   it("of a call are its tool and its outcome", async () => {
     const scene = traceAll();
     await settle(scene);
@@ -123,123 +110,45 @@ describe("what is on a span", () => {
   });
 });
 
-describe("content", () => {
-  it("is on no span and in no metric unless it is asked for, not even where things fail", async () => {
-    const broken = tool("look", () => {
-      throw new Error("private failure");
-    });
-    const failing = createMockProvider([
-      [text("private half"), toolCall("look", { at: "private argument" })],
-      fail({ status: 400, message: "private complaint" }),
-    ]);
-    for (const more of [{}, { tools: [broken] }, { provider: failing, tools: [broken] }]) {
-      const scene = traceAll({}, more);
-      await settle(scene);
-      const told = scene.tracing.spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status }));
-      expect(JSON.stringify([told, await scene.tracing.metrics()])).not.toMatch(/private|cHJpdmF0ZQ|hidden/);
-    }
-  });
-
-  it("is written as the conventions have it, without credentials and without bytes", async () => {
-    const scene = traceAll({ captureContent: true });
-    await settle(scene);
-    const [first, second] = attributesOf(scene, "chat mock-model") as readonly Record<string, string>[];
-    const [call] = attributesOf(scene, "execute_tool look") as readonly Record<string, string>[];
-    const asked = {
-      role: "user",
-      parts: [
-        { type: "text", content: "private question" },
-        { type: "image", mime_type: "image/png", modality: "image" },
-        { type: "uri", mime_type: "application/pdf", modality: "document", uri: "https://[redacted]@example.com/a.pdf" },
-      ],
-    };
-    const called = { type: "tool_call", name: "look", arguments: { at: "private argument" } };
-    const result = { seen: "private result", token: "[redacted]" };
-    const read = (text: string | undefined): unknown => JSON.parse(text ?? "null");
-    expect(read(first?.["gen_ai.system_instructions"])).toEqual([{ type: "text", content: "private system" }]);
-    expect(read(first?.["gen_ai.input.messages"])).toEqual([asked]);
-    expect(read(first?.["gen_ai.output.messages"])).toEqual([
-      { role: "assistant", parts: [{ type: "reasoning", content: "private thought" }, called] },
-    ]);
-    expect(read(second?.["gen_ai.input.messages"])).toEqual([
-      asked,
-      {
-        role: "assistant",
-        parts: [
-          { type: "reasoning", content: "private thought" },
-          { ...called, id: "call_p0_0" },
-        ],
-      },
-      { role: "tool", parts: [{ type: "tool_call_response", id: "call_p0_0", response: result }] },
-    ]);
-    expect(read(call?.["gen_ai.tool.call.arguments"])).toEqual({ at: "private argument" });
-    expect(read(call?.["gen_ai.tool.call.result"])).toEqual(result);
-  });
-
-  it("is what `redact` makes of it, and nothing where that throws", async () => {
-    const scene = traceAll({
-      captureContent: true,
-      redact: (_, kind) => {
-        if (kind === "system") return "mine";
-        if (kind === "tool-result") return undefined;
-        throw new Error("redact is broken");
-      },
-    });
-    await settle(scene);
-    const content = scene.tracing.spans().flatMap(({ attributes }) => Object.entries(attributes));
-    expect(content.filter(([key]) => /messages|instructions|arguments|result/.test(key))).toEqual([
-      ["gen_ai.system_instructions", '"mine"'],
-      ["gen_ai.system_instructions", '"mine"'],
-    ]);
-  });
-
-  it("is without what a discarded attempt had said", async () => {
-    const provider = withFallback([
-      createMockProvider([[reasoning("Hm"), fail({ status: 503, message: "busy" })]]),
-      createMockProvider([text("Now.")]),
-    ]);
-    const scene = trace([], { provider }, { captureContent: true });
-    await settle(scene);
-    expect(attributesOf(scene, "chat mock-model")).toMatchObject([
-      { "gen_ai.output.messages": '[{"role":"assistant","parts":[{"type":"text","content":"Now."}]}]' },
-    ]);
-  });
-
-  it("is what errors say, without credentials", async () => {
-    const fails = (): never => {
-      throw new Error("bad: sk-abc12345678");
-    };
-    const script = [toolCall("look"), fail({ status: 400, message: "no: sk-abc12345678" })];
-    const scene = trace(script, { tools: [tool("look", fails)] }, { captureContent: true });
-    await settle(scene);
-    const messages = scene.tracing.spans().map(({ name, status }) => `${name}: ${status.message ?? ""}`);
-    expect(messages).toEqual([
-      "execute_tool look: bad: [redacted]",
-      "chat mock-model: ",
-      "chat mock-model: no: [redacted]",
-      "invoke_agent bot: no: [redacted]",
-    ]);
-  });
-});
-
 describe("metrics", () => {
   it("count tokens and time by the conventions' dimensions", async () => {
     const scene = traceAll();
     await settle(scene);
     const stream = { "gen_ai.operation.name": "chat", "gen_ai.provider.name": "mock" };
     const model = { ...stream, "gen_ai.request.model": "mock-model", "gen_ai.response.model": "mock-model" };
-    expect(await scene.tracing.metrics()).toEqual([
-      ["gen_ai.client.token.usage", { ...model, "gen_ai.token.type": "input" }, 2],
-      ["gen_ai.client.token.usage", { ...model, "gen_ai.token.type": "output" }, 2],
-      ["gen_ai.client.operation.duration", model, 2],
-      ["gen_ai.client.operation.time_to_first_chunk", model, 2],
-      ["gen_ai.invoke_agent.duration", { "gen_ai.agent.name": "bot", "gen_ai.request.model": "mock-model" }, 1],
+    const counted = { ...model, "gen_ai.token.modality": "unknown" };
+    expect([...(await scene.tracing.metrics())].sort(([a], [b]) => a.localeCompare(b))).toEqual([
+      ["gen_ai.client.inference.duration", model, 2],
+      ["gen_ai.client.inference.operation.input_tokens", model, 2],
+      ["gen_ai.client.inference.operation.output_tokens", model, 2],
+      ["gen_ai.client.inference.time_to_first_chunk", model, 2],
+      ["gen_ai.client.inference.usage.cache_read.input_tokens", counted, 80],
+      ["gen_ai.client.inference.usage.cache_write.input_tokens", counted, 20],
+      ["gen_ai.client.inference.usage.input_tokens", counted, 200],
+      ["gen_ai.client.inference.usage.output_tokens", counted, 40],
+      ["gen_ai.client.inference.usage.reasoning.output_tokens", counted, 10],
       [
         "gen_ai.execute_tool.duration",
         { "gen_ai.agent.name": "bot", "gen_ai.tool.name": "look", "gen_ai.tool.type": "function" },
         1,
       ],
+      ["gen_ai.invoke_agent.duration", { "gen_ai.agent.name": "bot", "gen_ai.request.model": "mock-model" }, 1],
     ]);
+  });
+
+  it.for<[told: string, turn: MockScript, how: { readonly usage: boolean }, tokens: readonly string[]]>([
+    ["of none", [text("So.")], { usage: false }, []],
+    [
+      "only of the sums",
+      [text("So.")],
+      { usage: true },
+      ["operation.input_tokens", "operation.output_tokens", "usage.input_tokens", "usage.output_tokens"],
+    ],
+  ])("count no tokens that nobody has told: %s", async ([, script, how, tokens]) => {
+    const scene = trace([], { provider: createMockProvider(script, how) });
+    await settle(scene);
+    const names = (await scene.tracing.metrics()).map(([name]) => name.replace("gen_ai.client.inference.", ""));
+    expect(names.filter((name) => name.endsWith("tokens")).sort()).toEqual(tokens);
   });
 
   it("name errors, and leave out calls that have not run", async () => {
@@ -254,7 +163,7 @@ describe("metrics", () => {
       return error === undefined ? [] : [`${name} ${String(error)} ${count}`];
     });
     expect(errors).toEqual([
-      "gen_ai.client.operation.duration rate-limit 1",
+      "gen_ai.client.inference.duration rate-limit 1",
       "gen_ai.invoke_agent.duration rate-limit 1",
       "gen_ai.execute_tool.duration timed-out 1",
     ]);

@@ -56,7 +56,7 @@ export interface TracingStage {
   started(): number;
   /** The spans as a tree, in the order in which they began, a line each. `shown` are the attributes to print. */
   tree(shown?: readonly string[]): string;
-  /** What was measured: the attributes of each, and how often. */
+  /** What was measured: the attributes of each, and how often; of a counter, how much. */
   metrics(): Promise<readonly (readonly [name: string, attributes: Attributes, count: number])[]>;
   readonly provider: BasicTracerProvider;
 }
@@ -94,11 +94,15 @@ export function setUpTracing(more: TracingOptions = {}): TracingStage {
       await meterProvider.shutdown();
       return scopes.flatMap(({ metrics }) =>
         metrics.flatMap(({ descriptor, dataPoints }) =>
-          dataPoints.map((point) => [descriptor.name, point.attributes, (point.value as { count: number }).count] as const),
+          dataPoints.map(({ attributes, value }) => [descriptor.name, attributes, countOf(value)] as const),
         ),
       );
     },
   };
+}
+
+function countOf(value: unknown): number {
+  return typeof value === "number" ? value : (value as { readonly count: number }).count;
 }
 
 const statuses = { [SpanStatusCode.UNSET]: "", [SpanStatusCode.OK]: " ok", [SpanStatusCode.ERROR]: " !" };

@@ -61,6 +61,8 @@ export class RunChannels implements RunObserver {
   }
 
   startPass({ iteration, hop, replayed = false }: LoopEvents["pass-start"]): void {
+    // A journal may have run the stream of the last pass twice.
+    this.#pass?.end({});
     this.#pass = passes.begin(() => ({ runId: this.#runId, iteration, hop, replayed }), this.#outer);
   }
 

@@ -1,12 +1,12 @@
 // The span of one stream. It lasts as long as the stream did, though how that ended is only known once its pass is over.
 
-import { type Attributes, type Context, context, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import type { LoopEvents, ModelChunk, ModelRequest, Provider } from "../../spi.ts";
+import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
+import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../../spi.ts";
 import { isFailed, type StreamObserver } from "../../spi-observe.ts";
 import { SaidContent, toInputMessages, toInstructions } from "./content.ts";
-import { definedIn, errorFacts, settingsFacts, usageFacts } from "./facts.ts";
-import { recordTokens } from "./instruments.ts";
-import { common, finishNameOf, genAi, operations, own } from "./names.ts";
+import { errorFacts, settingsFacts, usageFacts } from "./facts.ts";
+import type { LiveSpan } from "./live-span.ts";
+import { common, finishNameOf, genAi, operations, own, unfinished } from "./names.ts";
 import type { TracePorts } from "./trace-ports.ts";
 
 /** How the stream of a pass ended. */
@@ -21,9 +21,8 @@ export interface StreamError {
 
 /** One stream. */
 export class ChatSpan implements StreamObserver {
-  readonly span: Span;
+  readonly span: LiveSpan;
   readonly #ports: TracePorts;
-  readonly #context: Context;
   readonly #startedAt = performance.now();
   readonly #startTime = Date.now();
   readonly #provider: string;
@@ -41,30 +40,24 @@ export class ChatSpan implements StreamObserver {
       [genAi.requestModel]: model,
       [genAi.requestStream]: true,
       ...settingsFacts(request.settings),
-      ...definedIn({ [genAi.conversationId]: ports.conversationId }),
+      [genAi.conversationId]: ports.conversationId,
       [own.iteration]: request.iteration,
       [own.hop]: hop,
     };
-    const { tracer, write } = ports;
     const facts = { kind: SpanKind.CLIENT, attributes, startTime: this.#startTime };
-    this.span = tracer.startSpan(`${operations.stream} ${model}`, facts, parent);
-    this.#context = trace.setSpan(parent, this.span);
-    this.#said = ports.capturesContent ? new SaidContent() : undefined;
+    this.span = ports.start(`${operations.stream} ${model}`, facts, parent);
+    const { content } = ports;
+    this.#said = content.isOn ? new SaidContent() : undefined;
     const { system, messages } = request;
-    ports.setText(
-      this.span,
-      genAi.systemInstructions,
-      system === undefined ? undefined : write("system", () => toInstructions(system)),
-    );
-    ports.setText(
-      this.span,
-      genAi.inputMessages,
-      write("input-messages", () => toInputMessages(messages)),
-    );
+    const instructions = system === undefined ? undefined : content.keep("system", () => toInstructions(system));
+    this.span.set({
+      [genAi.systemInstructions]: content.write(instructions),
+      [genAi.inputMessages]: content.write(content.keep("input-messages", () => toInputMessages(messages))),
+    });
   }
 
   run<Value>(step: () => Value): Value {
-    return context.with(this.#context, step);
+    return context.with(this.span.context, step);
   }
 
   /** The first chunk says how long it took; later ones are only looked at where content is recorded. */
@@ -78,41 +71,46 @@ export class ChatSpan implements StreamObserver {
 
   /** Ends the span where the stream did. */
   end({ status, finish, usage, costUSD, provider, model, calls, durationMs }: PassEnd, error: StreamError | undefined): void {
-    const { instruments } = this.#ports;
+    const { instruments, content } = this.#ports;
     const failed = isFailed(status) ? error : undefined;
+    const failure = errorFacts(failed?.type);
     const firstChunk = this.#firstChunkMs === undefined ? undefined : this.#firstChunkMs / 1_000;
-    this.span.setAttributes(
-      definedIn({
-        ...(usage === undefined ? {} : usageFacts(usage)),
-        ...errorFacts(failed?.type),
-        // Of a wrapping provider: who answered in the end.
-        [genAi.providerName]: provider,
-        [genAi.responseModel]: model,
-        [genAi.responseFinishReasons]: finish === undefined ? undefined : [finishNameOf(finish)],
-        [genAi.responseTimeToFirstChunk]: firstChunk,
-        [common.httpStatus]: failed?.httpStatus,
-        [own.passStatus]: status,
-        [own.callsAsked]: calls,
-        [own.costUSD]: costUSD,
-      }),
-    );
+    this.span.set({
+      ...(usage && usageFacts(usage)),
+      ...failure,
+      // Of a wrapping provider: who answered in the end.
+      [genAi.providerName]: provider,
+      [genAi.responseModel]: model,
+      [genAi.responseFinishReasons]: this.#whyFinished(finish),
+      [genAi.responseTimeToFirstChunk]: firstChunk,
+      [common.httpStatus]: failed?.httpStatus,
+      [own.passStatus]: status,
+      [own.callsAsked]: calls,
+      [own.costUSD]: costUSD,
+    });
     this.#writeSaid();
-    if (failed !== undefined) this.#ports.fail(this.span, failed.message);
+    if (failed !== undefined) this.span.fail(content.describe(content.keep("error", () => failed.message ?? null)));
     this.span.end(this.#startTime + durationMs);
     const dimensions = { ...this.#dimensions(), [genAi.providerName]: provider, [genAi.responseModel]: model };
-    instruments.streamDuration.record(durationMs / 1_000, { ...dimensions, ...errorFacts(failed?.type) });
-    if (firstChunk !== undefined) instruments.timeToFirstChunk.record(firstChunk, dimensions);
-    if (usage !== undefined) recordTokens(instruments, usage, dimensions);
+    instruments.streamDuration(durationMs / 1_000, { ...dimensions, ...failure });
+    if (firstChunk !== undefined) instruments.timeToFirstChunk(firstChunk, dimensions);
+    if (usage !== undefined) instruments.tokens(usage, dimensions, failure);
+  }
+
+  /** A stream that nobody answered has no reason. */
+  #whyFinished(finish: FinishReason | undefined): string[] | undefined {
+    if (finish !== undefined) return [finishNameOf(finish)];
+    return this.#firstChunkMs === undefined ? undefined : [unfinished];
   }
 
   /** Ends the span of a stream that nobody says the end of, because its run broke. */
   abandon(errorType: string): void {
-    this.span.setAttributes(errorFacts(errorType));
+    this.span.set(errorFacts(errorType));
     this.#writeSaid();
-    this.span.setStatus({ code: SpanStatusCode.ERROR });
+    this.span.fail(undefined);
     this.span.end();
     const seconds = (performance.now() - this.#startedAt) / 1_000;
-    this.#ports.instruments.streamDuration.record(seconds, { ...this.#dimensions(), ...errorFacts(errorType) });
+    this.#ports.instruments.streamDuration(seconds, { ...this.#dimensions(), ...errorFacts(errorType) });
   }
 
   #dimensions(): Attributes {
@@ -123,12 +121,8 @@ export class ChatSpan implements StreamObserver {
   #writeSaid(): void {
     const said = this.#said;
     if (said === undefined) return;
-    const { setText, write } = this.#ports;
-    setText(
-      this.span,
-      genAi.outputMessages,
-      write("output-messages", () => said.toMessages()),
-    );
+    const { content } = this.#ports;
+    this.span.set({ [genAi.outputMessages]: content.write(content.keep("output-messages", () => said.toMessages())) });
   }
 }
 

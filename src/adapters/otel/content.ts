@@ -1,39 +1,7 @@
 // What was said, as the conventions write it: lists of messages with parts, as JSON. github.com/open-telemetry/semantic-conventions-genai,
 // docs/gen-ai/non-normative/models.py. Pictures and files are named, not copied.
 
-import {
-  assertNever,
-  type AssistantPart,
-  isRecord,
-  type Json,
-  type Message,
-  type ModelChunk,
-  redactSecrets,
-  type UserPart,
-} from "../../spi.ts";
-import type { ContentKind, TracingOptions } from "./tracing-options.ts";
-
-/** Turns content into the text of an attribute; undefined where it is not to be recorded. */
-export type WriteContent = (kind: ContentKind, content: () => Json) => string | undefined;
-
-/** How content is written. Whatever fails is left out: the run must not notice. */
-export function createContentWriter({ captureContent = false, redact }: TracingOptions): WriteContent {
-  if (!captureContent) return () => undefined;
-  return (kind, content) => {
-    try {
-      const made = content();
-      const kept = redact === undefined ? made : redact(made, kind);
-      return kept === undefined ? undefined : JSON.stringify(kept, cleanText);
-    } catch {
-      return undefined;
-    }
-  };
-}
-
-/** Text by text, because what takes the place of a secret must not break the JSON around it. */
-function cleanText(_key: string, value: unknown): unknown {
-  return typeof value === "string" ? redactSecrets(value) : value;
-}
+import { assertNever, type AssistantPart, isRecord, type Json, type Message, type ModelChunk, type UserPart } from "../../spi.ts";
 
 /** A system text. */
 export function toInstructions(system: string): Json {
@@ -69,10 +37,15 @@ const isAddress = /^(?!data:)[a-z][a-z\d+.-]*:/i;
 
 function toUserPart(part: UserPart): Json {
   if (part.type === "text") return { type: "text", content: part.text };
-  const modality = part.type === "image" ? "image" : "document";
+  const modality = part.type === "image" ? "image" : modalityOf(part.mediaType);
   const facts = { mime_type: part.mediaType, modality };
   const uri = String(part.data);
   return isAddress.test(uri) ? { type: "uri", ...facts, uri } : { type: part.type, ...facts };
+}
+
+/** The words of the conventions; what is none of these is a document. */
+function modalityOf(mediaType: string): string {
+  return /^(?:image|video|audio)(?=\/)/.exec(mediaType)?.[0] ?? "document";
 }
 
 function toAssistantPart(part: AssistantPart): Json {

@@ -1,6 +1,6 @@
 // What attributes are made of: settings, usage, endings. Numbers and names; no texts.
 
-import type { Attributes } from "@opentelemetry/api";
+import type { Attributes, AttributeValue } from "@opentelemetry/api";
 import type { LoopEvents, LoopLimits, ModelSettings, Termination, Usage } from "../../spi.ts";
 import { errorTypeOf } from "../../spi-observe.ts";
 import { common, genAi, otherError, own } from "./names.ts";
@@ -77,9 +77,15 @@ const reasonNames: { readonly [Key in KeysOf<Termination>]?: string } = {
   toolName: "turnwright.reason.tool_name",
 };
 
+/** The first tool of a loop may have a name that the model made up. */
+function factOf(reason: Termination, key: string): AttributeValue | undefined {
+  const fact: AttributeValue | undefined = Reflect.get(reason, key);
+  return typeof fact === "string" ? cutName(fact) : fact;
+}
+
 /** How a run ended, and what it used. */
 export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"]): Attributes {
-  const facts = Object.entries(reasonNames).map(([key, name]) => [name, Reflect.get(reason, key)] as const);
+  const facts = Object.entries(reasonNames).map(([key, name]) => [name, factOf(reason, key)] as const);
   return definedIn({
     ...Object.fromEntries(facts),
     ...usageFacts(spent.usage),

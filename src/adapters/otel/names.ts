@@ -25,7 +25,7 @@ export const genAi = {
   responseModel: "gen_ai.response.model",
   responseTimeToFirstChunk: "gen_ai.response.time_to_first_chunk",
   systemInstructions: "gen_ai.system_instructions",
-  tokenType: "gen_ai.token.type",
+  tokenModality: "gen_ai.token.modality",
   toolCallArguments: "gen_ai.tool.call.arguments",
   toolCallId: "gen_ai.tool.call.id",
   toolCallResult: "gen_ai.tool.call.result",
@@ -44,6 +44,12 @@ export const common = { errorType: "error.type", httpStatus: "http.response.stat
 
 /** What an error is called of which nothing else is known. */
 export const otherError = "_OTHER";
+
+/** What tokens are of is not told apart. */
+export const unknownModality = "unknown";
+
+/** Why a model stopped, where it began to answer and nobody said why it stopped: it was stopped, or cut off. */
+export const unfinished = "error";
 
 /** Values of `gen_ai.operation.name`; a span's name begins with it. */
 export const operations = { run: "invoke_agent", stream: "chat", call: "execute_tool" } as const;

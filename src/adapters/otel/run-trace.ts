@@ -1,6 +1,6 @@
 // The spans of one run: its own, and below it those of its streams and calls.
 
-import { type Attributes, type Context, context, type Span, SpanKind, trace } from "@opentelemetry/api";
+import { type Attributes, type Context, context, SpanKind, trace } from "@opentelemetry/api";
 import {
   type LoopEvent,
   type LoopEvents,
@@ -14,7 +14,8 @@ import {
 import { errorTypeOf, handleEvent, heardBy, isFailed } from "../../spi-observe.ts";
 import type { EventHandlers, ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../spi-observe.ts";
 import { ChatSpan, type StreamError } from "./chat-span.ts";
-import { definedIn, endingFacts, errorFacts, limitFacts, settingsFacts, thrownType } from "./facts.ts";
+import { endingFacts, errorFacts, limitFacts, settingsFacts, thrownType } from "./facts.ts";
+import type { LiveSpan } from "./live-span.ts";
 import { genAi, operations, otherError, own } from "./names.ts";
 import { type Noted, notes } from "./span-events.ts";
 import { ToolSpan } from "./tool-span.ts";
@@ -41,8 +42,10 @@ export const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 /** What a run's spans hang on, and what the run is called. */
 export interface RunPlace {
   readonly tracing: TracingOptions;
-  readonly parent: Context;
+  parent(): Context;
   readonly agentName: string | undefined;
+  /** Whether the run is inside of a call that is recalled: it has a span only once something happens in it that is not. */
+  readonly isRecalled: boolean;
 }
 
 /** One run. */
@@ -50,10 +53,8 @@ export class RunTrace implements RunObserver {
   readonly #run: ObservedRun;
   readonly #place: RunPlace;
   readonly #ports: TracePorts;
-  readonly #span: Span;
-  /** In which the run is. */
-  readonly #context: Context;
-  readonly #startedAt = performance.now();
+  #startedAt = performance.now();
+  #begun: LiveSpan | undefined;
   readonly #tools = new Map<string, ToolSpan>();
   #hop = 0;
   #chat: ChatSpan | undefined;
@@ -67,10 +68,18 @@ export class RunTrace implements RunObserver {
   constructor(run: ObservedRun, place: RunPlace) {
     this.#run = run;
     this.#place = place;
-    const { options, provider, runId } = run;
-    const { parent, agentName, tracing } = place;
-    this.#ports = createTracePorts(tracing, options.session?.conversationId);
-    const attributes = definedIn({
+    this.#ports = createTracePorts(place.tracing, run.options.session?.conversationId);
+    if (!place.isRecalled) this.#begin();
+  }
+
+  get #span(): LiveSpan {
+    return this.#begun ?? this.#begin();
+  }
+
+  #begin(): LiveSpan {
+    const { options, provider, runId } = this.#run;
+    const { agentName } = this.#place;
+    const attributes = {
       [genAi.operationName]: operations.run,
       [genAi.providerName]: provider.id,
       [genAi.requestModel]: provider.model,
@@ -79,10 +88,11 @@ export class RunTrace implements RunObserver {
       ...settingsFacts(options.modelSettings),
       ...limitFacts(options.limits),
       [own.runId]: runId,
-    });
+    };
     const name = agentName === undefined ? operations.run : `${operations.run} ${agentName}`;
-    this.#span = this.#ports.tracer.startSpan(name, { kind: SpanKind.INTERNAL, attributes }, parent);
-    this.#context = trace.setSpan(parent, this.#span);
+    this.#startedAt = performance.now();
+    this.#begun = this.#ports.start(name, { kind: SpanKind.INTERNAL, attributes }, this.#place.parent());
+    return this.#begun;
   }
 
   onEvent(event: LoopEvent): void {
@@ -92,12 +102,18 @@ export class RunTrace implements RunObserver {
 
   startPass({ hop, replayed }: LoopEvents["pass-start"]): void {
     this.#endFailed(undefined);
+    // A journal may have run the stream of the last pass twice.
+    this.#chat?.abandon(otherError);
+    this.#chat = undefined;
     this.#hop = hop;
     if (replayed === true) this.#replayedPasses += 1;
+    else if (this.#begun === undefined) this.#begin();
   }
 
-  startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver {
-    this.#chat = new ChatSpan(request, provider, { ports: this.#ports, parent: this.#context, hop: this.#hop });
+  /** A stream inside of one is the same: a hook may name the provider that is watched already. */
+  startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
+    if (this.#chat !== undefined) return undefined;
+    this.#chat = new ChatSpan(request, provider, { ports: this.#ports, parent: this.#span.context, hop: this.#hop });
     return this.#chat;
   }
 
@@ -119,7 +135,7 @@ export class RunTrace implements RunObserver {
 
   startTool(event: LoopEvents["tool-start"]): void {
     if (event.replayed === true) return;
-    const place = { ports: this.#ports, parent: this.#context, agentName: this.#place.agentName };
+    const place = { ports: this.#ports, parent: this.#span.context, agentName: this.#place.agentName };
     this.#tools.set(event.callId, new ToolSpan(event, { ...place, definition: this.#definitionOf(event.name) }));
   }
 
@@ -138,49 +154,62 @@ export class RunTrace implements RunObserver {
   }
 
   runTool<Value>({ callId }: ToolContext, execute: () => Value): Value {
-    return context.with(this.#tools.get(callId)?.context ?? this.#context, execute);
+    const inside = this.#tools.get(callId)?.context ?? this.#begun?.context;
+    return inside === undefined ? execute() : context.with(inside, execute);
   }
 
   /** Below the span that is active in the call, if there is one: the tool may have made spans of its own. */
   nest({ callId, name }: ToolContext): StartObserving {
+    const { tracing } = this.#place;
     const active = context.active();
-    const parent = trace.getSpan(active) === undefined ? (this.#tools.get(callId)?.context ?? this.#context) : active;
-    return (run) => new RunTrace(run, { tracing: this.#place.tracing, parent, agentName: name });
+    const call = this.#tools.get(callId)?.context;
+    const parent = (): Context => {
+      if (call === undefined) return this.#span.context;
+      return trace.getSpan(active) === undefined ? call : active;
+    };
+    return (run) => new RunTrace(run, { tracing, parent, agentName: name, isRecalled: call === undefined });
   }
 
   note<Type extends keyof Noted>(type: Type, event: Noted[Type]): void {
     if (event.replayed === true) return;
     const span = type === "attempt-discarded" ? (this.#chat?.span ?? this.#span) : this.#span;
-    span.addEvent(`turnwright.${type.replaceAll("-", "_")}`, definedIn(notes[type](event)));
+    span.note(`turnwright.${type.replaceAll("-", "_")}`, notes[type](event));
   }
 
   end(event: LoopEvents["run-end"]): void {
+    // All of it was recalled.
+    if (this.#begun === undefined) return;
     this.#endFailed(event);
     const { status, reason } = event;
     this.#errorType = errorTypeOf(status, reason);
-    this.#span.setAttributes(endingFacts(event));
-    if (this.#errorType !== undefined) this.#ports.fail(this.#span, "error" in reason ? reason.error.message : reason.kind);
+    this.#span.set(endingFacts(event));
+    if (this.#errorType !== undefined) this.#fail("error" in reason ? reason.error.message : reason.kind);
   }
 
   close(failure: { readonly error: unknown } | undefined): void {
     if (failure !== undefined) this.#break(failure.error);
     this.#endOpen(this.#errorType ?? otherError);
-    if (this.#resumed) this.#span.setAttributes({ [own.resumed]: true, [own.replayedPasses]: this.#replayedPasses });
-    this.#span.end();
+    if (this.#begun === undefined) return;
+    if (this.#resumed) this.#begun.set({ [own.resumed]: true, [own.replayedPasses]: this.#replayedPasses });
+    this.#begun.end();
     const dimensions: Attributes = {
       [genAi.agentName]: this.#place.agentName,
       [genAi.requestModel]: this.#run.provider.model,
       ...errorFacts(this.#errorType),
     };
-    const seconds = (performance.now() - this.#startedAt) / 1_000;
-    this.#ports.instruments.runDuration.record(seconds, definedIn(dimensions));
+    this.#ports.instruments.runDuration((performance.now() - this.#startedAt) / 1_000, dimensions);
   }
 
   /** A run that broke, as where its journal threw, has told of no end. */
   #break(error: unknown): void {
     this.#errorType = thrownType(error);
-    this.#span.setAttributes({ ...errorFacts(this.#errorType), [own.broken]: true });
-    this.#ports.fail(this.#span, toPlainError(error).message);
+    this.#span.set({ ...errorFacts(this.#errorType), [own.broken]: true });
+    this.#fail(toPlainError(error).message);
+  }
+
+  #fail(message: string): void {
+    const { content } = this.#ports;
+    this.#span.fail(content.describe(content.keep("error", () => message)));
   }
 
   /** What nobody has said the end of. */

@@ -1,8 +1,10 @@
 // What the spans of one run have in common.
 
-import { type Meter, metrics, type Span, SpanStatusCode, trace, type Tracer } from "@opentelemetry/api";
-import { createContentWriter, type WriteContent } from "./content.ts";
+import { type Context, type Meter, metrics, type SpanOptions, trace } from "@opentelemetry/api";
+import { ContentWriter } from "./content-writer.ts";
+import { definedIn } from "./facts.ts";
 import { type Instruments, instrumentsOf } from "./instruments.ts";
+import { LiveSpan } from "./live-span.ts";
 import type { TracingOptions } from "./tracing-options.ts";
 
 /** The name that spans and metrics say they come from. */
@@ -10,34 +12,23 @@ const scope = "turnwright";
 
 /** Where spans go, and how content gets on them. */
 export interface TracePorts {
-  readonly tracer: Tracer;
   readonly instruments: Instruments;
-  readonly write: WriteContent;
-  readonly capturesContent: boolean;
+  readonly content: ContentWriter;
   readonly conversationId: string | undefined;
-  /** Sets an attribute to a text, if there is one. */
-  setText(span: Span, name: string, text: string | undefined): void;
-  /** Says that what a span is of has failed. What the error says is content. */
-  fail(span: Span, message: string | undefined): void;
+  /** Begins a span. Attributes that are undefined are left out. */
+  start(name: string, options: SpanOptions, parent: Context): LiveSpan;
 }
 
 /** Asked when a run begins: a program may set its global providers after it has made its options. */
 export function createTracePorts(options: TracingOptions, conversationId: string | undefined): TracePorts {
-  const { captureContent = false } = options;
   const tracer = options.tracer ?? (options.tracerProvider ?? trace).getTracer(scope);
   const meter: Meter = options.meter ?? (options.meterProvider ?? metrics).getMeter(scope);
   return {
-    tracer,
     instruments: instrumentsOf(meter),
-    write: createContentWriter(options),
-    capturesContent: captureContent,
+    content: new ContentWriter(options),
     conversationId,
-    setText: (span, name, text) => {
-      if (text !== undefined) span.setAttribute(name, text);
-    },
-    fail: (span, message) => {
-      const told = captureContent ? message : undefined;
-      span.setStatus({ code: SpanStatusCode.ERROR, ...(told !== undefined && { message: told }) });
+    start(name, { attributes = {}, ...more }, parent) {
+      return new LiveSpan(() => tracer.startSpan(name, { ...more, attributes: definedIn(attributes) }, parent), parent);
     },
   };
 }

@@ -3,8 +3,11 @@
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 import { type Checks, checkFields, is, isRecord, type Json } from "../../spi.ts";
 
-/** What is content: texts of models and users, and what goes into tools and comes out of them. */
-export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result";
+/**
+ * What is content: texts of models and users, what goes into tools and comes out of them, and what the errors of streams and runs say,
+ * which is a string. What a failed call says is in its result.
+ */
+export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result" | "error";
 
 /** Where spans and metrics go, and what is on them. */
 export interface TracingOptions {
@@ -19,8 +22,8 @@ export interface TracingOptions {
   /** Records messages, system text, arguments, results, and what errors say. Default false. */
   readonly captureContent?: boolean | undefined;
   /**
-   * Changes content before it is recorded; undefined leaves it out, and so does a throw. Behind it, credentials are taken out of all texts.
-   * Default: content stays as it is.
+   * Changes content before it is recorded; undefined leaves it out, and so does a throw. It is given a copy. Behind it, credentials are
+   * taken out of all texts. Default: content stays as it is.
    */
   readonly redact?: ((content: Json, kind: ContentKind) => Json | undefined) | undefined;
 }

@@ -27,6 +27,6 @@ export function withTracing<Output = unknown>(options: LoopOptions<Output>, trac
   const { agentName } = checked;
   return observeRun(options, {
     hears: heardEvents,
-    start: (run) => new RunTrace(run, { tracing: checked, parent: context.active(), agentName }),
+    start: (run) => new RunTrace(run, { tracing: checked, parent: () => context.active(), agentName, isRecalled: false }),
   });
 }

@@ -140,7 +140,7 @@ describe.for(kinds)("what a run inside an %s is told", (kind) => {
       { messages: [{ role: "assistant", content: [{ type: "tool-call", callId: "x", name: "y", args: {} }] }] },
       "Message 0",
     ],
-    ["two tools of one name", { messages: question, tools: [ok, ok] }, 'There are two tools named "ok".'],
+    ["two tools of one name", { messages: question, tools: [ok, ok] }, 'There are two tools named "ok": rename one'],
   ])("is misuse for the model to read: %s", async ([, options, reason]) => {
     const child = nesting(kind, "child", () => options as NestedLoopOptions);
     const playing = play([toolCall("child"), text("Done.")], { tools: [child] });

@@ -1,0 +1,93 @@
+import { diag, DiagLogLevel, type Span, type Tracer } from "@opentelemetry/api";
+import { MeterProvider } from "@opentelemetry/sdk-metrics";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runToolLoop } from "turnwright";
+import { withTracing } from "turnwright/otel";
+import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+import { setUpTracing, type TracingStage } from "./stage.ts";
+import { question } from "./trace.ts";
+
+const told: string[] = [];
+const ignore = (): void => {};
+beforeEach(() => {
+  told.length = 0;
+  const error = (...said: readonly unknown[]): void => void told.push(said.join(": "));
+  diag.setLogger({ error, warn: ignore, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.ERROR);
+});
+afterEach(() => diag.disable());
+
+const broken = (): never => {
+  throw new Error("broken");
+};
+
+/** A tracer whose nth span breaks at this. */
+function faulty(tracing: TracingStage, method: "startSpan" | Exclude<keyof Span, "spanContext">, broke: number): Tracer {
+  const tracer = tracing.provider.getTracer("faulty");
+  let spans = 0;
+  return {
+    startActiveSpan: broken,
+    startSpan(...given) {
+      const isBroken = spans === broke;
+      spans += 1;
+      if (method === "startSpan" && isBroken) throw new Error("broken");
+      const span = tracer.startSpan(...given);
+      return method === "startSpan" || !isBroken ? span : Object.assign(span, { [method]: broken });
+    },
+  };
+}
+
+describe("a tracer that throws", () => {
+  it.for(
+    (["startSpan", "setAttributes", "end"] as const).flatMap((method) => [0, 1, 2, 3].map((broke) => [method, broke] as const)),
+  )("in %s of span %i disturbs neither the run nor other spans", async ([method, broke]) => {
+    const tracing = setUpTracing();
+    const recording = recordEvents();
+    const { status } = await runToolLoop(
+      withTracing(
+        {
+          provider: createMockProvider([toolCall("look"), text("So.")]),
+          tools: [tool("look", () => 1)],
+          messages: question,
+          events: recording.emitter,
+        },
+        { ...tracing.options, tracer: faulty(tracing, method, broke), captureContent: true },
+      ),
+    );
+    expect(status).toBe("completed");
+    expect(recording.of("listener-error")).toEqual([]);
+    // Of four spans, the one that breaks is never begun, or never ended; or it has no attributes.
+    expect(tracing.spans()).toHaveLength(method === "setAttributes" ? 4 : 3);
+    expect(new Set(told)).toEqual(new Set(["turnwright could not record a run: broken"]));
+  });
+
+  it("has what would be below its span below the run's", async () => {
+    const tracing = setUpTracing();
+    const research = tool("research", (_, context) =>
+      context.runToolLoop({ provider: createMockProvider([text("In.")]), messages: question }).then((result) => result.text),
+    );
+    const options = { provider: createMockProvider([toolCall("research"), text("So.")]), tools: [research], messages: question };
+    await runToolLoop(withTracing(options, { ...tracing.options, tracer: faulty(tracing, "startSpan", 2) }));
+    expect(`\n${tracing.tree()}\n`).toBe(`
+invoke_agent
+  chat mock-model
+  invoke_agent research
+    chat mock-model
+  chat mock-model
+`);
+  });
+
+  it("is no worse than a meter that does", async () => {
+    const tracing = setUpTracing();
+    const meter = new MeterProvider().getMeter("faulty");
+    const createHistogram: typeof meter.createHistogram = () => ({ record: broken });
+    const createCounter: typeof meter.createCounter = () => ({ add: broken });
+    const faultyMeter = Object.assign(meter, { createHistogram, createCounter });
+    const recording = recordEvents();
+    const options = { provider: createMockProvider([text("So.")]), messages: question, events: recording.emitter };
+    const { status } = await runToolLoop(withTracing(options, { ...tracing.options, meter: faultyMeter }));
+    expect([status, tracing.spans().length, recording.of("listener-error")]).toEqual(["completed", 2, []]);
+    // Three durations, two histograms of tokens and two counters.
+    expect(told).toEqual(Array.from({ length: 7 }, () => "turnwright could not record a run: broken"));
+  });
+});

@@ -1,0 +1,160 @@
+import { SpanStatusCode } from "@opentelemetry/api";
+import { describe, expect, it } from "vitest";
+import { withFallback } from "turnwright";
+import type { TracingOptions } from "turnwright/otel";
+import { createMockProvider, fail, reasoning, text, toolCall } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+import { question, settle, trace } from "./trace.ts";
+import { attributesOf, traceAll } from "./trace-all.ts";
+
+describe("content", () => {
+  it("is on no span and in no metric unless it is asked for, not even where things fail", async () => {
+    const broken = tool("look", () => {
+      throw new Error("private failure");
+    });
+    const failing = createMockProvider([
+      [text("private half"), toolCall("look", { at: "private argument" })],
+      fail({ status: 400, message: "private complaint" }),
+    ]);
+    for (const more of [{}, { tools: [broken] }, { provider: failing, tools: [broken] }]) {
+      const scene = traceAll({}, more);
+      await settle(scene);
+      const told = scene.tracing.spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status }));
+      expect(JSON.stringify([told, await scene.tracing.metrics()])).not.toMatch(/private|cHJpdmF0ZQ|hidden/);
+    }
+  });
+
+  it("is written as the conventions have it, without credentials and without bytes", async () => {
+    const scene = traceAll({ captureContent: true });
+    await settle(scene);
+    const [first, second] = attributesOf(scene, "chat mock-model") as readonly Record<string, string>[];
+    const [call] = attributesOf(scene, "execute_tool look") as readonly Record<string, string>[];
+    const asked = {
+      role: "user",
+      parts: [
+        { type: "text", content: "private question" },
+        { type: "image", mime_type: "image/png", modality: "image" },
+        { type: "uri", mime_type: "application/pdf", modality: "document", uri: "https://[redacted]@example.com/a.pdf" },
+        { type: "file", mime_type: "audio/mpeg", modality: "audio" },
+      ],
+    };
+    const called = { type: "tool_call", name: "look", arguments: { at: "private argument" } };
+    const result = { seen: "private result", token: "[redacted]" };
+    const read = (text: string | undefined): unknown => JSON.parse(text ?? "null");
+    expect(read(first?.["gen_ai.system_instructions"])).toEqual([{ type: "text", content: "private system" }]);
+    expect(read(first?.["gen_ai.input.messages"])).toEqual([asked]);
+    expect(read(first?.["gen_ai.output.messages"])).toEqual([
+      { role: "assistant", parts: [{ type: "reasoning", content: "private thought" }, called] },
+    ]);
+    expect(read(second?.["gen_ai.input.messages"])).toEqual([
+      asked,
+      {
+        role: "assistant",
+        parts: [
+          { type: "reasoning", content: "private thought" },
+          { ...called, id: "call_p0_0" },
+        ],
+      },
+      { role: "tool", parts: [{ type: "tool_call_response", id: "call_p0_0", response: result }] },
+    ]);
+    expect(read(call?.["gen_ai.tool.call.arguments"])).toEqual({ at: "private argument" });
+    expect(read(call?.["gen_ai.tool.call.result"])).toEqual(result);
+  });
+
+  it("is what `redact` makes of it, and nothing where that throws", async () => {
+    const scene = traceAll({
+      captureContent: true,
+      redact: (_, kind) => {
+        if (kind === "system") return "mine";
+        if (kind === "tool-result") return undefined;
+        throw new Error("redact is broken");
+      },
+    });
+    await settle(scene);
+    const content = scene.tracing.spans().flatMap(({ attributes }) => Object.entries(attributes));
+    expect(content.filter(([key]) => /messages|instructions|arguments|result/.test(key))).toEqual([
+      ["gen_ai.system_instructions", '"mine"'],
+      ["gen_ai.system_instructions", '"mine"'],
+    ]);
+  });
+
+  it("is a copy where `redact` gets it, which it may change", async () => {
+    let given: unknown;
+    const look = tool("look", (args) => {
+      given = args;
+      return { deep: { secret: "y" } };
+    });
+    const emptied = (content: unknown): void => {
+      if (typeof content !== "object" || content === null) return;
+      for (const [key, value] of Object.entries(content)) {
+        emptied(value);
+        Reflect.deleteProperty(content, key);
+      }
+    };
+    const scene = trace(
+      [toolCall("look", { deep: { secret: "x" } }), text("So.")],
+      { tools: [look] },
+      { captureContent: true, redact: (content) => (emptied(content), content) },
+    );
+    const { messages } = await settle(scene);
+    expect(given).toEqual({ deep: { secret: "x" } });
+    expect(messages).toMatchObject([
+      question[0],
+      { content: [{ args: { deep: { secret: "x" } } }] },
+      { results: [{ result: { deep: { secret: "y" } } }] },
+      { content: [{ text: "So." }] },
+    ]);
+    const [call] = attributesOf(scene, "execute_tool look");
+    expect([call?.["gen_ai.tool.call.arguments"], call?.["gen_ai.tool.call.result"]]).toEqual(["{}", "{}"]);
+  });
+
+  it("of errors goes through `redact` as well: of a call as its result, of the others as what it is", async () => {
+    const script = [toolCall("look"), fail({ status: 400, message: "Ada is unknown" })];
+    const fails = (): never => {
+      throw new Error("Ada has no orders");
+    };
+    const statuses = async (redact: TracingOptions["redact"]): Promise<readonly (string | undefined)[]> => {
+      const scene = trace(script, { tools: [tool("look", fails)] }, { captureContent: true, redact });
+      await settle(scene);
+      return scene.tracing.spans().flatMap(({ status }) => (status.code === SpanStatusCode.ERROR ? [status.message] : []));
+    };
+    expect(await statuses((content, kind) => (kind === "tool-result" ? undefined : content))).toEqual([
+      undefined,
+      "Ada is unknown",
+      "Ada is unknown",
+    ]);
+    expect(await statuses((content, kind) => (kind === "error" ? "sk-abc12345678 is unknown" : content))).toEqual([
+      "Ada has no orders",
+      "[redacted] is unknown",
+      "[redacted] is unknown",
+    ]);
+  });
+
+  it("is without what a discarded attempt had said", async () => {
+    const provider = withFallback([
+      createMockProvider([[reasoning("Hm"), fail({ status: 503, message: "busy" })]]),
+      createMockProvider([text("Now.")]),
+    ]);
+    const scene = trace([], { provider }, { captureContent: true });
+    await settle(scene);
+    expect(attributesOf(scene, "chat mock-model")).toMatchObject([
+      { "gen_ai.output.messages": '[{"role":"assistant","parts":[{"type":"text","content":"Now."}]}]' },
+    ]);
+  });
+
+  it("is what errors say, without credentials", async () => {
+    const fails = (): never => {
+      throw new Error("bad: sk-abc12345678");
+    };
+    const script = [toolCall("look"), fail({ status: 400, message: "no: sk-abc12345678" })];
+    const scene = trace(script, { tools: [tool("look", fails)] }, { captureContent: true });
+    await settle(scene);
+    const messages = scene.tracing.spans().map(({ name, status }) => `${name}: ${status.message ?? ""}`);
+    expect(messages).toEqual([
+      "execute_tool look: bad: [redacted]",
+      "chat mock-model: ",
+      "chat mock-model: no: [redacted]",
+      "invoke_agent bot: no: [redacted]",
+    ]);
+  });
+});

@@ -1,0 +1,152 @@
+import { describe, expect, it } from "vitest";
+import { defineAgentTool, type LoopOptions, memoryJournal, type NestedLoopOptions, runToolLoop, type Tool } from "turnwright";
+import { withTracing } from "turnwright/otel";
+import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+import { setUpTracing } from "./stage.ts";
+import { question, settle, trace, treeOf } from "./trace.ts";
+
+describe("a run inside a call that is resumed", () => {
+  const approve: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) };
+  const shown = ["turnwright.run.resumed", "turnwright.run.replayed_passes"];
+  const agentOf = (policies: LoopOptions["policies"], turns: MockScript): Tool =>
+    defineAgentTool({
+      name: "agent",
+      description: "An agent",
+      inputSchema: { type: "object" },
+      prepare: () => ({
+        provider: createMockProvider(turns),
+        tools: [tool("leaf", () => 1), tool("pay", () => 1)],
+        messages: question,
+        policies,
+      }),
+    });
+
+  it("has no span and no metric where all of it is recalled", async () => {
+    const journal = memoryJournal();
+    const agent = agentOf({}, [toolCall("leaf"), text("Done.")]);
+    const more = { tools: [agent, tool("pay", () => 1)], policies: approve, journal, runId: "whole" };
+    await settle(trace([[toolCall("agent"), toolCall("pay")]], more));
+    const decisions = { call_p0_1: { kind: "approve" } } as const;
+    const resumed = trace([], { ...more, decisions, provider: createMockProvider([text("Paid.")]) });
+    expect(await treeOf(resumed, shown)).toBe(`
+invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_passes=1
+  - turnwright.approval_decided
+  execute_tool pay
+  chat mock-model
+`);
+    const agents = (await resumed.tracing.metrics()).filter(([name]) => name === "gen_ai.invoke_agent.duration");
+    expect(agents).toHaveLength(1);
+  });
+
+  it("has one, and so has what is around it, where it goes on", async () => {
+    const journal = memoryJournal();
+    const middleOf = (turns: MockScript, inner: MockScript): Tool =>
+      defineAgentTool({
+        name: "middle",
+        description: "An agent of an agent",
+        inputSchema: { type: "object" },
+        prepare: () => ({ provider: createMockProvider(turns), tools: [agentOf(approve, inner)], messages: question }),
+      });
+    const first = trace([toolCall("middle")], {
+      tools: [middleOf([toolCall("agent")], [toolCall("leaf"), toolCall("pay")])],
+      journal,
+      runId: "deep",
+    });
+    const { reason } = await settle(first);
+    const [call] = reason.kind === "approval-required" ? reason.calls : [];
+    const resumed = trace([], {
+      tools: [middleOf([text("Middle.")], [text("Inner.")])],
+      journal,
+      runId: "deep",
+      decisions: { [call?.id ?? ""]: { kind: "approve" } },
+      provider: createMockProvider([text("Outer.")]),
+    });
+    expect(await treeOf(resumed, shown)).toBe(`
+invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_passes=1
+  invoke_agent middle turnwright.run.resumed=true turnwright.run.replayed_passes=1
+    invoke_agent agent turnwright.run.resumed=true turnwright.run.replayed_passes=2
+      - turnwright.approval_decided
+      execute_tool pay
+      chat mock-model
+    chat mock-model
+  chat mock-model
+`);
+  });
+});
+
+describe("a run inside a call that goes on, and fails before its stream", () => {
+  it("has a span", async () => {
+    const journal = memoryJournal();
+    const breaks: LoopOptions["journal"] = {
+      durable: false,
+      step: (step) => {
+        if (step.key.endsWith("/p1/inbox")) throw new Error("lost");
+        return journal.step(step);
+      },
+      all: (steps) => journal.all(steps),
+    };
+    const fails = (): never => {
+      throw new Error("no");
+    };
+    const agentOf = (more: Partial<NestedLoopOptions>): Tool =>
+      defineAgentTool({
+        name: "agent",
+        description: "An agent",
+        inputSchema: { type: "object" },
+        prepare: () => ({
+          provider: createMockProvider([toolCall("leaf")]),
+          tools: [tool("leaf", () => 1)],
+          messages: question,
+          ...more,
+        }),
+      });
+    const broken = trace([toolCall("agent")], { tools: [agentOf({})], journal: breaks, runId: "fails" });
+    await expect(broken.playing.result).rejects.toThrow("lost");
+    const resumed = trace([], {
+      tools: [agentOf({ hooks: { preparePass: fails } })],
+      journal,
+      runId: "fails",
+      provider: createMockProvider([text("So.")]),
+    });
+    expect(await treeOf(resumed, ["turnwright.run.resumed"])).toBe(`
+invoke_agent bot turnwright.run.resumed=true
+  invoke_agent agent ! "hook-failed" turnwright.run.resumed=true
+  chat mock-model
+`);
+  });
+});
+
+describe("a stream", () => {
+  it("has one span where a hook names the provider that is watched already", async () => {
+    const tracing = setUpTracing();
+    const traced: LoopOptions = withTracing(
+      {
+        provider: createMockProvider([text("So.")]),
+        messages: question,
+        hooks: { preparePass: () => ({ provider: traced.provider }) },
+      },
+      tracing.options,
+    );
+    await runToolLoop(traced);
+    expect(`\n${tracing.tree()}\n`).toBe("\ninvoke_agent\n  chat mock-model\n");
+    expect(tracing.spans()).toHaveLength(tracing.started());
+  });
+
+  it("has a span for each time that a journal runs it", async () => {
+    const journal = memoryJournal();
+    const again: LoopOptions["journal"] = {
+      durable: false,
+      step: (step) => {
+        if (step.kind !== "model") return journal.step(step);
+        return journal.step({ ...step, run: async (call) => (await step.run(call), step.run(call)) });
+      },
+      all: (steps) => journal.all(steps),
+    };
+    expect(await treeOf(trace([text("Once."), text("Twice.")], { journal: again }))).toBe(`
+invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
+  chat mock-model ! "_OTHER"
+  chat mock-model turnwright.pass.status="completed"
+`);
+  });
+});
