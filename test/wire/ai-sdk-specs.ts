@@ -32,7 +32,7 @@ export interface SpecModel {
 /** A model and what it was called with. */
 export interface SpecMock {
   readonly model: AiSdkLanguageModel;
-  readonly calls: readonly object[];
+  readonly calls: readonly { readonly abortSignal?: AbortSignal | undefined }[];
 }
 
 /** One specification. */
@@ -61,6 +61,9 @@ function play({ parts, ending = "end" }: SpecStream, signal: AbortSignal | undef
       // The types of the parts differ from specification to specification.
       for (const part of parts) Reflect.apply(controller.enqueue, controller, [part]);
       if (ending === "end") controller.close();
+    },
+    // Once all parts are read: an error takes those back that are not.
+    pull(controller) {
       if (ending === "broken") controller.error(new TypeError("terminated"));
     },
   });
