@@ -29,6 +29,8 @@ export interface Opened {
 /** One adapter over one service. */
 export interface Adapter {
   readonly name: string;
+  /** The specification of its model, for `aiSdkModel`. */
+  readonly variant: string;
   /** The function that makes it. */
   readonly factory: "openaiChat" | "openaiResponses" | "anthropicMessages" | "googleGenerateContent" | "aiSdkModel";
   readonly ends: Ends;
@@ -48,6 +50,7 @@ async function openWire(
 function overWire(factory: Adapter["factory"], wire: Wire): Adapter {
   return {
     name: factory,
+    variant: "",
     factory,
     ends: wire.ends,
     open: (script, connecting) => openWire(script, wire, (url) => wire.connect(url, connecting).provider),
@@ -59,6 +62,7 @@ function overPackage({ version, connect }: Generation, api: "chat" | "responses"
   const wire = { chat, responses }[api];
   return {
     name: `aiSdkModel over @ai-sdk/openai of ${version}, ${api}`,
+    variant: version,
     factory: "aiSdkModel",
     ends: packageEnds(version)[api],
     open: (script, { options } = {}) => openWire(script, wire, (url) => aiSdkModel({ model: connect(url)[api], ...options })),
@@ -72,6 +76,7 @@ async function untilAborted(signal: AbortSignal | undefined): Promise<void> {
 function overSpec(spec: Spec): Adapter {
   return {
     name: `aiSdkModel over a model of ${spec.version}`,
+    variant: spec.version,
     factory: "aiSdkModel",
     ends: endsOf(spec),
     async open(script, { options } = {}) {

@@ -10,6 +10,7 @@ interface SpecUsage {
   readonly input?: number;
   readonly output?: number;
   readonly cached?: number;
+  readonly cacheWrite?: number;
   readonly reasoning?: number;
 }
 
@@ -89,9 +90,9 @@ function script(streams: readonly SpecStream[]): Played {
 const defaults = { provider: "mock.chat", modelId: "m" } as const;
 
 function nestedFinish(reason: string, { raw, usage = {}, metadata }: NonNullable<Parameters<Spec["finish"]>[1]> = {}): object {
-  const { input, output, cached, reasoning } = usage;
+  const { input, output, cached, cacheWrite, reasoning } = usage;
   const counts = {
-    inputTokens: { total: input, noCache: undefined, cacheRead: cached, cacheWrite: undefined },
+    inputTokens: { total: input, noCache: undefined, cacheRead: cached, cacheWrite },
     outputTokens: { total: output, text: undefined, reasoning },
   };
   return { type: "finish", finishReason: { unified: reason, raw }, usage: counts, providerMetadata: metadata };
