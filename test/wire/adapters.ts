@@ -17,7 +17,7 @@ import type { Ends, Scripted } from "./scripted.ts";
 import type { Connecting, Wire } from "./wire.ts";
 
 /** A provider, and what it has sent to a service that plays a script. */
-export interface Opened {
+interface Opened {
   readonly provider: Provider;
   /** What left, in order. */
   readonly bodies: readonly unknown[];
@@ -107,7 +107,7 @@ export const vendorAdapters: readonly Adapter[] = [
 export const specAdapters: readonly Adapter[] = specs.map(overSpec);
 
 /** That of the AI SDK, over a real package. */
-export const packageAdapters: readonly Adapter[] = generations.flatMap((generation) => [
+const packageAdapters: readonly Adapter[] = generations.flatMap((generation) => [
   overPackage(generation, "chat"),
   overPackage(generation, "responses"),
 ]);

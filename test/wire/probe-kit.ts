@@ -65,7 +65,7 @@ export function newIn(body: unknown, before: unknown): readonly Leaf[] {
 }
 
 /** The places of some leaves. */
-export const placesOf = (leaves: readonly Leaf[]): string => [...new Set(leaves.map(({ path }) => `\`${path}\``))].join(", ");
+const placesOf = (leaves: readonly Leaf[]): string => [...new Set(leaves.map(({ path }) => `\`${path}\``))].join(", ");
 
 /** What a request with something in it says beside one without. Throws where a pass failed. */
 export async function compare(

@@ -36,7 +36,7 @@ export interface Misread {
 }
 
 /** How a wire says one of them: in its own words, the usual one first; or not at all. */
-export type Words = readonly (string | Misread)[] | { readonly none: string };
+type Words = readonly (string | Misread)[] | { readonly none: string };
 
 /** How a wire says each of them: one that is left out does not compile. */
 export type Ends = { readonly [Name in End]: Words };
