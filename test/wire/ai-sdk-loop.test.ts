@@ -1,7 +1,6 @@
 // Whole runs through the real OpenAI package of each AI SDK generation: what is asked, what is answered, what goes out next, and how each
 // fault ends.
 
-import { LLMock } from "@copilotkit/aimock";
 import { defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -30,20 +29,6 @@ async function play(model: AiSdkModelOptions["model"], more: Partial<LoopOptions
   const provider = aiSdkModel({ model, id, providerOptions });
   const messages = [{ role: "user" as const, content: "Oslo or Rome?" }];
   return { result: await runToolLoop({ provider, tools: [tool], messages, ...options }), asked };
-}
-
-async function startMock(): Promise<string> {
-  const mock = new LLMock({ port: 0, chunkSize: 7, strict: true });
-  onTestFinished(() => mock.stop());
-  const toolCalls = ["Oslo", "Rome"].map((city) => ({
-    id: `call_${city}`,
-    name: "get_weather",
-    arguments: JSON.stringify({ city }),
-  }));
-  mock.on({ userMessage: "Oslo or Rome?", hasToolResult: false }, { toolCalls });
-  mock.on({ userMessage: "Oslo or Rome?", hasToolResult: true }, { content: "Rome is warmer." });
-  await mock.start();
-  return `${mock.url}/v1`;
 }
 
 async function serve(...replies: readonly RawReply[]): Promise<string> {
@@ -91,32 +76,6 @@ function respond(id: string, ...items: readonly (readonly [added: object, item: 
 }
 
 describe.each(generations)("a run over the OpenAI package of specification $version", ({ connect }) => {
-  it.for(["chat", "responses"] as const)("runs two calls at once and gets its answer, by %s (vendor's mock)", async (wire) => {
-    const models = connect(await startMock());
-    const { result, asked } = await play(models[wire], { system: "Be brief." });
-    expect(result).toMatchObject({ status: "completed", reason: { kind: "answered" }, text: "Rome is warmer.", iterations: 2 });
-    expect(asked).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
-    if (wire === "chat") expect(models.bodies.map(checkWireContract)).toEqual([[], []]);
-    expect(models.bodies[1]).toMatchObject(
-      wire === "chat"
-        ? {
-            messages: [
-              { role: "system", content: "Be brief." },
-              { role: "user" },
-              { role: "assistant", tool_calls: [{ id: "call_Oslo" }, { id: "call_Rome" }] },
-              { role: "tool", tool_call_id: "call_Oslo", content: '{"celsius":3}' },
-              { role: "tool", tool_call_id: "call_Rome", content: '{"celsius":3}' },
-            ],
-          }
-        : {
-            input: expect.arrayContaining([
-              { type: "function_call_output", call_id: "call_Oslo", output: '{"celsius":3}' },
-              { type: "function_call_output", call_id: "call_Rome", output: '{"celsius":3}' },
-            ]),
-          },
-    );
-  });
-
   it("sends encrypted reasoning back with its call, and names the model that said it", async () => {
     const reasoning = { type: "reasoning", id: "rs_1", encrypted_content: "ZW5j", summary: [] };
     const called = { type: "function_call", id: "fc_1", call_id: "call_1", name: "get_weather", status: "completed" };

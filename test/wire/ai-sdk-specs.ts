@@ -10,6 +10,7 @@ interface SpecUsage {
   readonly input?: number;
   readonly output?: number;
   readonly cached?: number;
+  readonly cacheWrite?: number;
   readonly reasoning?: number;
 }
 
@@ -32,7 +33,7 @@ export interface SpecModel {
 /** A model and what it was called with. */
 export interface SpecMock {
   readonly model: AiSdkLanguageModel;
-  readonly calls: readonly object[];
+  readonly calls: readonly { readonly abortSignal?: AbortSignal | undefined }[];
 }
 
 /** One specification. */
@@ -61,6 +62,9 @@ function play({ parts, ending = "end" }: SpecStream, signal: AbortSignal | undef
       // The types of the parts differ from specification to specification.
       for (const part of parts) Reflect.apply(controller.enqueue, controller, [part]);
       if (ending === "end") controller.close();
+    },
+    // Once all parts are read: an error takes those back that are not.
+    pull(controller) {
       if (ending === "broken") controller.error(new TypeError("terminated"));
     },
   });
@@ -86,9 +90,9 @@ function script(streams: readonly SpecStream[]): Played {
 const defaults = { provider: "mock.chat", modelId: "m" } as const;
 
 function nestedFinish(reason: string, { raw, usage = {}, metadata }: NonNullable<Parameters<Spec["finish"]>[1]> = {}): object {
-  const { input, output, cached, reasoning } = usage;
+  const { input, output, cached, cacheWrite, reasoning } = usage;
   const counts = {
-    inputTokens: { total: input, noCache: undefined, cacheRead: cached, cacheWrite: undefined },
+    inputTokens: { total: input, noCache: undefined, cacheRead: cached, cacheWrite },
     outputTokens: { total: output, text: undefined, reasoning },
   };
   return { type: "finish", finishReason: { unified: reason, raw }, usage: counts, providerMetadata: metadata };

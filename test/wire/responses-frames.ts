@@ -54,8 +54,11 @@ export const customCall = ([callId, name, input]: readonly [id: string, name: st
   input,
 });
 
+/** What every event of a response says of it. */
+const response = { id: "resp_1", created_at: 1, model: "m", incomplete_details: null, output: [] };
+
 /** The begin of a response. */
-export const created: string = event({ type: "response.created", response: { id: "resp_1", status: "in_progress", output: [] } });
+export const created: string = event({ type: "response.created", response: { ...response, status: "in_progress" } });
 
 const halves = (text: string): readonly string[] => [text.slice(0, text.length >> 1), text.slice(text.length >> 1)];
 
@@ -73,7 +76,7 @@ function pieces(item: ResponseItem, place: { readonly item_id: unknown; readonly
         type === "refusal"
           ? [...halves(refused).map((delta) => at("refusal.delta", { content_index: index, delta }))]
           : [
-              ...halves(text).map((delta) => at("output_text.delta", { content_index: index, delta })),
+              ...Array.from(text).map((delta) => at("output_text.delta", { content_index: index, delta })),
               at("output_text.done", { content_index: index, text }),
             ],
       );
@@ -99,10 +102,27 @@ function emptied(item: ResponseItem): ResponseItem {
   return { ...item, status: "in_progress", ...Object.entries(empty).find(([type]) => type === item.type)?.[1] };
 }
 
+const begin = (item: ResponseItem, index: number): string =>
+  event({ type: "response.output_item.added", output_index: index, item: emptied(item) });
+
 /** The begin of an item and its pieces, without its end. */
 export const openItem = (item: ResponseItem, index = 0): string =>
-  event({ type: "response.output_item.added", output_index: index, item: emptied(item) }) +
-  pieces(item, { item_id: item.id, output_index: index }).join("");
+  begin(item, index) + pieces(item, { item_id: item.id, output_index: index }).join("");
+
+/** The begins of some items, then their pieces, mixed as those of calls may be. */
+export function openItems(items: readonly ResponseItem[], from = 0): readonly string[] {
+  const waiting = items.map((item, at) => [...pieces(item, { item_id: item.id, output_index: from + at })]);
+  const begins = items.map((item, at) => begin(item, from + at));
+  const mixed: string[] = [];
+  while (waiting.some((list) => list.length > 0)) for (const list of waiting) mixed.push(...list.splice(0, 1));
+  return [...begins, ...mixed];
+}
+
+/** Some items, each of them whole. */
+export const wholeItems = (items: readonly ResponseItem[], from = 0): readonly string[] => [
+  ...openItems(items, from),
+  ...items.map((item, at) => event({ type: "response.output_item.done", output_index: from + at, item })),
+];
 
 /** A whole item. */
 export const wholeItem = (item: ResponseItem, index = 0): string =>
@@ -119,11 +139,11 @@ const usage = {
 
 /** The last event of a response. */
 export const ended = (status: "completed" | "incomplete" | "failed", fields: object = {}): string =>
-  event({ type: `response.${status}`, response: { id: "resp_1", status, output: [], usage, ...fields } });
+  event({ type: `response.${status}`, response: { ...response, status, usage, ...fields } });
 
 /** The last event of one that was cut off. */
-export const cutOff = (reason: string, output: readonly ResponseItem[] = []): string =>
-  ended("incomplete", { incomplete_details: { reason }, output });
+export const cutOff = (reason: string, output: readonly ResponseItem[] = [], rest: object = {}): string =>
+  ended("incomplete", { incomplete_details: { reason }, output, ...rest });
 
 /** A completed response of some items. */
 export const respond = (...items: readonly ResponseItem[]): readonly string[] => [

@@ -1,0 +1,116 @@
+// Every adapter with a service behind it that plays what it is told: over the real SDKs of the vendors, over the real OpenAI package of each
+// generation of the AI SDK, and over the AI SDK's own mocks.
+
+import { once } from "node:events";
+import type { Provider } from "turnwright";
+import { aiSdkModel } from "turnwright/ai-sdk";
+import { type Generation, generations } from "./ai-sdk-client.ts";
+import { endsOf, toSpecStream } from "./ai-sdk-script.ts";
+import { type Spec, specs } from "./ai-sdk-specs.ts";
+import { chat } from "./chat-script.ts";
+import { generate } from "./generate-script.ts";
+import { messages } from "./messages-script.ts";
+import { packageEnds } from "./package-ends.ts";
+import { startRawServer } from "./raw-sse-server.ts";
+import { responses } from "./responses-script.ts";
+import type { Ends, Scripted } from "./scripted.ts";
+import type { Connecting, Wire } from "./wire.ts";
+
+/** A provider, and what it has sent to a service that plays a script. */
+interface Opened {
+  readonly provider: Provider;
+  /** What left, in order. */
+  readonly bodies: readonly unknown[];
+  /** Resolves when the provider has left an answer that was held open. */
+  readonly left: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One adapter over one service. */
+export interface Adapter {
+  readonly name: string;
+  /** The specification of its model, for `aiSdkModel`. */
+  readonly variant: string;
+  /** The function that makes it. */
+  readonly factory: "openaiChat" | "openaiResponses" | "anthropicMessages" | "googleGenerateContent" | "aiSdkModel";
+  readonly ends: Ends;
+  /** The first request gets the first answer, and so on. */
+  open(script: readonly Scripted[], connecting?: Connecting): Promise<Opened>;
+}
+
+async function openWire(
+  script: readonly Scripted[],
+  wire: Pick<Wire, "toReply">,
+  connect: (url: string) => Provider,
+): Promise<Opened> {
+  const { url, bodies, left, close } = await startRawServer(script.map((scripted) => wire.toReply(scripted)));
+  return { provider: connect(url), bodies, left, close };
+}
+
+function overWire(factory: Adapter["factory"], wire: Wire): Adapter {
+  return {
+    name: factory,
+    variant: "",
+    factory,
+    ends: wire.ends,
+    open: (script, connecting) => openWire(script, wire, (url) => wire.connect(url, connecting).provider),
+  };
+}
+
+/** Over `@ai-sdk/openai`, by one of its two wires. */
+function overPackage({ version, connect }: Generation, api: "chat" | "responses"): Adapter {
+  const wire = { chat, responses }[api];
+  return {
+    name: `aiSdkModel over @ai-sdk/openai of ${version}, ${api}`,
+    variant: version,
+    factory: "aiSdkModel",
+    ends: packageEnds(version)[api],
+    open: (script, { options } = {}) => openWire(script, wire, (url) => aiSdkModel({ model: connect(url)[api], ...options })),
+  };
+}
+
+async function untilAborted(signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted === false) await once(signal, "abort");
+}
+
+function overSpec(spec: Spec): Adapter {
+  return {
+    name: `aiSdkModel over a model of ${spec.version}`,
+    variant: spec.version,
+    factory: "aiSdkModel",
+    ends: endsOf(spec),
+    async open(script, { options } = {}) {
+      const supportedUrls = { "*/*": [/^https:/] };
+      const streams = script.map((scripted) => toSpecStream(scripted, spec));
+      const { model, calls } = spec.create(streams, { supportedUrls });
+      return {
+        provider: aiSdkModel({ model, ...options }),
+        bodies: calls,
+        get left() {
+          return untilAborted(calls.at(-1)?.abortSignal);
+        },
+        close: async () => undefined,
+      };
+    },
+  };
+}
+
+/** Those of vendors' own SDKs. */
+export const vendorAdapters: readonly Adapter[] = [
+  overWire("openaiChat", chat),
+  overWire("openaiResponses", responses),
+  overWire("anthropicMessages", messages),
+  overWire("googleGenerateContent", generate),
+];
+
+/** That of the AI SDK, over models of each specification. */
+export const specAdapters: readonly Adapter[] = specs.map(overSpec);
+
+/** That of the AI SDK, over a real package. */
+const packageAdapters: readonly Adapter[] = generations.flatMap((generation) => [
+  overPackage(generation, "chat"),
+  overPackage(generation, "responses"),
+]);
+
+/** All of them. */
+export const adapters: readonly Adapter[] = [...vendorAdapters, ...specAdapters, ...packageAdapters];

@@ -1,0 +1,125 @@
+// Whole exchanges with a vendor's mock, through the real SDKs: what is asked, what is answered, what goes out next, and how each of the mock's
+// faults ends.
+
+import { LLMock } from "@copilotkit/aimock";
+import { defineTool, type LoopResult, runToolLoop } from "turnwright";
+import { anthropicMessages } from "turnwright/anthropic";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { connectAnthropic } from "./anthropic-client.ts";
+import { type MockedWire, mockedWires } from "./mocked-wires.ts";
+import { ask, runPass } from "./provider-pass.ts";
+
+const question = "Oslo or Rome?";
+const toolCalls = ["Oslo", "Rome"].map((city) => ({
+  id: `call_${city.toLowerCase()}`,
+  name: "get_weather",
+  arguments: JSON.stringify({ city }),
+}));
+
+/** A mock that asks for both cities, then answers. */
+async function startMock(besides: object = {}): Promise<LLMock> {
+  const mock = new LLMock({ port: 0, chunkSize: 7, strict: true, logLevel: "silent" });
+  onTestFinished(() => mock.stop());
+  script(mock, besides);
+  await mock.start();
+  return mock;
+}
+
+function script(mock: LLMock, besides: object, faults: object = {}): void {
+  mock.clearFixtures();
+  const calling = { content: "Let me look at both.", toolCalls, reasoning: "Both, I think.", ...besides };
+  mock.on({ userMessage: question, hasToolResult: false }, calling, faults);
+  mock.on({ userMessage: question, hasToolResult: true }, { content: "Rome is warmer." });
+}
+
+interface Played {
+  readonly result: LoopResult;
+  readonly asked: readonly unknown[];
+  readonly bodies: readonly unknown[];
+}
+
+/** One run against a mock. */
+async function play({ connect, check }: MockedWire, mock: LLMock): Promise<Played> {
+  const { provider, bodies } = connect(mock.url);
+  const asked: unknown[] = [];
+  const weather = defineTool({
+    name: "get_weather",
+    description: "Weather of a city",
+    inputSchema: { type: "object", properties: { city: { type: "string" } } },
+    execute: (args) => {
+      asked.push(args);
+      return { celsius: 3 };
+    },
+  });
+  const messages = [{ role: "user" as const, content: question }];
+  const result = await runToolLoop({ provider, tools: [weather], system: "Be brief.", messages });
+  expect(bodies.map((body) => check(body))).toEqual(bodies.map(() => []));
+  return { result, asked, bodies };
+}
+
+const cities = [{ city: "Oslo" }, { city: "Rome" }];
+
+for (const wire of mockedWires) {
+  describe(`a vendor's mock on the wire of ${wire.name}`, () => {
+    it("asks for two calls at once, gets both answers back, and says the text", async () => {
+      const { result, asked, bodies } = await play(wire, await startMock(wire.besides));
+      expect(result).toMatchObject({
+        status: "completed",
+        reason: { kind: "answered" },
+        text: "Rome is warmer.",
+        iterations: 2,
+        toolCallsExecuted: 2,
+        streamResults: [
+          { finish: "tool-calls", reasoning: wire.reasoning, usage: { inputTokens: expect.any(Number) } },
+          { finish: "stop" },
+        ],
+      });
+      expect(asked).toEqual(cities);
+      expect(bodies).toHaveLength(2);
+      expect(bodies[1]).toMatchObject(wire.second);
+    });
+
+    it.for<[status: number, code: string]>([
+      [429, "rate-limit"],
+      [503, "overloaded"],
+      [529, "overloaded"],
+    ])("refuses with status %i, and is well at the next request", async ([status, code]) => {
+      const mock = await startMock(wire.besides);
+      mock.nextRequestError(status, { message: "Later." });
+      const { provider } = wire.connect(mock.url);
+      const retryAfterMs = status === 429 ? wire.retryAfterMs : undefined;
+      const { error } = await runPass(provider, ask(question));
+      expect(error).toMatchObject({ code, retryable: true, status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+      expect((await runPass(provider, ask(question))).finish).toBe("tool-calls");
+    });
+
+    it.for<[fault: string, options: object, code: string]>([
+      ["cuts the stream", { truncateAfterChunks: 2, streamingProfile: { ttft: 0, tps: 10_000 } }, "network"],
+      ["hangs up after some time", { disconnectAfterMs: 5, streamingProfile: { ttft: 60_000 } }, "network"],
+      ["hangs up at once", { chaos: { disconnectRate: 1 } }, "network"],
+      ["drops the request", { chaos: { dropRate: 1 } }, "server"],
+      ["limits the rate", { chaos: { rateLimitRate: 1 } }, "rate-limit"],
+      ["says what is no stream", { chaos: { malformedRate: 1 } }, wire.garbled],
+    ])("%s: no call runs, and the next run is well", async ([, options, code]) => {
+      const mock = await startMock(wire.besides);
+      script(mock, wire.besides, options);
+      const broken = await play(wire, mock);
+      expect(broken.result).toMatchObject({ status: "error", reason: { kind: "provider-error", error: { code } } });
+      expect(broken.asked).toEqual([]);
+      script(mock, wire.besides, { latency: 1 });
+      const next = await play(wire, mock);
+      expect([next.result.text, next.asked]).toEqual(["Rome is warmer.", cities]);
+    });
+  });
+}
+
+it("gets betas beside what Anthropic's SDK sends", async () => {
+  const mock = await startMock();
+  const { client, headers } = connectAnthropic(mock.url);
+  await runPass(anthropicMessages({ client, model: "claude-opus-4-6", betas: ["a-1", "b-2"] }), ask(question));
+  await runPass(anthropicMessages({ client, model: "claude-opus-4-6" }), ask(question));
+  expect(headers.map((sent) => [sent.get("anthropic-beta"), sent.has("anthropic-version")])).toEqual([
+    ["a-1,b-2", true],
+    [null, true],
+  ]);
+});

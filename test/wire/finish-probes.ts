@@ -1,0 +1,85 @@
+// Probes of why a stream ended: by which words of the service each reason is known.
+
+import { defineTool, type FinishReason } from "turnwright";
+import type { Adapter } from "./adapters.ts";
+import { no, type Probe, type ProbeGroup, send } from "./probe-kit.ts";
+import { type End, listEnds, type ScriptedCall, type ScriptedTurn } from "./scripted.ts";
+
+const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
+const calls: readonly ScriptedCall[] = [["call_1", "look", "{}"]];
+
+/** Every reason, and what it is the reason of. */
+const reasons: { readonly [Reason in FinishReason]: string } = {
+  stop: "The model is done",
+  "tool-calls": "It asks for tools",
+  length: "The limit of the answer",
+  "context-full": "The context is full",
+  refusal: "The model declines",
+  "content-filter": "The service has filtered it",
+  paused: "The service pauses the turn",
+  continue: "The answer goes on in another request",
+  "malformed-call": "A call that cannot be read",
+  error: "The model failed",
+  unknown: "Any other word",
+};
+
+type Known = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** The words behind each reason: each word is played, with calls and without. */
+async function listen(adapter: Adapter): Promise<Known> {
+  const known = new Map<string, Set<string>>();
+  for (const { end, words } of listEnds(adapter.ends)) {
+    for (const said of words) {
+      const word = typeof said === "string" ? said : said.word;
+      for (const more of [{}, { calls }]) await play(adapter, { text: "Mild.", ...more, end, word }, known);
+    }
+  }
+  return known;
+}
+
+async function play(
+  adapter: Adapter,
+  turn: ScriptedTurn & { readonly end: End },
+  known: Map<string, Set<string>>,
+): Promise<void> {
+  const { pass } = await send(adapter, { tools: [look] }, { script: [turn] });
+  const { finish, calls: read } = pass;
+  if (finish === undefined) return;
+  if (read.length > 0 && finish === "stop") throw new Error("A turn with calls ends as one without.");
+  const words = known.get(finish) ?? new Set();
+  words.add(turn.word ?? "");
+  known.set(finish, words);
+}
+
+const listened = new WeakMap<Adapter, Promise<Known>>();
+
+/** A word alone stands for those that the service's own word is added to. */
+function toCell(words: ReadonlySet<string> | undefined): string {
+  if (words === undefined) return no;
+  return [...words]
+    .filter((word) => !words.has(word.split(" ")[0] ?? "") || !word.includes(" "))
+    .map((word) => `\`${word}\``)
+    .join(", ");
+}
+
+function probeOf(reason: string, what: string): Probe {
+  return {
+    title: `\`${reason}\`: ${what}`,
+    async find(adapter) {
+      let known = listened.get(adapter);
+      if (known === undefined) listened.set(adapter, (known = listen(adapter)));
+      const words = (await known).get(reason);
+      return reason === "unknown" && words !== undefined ? "yes" : toCell(words);
+    },
+  };
+}
+
+/** All of them. */
+export const finishProbes: readonly ProbeGroup[] = [
+  {
+    title: "Finish reasons",
+    about:
+      "The words of the service behind each. One may stand behind several: what the turn holds tells them apart, such as a refusal or calls.",
+    probes: Object.entries(reasons).map(([reason, what]) => probeOf(reason, what)),
+  },
+];

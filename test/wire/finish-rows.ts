@@ -1,0 +1,67 @@
+// What every way to end a stream is to mean, whoever serves the model.
+
+import type { FinishReason, ProviderErrorCode } from "turnwright";
+import type { End } from "./scripted.ts";
+
+/** What the model said before the end: a text, nothing, or a text and two calls. */
+export type Content = "text" | "nothing" | "calls";
+
+/** One way to end. */
+export type FinishRow = {
+  /** What the stream of the provider ends with. Undefined for no finish at all. */
+  readonly finish: FinishReason | ProviderErrorCode | undefined;
+  /** The same with calls. Default: the same. */
+  readonly finishWithCalls?: FinishReason;
+} & {
+  /** What became of the calls, if any; how the run ended; after how many requests. The second request is answered with a text. */
+  readonly [Name in Content]: string;
+};
+
+const failed = (code: ProviderErrorCode): Pick<FinishRow, Content> => ({
+  text: `error ${code}, 1`,
+  nothing: `error ${code}, 1`,
+  calls: `not-run, error ${code}, 1`,
+});
+const declined = (kind: "refusal" | "content-filter"): FinishRow => ({
+  finish: kind,
+  text: `completed ${kind}, 1`,
+  nothing: `completed ${kind}, 1`,
+  calls: `not-run, completed ${kind}, 1`,
+});
+const cut = { text: "completed length, 1", nothing: "error no-output, 1", calls: "truncated, completed answered, 2" };
+// What comes next says that it is done, of a turn that still holds the calls of its first half.
+const goesOn = { text: "completed answered, 2", nothing: "completed answered, 2", calls: "not-run, error finish-unknown, 2" };
+
+/** Every one of them. */
+export const finishRows: { readonly [Name in End]: FinishRow } = {
+  stop: {
+    finish: "stop",
+    finishWithCalls: "tool-calls",
+    text: "completed answered, 1",
+    nothing: "empty_response empty, 1",
+    calls: "completed, completed answered, 2",
+  },
+  tools: {
+    finish: "tool-calls",
+    text: "completed answered, 1",
+    nothing: "error no-output, 1",
+    calls: "completed, completed answered, 2",
+  },
+  length: { finish: "length", ...cut },
+  "context-full": { finish: "context-full", ...cut },
+  "content-filter": declined("content-filter"),
+  refusal: declined("refusal"),
+  paused: { finish: "paused", ...goesOn },
+  continue: { finish: "continue", ...goesOn },
+  "malformed-call": {
+    finish: "malformed-call",
+    text: "completed answered, 2",
+    nothing: "completed answered, 2",
+    calls: "malformed, completed answered, 2",
+  },
+  error: { finish: "error", ...failed("finish-error") },
+  unknown: { finish: "unknown", ...failed("finish-unknown") },
+  lost: { finish: undefined, ...failed("stream-ended-early") },
+  dropped: { finish: "network", ...failed("network") },
+  broken: { finish: "overloaded", ...failed("overloaded") },
+};

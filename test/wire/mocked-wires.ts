@@ -1,0 +1,143 @@
+// The wires that a vendor's mock speaks, with what has to be known of it on each.
+
+import type { Provider } from "turnwright";
+import { aiSdkModel } from "turnwright/ai-sdk";
+import { expect } from "vitest";
+import { generations } from "./ai-sdk-client.ts";
+import { chat } from "./chat-script.ts";
+import { checkGenerateContract } from "./generate-contract.ts";
+import { generate } from "./generate-script.ts";
+import { messages } from "./messages-script.ts";
+import { responses } from "./responses-script.ts";
+import type { Wire } from "./wire.ts";
+
+/** One wire. */
+export interface MockedWire {
+  readonly name: string;
+  /** What the mock has to be told besides, of a turn with calls. */
+  readonly besides: object;
+  /** What is read of the mock's reasoning. */
+  readonly reasoning: string;
+  /** What the mock says of waiting, with status 429. */
+  readonly retryAfterMs: number | undefined;
+  /** The body of a page with status 200 that is none of its streams. */
+  readonly garbled: "stream-ended-early" | "network";
+  /** The second request of the exchange. */
+  readonly second: object;
+  connect(mockUrl: string): { readonly provider: Provider; readonly bodies: readonly unknown[] };
+  check(body: unknown): readonly string[];
+}
+
+const celsius = '{"celsius":3}';
+const args = (city: string): string => JSON.stringify({ city });
+
+const chatBody = {
+  messages: [
+    { role: "system", content: "Be brief." },
+    { role: "user" },
+    { role: "assistant", tool_calls: [{ id: "call_oslo" }, { id: "call_rome" }] },
+    { role: "tool", tool_call_id: "call_oslo", content: celsius },
+    { role: "tool", tool_call_id: "call_rome", content: celsius },
+  ],
+};
+
+const responsesOutputs = [
+  { type: "function_call_output", call_id: "call_oslo", output: celsius },
+  { type: "function_call_output", call_id: "call_rome", output: celsius },
+];
+
+const responsesBody = {
+  instructions: "Be brief.",
+  store: false,
+  include: ["reasoning.encrypted_content"],
+  input: [
+    { role: "user", content: "Oslo or Rome?" },
+    { type: "reasoning", summary: [{ text: "Both, I think." }], encrypted_content: expect.any(String) },
+    { type: "message", role: "assistant" },
+    { type: "function_call", call_id: "call_oslo", arguments: args("Oslo") },
+    { type: "function_call", call_id: "call_rome", arguments: args("Rome") },
+    ...responsesOutputs,
+  ],
+};
+
+const messagesBody = {
+  system: "Be brief.",
+  max_tokens: 16_384,
+  messages: [
+    { role: "user", content: [{ type: "text", text: "Oslo or Rome?" }] },
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "Both, I think.", signature: expect.any(String) },
+        { type: "text", text: "Let me look at both." },
+        { type: "tool_use", id: "call_oslo", name: "get_weather", input: { city: "Oslo" } },
+        { type: "tool_use", id: "call_rome", name: "get_weather", input: { city: "Rome" } },
+      ],
+    },
+    {
+      role: "user",
+      content: [
+        { type: "tool_result", tool_use_id: "call_oslo", content: celsius },
+        { type: "tool_result", tool_use_id: "call_rome", content: celsius },
+      ],
+    },
+  ],
+};
+
+const generateBody = {
+  systemInstruction: { parts: [{ text: "Be brief." }] },
+  contents: [
+    { role: "user", parts: [{ text: "Oslo or Rome?" }] },
+    { role: "model", parts: expect.arrayContaining([expect.objectContaining({ functionCall: expect.anything() })]) },
+    {
+      role: "user",
+      parts: ["Oslo", "Rome"].map(() => ({ functionResponse: { name: "get_weather", response: { output: { celsius: 3 } } } })),
+    },
+  ],
+};
+
+const vendorWire = (wire: Wire, path: string, facts: Pick<MockedWire, "second"> & Partial<MockedWire>): MockedWire => ({
+  name: wire.name,
+  besides: {},
+  reasoning: "Both, I think.",
+  retryAfterMs: 1_000,
+  garbled: "stream-ended-early",
+  connect: (mockUrl) => wire.connect(mockUrl + path),
+  check: wire.check,
+  ...facts,
+});
+
+const packageWires: readonly MockedWire[] = generations.flatMap(({ version, connect }) =>
+  (["chat", "responses"] as const).map((api) =>
+    vendorWire({ chat, responses }[api], "/v1", {
+      name: `the AI SDK, ${version}, ${api}`,
+      second: api === "chat" ? chatBody : { input: expect.arrayContaining(responsesOutputs) },
+      connect(mockUrl) {
+        const models = connect(`${mockUrl}/v1`);
+        return { provider: aiSdkModel({ model: models[api] }), bodies: models.bodies };
+      },
+      // The package knows OpenAI's own fields only, and reasoning is none of them by that API.
+      reasoning: api === "chat" ? "" : "Both, I think.",
+      // What these packages make of a conversation is for them to answer for, but for the wire that all servers speak.
+      ...(api === "chat" ? {} : { check: () => [] }),
+    }),
+  ),
+);
+
+/** All of them. */
+export const mockedWires: readonly MockedWire[] = [
+  vendorWire(chat, "/v1", { second: chatBody }),
+  vendorWire(responses, "/v1", { second: responsesBody }),
+  vendorWire(messages, "", { second: messagesBody }),
+  vendorWire(generate, "", {
+    // By itself the mock says FUNCTION_CALL, which the service never does.
+    besides: { finishReason: "stop" },
+    // The SDK keeps no headers, and the mock has the delay nowhere else.
+    retryAfterMs: undefined,
+    garbled: "network",
+    second: generateBody,
+    connect: (mockUrl) => generate.connect(mockUrl, { options: { model: "gemini-2.5-flash" } }),
+    check: (body) => checkGenerateContract(body, { signed: false }),
+  }),
+  ...packageWires,
+];

@@ -1,0 +1,58 @@
+// What the OpenAI package of each generation of the AI SDK makes of the ways in which a stream can end.
+
+import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
+import { chat } from "./chat-script.ts";
+import { responses } from "./responses-script.ts";
+import type { End, Ends, Misread } from "./scripted.ts";
+
+type Version = AiSdkLanguageModel["specificationVersion"];
+
+/** Words of servers other than OpenAI: "unknown" in v2, which is what a cut stream is there; "other" and the word itself after it. */
+function strangers(version: Version, words: readonly string[]): readonly Misread[] {
+  const reads: End = version === "v2" ? "lost" : "unknown";
+  return words.map((word) => ({ word, reads, because: "the package knows OpenAI's own words only" }));
+}
+
+function chatEnds(version: Version): Ends {
+  const isOld = version === "v2";
+  const refused: Misread = { word: "stop", reads: isOld ? "stop" : "content-filter", because: "the package has no word for it" };
+  return {
+    ...chat.ends,
+    stop: ["stop", ...strangers(version, ["eos"])],
+    "context-full": isOld
+      ? strangers(version, ["model_length", "model_context_window_exceeded"])
+      : ["model_context_window_exceeded", ...strangers(version, ["model_length"])],
+    "content-filter": ["content_filter", ...strangers(version, ["sensitive"])],
+    refusal: [refused],
+    error: strangers(version, ["error", "network_error", "insufficient_system_resource"]),
+    unknown: isOld ? strangers(version, ["weather", "STOP", "toString"]) : chat.ends.unknown,
+  };
+}
+
+function responsesEnds(version: Version): Ends {
+  const because = "the package takes every response with calls that it knows no better for a complete one";
+  if (version === "v2") {
+    const misread = (word: string): Misread => ({ word, reads: "lost", withCalls: "tools", because });
+    return {
+      ...responses.ends,
+      length: ["max_output_tokens", misread("max_messages")],
+      refusal: [{ word: "completed", reads: "stop", because: "the package passes refusals over" }],
+      unknown: ["steered", "weather", "toString"].map(misread),
+      broken: ["error", "response.failed"].map((word) => ({ word, reads: "lost", because: "the package has no word for it" })),
+    };
+  }
+  return {
+    ...responses.ends,
+    refusal: [{ word: "completed", reads: "content-filter", withCalls: "tools", because }],
+    unknown: [
+      "steered",
+      ...["weather", "toString"].map((word): Misread => ({ word, reads: "unknown", withCalls: "tools", because })),
+    ],
+  };
+}
+
+/** By wire. */
+export const packageEnds = (version: Version): { readonly chat: Ends; readonly responses: Ends } => ({
+  chat: chatEnds(version),
+  responses: responsesEnds(version),
+});

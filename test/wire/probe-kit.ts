@@ -1,0 +1,102 @@
+// What a probe does: it has an adapter ask a service something, and looks at what left and at what came.
+
+import { isLoopError, type ModelChunk, type ModelRequest } from "turnwright";
+import type { Adapter } from "./adapters.ts";
+import { ask, type Pass, runPass } from "./provider-pass.ts";
+import type { Scripted } from "./scripted.ts";
+import type { Connecting } from "./wire.ts";
+
+/** One row of the table. A probe that finds neither a yes nor a no throws. */
+export interface Probe {
+  readonly title: string;
+  /** What it found, as it stands in the table. */
+  find(adapter: Adapter): Promise<string>;
+}
+
+/** Rows that belong together. */
+export interface ProbeGroup {
+  readonly title: string;
+  readonly about: string;
+  readonly probes: readonly Probe[];
+}
+
+/** Nothing was found. */
+export const no = "–";
+
+/** All that one pass did. */
+export interface Probed {
+  readonly pass: Pass;
+  readonly chunks: readonly ModelChunk[];
+  readonly bodies: readonly unknown[];
+}
+
+const mild: Scripted = { text: "Mild.", end: "stop" };
+
+/** Makes one pass. */
+export async function send(
+  adapter: Adapter,
+  request: Partial<ModelRequest> = {},
+  { script = [mild], ...connecting }: Connecting & { readonly script?: readonly Scripted[] } = {},
+): Promise<Probed> {
+  const { provider, bodies, close } = await adapter.open(script, connecting);
+  const chunks: ModelChunk[] = [];
+  const pass = await runPass(provider, ask("Oslo?", request), { onChunk: (chunk) => chunks.push(chunk) });
+  await close();
+  return { pass, chunks, bodies };
+}
+
+/** A value somewhere in a request: where it stands, without the positions in lists, and what it is. */
+export interface Leaf {
+  readonly path: string;
+  readonly value: unknown;
+}
+
+function leavesOf(value: unknown, path: readonly string[] = []): readonly Leaf[] {
+  const fields = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  if (fields.length === 0) return [{ path: path.join("."), value }];
+  return fields.flatMap(([key, inner]) => leavesOf(inner, Array.isArray(value) ? path : [...path, key]));
+}
+
+/** What a request says that another one does not. */
+export function newIn(body: unknown, before: unknown): readonly Leaf[] {
+  const plain = (value: unknown): readonly Leaf[] => leavesOf(JSON.parse(JSON.stringify(value)));
+  const known = new Set(plain(before).map((leaf) => JSON.stringify(leaf)));
+  return plain(body).filter((leaf) => !known.has(JSON.stringify(leaf)));
+}
+
+/** The places of some leaves. */
+const placesOf = (leaves: readonly Leaf[]): string => [...new Set(leaves.map(({ path }) => `\`${path}\``))].join(", ");
+
+/** What a request with something in it says beside one without. Throws where a pass failed. */
+export async function compare(
+  adapter: Adapter,
+  request: Partial<ModelRequest>,
+  { plain = {}, ...connecting }: Connecting & { readonly plain?: Partial<ModelRequest> } = {},
+): Promise<readonly Leaf[]> {
+  const [before, after] = [await send(adapter, plain), await send(adapter, request, connecting)];
+  for (const { pass } of [before, after]) if (pass.error !== undefined) throw new Error(pass.error.message);
+  return newIn(after.bodies[0], before.bodies[0]);
+}
+
+/** Where a value stands that was to be sent. The request is either as it was without it, or says it. */
+export function placeOf(leaves: readonly Leaf[], value: unknown): string {
+  const found = leaves.filter((leaf) => leaf.value === value);
+  if (found.length > 0) return placesOf(found);
+  if (leaves.length === 0) return no;
+  throw new Error(`The request has changed, and does not say ${JSON.stringify(value)}: ${JSON.stringify(leaves)}`);
+}
+
+/** What the first of some options does that the adapter has; nothing where it has none of them. */
+export async function withOption<Found>(
+  options: readonly object[],
+  probe: (option: object, name: string) => Promise<Found>,
+): Promise<Found | undefined> {
+  for (const option of options) {
+    try {
+      return await probe(option, Object.keys(option).join(", "));
+    } catch (error) {
+      if (!isLoopError(error) || error.code !== "unknown-option") throw error;
+    }
+  }
+  return undefined;
+}

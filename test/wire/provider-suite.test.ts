@@ -1,0 +1,25 @@
+// The conformance suite for providers, played by every adapter over a real connection and through the real SDK.
+
+import { describe, it } from "vitest";
+import { providerSuite, type ProviderScenario } from "turnwright/testing";
+import { type Adapter, adapters } from "./adapters.ts";
+import { toScripted } from "./suite-script.ts";
+
+interface Row extends Adapter {
+  /** How the service names its calls. */
+  readonly idOf: (index: number) => string;
+}
+
+const rows: readonly Row[] = adapters.flatMap((adapter) => {
+  const named: Row = { ...adapter, idOf: (index) => `call_${index}` };
+  const nameless: Row = { ...named, name: `${adapter.name}, calls without ids`, idOf: () => "" };
+  return adapter.factory === "googleGenerateContent" ? [named, nameless] : [named];
+});
+
+for (const { name, open, idOf } of rows) {
+  describe(`${name} as a provider`, () => {
+    const create = ({ replies }: ProviderScenario): ReturnType<Adapter["open"]> =>
+      open(replies.map((reply) => toScripted(reply, idOf)));
+    for (const { title, run } of providerSuite({ create })) it(title, run);
+  });
+}

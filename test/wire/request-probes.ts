@@ -1,0 +1,144 @@
+// Probes of what leaves: settings, choices of tools, options.
+
+import type { Json, ModelSettings, ToolChoice, ToolDefinition } from "turnwright";
+import type { Adapter } from "./adapters.ts";
+import { compare, no, placeOf, type Probe, type ProbeGroup, withOption } from "./probe-kit.ts";
+
+/** What a caller gives in the words of each service. */
+interface Given {
+  readonly serverTool: object;
+  /** Any field of the request. */
+  readonly extra: { readonly [field: string]: string };
+  /** The field for the format of an answer, and in it a name by which it is found. */
+  readonly format: { readonly [field: string]: Json };
+}
+
+const given: { readonly [Factory in Adapter["factory"]]: Given } = {
+  openaiChat: {
+    serverTool: { type: "web_search" },
+    extra: { user: "u-1" },
+    format: { response_format: { type: "json_schema", json_schema: { name: "probe", schema: {} } } },
+  },
+  openaiResponses: {
+    serverTool: { type: "web_search" },
+    extra: { user: "u-1" },
+    format: { text: { format: { type: "json_schema", name: "probe", schema: {} } } },
+  },
+  anthropicMessages: {
+    serverTool: { type: "web_search_20250305", name: "web_search" },
+    extra: { service_tier: "auto" },
+    format: { output_config: { format: { type: "json_schema", schema: { title: "probe" } } } },
+  },
+  googleGenerateContent: {
+    serverTool: { googleSearch: {} },
+    extra: { cachedContent: "cachedContents/1" },
+    format: { responseJsonSchema: { title: "probe" } },
+  },
+  aiSdkModel: {
+    serverTool: { id: "openai.web_search", args: {} },
+    extra: { userAgent: "u-1" },
+    format: { responseFormat: { type: "json", name: "probe" } },
+  },
+};
+
+const tool: ToolDefinition = { name: "look", description: "Looks", inputSchema: { type: "object" } };
+
+/** A setting, and the value by which it is found. */
+function setting(name: string, settings: ModelSettings, value: unknown): Probe {
+  return {
+    title: `\`${name}\``,
+    find: async (adapter) => placeOf(await compare(adapter, { settings }), value),
+  };
+}
+
+const settings: ProbeGroup = {
+  title: "Settings",
+  about: "Where each of `modelSettings` stands in the request.",
+  probes: [
+    setting("maxOutputTokens", { maxOutputTokens: 4_321 }, 4_321),
+    setting("temperature", { temperature: 0.375 }, 0.375),
+    setting("topP", { topP: 0.625 }, 0.625),
+    setting("stopSequences", { stopSequences: ["HALT"] }, "HALT"),
+    setting("seed", { seed: 777_001 }, 777_001),
+    {
+      title: "`extra`: any field of the body, such as",
+      async find(adapter) {
+        const { extra } = given[adapter.factory];
+        return placeOf(await compare(adapter, { settings: { extra } }), Object.values(extra)[0]);
+      },
+    },
+    {
+      title: "A format for the answer, by `extra`",
+      async find(adapter) {
+        const { format } = given[adapter.factory];
+        const [field = ""] = Object.keys(format);
+        const place = placeOf(await compare(adapter, { settings: { extra: format } }), "probe");
+        return place.replace(new RegExp(`(?<=\\b${field})[\\w.]+`), "");
+      },
+    },
+    { title: "`system`", find: async (adapter) => placeOf(await compare(adapter, { system: "Be brief." }), "Be brief.") },
+  ],
+};
+
+function choice(title: string, toolChoice: ToolChoice): Probe {
+  return {
+    title,
+    async find(adapter) {
+      const leaves = await compare(adapter, { tools: [tool], toolChoice }, { plain: { tools: [tool] } });
+      return leaves.map(({ path, value }) => `\`${path}: ${JSON.stringify(value)}\``).join(", ") || no;
+    },
+  };
+}
+
+const choices: ProbeGroup = {
+  title: "Choice of tools",
+  about: "What `toolChoice` adds to the request.",
+  probes: [
+    choice('`"auto"`', "auto"),
+    choice('`"required"`', "required"),
+    choice('`"none"`', "none"),
+    choice('`{ name: "look" }`', { name: tool.name }),
+  ],
+};
+
+/** An option that is there, with what it adds to a request; or is not. */
+function option(title: string, toOptions: (given: Given) => readonly object[], word: RegExp): Probe {
+  return {
+    title,
+    async find(adapter) {
+      const found = await withOption(toOptions(given[adapter.factory]), async (options, name) => {
+        const request = { tools: [tool], system: "Be brief." };
+        const leaves = await compare(adapter, request, { plain: request, options });
+        if (!leaves.some((leaf) => word.test(JSON.stringify(leaf)))) throw new Error(`"${name}" does not reach the service.`);
+        return `\`${name}\``;
+      });
+      return found ?? no;
+    },
+  };
+}
+
+const options: ProbeGroup = {
+  title: "Options",
+  about: "The option of the adapter that does it.",
+  probes: [
+    option(
+      "Tools that the service runs",
+      ({ serverTool }) => [{ serverTools: [serverTool] }, { providerTools: { web_search: serverTool } }],
+      /web_search|googleSearch/,
+    ),
+    option("Tools that take a text in place of JSON", () => [{ customTools: { look: { type: "text" } } }], /custom/),
+    option("Marks for the prompt cache", () => [{ cache: true }], /cache_control/),
+    option(
+      "How the model is to think",
+      () => [
+        { reasoning: { effort: "low" } },
+        { thinking: { type: "adaptive", thinkingLevel: "LOW" } },
+        { providerOptions: { mock: { effort: "low" } } },
+      ],
+      /low|adaptive|LOW/,
+    ),
+  ],
+};
+
+/** All of them. */
+export const requestProbes: readonly ProbeGroup[] = [settings, choices, options];

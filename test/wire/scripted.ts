@@ -1,0 +1,118 @@
+// What a service is to say, in words that no wire has: each wire says it in its own.
+
+import type { RawReply } from "./raw-sse-server.ts";
+
+/** A call: its id, its tool, and its arguments as text. */
+export type ScriptedCall = readonly [id: string, name: string, args: string];
+
+/** How a stream ends where the service says why; words as in `FinishReason`. */
+type SaidEnd =
+  | "stop"
+  | "tools"
+  | "length"
+  | "context-full"
+  | "content-filter"
+  | "refusal"
+  | "paused"
+  | "continue"
+  | "malformed-call"
+  | "error"
+  | "unknown";
+
+/** `lost` closes the stream without a word, `dropped` the connection, `broken` puts an error into the stream. */
+type CutEnd = "lost" | "dropped" | "broken";
+
+/** Every way in which a stream can end. */
+export type End = SaidEnd | CutEnd;
+
+/** A word that is read as another end than it means. */
+export interface Misread {
+  readonly word: string;
+  /** What it cannot be told from. */
+  readonly reads: End;
+  /** The same beside calls. Default: the same. */
+  readonly withCalls?: End;
+  readonly because: string;
+}
+
+/** How a wire says one of them: in its own words, the usual one first; or not at all. */
+type Words = readonly (string | Misread)[] | { readonly none: string };
+
+/** How a wire says each of them: one that is left out does not compile. */
+export type Ends = { readonly [Name in End]: Words };
+
+/** A turn of the model. */
+export interface ScriptedTurn {
+  /** A thought, and what only the service can read of it. */
+  readonly reasoning?: readonly [text: string, signature: string];
+  readonly text?: string;
+  readonly calls?: readonly ScriptedCall[];
+  /** Whether arguments come in pieces where a service has to be asked for it. Default false. */
+  readonly inPieces?: boolean;
+  /** Default 3 in and 2 out. */
+  readonly usage?: ScriptedUsage;
+  /** `silent` says nothing more, and leaves the connection open. */
+  readonly end: End | "silent";
+  /** The wire's own word for the end. Default: the usual one. */
+  readonly word?: string;
+}
+
+/** Sums, and the parts of them that are told apart. */
+export interface ScriptedUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cached?: number;
+  readonly cacheWrite?: number;
+  readonly reasoning?: number;
+}
+
+/** What the service answers to one request. */
+export type Scripted = ScriptedTurn | { readonly status: number; readonly message: string; readonly retryAfter?: string };
+
+/** What every answer takes. */
+export const usual: ScriptedUsage = { input: 3, output: 2 };
+
+/** The words for an end; none where the wire has none. */
+export function wordsFor(ends: Ends, end: End): readonly (string | Misread)[] {
+  const said = ends[end];
+  return "none" in said ? [] : said;
+}
+
+/** All ends with their words. */
+export function listEnds(ends: Ends): readonly { readonly end: End; readonly words: readonly (string | Misread)[] }[] {
+  const isEnd = (name: string): name is End => Object.hasOwn(ends, name);
+  return Object.keys(ends)
+    .filter(isEnd)
+    .map((end) => ({ end, words: wordsFor(ends, end) }));
+}
+
+/** The usual word for an end. */
+export function wordFor(ends: Ends, { end, word }: { readonly end: End; readonly word?: string }): string {
+  const [usualWord] = wordsFor(ends, end);
+  const said = word ?? (typeof usualWord === "object" ? usualWord.word : usualWord);
+  if (said === undefined) throw new Error(`There is no word for "${end}" here.`);
+  return said;
+}
+
+/** The frames of a wire for an end. */
+interface EndFrames {
+  readonly ends: Ends;
+  finish(word: string, end: SaidEnd): string;
+  broken(word: string): string;
+}
+
+/** The frames of a turn, then its ending. */
+export function toStream(turn: ScriptedTurn, said: readonly string[], { ends, finish, broken }: EndFrames): RawReply {
+  const { end, ...rest } = turn;
+  if (end === "silent") return { frames: said, ending: "stall" };
+  const word = wordFor(ends, { ...rest, end });
+  if (end === "lost") return { frames: said };
+  if (end === "dropped") return { frames: said, ending: "drop" };
+  return { frames: [...said, end === "broken" ? broken(word) : finish(word, end)] };
+}
+
+/** The two halves of a text. */
+export const halvesOf = (text: string): readonly [string, string] => {
+  const half = text.length >> 1;
+  return [text.slice(0, half), text.slice(half)];
+};

@@ -1,0 +1,46 @@
+// The page of what each adapter supports, out of what the probes found.
+
+import type { Adapter } from "./adapters.ts";
+import { no, type ProbeGroup } from "./probe-kit.ts";
+
+/** A column of the tables: what is the same over all its adapters stands there once. */
+export interface Column {
+  readonly title: string;
+  readonly adapters: readonly Adapter[];
+}
+
+/** What a probe found over one adapter; `variant` where a column has several. */
+interface Found {
+  readonly variant: string;
+  readonly said: string;
+}
+
+/** A cell: what all have found, or who has found what. */
+export function toCell(found: readonly Found[]): string {
+  const variantsBy = new Map<string, string[]>();
+  for (const { variant, said } of found) variantsBy.set(said, [...(variantsBy.get(said) ?? []), variant]);
+  const [[only = no] = []] = variantsBy;
+  if (variantsBy.size === 1) return only;
+  return [...variantsBy]
+    .filter(([said]) => said !== no)
+    .map(([said, variants]) => `${said} (${variants.join(", ")})`)
+    .join("; ");
+}
+
+/** The cells of each probe, by its group and title. */
+export type Cells = ReadonlyMap<string, readonly string[]>;
+
+/** The key of a row. */
+export const keyOf = (group: ProbeGroup, title: string): string => `${group.title} / ${title}`;
+
+/** A table of Markdown for each group. */
+export function toTables(groups: readonly ProbeGroup[], columns: readonly Column[], cells: Cells): string {
+  const row = (...texts: readonly string[]): string => `| ${texts.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
+  const tables = groups.map((group) => {
+    const head = ["", ...columns.map(({ title }) => `\`${title}\``)];
+    const rows = group.probes.map(({ title }) => row(title, ...(cells.get(keyOf(group, title)) ?? ["?"])));
+    const about = group.about === "" ? [] : [group.about, ""];
+    return [`## ${group.title}`, "", ...about, row(...head), `|${head.map(() => "---|").join("")}`, ...rows].join("\n");
+  });
+  return tables.join("\n\n");
+}
