@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { takesFile, toFile } from "./file-source.ts";
+import { takesFile } from "./file-source.ts";
+import type { FileFacts } from "./spec-words.ts";
 
-const at = (mediaType: string, url: string) => toFile({ type: "file", mediaType, data: url });
+const at = (mediaType: string, url: string): FileFacts => ({ mediaType, source: { kind: "url", text: url, url: new URL(url) } });
 
 describe("takesFile", () => {
   it.for<[patterns: unknown, mediaType: string, url: string, taken: boolean]>([
     [{ "image/*": [/^https:/] }, "image/png", "https://a.test/", true],
-    [{ "IMAGE/*": [/^https:/] }, "Image/PNG", "https://a.test/", true],
-    [{ "image/*": [/^https:/] }, "image", "https://a.test/", true],
+    [{ "IMAGE/*": [/^https:/] }, "image/png", "https://a.test/", true],
+    [{ "image/*": [/^https:/] }, "image/*", "https://a.test/", true],
     [{ "image/*": [/^https:/] }, "imagery/png", "https://a.test/", false],
     [{ "image/*": [/^https:/] }, "application/pdf", "https://a.test/", false],
     [{ "application/pdf": [/^https:/] }, "application/pdf", "https://a.test/", true],

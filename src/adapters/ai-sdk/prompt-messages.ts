@@ -1,8 +1,8 @@
 // Neutral messages into messages of a prompt, each converted once in its life.
 
-import { assertNever, type ContentPart, isRecord, type Json, type Message, providerError, type UserMessage } from "../../spi.ts";
-import type { AssistantMessage, ToolCallPart } from "../../spi.ts";
-import { takesFile, toFile } from "./file-source.ts";
+import { assertNever, isRecord, type Json, type Message, type UserMessage, writeUserMedia } from "../../spi.ts";
+import type { AssistantMessage, MediaPlace, ToolCallPart } from "../../spi.ts";
+import { createFileForms, type FileForms } from "./file-source.ts";
 import type { PromptMessage, PromptPart } from "./model-wire.ts";
 import { type NativeReader, readNativeTurn } from "./native-turn.ts";
 import type { SpecWords } from "./spec-words.ts";
@@ -31,10 +31,11 @@ export function createPromptConverter(reader: PromptReader): PromptConverter {
   return (messages, urls) => {
     const prompt: PromptMessage[] = [];
     let callOptions = noOptions;
-    for (const message of messages) {
+    const forms = createFileForms(reader.words, urls);
+    for (const [index, message] of messages.entries()) {
       let known = converted.get(message);
       if (known === undefined) {
-        known = convert(message, reader, { urls, callOptions });
+        known = convert(message, reader, { forms, callOptions, index });
         converted.set(message, known);
       }
       callOptions = known.callOptions;
@@ -46,19 +47,21 @@ export function createPromptConverter(reader: PromptReader): PromptConverter {
 
 /** What a message depends on besides itself. */
 interface Surroundings {
-  readonly urls: unknown;
+  readonly forms: FileForms;
   /** Of the calls of the message before. */
   readonly callOptions: ReadonlyMap<string, Json>;
+  /** Its position. */
+  readonly index: number;
 }
 
-function convert(message: Message, reader: PromptReader, { urls, callOptions }: Surroundings): ConvertedMessage {
+function convert(message: Message, reader: PromptReader, { forms, callOptions, index }: Surroundings): ConvertedMessage {
   switch (message.role) {
     case "user":
-      return { messages: toUserMessages(message, reader.words, urls), callOptions: noOptions };
+      return { messages: toUserMessages(message, forms, { provider: reader.id, message: index }), callOptions: noOptions };
     case "assistant":
       return convertTurn(message, reader);
     case "tool": {
-      const content = toResultParts(message, { words: reader.words, urls, callOptions });
+      const content = toResultParts(message, { words: reader.words, forms, callOptions });
       return { messages: [{ role: "tool", content }], callOptions: noOptions };
     }
     default:
@@ -67,19 +70,17 @@ function convert(message: Message, reader: PromptReader, { urls, callOptions }: 
 }
 
 /** Empty texts beside other parts are left out, as the AI SDK does: some services refuse them. */
-function toUserMessages({ content }: UserMessage, words: SpecWords, urls: unknown): readonly PromptMessage[] {
+function toUserMessages(
+  { content }: UserMessage,
+  { user }: FileForms,
+  place: Omit<MediaPlace, "part">,
+): readonly PromptMessage[] {
   if (typeof content === "string") return [{ role: "user", content: [{ type: "text", text: content }] }];
-  const parts = content.flatMap((part) => toUserPart(part, words, urls));
+  const parts = content.flatMap((part, index): readonly PromptPart[] => {
+    if (part.type !== "text") return [writeUserMedia(part, user, { ...place, part: index })];
+    return part.text === "" ? [] : [{ type: "text", text: part.text }];
+  });
   return parts.length === 0 ? [] : [{ role: "user", content: parts }];
-}
-
-function toUserPart(part: ContentPart, words: SpecWords, urls: unknown): readonly PromptPart[] {
-  if (part.type === "text") return part.text === "" ? [] : [{ type: "text", text: part.text }];
-  const file = toFile(part);
-  const { mediaType, source } = file;
-  if (takesFile(urls, file)) return [{ type: "file", mediaType, data: words.toFileData(source) }];
-  const message = `The model does not take a part of type ${mediaType} from this URL. Read it, and send its bytes.`;
-  throw providerError("bad-request", message);
 }
 
 function convertTurn(message: AssistantMessage, reader: PromptReader): ConvertedMessage {

@@ -5,7 +5,7 @@ import type { AssistantPart, Json, Message, ToolResultPart } from "../../spi.ts"
 import { createMessageConverter } from "./message-converter.ts";
 
 const reader = { id: "anthropic", model: "m" };
-const convert = (message: Message): object => createMessageConverter(reader)(message).wire;
+const convert = (message: Message): object => createMessageConverter(reader)(message, 0).wire;
 
 const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
 const said = (text: string): AssistantPart => ({ type: "text", text });
@@ -117,8 +117,8 @@ describe("messages", () => {
   it("are converted once for each converter", () => {
     const toWire = createMessageConverter(reader);
     const message: Message = { role: "user", content: "hi" };
-    expect(toWire(message)).toBe(toWire(message));
-    expect(toWire({ ...message })).not.toBe(toWire(message));
-    expect(createMessageConverter(reader)(message)).not.toBe(toWire(message));
+    expect(toWire(message, 0)).toBe(toWire(message, 0));
+    expect(toWire({ ...message }, 0)).not.toBe(toWire(message, 0));
+    expect(createMessageConverter(reader)(message, 0)).not.toBe(toWire(message, 0));
   });
 });

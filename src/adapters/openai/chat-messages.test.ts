@@ -12,7 +12,7 @@ const settings: MessageSettings = {
   toWireCallId: (callId) => callId,
 };
 const convert = (message: Message, changes: Partial<MessageSettings> = {}): readonly unknown[] =>
-  createMessageConverter({ ...settings, ...changes })(message);
+  createMessageConverter({ ...settings, ...changes })(message, 0);
 
 const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
 const call = (callId: string, args: Json = {}): AssistantPart => ({ type: "tool-call", callId, name: "f", args });
@@ -203,8 +203,8 @@ describe("messages", () => {
   it("are converted once for each converter", () => {
     const toMessages = createMessageConverter(settings);
     const message: Message = { role: "user", content: "hi" };
-    expect(toMessages(message)).toBe(toMessages(message));
-    expect(toMessages({ ...message })).not.toBe(toMessages(message));
-    expect(createMessageConverter(settings)(message)).not.toBe(toMessages(message));
+    expect(toMessages(message, 0)).toBe(toMessages(message, 0));
+    expect(toMessages({ ...message }, 0)).not.toBe(toMessages(message, 0));
+    expect(createMessageConverter(settings)(message, 0)).not.toBe(toMessages(message, 0));
   });
 });
