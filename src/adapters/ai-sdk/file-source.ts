@@ -12,7 +12,7 @@ export interface FileForms {
 
 /** Makes the forms for a model that takes the URLs of `urls`. Which types it takes its package alone knows, and it refuses the others. */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
-  const takes = "files in base64, and those at URLs only that the model says it takes";
+  const takes = "files in base64, and at some URLs only";
   const forms = (write: (file: FileFacts) => PromptPart | undefined): MediaForms<PromptPart> => ({
     takes,
     write: (media) => {
