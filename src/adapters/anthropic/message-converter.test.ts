@@ -21,6 +21,7 @@ const wireText = (text: string): object => ({ type: "text", text });
 const wireCall = (id: string, input: object = {}, name = "f"): object => ({ type: "tool_use", id, name, input });
 const wireResult = (id: string, rest: object = { content: "ok" }): object => ({ type: "tool_result", tool_use_id: id, ...rest });
 const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
+const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
 const wireImage = { type: "image", source: { type: "base64", media_type: "image/png", data: "eA==" } };
 
 describe("messages", () => {
@@ -83,6 +84,19 @@ describe("messages", () => {
       "content beside a result",
       { role: "tool", results: [result("a", { content: [{ type: "text", text: "and more" }, image] })] },
       [wireResult("a", { content: [wireText("ok"), wireText("and more"), wireImage] })],
+    ],
+    [
+      "a file beside a result that cannot be shown",
+      { role: "tool", results: [result("a", { content: [zip, image] })] },
+      [
+        wireResult("a", {
+          content: [
+            wireText("ok"),
+            wireText(expect.stringMatching(/^\[The tool returned a file of type application\/zip, .+\]$/)),
+            wireImage,
+          ],
+        }),
+      ],
     ],
     [
       "content beside an empty result",

@@ -150,6 +150,30 @@ describe("the answers of a turn", () => {
     ]);
   });
 
+  it("hold images and files that may stand in them, and words for those that cannot be sent; others follow", () => {
+    const content = [
+      { type: "file", mediaType: "text/csv", data: "YTti" },
+      { type: "file", mediaType: "audio/wav", data: "UklG" },
+      { type: "file", mediaType: "application/zip", data: "UEs=" },
+    ] as const;
+    const message: ToolMessage = { role: "tool", results: [result("c", { content })] };
+    const text = expect.stringMatching(/^\[The tool returned a file of type application\/zip, .+\]$/);
+    const inside = { inlineData: { mimeType: "text/plain", data: "YTti" } };
+    const behind = { inlineData: { mimeType: "audio/wav", data: "UklG" } };
+    const title = { text: "Content that the tool f returned:" };
+    expect(partsOf(message)).toEqual([
+      { functionResponse: { name: "f", response: { output: "ok", text }, parts: [inside] } },
+      title,
+      behind,
+    ]);
+    expect(partsOf(message, { generation: 2 })).toEqual([
+      { functionResponse: { name: "f", response: { output: "ok", text } } },
+      title,
+      inside,
+      behind,
+    ]);
+  });
+
   it("have the name that the call has", () => {
     expect(answerOf({ role: "tool", results: [result("c", { name: "get weather!" })] })).toMatchObject([
       { name: "get_weather_" },

@@ -25,6 +25,8 @@ const result = (callId: string, rest: Partial<ToolResultPart> = {}): ToolResultP
 });
 const wireCall = (id: string, args = "{}", name = "f"): object => ({ id, type: "function", function: { name, arguments: args } });
 const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
+const csv = { type: "file", mediaType: "text/csv", data: "YTti" } as const;
+const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
 const wireImage = { type: "image_url", image_url: { url: "data:image/png;base64,eA==" } };
 
 describe("messages", () => {
@@ -119,6 +121,20 @@ describe("messages", () => {
       "text beside a result",
       { role: "tool", results: [result("a", { content: [{ type: "text", text: "and more" }] })] },
       [{ role: "tool", tool_call_id: "a", content: "ok\nand more" }],
+    ],
+    [
+      "files beside a result, in it as texts or in words",
+      { role: "tool", results: [result("a", { content: [csv, zip, image] })] },
+      [
+        {
+          role: "tool",
+          tool_call_id: "a",
+          content: expect.stringMatching(
+            /^ok\nFile of type text\/csv:\na;b\n\[The tool returned a file of type application\/zip, .+\]$/,
+          ),
+        },
+        { role: "user", content: [{ type: "text", text: "Content that the tool f returned for call a:" }, wireImage] },
+      ],
     ],
     [
       "media beside results, after all of them",
