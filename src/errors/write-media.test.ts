@@ -60,5 +60,5 @@ it.for<[part: MediaPart, what: string, why: string, remedy: string]>([
 });
 
 it("a media type is shown in part where it is long", () => {
-  expect(String(writeToolMedia(file(`x/${"y".repeat(500)}`, "AAAA"), forms)).length).toBeLessThan(250);
+  expect(JSON.stringify(writeToolMedia(file(`x/${"y".repeat(500)}`, "AAAA"), forms)).length).toBeLessThan(250);
 });
