@@ -36,7 +36,7 @@ function toFile(media: ReadableMedia): FileFacts {
  * Whether a model takes a file from where it is. Its patterns stand under media types, which may end in an asterisk or be one, and are made
  * for lower-case URLs.
  */
-export function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
+function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
   if (source.kind === "base64") return true;
   if (!isRecord(patterns)) return false;
   const spellings = [source.text, source.text.toLowerCase()];
