@@ -26,6 +26,11 @@ it.for<[what: string, part: MediaPart, item: object]>([
   ["code", file("text/x-python"), bytes("file.python", "text/x-python")],
   ["a text of a type without a proper name", file("text/!"), bytes("file.txt", "text/!")],
   ["a text as a data URL", file("text/html", "data:,x"), bytes("file.html", "text/html")],
+  [
+    "a file of some type by its URL",
+    file("application/octet-stream", "https://x.test/a.pdf"),
+    { type: "input_file", file_url: "https://x.test/a.pdf" },
+  ],
   ["a text by its URL", file("text/csv", "https://x.test/a"), { type: "input_file", file_url: "https://x.test/a" }],
 ])("writes %s, of a user and of a tool", ([, part, item]) => {
   expect([toInputContent([part], place), toResultMedia(part)]).toEqual([[item], item]);
@@ -36,6 +41,8 @@ it.for<[what: string, part: MediaPart]>([
   ["a sound at a URL", file("audio/wav", "https://x.test/a.wav")],
   ["a video", file("video/mp4")],
   ["an archive", file("application/zip")],
+  ["an archive at a URL", file("application/zip", "https://x.test/a.zip")],
+  ["bytes of some type", file("application/octet-stream")],
   ["a drawing", image("PHN2Zy8+", "image/svg+xml")],
   ["an image of some type", image("AAAA", "image/*")],
   ["a document in a bucket", file("application/pdf", "gs://bucket/a.pdf")],

@@ -46,9 +46,12 @@ const inputMedia: MediaForms<InputItem> = {
     const image = toImageUrl(media);
     if (image !== undefined) return { type: "input_image", image_url: image, detail: "auto" };
     const ending = endingOf(media.mediaType);
-    if (ending === undefined) return undefined;
-    if (media.kind === "url") return isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
-    return { type: "input_file", filename: `file.${ending}`, file_data: toDataUrl(media) };
+    if (media.kind !== "url") {
+      return ending === undefined ? undefined : { type: "input_file", filename: `file.${ending}`, file_data: toDataUrl(media) };
+    }
+    // What the service fetches it looks at itself, where the type is not known.
+    const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
+    return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
   },
 };
 
