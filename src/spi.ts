@@ -65,10 +65,12 @@ export { createToolRegistry } from "./tools/registry.ts";
 export { toolResult } from "./tools/tool-result.ts";
 
 // writing requests
+export { writeToolMedia, writeUserMedia } from "./errors/write-media.ts";
+export type { MediaForms, MediaPlace } from "./errors/write-media.ts";
 export { hasSucceeded, readTurn, toArgumentsObject } from "./kit/read-message.ts";
 export { encodeBase64 } from "./kit/encode-base64.ts";
-export { isTextType, normalizeMediaType, readDataUrl, schemeOf, toBase64 } from "./kit/media-source.ts";
-export type { DataUrl } from "./kit/media-source.ts";
+export { isOnWeb, isTextType, readText, toBase64 } from "./kit/media-source.ts";
+export type { MediaPart, ReadableMedia } from "./kit/media-source.ts";
 export { memoize } from "./kit/memoize.ts";
 export { toSettingFields } from "./kit/setting-fields.ts";
 export { toWireName } from "./kit/wire-name.ts";

@@ -5,6 +5,7 @@ import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessag
 import { LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
+import { isContentPart } from "../tools/tool-result.ts";
 
 /** A conversation that can be sent, and every call id in it. */
 export interface CheckedMessages {
@@ -145,19 +146,16 @@ function isListOf(value: unknown, isItem: (item: { readonly [field: string]: unk
   return Array.isArray(value) && value.every((item) => isRecord(item) && isItem(item));
 }
 
-function isContentPart(part: { readonly [field: string]: unknown }): boolean {
-  if (part["type"] === "text") return typeof part["text"] === "string";
-  const hasData = typeof part["data"] === "string" || part["data"] instanceof URL;
-  return (part["type"] === "image" || part["type"] === "file") && typeof part["mediaType"] === "string" && hasData;
-}
-
 function isAssistantPart(part: { readonly [field: string]: unknown }): boolean {
   if (part["type"] === "text" || part["type"] === "reasoning") return typeof part["text"] === "string";
   return part["type"] === "tool-call" && isFilled(part["callId"]) && isFilled(part["name"]) && part["args"] !== undefined;
 }
 
 function isResult(part: { readonly [field: string]: unknown }): boolean {
-  return isFilled(part["callId"]) && isFilled(part["name"]) && part["result"] !== undefined;
+  const { callId, name, result, content } = part;
+  return (
+    isFilled(callId) && isFilled(name) && result !== undefined && (content === undefined || isListOf(content, isContentPart))
+  );
 }
 
 function isFilled(value: unknown): boolean {

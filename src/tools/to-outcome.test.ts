@@ -69,6 +69,14 @@ describe("toOutcome", () => {
       "The tool's result cannot be written as JSON: a promise, which has to be awaited first.",
     ],
     [
+      { ...toolResult({ data: 1 }), content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(1) }] },
+      "The tool's result cannot be written as JSON: its content, which must be an array of parts.",
+    ],
+    [
+      { ...toolResult({ data: 1 }), content: "a" },
+      "The tool's result cannot be written as JSON: its content, which must be an array of parts.",
+    ],
+    [
       {
         toJSON() {
           throw new Error("closed.");

@@ -8,7 +8,7 @@ import { isThenable } from "../kit/is-thenable.ts";
 import { redactSecrets, toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
 import { releaseOf } from "./release-mark.ts";
-import { isToolResult } from "./tool-result.ts";
+import { isContentPart, isToolResult } from "./tool-result.ts";
 
 type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
 
@@ -63,7 +63,9 @@ function complete(value: unknown): Completion | Failure {
 /** A success that has a message and no data gives the message as its data, so that the model reads it. */
 function completeWith(result: ToolResult): Completion | Failure {
   const { data, message, content, endTurn } = result;
-  if (content !== undefined && !Array.isArray(content)) return unwritable("its content, which must be an array of parts");
+  if (content !== undefined && !(Array.isArray(content) && content.every(isContentPart))) {
+    return unwritable("its content, which must be an array of parts");
+  }
   // Only a value that was returned itself has been awaited.
   if (isThenable(data)) return unwritable("a promise, which has to be awaited first");
   const completion = complete(data === undefined ? message : data);

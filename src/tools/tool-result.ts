@@ -47,6 +47,16 @@ export function isToolResult(value: unknown): value is ToolResult {
   return typeof value === "object" && value !== null && brand in value;
 }
 
+/** Whether a value is a part that can be kept and sent. */
+export function isContentPart(part: unknown): part is ContentPart {
+  if (!isRecord(part)) return false;
+  const { type, text, mediaType, data } = part;
+  if (type === "text") return typeof text === "string";
+  return (
+    (type === "image" || type === "file") && typeof mediaType === "string" && (typeof data === "string" || data instanceof URL)
+  );
+}
+
 function checkField(field: string, value: unknown): void {
   if (!isField(field)) {
     throw unknownOption(field, "toolResult", Object.keys(fieldTypes));

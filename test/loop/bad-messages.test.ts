@@ -27,6 +27,20 @@ describe("messages", () => {
       [user("a"), { role: "assistant", content: [{ type: "tool-call", callId: "", name: "t", args: {} }] }],
       1,
     ],
+    [
+      "a picture of a tool without data",
+      [
+        user("a"),
+        asks("x"),
+        {
+          role: "tool",
+          results: [
+            { callId: "x", name: "t", outcome: "completed", result: 1, content: [{ type: "image", mediaType: "image/png" }] },
+          ],
+        },
+      ],
+      2,
+    ],
     ["results that are none", [user("a"), asks("x"), { role: "tool", results: [{ callId: "x" }] }], 2],
     ["an unanswered call at the end", [user("a"), asks("x")], 1],
     ["an unanswered call in between", [user("a"), asks("x"), user("b")], 1],
@@ -76,7 +90,7 @@ describe("messages", () => {
     expect((await play([text("Again.")], { messages: sent, tools: [tool("t", () => never)] }).result).text).toBe("Again.");
   });
 
-  it.for(bad.slice(0, 8))("are refused all the same where a repair cannot help: %s", async ([, messages, index]) => {
+  it.for(bad.slice(0, 9))("are refused all the same where a repair cannot help: %s", async ([, messages, index]) => {
     expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
   });
 

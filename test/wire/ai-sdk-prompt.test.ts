@@ -106,7 +106,7 @@ describe.each(specs)("a call of specification $version", (spec) => {
             file("image/gif", "R0lG"),
             file("text/plain", "R3LDvMOfZQ=="),
             file("image/png", url),
-            file("IMAGE/png", url),
+            file("image/png", url),
           ],
         },
       ],

@@ -123,7 +123,10 @@ const v2: Spec = {
     { type: "text", text: '{"n":1}' },
     { type: "text", text: "beside" },
     { type: "media", data: "aW1n", mediaType: "image/png" },
-    { type: "text", text: "[Content of type image/png at https://pics.test/a.png, which cannot be shown here.]" },
+    {
+      type: "text",
+      text: '[The tool returned an image of type image/png at a URL with the scheme "https:", which cannot be shown to you: the service takes files in base64, and at some URLs only.]',
+    },
     { type: "media", data: "cGRm", mediaType: "application/pdf" },
   ],
   denial: { type: "error-text", value: '{"status":"denied"}' },

@@ -195,8 +195,14 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
       {
         type: "content",
         value: [
-          { type: "text", text: "[Content of type image/png at https://else.test/a.png, which cannot be shown here.]" },
-          { type: "text", text: "[A part of type image/png has a data URL that cannot be read.]" },
+          {
+            type: "text",
+            text: '[The tool returned an image of type image/png at a URL with the scheme "https:", which cannot be shown to you: the service takes files in base64, and at some URLs only.]',
+          },
+          {
+            type: "text",
+            text: "[The tool returned an image of type image/png, which cannot be shown to you: its data URL cannot be read.]",
+          },
         ],
       },
     ],

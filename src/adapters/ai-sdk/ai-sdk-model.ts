@@ -18,8 +18,8 @@ import { createPartsReader } from "./stream-parts.ts";
  * citations are kept beside them, in `native` of the message, and are not sent. To another model, or where the turn was changed, its text
  * and calls are sent.
  *
- * A file is sent by its URL where the model says that it takes such URLs. Nothing is ever fetched: of a user's message with any other URL
- * the pass ends as `bad-request`, before the request; of a tool's result the model is told the URL in words.
+ * A file is sent by its URL where the model says that it takes such URLs. Nothing is ever fetched: a user's message with any other URL
+ * ends the pass as `bad-request`, before the request; of a tool's result the model is told in words.
  *
  * `extra` of the settings are fields of the options of `doStream`, put in last: `{ topK: 20, providerOptions: { … } }`.
  *

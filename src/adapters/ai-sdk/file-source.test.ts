@@ -1,13 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { takesFile, toFile } from "./file-source.ts";
+import { createFileForms } from "./file-source.ts";
+import { specWords } from "./spec-words.ts";
 
-const at = (mediaType: string, url: string) => toFile({ type: "file", mediaType, data: url });
+function takesUrl(patterns: unknown, mediaType: string, url: string): boolean {
+  const { user } = createFileForms(specWords.v3, patterns);
+  return user.write({ kind: "url", mediaType, scheme: new URL(url).protocol, url }) !== undefined;
+}
 
-describe("takesFile", () => {
+describe("whether a model takes a URL", () => {
   it.for<[patterns: unknown, mediaType: string, url: string, taken: boolean]>([
     [{ "image/*": [/^https:/] }, "image/png", "https://a.test/", true],
-    [{ "IMAGE/*": [/^https:/] }, "Image/PNG", "https://a.test/", true],
-    [{ "image/*": [/^https:/] }, "image", "https://a.test/", true],
+    [{ "IMAGE/*": [/^https:/] }, "image/png", "https://a.test/", true],
+    [{ "image/*": [/^https:/] }, "image/*", "https://a.test/", true],
     [{ "image/*": [/^https:/] }, "imagery/png", "https://a.test/", false],
     [{ "image/*": [/^https:/] }, "application/pdf", "https://a.test/", false],
     [{ "application/pdf": [/^https:/] }, "application/pdf", "https://a.test/", true],
@@ -21,13 +25,13 @@ describe("takesFile", () => {
     [{ "*": /^https:/ }, "video/mp4", "https://a.test/", false],
     [{}, "image/png", "https://a.test/", false],
     [undefined, "image/png", "https://a.test/", false],
-  ])("by %o: %s at %s is %s", ([patterns, mediaType, url, taken]) => {
-    expect(takesFile(patterns, at(mediaType, url))).toBe(taken);
+  ])("is said by %o: %s at %s, %s", ([patterns, mediaType, url, taken]) => {
+    expect(takesUrl(patterns, mediaType, url)).toBe(taken);
   });
 
-  it("asks a pattern that remembers its place the same each time", () => {
+  it("is the same each time, also by a pattern that remembers its place", () => {
     const patterns = { "*": [/^gs:\/\/A/g] };
-    const file = at("image/png", "gs://A/b.png");
-    expect([takesFile(patterns, file), takesFile(patterns, file)]).toEqual([true, true]);
+    const takesOnce = (): boolean => takesUrl(patterns, "image/png", "gs://A/b.png");
+    expect([takesOnce(), takesOnce()]).toEqual([true, true]);
   });
 });

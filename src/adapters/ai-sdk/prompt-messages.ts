@@ -1,13 +1,12 @@
 // Neutral messages into messages of a prompt, each converted once in its life.
 
-import { assertNever, providerError, readTurn, toArgumentsObject } from "../../spi.ts";
-import type { AssistantMessage, ContentPart, Json, Message, ToolCallPart, UserMessage } from "../../spi.ts";
-import { takesFile, toFile } from "./file-source.ts";
+import { assertNever, readTurn, toArgumentsObject, toWireName, writeUserMedia } from "../../spi.ts";
+import type { AssistantMessage, Json, MediaPlace, Message, ToolCallPart, UserMessage } from "../../spi.ts";
+import { createFileForms, type FileForms } from "./file-source.ts";
 import type { PromptMessage, PromptPart } from "./model-wire.ts";
 import { type NativeReader, readNativeTurn } from "./native-turn.ts";
 import type { SpecWords } from "./spec-words.ts";
 import { toResultParts } from "./tool-results.ts";
-import { toPromptName } from "./turn-parts.ts";
 
 /** One message as it is sent, and what the calls in it carry for their results. */
 interface ConvertedMessage {
@@ -26,10 +25,11 @@ export function createPromptConverter(reader: NativeReader): PromptConverter {
   return (messages, urls) => {
     const prompt: PromptMessage[] = [];
     let callOptions = noOptions;
-    for (const message of messages) {
+    const forms = createFileForms(reader.words, urls);
+    for (const [index, message] of messages.entries()) {
       let known = converted.get(message);
       if (known === undefined) {
-        known = convert(message, reader, { urls, callOptions });
+        known = convert(message, reader, { forms, callOptions, index });
         converted.set(message, known);
       }
       callOptions = known.callOptions;
@@ -41,19 +41,21 @@ export function createPromptConverter(reader: NativeReader): PromptConverter {
 
 /** What a message depends on besides itself. */
 interface Surroundings {
-  readonly urls: unknown;
+  readonly forms: FileForms;
   /** Of the calls of the message before. */
   readonly callOptions: ReadonlyMap<string, Json>;
+  /** Its position. */
+  readonly index: number;
 }
 
-function convert(message: Message, reader: NativeReader, { urls, callOptions }: Surroundings): ConvertedMessage {
+function convert(message: Message, reader: NativeReader, { forms, callOptions, index }: Surroundings): ConvertedMessage {
   switch (message.role) {
     case "user":
-      return { messages: toUserMessages(message, reader.words, urls), callOptions: noOptions };
+      return { messages: toUserMessages(message, forms, { provider: reader.id, message: index }), callOptions: noOptions };
     case "assistant":
       return convertTurn(message, reader);
     case "tool": {
-      const content = toResultParts(message, { words: reader.words, urls, callOptions });
+      const content = toResultParts(message, { words: reader.words, forms, callOptions });
       return { messages: [{ role: "tool", content }], callOptions: noOptions };
     }
     default:
@@ -62,19 +64,17 @@ function convert(message: Message, reader: NativeReader, { urls, callOptions }: 
 }
 
 /** Empty texts beside other parts are left out, as the AI SDK does: some services refuse them. */
-function toUserMessages({ content }: UserMessage, words: SpecWords, urls: unknown): readonly PromptMessage[] {
+function toUserMessages(
+  { content }: UserMessage,
+  { user }: FileForms,
+  place: Omit<MediaPlace, "part">,
+): readonly PromptMessage[] {
   if (typeof content === "string") return [{ role: "user", content: [{ type: "text", text: content }] }];
-  const parts = content.flatMap((part) => toUserPart(part, words, urls));
+  const parts = content.flatMap((part, index): readonly PromptPart[] => {
+    if (part.type !== "text") return [writeUserMedia(part, user, { ...place, part: index })];
+    return part.text === "" ? [] : [{ type: "text", text: part.text }];
+  });
   return parts.length === 0 ? [] : [{ role: "user", content: parts }];
-}
-
-function toUserPart(part: ContentPart, words: SpecWords, urls: unknown): readonly PromptPart[] {
-  if (part.type === "text") return part.text === "" ? [] : [{ type: "text", text: part.text }];
-  const file = toFile(part);
-  const { mediaType, source } = file;
-  if (takesFile(urls, file)) return [{ type: "file", mediaType, data: words.toFileData(source) }];
-  const message = `The model does not take a part of type ${mediaType} from this URL. Read it, and send its bytes.`;
-  throw providerError("bad-request", message);
 }
 
 function convertTurn(message: AssistantMessage, reader: NativeReader): ConvertedMessage {
@@ -91,5 +91,5 @@ function rebuildTurn(turn: AssistantMessage): readonly PromptPart[] {
 }
 
 function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
-  return { type: "tool-call", toolCallId: callId, toolName: toPromptName(name), input: toArgumentsObject(args) };
+  return { type: "tool-call", toolCallId: callId, toolName: toWireName(name), input: toArgumentsObject(args) };
 }

@@ -11,11 +11,6 @@ export function isPromptName(name: string): boolean {
   return promptName.test(name);
 }
 
-/** Models make names up; one with other characters in the history would make some services refuse every later request. */
-export function toPromptName(name: string): string {
-  return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
-}
-
 /** The parts of one turn, in the order in which they began. */
 export interface TurnParts {
   /** Begins a text; one that begins under a known id is another one. */

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { ContentPart } from "../../spi.ts";
-import { toContentBlocks } from "./content-blocks.ts";
+import { toResultBlocks, toUserBlocks } from "./content-blocks.ts";
 
 const image = (mediaType: string, data: string | URL = "eA=="): ContentPart => ({ type: "image", mediaType, data });
 const file = (mediaType: string, data: string | URL = "eA=="): ContentPart => ({ type: "file", mediaType, data });
@@ -12,10 +12,7 @@ const base64 = (type: string, mediaType: string): object => ({
 });
 const byUrl = (type: string, url: string): object => ({ type, source: { type: "url", url } });
 const textDocument = (data: string): object => ({ type: "document", source: { type: "text", media_type: "text/plain", data } });
-const unknown = (mediaType: string): object => ({
-  type: "text",
-  text: `[Content of type ${mediaType}, which cannot be shown here.]`,
-});
+const place = { provider: "anthropic", message: 0 };
 
 it.for<[what: string, part: ContentPart, block: object]>([
   ["an image", image("image/png"), base64("image", "image/png")],
@@ -30,26 +27,36 @@ it.for<[what: string, part: ContentPart, block: object]>([
   ["a text file", file("text/csv", "w7Y7MQ=="), textDocument("ö;1")],
   ["a JSON file", file("application/json", "e30="), textDocument("{}")],
   ["a text file as a data URL", file("text/plain", "data:text/plain,a%20b"), textDocument("a b")],
-  ["a drawing, which the service takes as text only", image("image/svg+xml"), unknown("image/svg+xml")],
-  ["a sound", file("audio/wav"), unknown("audio/wav")],
-  ["a text file at a URL", file("text/plain", "https://x.test/a.txt"), unknown("text/plain")],
-  ["a file on another machine", file("application/pdf", "file:///a.pdf"), unknown("application/pdf")],
-  ["a data URL that is none", image("image/png", "data:image/png"), unknown("image/png")],
-  ["a data URL with a broken escape", file("text/plain", "data:text/plain,%"), unknown("text/plain")],
-  ["an empty text file", file("text/plain", ""), unknown("text/plain")],
-  ["bytes that are no text", file("text/plain", "/w=="), unknown("text/plain")],
-  ["a text that is no base64", file("text/plain", "%%%"), unknown("text/plain")],
-])("writes %s", ([, part, block]) => {
-  expect(toContentBlocks([part])).toEqual([block]);
+  ["an image of some type at a URL", image("image/*", "https://x.test/a"), byUrl("image", "https://x.test/a")],
+  ["a text file as an image", image("text/plain", "YQ=="), textDocument("a")],
+])("writes %s, of a user and of a tool", ([, part, block]) => {
+  expect([toUserBlocks([part], place), toResultBlocks([part])]).toEqual([[block], [block]]);
+});
+
+it.for<[what: string, part: ContentPart]>([
+  ["a drawing, which the service takes as text only", image("image/svg+xml")],
+  ["a drawing at a URL", image("image/svg+xml", "https://x.test/a.svg")],
+  ["an image of some type", image("image/*")],
+  ["an image of another type", image("image/bmp")],
+  ["a sound", file("audio/wav")],
+  ["a text file at a URL", file("text/plain", "https://x.test/a.txt")],
+  ["a file on another machine", file("application/pdf", "file:///a.pdf")],
+  ["a data URL that is none", image("image/png", "data:image/png")],
+  ["an empty text file", file("text/plain", "")],
+  ["a blank text file", file("text/plain", "IAo=")],
+  ["bytes that are no text", file("text/plain", "/w==")],
+])("refuses %s of a user, and tells the model of that of a tool", ([, part]) => {
+  expect(() => toUserBlocks([part], place)).toThrow(expect.objectContaining({ code: "bad-request" }));
+  expect(toResultBlocks([part])).toEqual([{ type: "text", text: expect.stringContaining("cannot be shown to you") }]);
 });
 
 it("leaves blank texts out", () => {
-  expect(toContentBlocks(" \n")).toEqual([]);
+  expect(toUserBlocks(" \n", place)).toEqual([]);
   expect(
-    toContentBlocks([
+    toResultBlocks([
       { type: "text", text: "" },
       { type: "text", text: " a " },
     ]),
   ).toEqual([{ type: "text", text: " a " }]);
-  expect(toContentBlocks("a")).toEqual([{ type: "text", text: "a" }]);
+  expect(toUserBlocks("a", place)).toEqual([{ type: "text", text: "a" }]);
 });

@@ -5,7 +5,7 @@ import type { AssistantPart, Json, Message, ToolResultPart } from "../../spi.ts"
 import { createMessageConverter } from "./message-converter.ts";
 
 const reader = { id: "anthropic", model: "m" };
-const convert = (message: Message): object => createMessageConverter(reader)(message).wire;
+const convert = (message: Message): object => createMessageConverter(reader)(message, 0).wire;
 
 const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
 const said = (text: string): AssistantPart => ({ type: "text", text });
@@ -21,6 +21,7 @@ const wireText = (text: string): object => ({ type: "text", text });
 const wireCall = (id: string, input: object = {}, name = "f"): object => ({ type: "tool_use", id, name, input });
 const wireResult = (id: string, rest: object = { content: "ok" }): object => ({ type: "tool_result", tool_use_id: id, ...rest });
 const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
+const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
 const wireImage = { type: "image", source: { type: "base64", media_type: "image/png", data: "eA==" } };
 
 describe("messages", () => {
@@ -85,6 +86,19 @@ describe("messages", () => {
       [wireResult("a", { content: [wireText("ok"), wireText("and more"), wireImage] })],
     ],
     [
+      "a file beside a result that cannot be shown",
+      { role: "tool", results: [result("a", { content: [zip, image] })] },
+      [
+        wireResult("a", {
+          content: [
+            wireText("ok"),
+            wireText(expect.stringMatching(/^\[The tool returned a file of type application\/zip, .+\]$/)),
+            wireImage,
+          ],
+        }),
+      ],
+    ],
+    [
       "content beside an empty result",
       { role: "tool", results: [result("a", { result: " ", content: [image] })] },
       [wireResult("a", { content: [wireImage] })],
@@ -117,8 +131,8 @@ describe("messages", () => {
   it("are converted once for each converter", () => {
     const toWire = createMessageConverter(reader);
     const message: Message = { role: "user", content: "hi" };
-    expect(toWire(message)).toBe(toWire(message));
-    expect(toWire({ ...message })).not.toBe(toWire(message));
-    expect(createMessageConverter(reader)(message)).not.toBe(toWire(message));
+    expect(toWire(message, 0)).toBe(toWire(message, 0));
+    expect(toWire({ ...message }, 0)).not.toBe(toWire(message, 0));
+    expect(createMessageConverter(reader)(message, 0)).not.toBe(toWire(message, 0));
   });
 });

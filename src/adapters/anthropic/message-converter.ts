@@ -2,7 +2,7 @@
 
 import { assertNever, hasSucceeded, isRecord, memoize, readTurn, toWireName } from "../../spi.ts";
 import type { AssistantMessage, Json, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../../spi.ts";
-import { toContentBlocks, toTextBlocks } from "./content-blocks.ts";
+import { toResultBlocks, toTextBlocks, toUserBlocks } from "./content-blocks.ts";
 import type { WireBlock, WireContainer, WireMessage } from "./messages-wire.ts";
 import { closeTurn, invalidJsonKey, readNativeTurn, type NativeReader } from "./native-turn.ts";
 
@@ -17,18 +17,21 @@ interface ConvertedMessage {
   readonly container: WireContainer | undefined;
 }
 
-/** Converts a message. */
-export type MessageConverter = (message: Message) => ConvertedMessage;
+/**
+ * Converts a message; `index` is its position. Throws a ProviderError `bad-request` where a user's message holds what the wire has no form
+ * for.
+ */
+export type MessageConverter = (message: Message, index: number) => ConvertedMessage;
 
 /** Makes a converter that remembers what it has converted, by the identity of the message. */
 export function createMessageConverter(reader: NativeReader): MessageConverter {
-  return memoize((message) => convert(message, reader));
+  return memoize((message: Message, index: number) => convert(message, index, reader));
 }
 
-function convert(message: Message, reader: NativeReader): ConvertedMessage {
+function convert(message: Message, index: number, reader: NativeReader): ConvertedMessage {
   switch (message.role) {
     case "user":
-      return toUserMessage(toContentBlocks(message.content));
+      return toUserMessage(toUserBlocks(message.content, { provider: reader.id, message: index }));
     case "assistant":
       return convertTurn(message, reader);
     case "tool":
@@ -85,7 +88,7 @@ function toToolResult(part: ToolResultPart): WireBlock {
 /** A text alone stays a string; beside images and files it is a block of its own; nothing is nothing. */
 function toResultContent({ result, content = [] }: ToolResultPart): Json | undefined {
   const text = typeof result === "string" ? result : JSON.stringify(result);
-  const more = toContentBlocks(content);
+  const more = toResultBlocks(content);
   if (more.length === 0) return text === "" ? undefined : text;
   return [...toTextBlocks(text), ...more];
 }

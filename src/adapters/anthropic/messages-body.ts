@@ -56,7 +56,7 @@ const opening: JoinedMessage = {
 function joinMessages(messages: readonly Message[], convert: MessageConverter): readonly JoinedMessage[] {
   const joined: JoinedMessage[] = [];
   for (const [position, message] of messages.entries()) {
-    const { wire, asLast } = convert(message);
+    const { wire, asLast } = convert(message, position);
     const next = position === messages.length - 1 ? asLast : wire;
     const last = joined[joined.length - 1];
     if (next.content.length === 0) continue;
@@ -105,7 +105,7 @@ function toThinkingField(messages: readonly Message[], { settings, convert }: Bo
   let position = messages.length - 1;
   while (messages[position]?.role === "user") position -= 1;
   const turn = messages[position - 1];
-  const goesOn = messages[position]?.role === "tool" && turn !== undefined && convert(turn).isRebuilt;
+  const goesOn = messages[position]?.role === "tool" && turn !== undefined && convert(turn, position - 1).isRebuilt;
   return thinking.type === "enabled" && goesOn ? {} : { thinking };
 }
 
@@ -120,7 +120,7 @@ function toContainerField(messages: readonly Message[], extra: Json | undefined,
 function lastContainer(messages: readonly Message[], convert: MessageConverter): WireContainer | undefined {
   for (let position = messages.length - 1; position >= 0; position -= 1) {
     const message = messages[position];
-    const container = message === undefined ? undefined : convert(message).container;
+    const container = message === undefined ? undefined : convert(message, position).container;
     if (container !== undefined) return container;
   }
   return undefined;

@@ -30,12 +30,12 @@ const result = (callId: string, rest: Partial<ToolResultPart> = {}): ToolResultP
 const signedCall = { functionCall: { name: "f", args: {} }, thoughtSignature: "s" };
 
 const partsOf = (message: Message, more: Partial<ContentSettings> = {}, before?: Message): readonly unknown[] =>
-  createContentConverter({ ...settings, ...more })(message, before).parts;
+  createContentConverter({ ...settings, ...more })(message, before, 0).parts;
 
 describe("a turn", () => {
   it("is sent as it came, and its role is the model's", () => {
     const turn = turnOf([text("A"), call("c")], { text: "Hm", thought: true }, { text: "A" }, signedCall);
-    expect(createContentConverter(settings)(turn, undefined)).toEqual({
+    expect(createContentConverter(settings)(turn, undefined, 0)).toEqual({
       role: "model",
       parts: [{ text: "Hm", thought: true }, { text: "A" }, signedCall],
     });
@@ -150,6 +150,30 @@ describe("the answers of a turn", () => {
     ]);
   });
 
+  it("hold images and files that may stand in them, and words for those that cannot be sent; others follow", () => {
+    const content = [
+      { type: "file", mediaType: "text/csv", data: "YTti" },
+      { type: "file", mediaType: "audio/wav", data: "UklG" },
+      { type: "file", mediaType: "application/zip", data: "UEs=" },
+    ] as const;
+    const message: ToolMessage = { role: "tool", results: [result("c", { content })] };
+    const text = expect.stringMatching(/^\[The tool returned a file of type application\/zip, .+\]$/);
+    const inside = { inlineData: { mimeType: "text/plain", data: "YTti" } };
+    const behind = { inlineData: { mimeType: "audio/wav", data: "UklG" } };
+    const title = { text: "Content that the tool f returned:" };
+    expect(partsOf(message)).toEqual([
+      { functionResponse: { name: "f", response: { output: "ok", text }, parts: [inside] } },
+      title,
+      behind,
+    ]);
+    expect(partsOf(message, { generation: 2 })).toEqual([
+      { functionResponse: { name: "f", response: { output: "ok", text } } },
+      title,
+      inside,
+      behind,
+    ]);
+  });
+
   it("have the name that the call has", () => {
     expect(answerOf({ role: "tool", results: [result("c", { name: "get weather!" })] })).toMatchObject([
       { name: "get_weather_" },
@@ -162,8 +186,8 @@ it("each message is converted once, and answers anew for another turn", () => {
   const turn = turnOf([call("c", "f", { providerCallId: "p" })], { functionCall: { id: "p", name: "f" }, thoughtSignature: "s" });
   const answers: ToolMessage = { role: "tool", results: [result("c")] };
   const user: Message = { role: "user", content: "hi" };
-  expect(convert(user, undefined)).toBe(convert(user, turn));
-  expect(convert(turn, user)).toBe(convert(turn, undefined));
-  expect(convert(answers, turn)).toBe(convert(answers, turn));
-  expect(convert(answers, { ...turn, native: [] })).not.toEqual(convert(answers, turn));
+  expect(convert(user, undefined, 0)).toBe(convert(user, turn, 2));
+  expect(convert(turn, user, 1)).toBe(convert(turn, undefined, 0));
+  expect(convert(answers, turn, 2)).toBe(convert(answers, turn, 2));
+  expect(convert(answers, { ...turn, native: [] }, 2)).not.toEqual(convert(answers, turn, 2));
 });

@@ -2,7 +2,7 @@
 
 import { assertNever, hasSucceeded, memoize, readTurn, toArgumentsObject } from "../../spi.ts";
 import type { AssistantMessage, Json, Message, ToolCallPart, ToolMessage, ToolResultPart, UserMessage } from "../../spi.ts";
-import { type InlineData, type MediaPart, toContentParts, toMediaPart, toResponseData, toTextParts } from "./content-parts.ts";
+import { type MediaWirePart, standsInAnswer, toContentParts, toResultMedia, toTextParts } from "./content-parts.ts";
 import type { GenerateSettings } from "./generate-options.ts";
 import type { WireContent, WirePart } from "./generate-wire.ts";
 import { idOfCall, isCallPart, readNativeTurn, toWireName } from "./native-turn.ts";
@@ -10,8 +10,11 @@ import { idOfCall, isCallPart, readNativeTurn, toWireName } from "./native-turn.
 /** What of the options changes how a message is written. */
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
-/** Converts a message, given the one before it. A content without parts is to be left out. */
-export type ContentConverter = (message: Message, before: Message | undefined) => WireContent;
+/**
+ * Converts a message, given the one before it and its position. A content without parts is to be left out. Throws a ProviderError `bad-request` where a user's message holds what
+ * the wire has no form for.
+ */
+export type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
 
 /** A turn of the model's, and under which ids its calls are answered; a call without one is answered without one. */
 interface ConvertedTurn {
@@ -28,12 +31,15 @@ interface ConvertedResults {
 /** Makes a converter that remembers what it has converted, by the identity of the message. */
 export function createContentConverter(settings: ContentSettings): ContentConverter {
   const results = new WeakMap<ToolMessage, ConvertedResults>();
-  const toUser = memoize(({ content }: UserMessage): WireContent => ({ role: "user", parts: toContentParts(content) }));
+  const toUser = memoize(({ content }: UserMessage, index: number): WireContent => ({
+    role: "user",
+    parts: toContentParts(content, { provider: settings.id, message: index }),
+  }));
   const toTurn = memoize((message: AssistantMessage) => convertTurn(message, settings));
-  return (message, before) => {
+  return (message, before, index) => {
     switch (message.role) {
       case "user":
-        return toUser(message);
+        return toUser(message, index);
       case "assistant":
         return toTurn(message).content;
       case "tool": {
@@ -110,7 +116,7 @@ function convertResults(
   for (const result of results) {
     const { texts, inside, behind } = sortContent(result, settings);
     answers.push({ functionResponse: toFunctionResponse(result, ids.get(result.callId), { texts, inside }) });
-    if (behind.length > 0) media.push({ text: `Content that the tool ${result.name} returned:` }, ...behind.map(toMediaPart));
+    if (behind.length > 0) media.push({ text: `Content that the tool ${result.name} returned:` }, ...behind);
   }
   return [...answers, ...media];
 }
@@ -119,20 +125,20 @@ function convertResults(
 interface SortedContent {
   readonly texts: readonly string[];
   /** Stands within the answer. */
-  readonly inside: readonly InlineData[];
+  readonly inside: readonly MediaWirePart[];
   /** Follows the answers. */
-  readonly behind: readonly MediaPart[];
+  readonly behind: readonly MediaWirePart[];
 }
 
 function sortContent({ content = [] }: ToolResultPart, { generation }: ContentSettings): SortedContent {
   const texts: string[] = [];
-  const inside: InlineData[] = [];
-  const behind: MediaPart[] = [];
+  const inside: MediaWirePart[] = [];
+  const behind: MediaWirePart[] = [];
   for (const part of content) {
-    const data = part.type === "text" || generation === 2 ? undefined : toResponseData(part);
-    if (part.type === "text") texts.push(part.text);
-    else if (data === undefined) behind.push(part);
-    else inside.push(data);
+    const written = part.type === "text" ? part.text : toResultMedia(part);
+    if (typeof written === "string") texts.push(written);
+    else if (generation === 3 && standsInAnswer(written)) inside.push(written);
+    else behind.push(written);
   }
   return { texts, inside, behind };
 }
@@ -148,6 +154,6 @@ function toFunctionResponse(
     ...(id === undefined ? {} : { id }),
     name: toWireName(part.name),
     response: { [hasSucceeded(part) ? "output" : "error"]: part.result, ...(said === "" ? {} : { text: said }) },
-    ...(inside.length === 0 ? {} : { parts: inside.map(({ mimeType, data }) => ({ inlineData: { mimeType, data } })) }),
+    ...(inside.length === 0 ? {} : { parts: inside }),
   };
 }

@@ -1,12 +1,18 @@
 // Content that users and tools hand to the model, as parts of the wire.
 
-import { type ContentPart, isTextType, normalizeMediaType, readDataUrl, schemeOf, toBase64 } from "../../spi.ts";
+import { isOnWeb, isTextType, type MediaForms, type MediaPart, toBase64, writeToolMedia, writeUserMedia } from "../../spi.ts";
+import type { ContentPart, MediaPlace } from "../../spi.ts";
 import type { WirePart } from "./generate-wire.ts";
 
-/** The parts of some content. Blank texts are left out, because Vertex AI refuses them. */
-export function toContentParts(content: string | readonly ContentPart[]): readonly WirePart[] {
+/**
+ * The parts of a user's content. Blank texts are left out, because Vertex AI refuses them. Throws a ProviderError `bad-request` for what
+ * the wire has no form for.
+ */
+export function toContentParts(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WirePart[] {
   if (typeof content === "string") return toTextParts(content);
-  return content.flatMap((part) => (part.type === "text" ? toTextParts(part.text) : [toMediaPart(part)]));
+  return content.flatMap((part, index) =>
+    part.type === "text" ? toTextParts(part.text) : [writeUserMedia(part, partMedia, { ...place, part: index })],
+  );
 }
 
 /** One part, or none for a blank text. */
@@ -14,64 +20,39 @@ export function toTextParts(text: string): readonly WirePart[] {
   return text.trim() === "" ? [] : [{ text }];
 }
 
-/** An image or a file. */
-export type MediaPart = Exclude<ContentPart, { readonly type: "text" }>;
-
-/** Bytes as the wire takes them: base64, of a type that it knows. */
-export interface InlineData {
-  readonly mimeType: string;
-  readonly data: string;
+/** What a tool has returned beside its result; in words where the wire has no form for it. */
+export function toResultMedia(part: MediaPart): MediaWirePart | string {
+  return writeToolMedia(part, partMedia);
 }
 
-/** Where the bytes are. */
-type Location = { readonly kind: "bytes"; readonly bytes: InlineData } | { readonly kind: "address"; readonly uri: string };
+/** Bytes in base64, or an address for the service to fetch: of the Files API, of a bucket, or of the web. */
+export type MediaWirePart =
+  | { readonly inlineData: { readonly mimeType: string; readonly data: string } }
+  | { readonly fileData: { readonly mimeType: string; readonly fileUri: string } };
 
-/**
- * Bytes, or an address for the service to fetch: of the Files API, of a bucket ("gs:"), or of the web. Of anything else the model is
- * told that it was there, for the service refuses it, and with it every later request of the conversation.
- */
-export function toMediaPart(part: MediaPart): WirePart {
-  const location = locate(part);
-  const mediaType = normalizeMediaType(location?.kind === "bytes" ? location.bytes.mimeType : part.mediaType);
-  const mimeType = toKnownType(mediaType);
-  if (location === undefined || mimeType === undefined)
-    return { text: `[Content of type ${mediaType}, which cannot be shown here.]` };
-  if (location.kind === "address") return { fileData: { mimeType, fileUri: location.uri } };
-  return { inlineData: { mimeType, data: location.bytes.data } };
+/** Whether a part may stand within the answer of a tool. */
+export function standsInAnswer(part: MediaWirePart): boolean {
+  return "inlineData" in part && answerTypes.has(part.inlineData.mimeType);
 }
 
-/** The bytes of a part as they may stand within the answer of a tool; undefined where they may not. */
-export function toResponseData(part: MediaPart): InlineData | undefined {
-  const location = locate(part);
-  if (location?.kind !== "bytes") return undefined;
-  const mimeType = toKnownType(normalizeMediaType(location.bytes.mimeType));
-  return mimeType !== undefined && responseTypes.has(mimeType) ? { mimeType, data: location.bytes.data } : undefined;
-}
+/** Read from the guide to function calling of the Gemini API, section "Multimodal function responses". */
+const answerTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"]);
+
+const partMedia: MediaForms<MediaWirePart> = {
+  takes: "images as PNG, JPEG, WebP, HEIC or HEIF, sounds, videos, PDFs and texts, in base64 or at https:, http: or gs: URLs",
+  write(media) {
+    const mimeType = toKnownType(media.mediaType);
+    if (mimeType === undefined) return undefined;
+    if (media.kind !== "url") return { inlineData: { mimeType, data: toBase64(media) } };
+    return isOnWeb(media) || media.scheme === "gs" ? { fileData: { mimeType, fileUri: media.url } } : undefined;
+  },
+};
 
 const imageTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"]);
 const otherTypes = /^(?:(?:audio|video)\/[\w.+-]+|application\/pdf)$/;
-
-/** Read from the guide to function calling of the Gemini API, section "Multimodal function responses". */
-const responseTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"]);
 
 /** The service reads every text as one, but knows few names for it. */
 function toKnownType(mediaType: string): string | undefined {
   if (isTextType(mediaType)) return "text/plain";
   return imageTypes.has(mediaType) || otherTypes.test(mediaType) ? mediaType : undefined;
-}
-
-/** Undefined for schemes that the service cannot follow, such as "file:", and for no bytes at all. */
-function locate({ data, mediaType }: MediaPart): Location | undefined {
-  const text = typeof data === "string" ? data : data.href;
-  const found = schemeOf(text);
-  if (found === undefined) return toBytes(mediaType, text);
-  if (found === "https" || found === "http" || found === "gs") return { kind: "address", uri: text };
-  if (found !== "data") return undefined;
-  const read = readDataUrl(text, mediaType);
-  const bytes = toBase64(read);
-  return bytes === undefined ? undefined : toBytes(read.mediaType, bytes);
-}
-
-function toBytes(mimeType: string, data: string): Location | undefined {
-  return data === "" ? undefined : { kind: "bytes", bytes: { mimeType, data } };
 }

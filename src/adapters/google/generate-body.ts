@@ -42,10 +42,8 @@ const opening: WireContent = { role: "user", parts: [{ text: "(The conversation 
 /** Contents of one role that follow each other become one: answers of tools, then what a user says to them. */
 function joinContents(messages: readonly Message[], convert: ContentConverter): readonly WireContent[] {
   const groups: WireContent[][] = [];
-  let before: Message | undefined;
-  for (const message of messages) {
-    const content = convert(message, before);
-    before = message;
+  for (const [index, message] of messages.entries()) {
+    const content = convert(message, messages[index - 1], index);
     if (content.parts.length === 0) continue;
     const group = groups[groups.length - 1];
     if (group?.[0]?.role === content.role) group.push(content);

@@ -10,7 +10,7 @@ export function buildChatBody(request: ModelRequest, settings: ChatSettings, toM
   const { system, messages, tools, toolChoice, settings: model = {} } = request;
   const wire: ChatMessage[] = [];
   if (system !== undefined && system !== "") wire.push({ role: "system", content: system });
-  for (const message of messages) wire.push(...toMessages(message));
+  for (const [index, message] of messages.entries()) wire.push(...toMessages(message, index));
   return {
     model: settings.model,
     messages: wire,

@@ -1,26 +1,50 @@
 // Content that users and tools hand to the model, as parts of the Chat Completions wire.
 
-import type { ContentPart } from "../../spi.ts";
+import { isTextType, type MediaForms, type MediaPart, readText, toBase64, writeToolMedia, writeUserMedia } from "../../spi.ts";
+import type { ContentPart, MediaPlace, ReadableMedia } from "../../spi.ts";
 import type { ChatPart } from "./chat-wire.ts";
-import { isUrl, toFileName, toMediaUrl } from "./media-url.ts";
+import { toDataUrl, toImageUrl } from "./media-url.ts";
 
-/** A user's content: text alone stays a string, because servers for text models take nothing else. */
-export function toUserContent(content: string | readonly ContentPart[]): string | readonly ChatPart[] {
+/**
+ * A user's content: text alone stays a string, because servers for text models take nothing else. Throws a ProviderError `bad-request`
+ * for what the wire has no form for.
+ */
+export function toUserContent(
+  content: string | readonly ContentPart[],
+  place: Omit<MediaPlace, "part">,
+): string | readonly ChatPart[] {
   if (typeof content === "string") return content;
   const [first] = content;
   if (first === undefined) return "";
   if (content.length === 1 && first.type === "text") return first.text;
-  return content.map(toChatPart);
+  return content.map((part, index) =>
+    part.type === "text" ? { type: "text", text: part.text } : writeUserMedia(part, chatMedia, { ...place, part: index }),
+  );
 }
 
-/** One part. Audio goes as `input_audio` where the wire knows its format; any other file as a data URL, or by its own URL. */
-export function toChatPart(part: ContentPart): ChatPart {
-  if (part.type === "text") return { type: "text", text: part.text };
-  if (part.type === "image") return { type: "image_url", image_url: { url: toMediaUrl(part.data, part.mediaType) } };
-  const format = audioFormats.get(part.mediaType.toLowerCase());
-  const audio = format === undefined ? undefined : toBase64(part.data);
-  if (format !== undefined && audio !== undefined) return { type: "input_audio", input_audio: { data: audio, format } };
-  return { type: "file", file: { filename: toFileName(part.mediaType), file_data: toMediaUrl(part.data, part.mediaType) } };
+/** What a tool has returned beside its result: a text, or a part that is none. */
+export function toResultMedia(part: MediaPart): ChatPart | string {
+  const written = writeToolMedia(part, chatMedia);
+  return typeof written === "object" && written.type === "text" ? written.text : written;
+}
+
+/** @see https://developers.openai.com/api/docs/guides/file-inputs: files are PDFs, and of other files one is to send the text. */
+const chatMedia: MediaForms<ChatPart> = {
+  takes: "images in base64 or at https: or http: URLs, and in base64 PDFs, texts in UTF-8 and sounds as WAV or MP3",
+  write(media) {
+    const url = toImageUrl(media);
+    if (url !== undefined) return { type: "image_url", image_url: { url } };
+    return media.kind === "url" ? undefined : toFile(media);
+  },
+};
+
+function toFile(media: Exclude<ReadableMedia, { readonly kind: "url" }>): ChatPart | undefined {
+  const { mediaType } = media;
+  const format = audioFormats.get(mediaType);
+  if (format !== undefined) return { type: "input_audio", input_audio: { data: toBase64(media), format } };
+  if (mediaType === "application/pdf") return { type: "file", file: { filename: "file.pdf", file_data: toDataUrl(media) } };
+  const text = isTextType(mediaType) ? readText(media) : undefined;
+  return text === undefined ? undefined : { type: "text", text: `File of type ${mediaType}:\n${text}` };
 }
 
 const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
@@ -30,11 +54,3 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
   ["audio/mpeg", "mp3"],
   ["audio/mp3", "mp3"],
 ]);
-
-/** The base64 of data or of a data URL; undefined where the content is elsewhere. */
-function toBase64(data: string | URL): string | undefined {
-  const text = typeof data === "string" ? data : data.href;
-  if (!isUrl(text)) return text;
-  const [head = "", ...rest] = text.split(",");
-  return /^data:[^,]*;base64$/i.test(head) ? rest.join(",") : undefined;
-}

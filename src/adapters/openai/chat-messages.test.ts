@@ -12,7 +12,7 @@ const settings: MessageSettings = {
   toWireCallId: (callId) => callId,
 };
 const convert = (message: Message, changes: Partial<MessageSettings> = {}): readonly unknown[] =>
-  createMessageConverter({ ...settings, ...changes })(message);
+  createMessageConverter({ ...settings, ...changes })(message, 0);
 
 const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
 const call = (callId: string, args: Json = {}): AssistantPart => ({ type: "tool-call", callId, name: "f", args });
@@ -25,6 +25,8 @@ const result = (callId: string, rest: Partial<ToolResultPart> = {}): ToolResultP
 });
 const wireCall = (id: string, args = "{}", name = "f"): object => ({ id, type: "function", function: { name, arguments: args } });
 const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
+const csv = { type: "file", mediaType: "text/csv", data: "YTti" } as const;
+const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
 const wireImage = { type: "image_url", image_url: { url: "data:image/png;base64,eA==" } };
 
 describe("messages", () => {
@@ -121,6 +123,20 @@ describe("messages", () => {
       [{ role: "tool", tool_call_id: "a", content: "ok\nand more" }],
     ],
     [
+      "files beside a result, in it as texts or in words",
+      { role: "tool", results: [result("a", { content: [csv, zip, image] })] },
+      [
+        {
+          role: "tool",
+          tool_call_id: "a",
+          content: expect.stringMatching(
+            /^ok\nFile of type text\/csv:\na;b\n\[The tool returned a file of type application\/zip, .+\]$/,
+          ),
+        },
+        { role: "user", content: [{ type: "text", text: "Content that the tool f returned for call a:" }, wireImage] },
+      ],
+    ],
+    [
       "media beside results, after all of them",
       {
         role: "tool",
@@ -203,8 +219,8 @@ describe("messages", () => {
   it("are converted once for each converter", () => {
     const toMessages = createMessageConverter(settings);
     const message: Message = { role: "user", content: "hi" };
-    expect(toMessages(message)).toBe(toMessages(message));
-    expect(toMessages({ ...message })).not.toBe(toMessages(message));
-    expect(createMessageConverter(settings)(message)).not.toBe(toMessages(message));
+    expect(toMessages(message, 0)).toBe(toMessages(message, 0));
+    expect(toMessages({ ...message }, 0)).not.toBe(toMessages(message, 0));
+    expect(createMessageConverter(settings)(message, 0)).not.toBe(toMessages(message, 0));
   });
 });

@@ -11,7 +11,7 @@ import {
   type ToolCallPart,
   type ToolMessage,
 } from "../../spi.ts";
-import { toChatPart, toUserContent } from "./chat-content.ts";
+import { toResultMedia, toUserContent } from "./chat-content.ts";
 import { readNative } from "./chat-native.ts";
 import type { ChatSettings } from "./chat-options.ts";
 import type { ChatCall, ChatMessage, ChatPart } from "./chat-wire.ts";
@@ -20,18 +20,21 @@ import { sortResult, toMediaTitle, toWireArguments } from "./wire-calls.ts";
 /** What of the options changes how a message is written. */
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
 
-/** The wire's messages for one neutral message: none for an empty turn, several for the results of several calls. */
-export type MessageConverter = (message: Message) => readonly ChatMessage[];
+/**
+ * The wire's messages for one neutral message: none for an empty turn, several for the results of several calls. `index` is its position,
+ * for the error where a user's message holds what the wire has no form for.
+ */
+export type MessageConverter = (message: Message, index: number) => readonly ChatMessage[];
 
 /** Makes a converter that remembers what it has converted, by the identity of the message. */
 export function createMessageConverter(settings: MessageSettings): MessageConverter {
-  return memoize((message) => convert(message, settings));
+  return memoize((message: Message, index: number) => convert(message, index, settings));
 }
 
-function convert(message: Message, settings: MessageSettings): readonly ChatMessage[] {
+function convert(message: Message, index: number, settings: MessageSettings): readonly ChatMessage[] {
   switch (message.role) {
     case "user":
-      return [{ role: "user", content: toUserContent(message.content) }];
+      return [{ role: "user", content: toUserContent(message.content, { provider: settings.id, message: index }) }];
     case "assistant":
       return convertTurn(message, settings);
     case "tool":
@@ -82,8 +85,7 @@ function convertResults({ results }: ToolMessage, settings: MessageSettings): re
   const messages: ChatMessage[] = [];
   const media: ChatPart[] = [];
   for (const result of results) {
-    const { text: content, media: others } = sortResult(result);
-    const parts = others.map(toChatPart);
+    const { text: content, media: parts } = sortResult(result, toResultMedia);
     const id = settings.toWireCallId(result.callId);
     const stays = inTool && parts.length > 0;
     messages.push({ role: "tool", tool_call_id: id, content: stays ? [{ type: "text", text: content }, ...parts] : content });

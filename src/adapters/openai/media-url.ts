@@ -1,20 +1,19 @@
 // Where the bytes of images and files are, as both wires of OpenAI want to be told.
 
-import { schemeOf } from "../../spi.ts";
+import { isOnWeb, type ReadableMedia, toBase64 } from "../../spi.ts";
 
-/** Whether a text is a URL, and not base64. */
-export function isUrl(text: string): boolean {
-  return schemeOf(text) !== undefined;
+/** Bytes as a data URL. */
+export function toDataUrl(media: Exclude<ReadableMedia, { readonly kind: "url" }>): string {
+  return `data:${media.mediaType};base64,${toBase64(media)}`;
 }
 
-/** A URL as it is; base64 as a data URL. */
-export function toMediaUrl(data: string | URL, mediaType: string): string {
-  if (typeof data !== "string") return data.href;
-  return isUrl(data) ? data : `data:${mediaType};base64,${data}`;
-}
-
-/** The wires want a name with a file; neutral files have none. */
-export function toFileName(mediaType: string): string {
-  const subtype = /^[\w.+-]+\/(?:x-)?([\w-]{1,32})/.exec(mediaType)?.[1];
-  return subtype === undefined ? "file" : `file.${subtype}`;
+/**
+ * The URL of an image. Undefined for what is none, or cannot be fetched. Servers of these wires know more types than OpenAI does, but none
+ * draws; and bytes have to be of one type.
+ */
+export function toImageUrl(media: ReadableMedia): string | undefined {
+  const { mediaType } = media;
+  if (!mediaType.startsWith("image/") || mediaType === "image/svg+xml") return undefined;
+  if (media.kind === "url") return isOnWeb(media) ? media.url : undefined;
+  return mediaType === "image/*" ? undefined : toDataUrl(media);
 }

@@ -27,6 +27,7 @@ const results = (...all: readonly ToolResultPart[]): Message => ({ role: "tool",
 const call = (id: string, args = "{}", name = "f"): object => ({ type: "function_call", call_id: id, name, arguments: args });
 const output = (id: string, value: unknown = "ok"): object => ({ type: "function_call_output", call_id: id, output: value });
 const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
+const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
 const wireImage = { type: "input_image", image_url: "data:image/png;base64,eA==", detail: "auto" };
 
 describe("messages", () => {
@@ -108,6 +109,17 @@ describe("messages", () => {
       "a result with an image",
       [turn(asks("a")), results(result("a", { content: [image] }))],
       [call("a"), output("a", [{ type: "input_text", text: "ok" }, wireImage])],
+    ],
+    [
+      "a result with a file that cannot be shown",
+      [turn(asks("a")), results(result("a", { content: [zip, image] }))],
+      [
+        call("a"),
+        output("a", [
+          { type: "input_text", text: expect.stringMatching(/^ok\n\[The tool returned a file of type application\/zip, .+\]$/) },
+          wireImage,
+        ]),
+      ],
     ],
     [
       "an empty result with an image",

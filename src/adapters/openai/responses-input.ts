@@ -13,7 +13,7 @@ import {
   type ToolMessage,
 } from "../../spi.ts";
 import { isCallType, type CallType } from "./responses-calls.ts";
-import { toInputContent, toInputPart } from "./responses-content.ts";
+import { toInputContent, toResultMedia } from "./responses-content.ts";
 import { readNativeTurn, toWireCallId } from "./responses-native.ts";
 import type { ResponsesSettings } from "./responses-options.ts";
 import type { InputItem } from "./responses-wire.ts";
@@ -22,7 +22,7 @@ import { sortResult, toMediaTitle, toWireArguments } from "./wire-calls.ts";
 /** What of the options changes how a message is written. */
 export type InputSettings = Pick<ResponsesSettings, "id" | "model" | "store" | "customTools" | "toolResultMedia">;
 
-/** The wire's items for a conversation. */
+/** The wire's items for a conversation. Throws a ProviderError `bad-request` where a user's message holds what the wire has no form for. */
 export type InputConverter = (messages: readonly Message[]) => readonly InputItem[];
 
 /** One message as it is sent. */
@@ -48,10 +48,10 @@ export function createInputConverter(settings: InputSettings): InputConverter {
   return (messages) => {
     const input: InputItem[] = [];
     let before: ConvertedMessage | undefined;
-    for (const message of messages) {
+    for (const [index, message] of messages.entries()) {
       const known = converted.get(message);
       const isKnown = known !== undefined && (message.role !== "tool" || known.turn === before);
-      const current = isKnown ? known : convert(message, before, settings);
+      const current = isKnown ? known : convert(message, { before, index }, settings);
       if (!isKnown) converted.set(message, current);
       for (const item of current.items) input.push(item);
       before = current;
@@ -60,10 +60,18 @@ export function createInputConverter(settings: InputSettings): InputConverter {
   };
 }
 
-function convert(message: Message, before: ConvertedMessage | undefined, settings: InputSettings): ConvertedMessage {
+/** Where a message stands. */
+interface Place {
+  readonly before: ConvertedMessage | undefined;
+  readonly index: number;
+}
+
+function convert(message: Message, { before, index }: Place, settings: InputSettings): ConvertedMessage {
   switch (message.role) {
-    case "user":
-      return { items: [{ role: "user", content: toInputContent(message.content) }], calls: noCalls, turn: undefined };
+    case "user": {
+      const content = toInputContent(message.content, { provider: settings.id, message: index });
+      return { items: [{ role: "user", content }], calls: noCalls, turn: undefined };
+    }
     case "assistant":
       return convertTurn(message, settings);
     case "tool":
@@ -105,8 +113,7 @@ function convertResults(
   const items: InputItem[] = [];
   const aside: InputItem[] = [];
   for (const result of results) {
-    const { text, media } = sortResult(result);
-    const parts = media.map(toInputPart);
+    const { text, media: parts } = sortResult(result, toResultMedia);
     const id = toWireCallId(result.callId);
     const { type, caller } = calls.get(id) ?? { type: "function_call" };
     items.push({

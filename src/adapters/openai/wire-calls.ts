@@ -1,6 +1,6 @@
 // Calls of neutral messages and their results, as far as both wires of OpenAI write them in the same way.
 
-import { type ContentPart, type Json, toArgumentsObject, type ToolResultPart } from "../../spi.ts";
+import { type Json, type MediaPart, toArgumentsObject, type ToolResultPart } from "../../spi.ts";
 
 /** The text of arguments, which servers read back. */
 export function toWireArguments(args: Json): string {
@@ -8,19 +8,22 @@ export function toWireArguments(args: Json): string {
 }
 
 /** What of a result is a text, its own first, and what is none. */
-export interface SortedResult {
+export interface SortedResult<Part> {
   readonly text: string;
-  readonly media: readonly ContentPart[];
+  readonly media: readonly Part[];
 }
 
-/** Puts the texts of a result together, one a line. */
-export function sortResult({ result, content = [] }: ToolResultPart): SortedResult {
-  const own = typeof result === "string" ? result : JSON.stringify(result);
-  const texts: string[] = [own];
-  const media: ContentPart[] = [];
+/** Puts the texts of a result together, one a line; `write` may make one of an image or a file. */
+export function sortResult<Part extends object>(
+  { result, content = [] }: ToolResultPart,
+  write: (part: MediaPart) => Part | string,
+): SortedResult<Part> {
+  const texts = [typeof result === "string" ? result : JSON.stringify(result)];
+  const media: Part[] = [];
   for (const part of content) {
-    if (part.type !== "text") media.push(part);
-    else if (part.text !== "") texts.push(part.text);
+    const written = part.type === "text" ? part.text : write(part);
+    if (typeof written === "object") media.push(written);
+    else if (written !== "") texts.push(written);
   }
   return { text: texts.join("\n"), media };
 }

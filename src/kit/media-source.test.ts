@@ -1,0 +1,116 @@
+// Where the bytes of images and files are.
+
+import { describe, expect, it } from "vitest";
+import { isTextType, locateMedia, type MediaSource, type ReadableMedia, readText, toBase64 } from "./media-source.ts";
+
+const base64 = (data: string, mediaType = "image/png"): MediaSource => ({ kind: "base64", mediaType, data });
+const at = (scheme: string, url: string): MediaSource => ({ kind: "url", mediaType: "image/png", scheme, url });
+const text = (said: string, mediaType = "image/png"): MediaSource => ({ kind: "text", mediaType, text: said });
+const unreadable = (why: string, mediaType = "image/png"): MediaSource => ({ kind: "unreadable", mediaType, why });
+const noData = unreadable("it holds no data");
+const neither = unreadable("its data is neither base64 nor a URL");
+const broken = unreadable("its data URL cannot be read");
+
+describe("data", () => {
+  it.for<[data: string | URL, source: MediaSource]>([
+    ["eA==", base64("eA==")],
+    ["AAAA", base64("AAAA")],
+    ["+/+/", base64("+/+/")],
+    ["AA\r\nAA\n", base64("AAAA")],
+    ["-_-_", base64("+/+/")],
+    ["eA", base64("eA==")],
+    ["eHh", base64("eHh=")],
+    ["", noData],
+    ["A", neither],
+    ["AAAAA", neither],
+    ["AA=A", neither],
+    ["=", neither],
+    ["A===", neither],
+    ["Hello world", neither],
+    ["./cat.png", neither],
+    ["ö===", neither],
+    ["https://x.test/a b.png", at("https", "https://x.test/a b.png")],
+    ["HTTP://X.test/", at("http", "HTTP://X.test/")],
+    [new URL("https://x.test/a b.png"), at("https", "https://x.test/a%20b.png")],
+    ["gs://Bucket/a", at("gs", "gs://Bucket/a")],
+    ["file:///a.png", at("file", "file:///a.png")],
+    ["C:\\cat.png", at("c", "C:\\cat.png")],
+    ["https://", unreadable("its URL cannot be read")],
+    ["data:image/gif;base64,R0lG", base64("R0lG", "image/gif")],
+    ["data:Image/JPG;name=a;BASE64,AAAA", base64("AAAA", "image/jpeg")],
+    ["DATA:;base64,AAAA", base64("AAAA")],
+    ["data:;base64,AA%2BA", base64("AA+A")],
+    ["data:;base64,AA%", broken],
+    ["data:;base64,", noData],
+    ["data:;base64,a b", neither],
+    ["data:text/plain,a%20b,c", text("a b,c", "text/plain")],
+    ["data:,a", text("a")],
+    ["data:,", noData],
+    ["data:image/png", broken],
+    ["data:,%E0%A4%A", broken],
+  ])("%j is read as %j", ([data, source]) => {
+    expect(locateMedia({ type: "image", mediaType: "image/png", data })).toEqual(source);
+  });
+
+  it("is looked at to its end in a time that grows with its length alone", () => {
+    const long = "A".repeat(4_000_000);
+    expect(locateMedia({ type: "file", mediaType: "image/png", data: long })).toMatchObject({ kind: "base64" });
+    expect(locateMedia({ type: "file", mediaType: "image/png", data: `${long}!AAA` })).toEqual(neither);
+  });
+});
+
+describe("a media type", () => {
+  it.for<[given: string, mediaType: string]>([
+    ["image/png", "image/png"],
+    [" Image/JPG ; q=1", "image/jpeg"],
+    ["image", "image/*"],
+    ["", ""],
+  ])("%j is %j", ([mediaType, normalized]) => {
+    expect(locateMedia({ type: "image", mediaType, data: "AAAA" })).toMatchObject({ mediaType: normalized });
+  });
+
+  it.for<[hex: string, mediaType: string]>([
+    ["89504e470d0a1a0a00", "image/png"],
+    ["ffd8ffe000104a46", "image/jpeg"],
+    ["474946383961", "image/gif"],
+    ["524946462400000057454250", "image/webp"],
+    ["524946462400000057415645", "image/*"],
+    ["00", "image/*"],
+  ])("of an image that begins with %s, and says none, is %s", ([hex, mediaType]) => {
+    const data = Buffer.from(hex, "hex").toString("base64");
+    expect(locateMedia({ type: "image", mediaType: "image/*", data })).toMatchObject({ mediaType });
+    expect(locateMedia({ type: "image", mediaType: "image/bmp", data })).toMatchObject({ mediaType: "image/bmp" });
+  });
+
+  it.for<[mediaType: string, isText: boolean]>([
+    ["text/plain", true],
+    ["text/x-python", true],
+    ["application/json", true],
+    ["application/ld+json", true],
+    ["application/atom+xml", true],
+    ["application/yaml", true],
+    ["application/pdf", false],
+    ["image/svg+xml", false],
+    ["text/", false],
+    ["", false],
+  ])("%s is that of a text: %s", ([mediaType, isText]) => {
+    expect(isTextType(mediaType)).toBe(isText);
+  });
+});
+
+it.for<[media: ReadableMedia, said: string | undefined]>([
+  [{ kind: "text", mediaType: "", text: "a" }, "a"],
+  [{ kind: "text", mediaType: "", text: " \n" }, undefined],
+  [{ kind: "base64", mediaType: "", data: "w7Y=" }, "ö"],
+  [{ kind: "base64", mediaType: "", data: "77u/YQ==" }, "a"],
+  [{ kind: "base64", mediaType: "", data: "IAo=" }, undefined],
+  [{ kind: "base64", mediaType: "", data: "/w==" }, undefined],
+  [{ kind: "url", mediaType: "", scheme: "https", url: "https://x.test/" }, undefined],
+])("the text of %j is %j", ([media, said]) => {
+  expect(readText(media)).toBe(said);
+});
+
+it("the bytes of a text are those of its UTF-8", () => {
+  expect(toBase64({ kind: "text", mediaType: "", text: "ö" })).toBe("w7Y=");
+  expect(toBase64({ kind: "base64", mediaType: "", data: "AAAA" })).toBe("AAAA");
+});
