@@ -1,13 +1,12 @@
 // Recorded streams of Anthropic, over a real connection and through the real SDK, cut anywhere.
 
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { anthropicMessages } from "../../src/adapters/anthropic/index.ts";
 import type { Json, Usage } from "../../src/spi.ts";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { event } from "./anthropic-frames.ts";
-import { ask, runPass, type Pass, type PassCall } from "./provider-pass.ts";
-import { startRawServer } from "./raw-sse-server.ts";
-import { hasRecorded, readRecorded } from "./recorded-streams.ts";
+import type { Pass, PassCall } from "./provider-pass.ts";
+import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
@@ -123,18 +122,8 @@ function joinDeltas(events: ReturnType<typeof readEvents>, field: "text" | "thin
 }
 
 /** What the adapter reads of a body that is cut into pieces of so many bytes. */
-async function readBody(body: string, pieceBytes: number): Promise<{ readonly pass: Pass; readonly native: readonly Json[] }> {
-  const server = await startRawServer([{ frames: [body] }]);
-  onTestFinished(() => server.close());
-  const { client } = connectAnthropic(server.url, { pieceBytes });
-  const native: Json[] = [];
-  const pass = await runPass(anthropicMessages({ client, model: "m" }), ask("hi"), {
-    onChunk: (chunk) => {
-      if (chunk.type === "native") native.push(chunk.item);
-    },
-  });
-  return { pass, native };
-}
+const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBody> =>
+  readBody(body, (url) => anthropicMessages({ client: connectAnthropic(url, { pieceBytes }).client, model: "m" }));
 
 const kindOf = (item: Json): unknown => Object(item).content_block?.type ?? Object.keys(Object(item))[0];
 
@@ -157,18 +146,18 @@ if (hasRecorded("anthropic-messages")) {
     it.for(body.length < 20_000 ? [1, 3, 7, 61, 997, 65_537] : [7, 61, 997, 65_537])(
       "says the same in pieces of %i bytes",
       async (pieceBytes) => {
-        const read = await readBody(body, pieceBytes);
+        const read = await readPieces(body, pieceBytes);
         expect(read.pass).toEqual(pass);
         expect(read.native.map(kindOf)).toEqual(native);
       },
     );
 
     it("says the same with CRLF, cut between the two", async () => {
-      expect((await readBody(body.replaceAll("\n", "\r\n"), 7)).pass).toEqual(pass);
+      expect((await readPieces(body.replaceAll("\n", "\r\n"), 7)).pass).toEqual(pass);
     });
 
     it("says the same with a comment before it", async () => {
-      expect((await readBody(`: a comment\n\n${body}`, 61)).pass).toEqual(pass);
+      expect((await readPieces(`: a comment\n\n${body}`, 61)).pass).toEqual(pass);
     });
   });
 } else {

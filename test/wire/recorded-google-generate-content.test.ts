@@ -1,13 +1,12 @@
 // Recorded streams of Gemini, over a real connection and through the real SDK, cut anywhere.
 
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { googleGenerateContent } from "../../src/adapters/google/index.ts";
 import type { Json, Usage } from "../../src/spi.ts";
 import { connectGoogle } from "./google-client.ts";
 import { chunk } from "./google-frames.ts";
-import { ask, runPass, type Pass, type PassCall } from "./provider-pass.ts";
-import { startRawServer } from "./raw-sse-server.ts";
-import { hasRecorded, readRecorded } from "./recorded-streams.ts";
+import type { Pass, PassCall } from "./provider-pass.ts";
+import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
@@ -93,15 +92,8 @@ if (hasRecorded("google-generate-content")) {
         .match(/"thoughtSignature":"[^"]+"/g) ?? [];
 
     async function check(sent: string, pieceBytes: number): Promise<void> {
-      const server = await startRawServer([{ frames: [sent] }]);
-      onTestFinished(() => server.close());
-      const { client } = connectGoogle(server.url, { pieceBytes, vertexai });
-      const native: Json[] = [];
-      const pass = await runPass(googleGenerateContent({ client, model: "m" }), ask("hi"), {
-        onChunk: (read) => {
-          if (read.type === "native") native.push(read.item);
-        },
-      });
+      const connect = (url: string): ReturnType<typeof connectGoogle> => connectGoogle(url, { pieceBytes, vertexai });
+      const { pass, native } = await readBody(sent, (url) => googleGenerateContent({ client: connect(url).client, model: "m" }));
       const { calls, usage, finish } = facts;
       const said: Pass = {
         text: joinTexts(events, false),

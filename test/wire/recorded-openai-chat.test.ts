@@ -1,12 +1,12 @@
 // Recorded streams of OpenAI and of compatible servers, over a real connection and through the real SDK, cut anywhere.
 
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../src/adapters/openai/index.ts";
 import type { Usage } from "../../src/spi.ts";
 import { connectOpenAI } from "./openai-client.ts";
-import { ask, runPass, type Pass, type PassCall } from "./provider-pass.ts";
-import { done, sse, startRawServer } from "./raw-sse-server.ts";
-import { hasRecorded, readRecorded } from "./recorded-streams.ts";
+import type { Pass, PassCall } from "./provider-pass.ts";
+import { done, sse } from "./raw-sse-server.ts";
+import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
@@ -68,11 +68,9 @@ function joinField(lines: readonly string[], field: "content" | "reasoning_conte
 }
 
 /** What the adapter reads of a body that is cut into pieces of so many bytes. */
-async function readBody(body: string, pieceBytes: number): Promise<Pass> {
-  const server = await startRawServer([{ frames: [body] }]);
-  onTestFinished(() => server.close());
-  const { client } = connectOpenAI(server.url, { pieceBytes });
-  return runPass(openaiChat({ client, model: "m" }), ask("hi"));
+async function readPass(body: string, pieceBytes: number): Promise<Pass> {
+  const { pass } = await readBody(body, (url) => openaiChat({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }));
+  return pass;
 }
 
 if (hasRecorded("openai-chat")) {
@@ -86,16 +84,16 @@ if (hasRecorded("openai-chat")) {
     it.for(body.length < 20_000 ? [1, 3, 7, 61, 997, 65_537] : [3, 7, 61, 997, 65_537])(
       "says the same in pieces of %i bytes",
       async (pieceBytes) => {
-        expect(await readBody(body, pieceBytes)).toEqual(expected);
+        expect(await readPass(body, pieceBytes)).toEqual(expected);
       },
     );
 
     it("says the same with CRLF, cut between the two", async () => {
-      expect(await readBody(body.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
+      expect(await readPass(body.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
     });
 
     it("says the same with a comment before it and no blank line after it", async () => {
-      expect(await readBody(`: a comment\n\n${body.trimEnd()}`, 61)).toEqual(expected);
+      expect(await readPass(`: a comment\n\n${body.trimEnd()}`, 61)).toEqual(expected);
     });
   });
 } else {

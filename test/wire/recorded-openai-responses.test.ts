@@ -6,9 +6,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Json, Usage } from "../../src/spi.ts";
 import { event } from "./anthropic-frames.ts";
 import { connectOpenAI } from "./openai-client.ts";
-import { ask, runPass, type Pass, type PassCall } from "./provider-pass.ts";
+import type { Pass, PassCall } from "./provider-pass.ts";
 import { startRawServer } from "./raw-sse-server.ts";
-import { hasRecorded, readRecorded } from "./recorded-streams.ts";
+import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 import { checkResponsesContract } from "./responses-contract.ts";
 
 interface Recorded {
@@ -117,18 +117,8 @@ function readWords(events: readonly WireEvent[], itemType: string, field: "conte
 }
 
 /** What the adapter reads of a body that is cut into pieces of so many bytes. */
-async function readBody(body: string, pieceBytes: number): Promise<{ readonly pass: Pass; readonly native: readonly Json[] }> {
-  const server = await startRawServer([{ frames: [body] }]);
-  onTestFinished(() => server.close());
-  const { client } = connectOpenAI(server.url, { pieceBytes });
-  const native: Json[] = [];
-  const pass = await runPass(openaiResponses({ client, model: "m" }), ask("hi"), {
-    onChunk: (chunk) => {
-      if (chunk.type === "native") native.push(chunk.item);
-    },
-  });
-  return { pass, native };
-}
+const readPieces = (body: string, pieceBytes: number): ReturnType<typeof readBody> =>
+  readBody(body, (url) => openaiResponses({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }));
 
 const kindOf = (item: Json): unknown => Object(item).output_item?.type;
 
@@ -152,18 +142,18 @@ if (hasRecorded("openai-responses")) {
     it.for(body.length < 13_000 ? [1, 3, 7, 61, 997, 65_537] : [7, 61, 997, 65_537])(
       "says the same in pieces of %i bytes",
       async (pieceBytes) => {
-        const read = await readBody(body, pieceBytes);
+        const read = await readPieces(body, pieceBytes);
         expect(read.pass).toEqual(pass);
         expect(read.native.map(kindOf)).toEqual(native);
       },
     );
 
     it("says the same with CRLF, cut between the two", async () => {
-      expect((await readBody(body.replaceAll("\n", "\r\n"), 7)).pass).toEqual(pass);
+      expect((await readPieces(body.replaceAll("\n", "\r\n"), 7)).pass).toEqual(pass);
     });
 
     it("says the same with a comment before it", async () => {
-      expect((await readBody(`: a comment\n\n${body}`, 61)).pass).toEqual(pass);
+      expect((await readPieces(`: a comment\n\n${body}`, 61)).pass).toEqual(pass);
     });
 
     it.for<[left: string, isLeft: (event: WireEvent) => boolean]>([
@@ -172,7 +162,7 @@ if (hasRecorded("openai-responses")) {
       ["all but the finished items and the end", ({ type }) => !/added$|delta$|part|text\.done$|arguments\.done$/.test(type)],
       ["all but the end", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
     ])("says the same without %s", async ([, isLeft]) => {
-      const few = await readBody(events.filter(isLeft).map(event).join(""), 997);
+      const few = await readPieces(events.filter(isLeft).map(event).join(""), 997);
       expect(few.pass).toEqual(pass);
       expect(few.native.map(kindOf)).toEqual(native);
     });

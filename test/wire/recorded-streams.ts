@@ -2,6 +2,10 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import type { Json, Provider } from "../../src/spi.ts";
+import { ask, type Pass, runPass } from "./provider-pass.ts";
+import { startRawServer } from "./raw-sse-server.ts";
 
 const root = new URL("../../../shared/fixtures/recorded/", import.meta.url);
 
@@ -14,4 +18,20 @@ export function hasRecorded(wire: string): boolean {
 export function readRecorded(wire: string, name: string): readonly string[] {
   const text = readFileSync(fileURLToPath(new URL(`${wire}/${name}.chunks.txt`, root)), "utf8");
   return text.split("\n").filter((line) => line.trim() !== "");
+}
+
+/** What a provider reads of a body, and what it would send back of it. */
+export async function readBody(
+  body: string,
+  connect: (url: string) => Provider,
+): Promise<{ readonly pass: Pass; readonly native: readonly Json[] }> {
+  const server = await startRawServer([{ frames: [body] }]);
+  onTestFinished(() => server.close());
+  const native: Json[] = [];
+  const pass = await runPass(connect(server.url), ask("hi"), {
+    onChunk: (chunk) => {
+      if (chunk.type === "native") native.push(chunk.item);
+    },
+  });
+  return { pass, native };
 }
