@@ -30,6 +30,8 @@ interface OpenCall {
   text: string;
   /** How much of `text` has gone out. */
   sent: number;
+  /** The length at which `text` was found to be incomplete. */
+  incomplete: number;
   announced: boolean;
   ready: boolean;
   extra: unknown;
@@ -55,11 +57,13 @@ interface Fragment {
  */
 export function createCallAssembly(out: ModelChunk[]): CallAssembly {
   const calls: OpenCall[] = [];
+  let readyCalls = 0;
 
   function open({ id, index }: Fragment): OpenCall {
-    settleComplete(calls, out);
+    while (settleComplete(calls[readyCalls], out)) readyCalls += 1;
     const key = `call-${calls.length}`;
-    const call: OpenCall = { key, id, index, name: "", text: "", sent: 0, announced: false, ready: false, extra: undefined };
+    const known = { name: "", text: "", sent: 0, incomplete: 0, announced: false, ready: false, extra: undefined };
+    const call: OpenCall = { key, id, index, ...known };
     calls.push(call);
     return call;
   }
@@ -175,8 +179,9 @@ function takeName(call: OpenCall, name: string): void {
 
 /** Gateways to Bedrock send `{}` before the real object. */
 function takeArguments(call: OpenCall, args: string): void {
+  const isPrefixed = call.sent === 0 && mayBePrefix(call.text);
   const text = call.text + args;
-  call.text = call.sent === 0 ? text.replace(/^\s*\{\s*\}\s*(?=\{)/, "") : text;
+  call.text = isPrefixed ? text.replace(/^\s*\{\s*\}\s*(?=\{)/, "") : text;
 }
 
 /** Tells of a call once it has a name, and of its arguments, but for a `{}` that may yet turn out to be such a prefix. */
@@ -198,15 +203,16 @@ function sendPiece(call: OpenCall, text: string, out: ModelChunk[]): void {
   call.sent = call.text.length;
 }
 
-/** Declares the calls ready, from the first on, that no further fragment could continue. */
-function settleComplete(calls: readonly OpenCall[], out: ModelChunk[]): void {
-  for (const call of calls) {
-    if (call.ready) continue;
-    if (!call.text.trimEnd().endsWith("}") || mayBePrefix(call.text)) return;
-    const parsed = parseToolArguments(call.text);
-    if (!("args" in parsed)) return;
-    declareReady(call, { out, cut: false, parsed });
-  }
+/** Declares a call ready that no further fragment could continue; false where it is not complete. */
+function settleComplete(call: OpenCall | undefined, out: ModelChunk[]): boolean {
+  if (call === undefined || call.ready) return call !== undefined;
+  if (call.text.length === call.incomplete) return false;
+  call.incomplete = call.text.length;
+  if (!call.text.trimEnd().endsWith("}") || mayBePrefix(call.text)) return false;
+  const parsed = parseToolArguments(call.text);
+  if (!("args" in parsed)) return false;
+  declareReady(call, { out, cut: false, parsed });
+  return true;
 }
 
 interface Readiness {
@@ -235,8 +241,11 @@ function isCompleteObject(text: string): boolean {
   return "args" in parsed && isRecord(parsed.args);
 }
 
+/** How far back the call of a fragment is looked for: no turn has as many that are not complete. */
+const farthest = 1_000;
+
 function findLast(calls: readonly OpenCall[], matches: (call: OpenCall) => boolean): OpenCall | undefined {
-  for (let position = calls.length - 1; position >= 0; position -= 1) {
+  for (let position = calls.length - 1; position >= Math.max(0, calls.length - farthest); position -= 1) {
     const call = calls[position];
     if (call !== undefined && matches(call)) return call;
   }

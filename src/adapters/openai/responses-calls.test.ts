@@ -47,6 +47,16 @@ describe("a call", () => {
       ],
       told,
     ],
+    [
+      "finished twice at one place, under other ids",
+      [done(0, call("a", "1", '{"n":1}')), done(0, call("b", "1", '{"n":1}')), completed()],
+      atOnce,
+    ],
+    [
+      "finished twice without a place or an id",
+      [done(null, call(null, "1", '{"n":1}')), done(null, call(null, "1", '{"n":1}')), completed()],
+      atOnce,
+    ],
     ["with arguments as an object", [done(0, call("c", "1", { n: 1 })), completed()], atOnce],
     [
       "whose pieces are no begin of its arguments",

@@ -74,7 +74,7 @@ export function createItemIndex(flow: TextFlow): ItemIndex {
       if (known !== undefined && fits(known, address)) return known;
       const at = byIndex.get(address.index);
       if (at !== undefined && fits(at, address)) return isFree(at) ? at : undefined;
-      if (at === undefined && address.index !== undefined) return undefined;
+      if (at === undefined && typeof address.index === "number") return undefined;
       const others = pending.get(address.type) ?? [];
       while (others[others.length - 1]?.fields !== undefined) others.pop();
       return findLast(others, (item) => fits(item, address) && isFree(item));
@@ -101,8 +101,11 @@ function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
   return call?.id === undefined || typeof address.callId !== "string" || call.id === address.callId;
 }
 
+/** How far back an item is looked for of which neither the place nor the id is known: no server has more of a kind at work at once. */
+const farthest = 64;
+
 function findLast(items: readonly OpenItem[], matches: (item: OpenItem) => boolean): OpenItem | undefined {
-  for (let position = items.length - 1; position >= 0; position -= 1) {
+  for (let position = items.length - 1; position >= Math.max(0, items.length - farthest); position -= 1) {
     const item = items[position];
     if (item !== undefined && matches(item)) return item;
   }
