@@ -84,6 +84,13 @@ describe.each(specs)("a stream of specification $version", (spec) => {
     ]);
   });
 
+  it("keeps whole calls of one id apart that ask for different things", async () => {
+    const whole = { type: "tool-call", toolCallId: "a", toolName: "search", input: '{"q":1}' };
+    const parts = [whole, { ...whole, input: '{"q":2}' }, { ...whole, toolName: "find" }, spec.finish("tool-calls")];
+    const { chunks } = await hear(spec, { parts });
+    expect(chunks.filter(({ type }) => type === "call-ready")).toHaveLength(3);
+  });
+
   it("hears a call once that its package tells twice", async () => {
     const [start, ...rest] = callParts("a", ["search", '{"q":1}']);
     const whole = { type: "tool-call", toolCallId: "a", toolName: "search", input: '{"q":1}' };
