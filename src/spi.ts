@@ -71,6 +71,7 @@ export { hasSucceeded, readTurn, toArgumentsObject } from "./kit/read-message.ts
 export { encodeBase64 } from "./kit/encode-base64.ts";
 export { isOnWeb, isTextType, readText, toBase64 } from "./kit/media-source.ts";
 export type { MediaPart, ReadableMedia } from "./kit/media-source.ts";
+export { findRecent } from "./kit/find-recent.ts";
 export { memoize } from "./kit/memoize.ts";
 export { toSettingFields } from "./kit/setting-fields.ts";
 export { toWireName } from "./kit/wire-name.ts";

@@ -11,6 +11,9 @@ it.for<[value: unknown, text: string, count: number | undefined]>([
   [-1, "", undefined],
   [Number.NaN, "", undefined],
   [Number.POSITIVE_INFINITY, "", undefined],
+  [Number.MAX_SAFE_INTEGER, "", Number.MAX_SAFE_INTEGER],
+  // Two of these are infinitely many.
+  [1e308, "", undefined],
   [null, "", undefined],
   [undefined, "", undefined],
   [["a"], "", undefined],

@@ -31,9 +31,9 @@ export function recordOf(value: unknown): UnknownRecord {
   return isRecord(value) ? value : {};
 }
 
-/** The count that a value is: finite and not below 0. Undefined for anything else. */
+/** The count that a value is: not below 0, and no more than can be counted, so that sums stay finite. Undefined for anything else. */
 export function countOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+  return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
 }
 
 /** The usage that an object is. What is summed must be numbers, so that a count that is none is 0, or absent. */

@@ -144,6 +144,7 @@ describe("a file that a crash has cut off", () => {
       2,
     ],
     ["a request that comes twice, as of two recorders", (lines) => lines.splice(2, 0, lines[1] ?? ""), 3],
+    ["a line behind the end of its stream", (lines) => lines.splice(-1, 0, lines.at(-2) ?? ""), 7],
     ["a stream with the name of a method", (lines) => lines.splice(2, 1, '{"type":"heartbeat","stream":"at","atMs":0}'), 3],
   ])("is refused with %s", async ([, damage, line]) => {
     const lines = readFileSync(await made("damaged.jsonl"), "utf8").split("\n");

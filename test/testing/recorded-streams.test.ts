@@ -228,6 +228,7 @@ describe("redact", () => {
   it.for<[what: string, redact: () => unknown]>([
     ["nothing", () => undefined],
     ["a promise", () => Promise.resolve({ type: "text-delta", text: "" })],
+    ["a promise that fails", () => Promise.reject(new Error("later"))],
     ["no chunk", () => ({ text: "" })],
   ])("that gives %s is misuse", async ([, redact]) => {
     const cassette = memoryCassette();
@@ -241,4 +242,26 @@ describe("redact", () => {
     const failure = await failureOf(recordTo(memoryCassette(), script([fail(new Error("x"))]), { redact }));
     expect(isLoopError(failure, "invalid-option")).toBe(true);
   });
+
+  it("that fails of an error leaves a recording without an end", async () => {
+    const cassette = memoryCassette();
+    const redact = ({ chunk }: { readonly chunk: ModelChunk }): ModelChunk => {
+      if (chunk.type === "error") throw new Error("not this one");
+      return chunk;
+    };
+    const provider = recordTo(cassette, script([text("a"), fail(new Error("x"))]), { redact });
+    const stream = provider.stream(request, setUp().call)[Symbol.asyncIterator]();
+    await stream.next();
+    await expect(stream.next()).rejects.toThrow("not this one");
+    expect(await stream.next()).toEqual({ done: true, value: undefined });
+    expect(linesOf(cassette).slice(2)).toMatchObject([{ type: "chunk" }]);
+  });
+});
+
+it("keeps no credential of an error within a stream", async () => {
+  const cassette = memoryCassette();
+  const error = { name: "ProviderError", code: "auth", retryable: false, message: "Bad key sk-abc123def456." } as const;
+  const chunks = await play(recordTo(cassette, says({ type: "error", error })));
+  expect(chunks).toEqual([{ type: "error", error: { ...error, message: "Bad key [redacted]." } }]);
+  expect(cassette.read()).not.toContain("abc123");
 });

@@ -84,6 +84,21 @@ describe.each(specs)("a stream of specification $version", (spec) => {
     ]);
   });
 
+  it("keeps whole calls of one id apart that ask for different things", async () => {
+    const whole = { type: "tool-call", toolCallId: "a", toolName: "search", input: '{"q":1}' };
+    const parts = [whole, { ...whole, input: '{"q":2}' }, { ...whole, toolName: "find" }, spec.finish("tool-calls")];
+    const { chunks } = await hear(spec, { parts });
+    expect(chunks.filter(({ type }) => type === "call-ready")).toHaveLength(3);
+  });
+
+  it("hears a call once that its package tells twice", async () => {
+    const [start, ...rest] = callParts("a", ["search", '{"q":1}']);
+    const whole = { type: "tool-call", toolCallId: "a", toolName: "search", input: '{"q":1}' };
+    const parts = [start, start, ...rest, whole, whole, spec.finish("tool-calls")].filter((part) => part !== undefined);
+    const heard = await hear(spec, { parts });
+    expect(typesOf(heard)).toEqual(["call-start", "call-args-delta", "call-args-delta", "call-ready", "native", "finish"]);
+  });
+
   it("declares a call cut off that never came whole", async () => {
     const begun = callParts("a", ["search", '{"q":1']).slice(0, 3);
     const heard = await hear(spec, { parts: [...begun, spec.finish("length")] });

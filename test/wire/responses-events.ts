@@ -8,16 +8,12 @@ export type Fields = { readonly [field: string]: unknown };
 /** How a stream is read. */
 interface ReadOptions {
   readonly store?: boolean;
-  readonly onHeartbeat?: () => void;
 }
 
-export function read(
-  events: readonly unknown[],
-  { store = false, onHeartbeat = () => undefined }: ReadOptions = {},
-): readonly ModelChunk[] {
+export function read(events: readonly unknown[], { store = false }: ReadOptions = {}): readonly ModelChunk[] {
   const out: ModelChunk[] = [];
   const all: ModelChunk[] = [];
-  const reader = createResponsesReader(out, { store, heartbeat: onHeartbeat });
+  const reader = createResponsesReader(out, store);
   for (const event of events) {
     if (!reader.failed) reader.read(event);
     all.push(...out.splice(0));

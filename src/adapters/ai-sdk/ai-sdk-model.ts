@@ -4,6 +4,7 @@ import { type ModelChunk, type Provider, readSdkStream } from "../../spi.ts";
 import { createCallBuilder } from "./call-options.ts";
 import { toModelError } from "./model-error.ts";
 import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
+import { toIterable } from "./read-parts.ts";
 import { createPartsReader } from "./stream-parts.ts";
 
 /**
@@ -51,13 +52,13 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
         const callOptions = await buildCall(request, signal);
         try {
           const { stream } = await model.doStream(callOptions);
-          return stream;
+          return toIterable(stream, signal);
         } catch (error) {
           throw toModelError(error);
         }
       };
-      const reader = createPartsReader(out, { settings, tools: request.tools, heartbeat: () => call.heartbeat() });
-      return readSdkStream({ open, reader, out }, call.signal);
+      const reader = createPartsReader(out, { settings, tools: request.tools });
+      return readSdkStream({ open, reader, out }, call);
     },
   };
 }

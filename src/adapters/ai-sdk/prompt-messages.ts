@@ -5,7 +5,6 @@ import type { AssistantMessage, Json, MediaPlace, Message, ToolCallPart, UserMes
 import { createFileForms, type FileForms } from "./file-source.ts";
 import type { PromptMessage, PromptPart } from "./model-wire.ts";
 import { type NativeReader, readNativeTurn } from "./native-turn.ts";
-import type { SpecWords } from "./spec-words.ts";
 import { toResultParts } from "./tool-results.ts";
 
 /** One message as it is sent, and what the calls in it carry for their results. */

@@ -15,12 +15,10 @@ import { createTurnParts, type TurnParts } from "./turn-parts.ts";
 interface ReaderPorts {
   readonly settings: ModelSettings;
   readonly tools: readonly ToolDefinition[];
-  /** Says that the stream is alive. */
-  heartbeat(): void;
 }
 
 /** What has come so far. */
-interface Reading extends Pick<ReaderPorts, "settings" | "heartbeat"> {
+interface Reading extends Pick<ReaderPorts, "settings"> {
   readonly out: ModelChunk[];
   readonly parts: TurnParts;
   readonly calls: TurnCalls;
@@ -33,13 +31,12 @@ interface Reading extends Pick<ReaderPorts, "settings" | "heartbeat"> {
 }
 
 /** Makes a reader that appends to `out`. Parts of types that no specification has yet are passed over. */
-export function createPartsReader(out: ModelChunk[], { settings, tools, heartbeat }: ReaderPorts): EventReader {
+export function createPartsReader(out: ModelChunk[], { settings, tools }: ReaderPorts): EventReader {
   const parts = createTurnParts();
   const calls = new TurnCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
   const reading: Reading = {
     out,
     settings,
-    heartbeat,
     parts,
     calls,
     references: [],
@@ -51,6 +48,9 @@ export function createPartsReader(out: ModelChunk[], { settings, tools, heartbea
   return {
     get finished() {
       return reading.finish !== undefined;
+    },
+    get isOver() {
+      return reading.isOver;
     },
     get failed() {
       return reading.failed;
@@ -116,8 +116,6 @@ function readRarePart(part: UnknownRecord, reading: Reading): void {
       return;
     case "stream-start":
       return tellWarnings(part.warnings, settings);
-    case "ping":
-      return reading.heartbeat();
     default:
       return;
   }
@@ -161,10 +159,12 @@ function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
   }
 }
 
-/** The caller's own functions do not end a pass. */
+/** The caller's own functions do not end a pass, nor the process where one is asynchronous and fails. */
 function attempt<Result>(run: () => Result): Result | undefined {
   try {
-    return run();
+    const result = run();
+    Promise.resolve(result).then(undefined, () => {});
+    return result;
   } catch {
     return undefined;
   }

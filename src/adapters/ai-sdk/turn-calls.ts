@@ -34,6 +34,8 @@ export class TurnCalls {
   readonly #ports: CallPorts;
   readonly #open = new Map<unknown, OpenCall>();
   readonly #ofService = new Map<unknown, ServiceCall>();
+  /** The run's calls that came whole, by their ids. */
+  readonly #taken = new Map<unknown, { readonly name: string; readonly argsText: string }>();
   #begun = 0;
   /** Whether one of them is the run's. */
   hasOwn = false;
@@ -44,7 +46,8 @@ export class TurnCalls {
 
   /** A call that turns out to be the service's cannot be taken back, so that only what is known to be the run's is told at once. */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    if (providerExecuted === true) return;
+    // One that is begun twice is still one.
+    if (providerExecuted === true || this.#open.has(id)) return;
     const { out, names } = this.#ports;
     const name = textOf(toolName);
     const call = this.#begin(id, name, names.has(name) && inputEncoding !== "text");
@@ -73,6 +76,10 @@ export class TurnCalls {
       this.#ports.parts.add({ ...part, input, providerExecuted: true }, providerMetadata);
       return;
     }
+    const known = this.#taken.get(toolCallId);
+    // One that comes whole twice has still been asked for once.
+    if (call === undefined && known?.name === part.toolName && known.argsText === argsText) return;
+    this.#taken.set(toolCallId, { name: part.toolName, argsText });
     const { key, id } = call ?? this.#begin(toolCallId, part.toolName, false);
     this.#declareReady({ key, id, name: part.toolName }, argsText, false);
     this.#ports.parts.add({ ...part, input: toInput(argsText) }, providerMetadata);

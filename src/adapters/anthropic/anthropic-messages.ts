@@ -39,7 +39,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
     id,
     model,
     ...(family === undefined ? {} : { family }),
-    stream: (request, { signal }) => {
+    stream: (request, call) => {
       const out: ModelChunk[] = [];
       const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
       const open = async (given: AbortSignal): Promise<unknown> => {
@@ -47,7 +47,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
         const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
         return client.messages.create(body, { signal: given, ...headers });
       };
-      return readSdkStream({ open, reader: createMessagesReader(out), out }, signal);
+      return readSdkStream({ open, reader: createMessagesReader(out), out }, call);
     },
   };
 }

@@ -1,6 +1,6 @@
 // Puts the blocks of a stream together from their deltas: for the listener at once, for the next request as they were.
 
-import { copyFields, endArguments, isRecord, parseToolArguments, providerError, textOf } from "../../spi.ts";
+import { copyFields, endArguments, isRecord, parseToolArguments, providerError, textOf, toJson } from "../../spi.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { WireBlock } from "./messages-wire.ts";
 import { invalidJsonKey } from "./native-turn.ts";
@@ -28,10 +28,11 @@ interface OpenCall {
 }
 
 interface OpenBlock {
-  readonly index: unknown;
   readonly fields: { [field: string]: Json };
   /** The text of its input so far, which comes as JSON in pieces. */
   json: string;
+  /** Of a text, as soon as one came by itself. */
+  citations: Json[] | undefined;
   readonly call: OpenCall | undefined;
 }
 
@@ -46,14 +47,23 @@ interface OpenBlock {
  */
 export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
+  /** The latest of each index. */
+  const byIndex = new Map<unknown, OpenBlock>();
+  let hasCalls = false;
+  /** Only the last block may not be ready: the ones before it were complete when it began. */
   const settle = (cut: boolean): void => {
-    for (const { call, fields, json } of blocks) if (call?.ready === false) declareReady(call, { out, fields, json, cut });
+    const { call, fields, json } = blocks[blocks.length - 1] ?? {};
+    if (call?.ready === false && fields !== undefined) declareReady(call, { out, fields, json: json ?? "", cut });
   };
   const start = (index: unknown, block: UnknownRecord): void => {
+    if (isRepeated(byIndex.get(index), block)) return;
     settle(false);
     const fields = copyFields(block);
     const call = fields.type === "tool_use" ? { key: `block-${blocks.length}`, ready: false } : undefined;
-    blocks.push({ index, fields, json: "", call });
+    const begun: OpenBlock = { fields, json: "", citations: undefined, call };
+    hasCalls ||= call !== undefined;
+    blocks.push(begun);
+    byIndex.set(index, begun);
     announce(fields, call, out);
   };
   return {
@@ -61,21 +71,26 @@ export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
       return blocks.length;
     },
     get hasCalls() {
-      return blocks.some(({ call }) => call !== undefined);
+      return hasCalls;
     },
     start,
     extend(index, delta) {
-      const find = (): OpenBlock | undefined => blocks.findLast((block) => block.index === index);
-      if (!fits(find(), delta)) {
+      if (!fits(byIndex.get(index), delta)) {
         if (delta.type !== "text_delta" && delta.type !== "thinking_delta") return true;
         start(index, { type: blockType(delta) });
       }
-      const block = find();
+      const block = byIndex.get(index);
       return block === undefined || extendBlock(block, delta, out);
     },
     settle,
     blocks: (cut) => blocks.flatMap((block, position) => toWireBlock(block, cut && position === blocks.length - 1)),
   };
+}
+
+/** A gateway that sends the start of a call twice has still asked for it once. */
+function isRepeated(block: OpenBlock | undefined, { type, id }: UnknownRecord): boolean {
+  if (block?.call?.ready !== false || block.json !== "") return false;
+  return type === "tool_use" && textOf(id) !== "" && id === block.fields.id;
 }
 
 /** The kind of block that a delta belongs to. */
@@ -111,11 +126,12 @@ function announce(fields: OpenBlock["fields"], call: OpenCall | undefined, out: 
 
 function extendBlock(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[]): boolean {
   if (delta.type === "input_json_delta") return extendInput(block, textOf(delta.partial_json), out);
-  extendFields(block.fields, delta, out);
+  extendFields(block, delta, out);
   return true;
 }
 
-function extendFields(fields: OpenBlock["fields"], delta: UnknownRecord, out: ModelChunk[]): void {
+function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[]): void {
+  const { fields } = block;
   switch (delta.type) {
     case "text_delta":
       append(fields, "text", delta.text);
@@ -124,7 +140,9 @@ function extendFields(fields: OpenBlock["fields"], delta: UnknownRecord, out: Mo
       append(fields, "thinking", delta.thinking);
       return pushText(out, "reasoning-delta", textOf(delta.thinking));
     case "citations_delta":
-      fields.citations = [...(Array.isArray(fields.citations) ? fields.citations : []), copyJson(delta.citation)];
+      block.citations ??= Array.isArray(fields.citations) ? [...fields.citations] : [];
+      block.citations.push(copyJson(delta.citation));
+      fields.citations = block.citations;
       return;
     // These two bring final values.
     case "signature_delta":
@@ -175,9 +193,22 @@ function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly 
   if (typeof type !== "string") return [];
   if (cut && type === "thinking" && textOf(fields.signature) === "") return [];
   if (json.trim() === "") return [{ ...fields, type }];
-  const parsed = parseToolArguments(json);
-  if ("args" in parsed && isRecord(parsed.args)) return [{ ...fields, type, input: copyJson(parsed.args) }];
+  const input = readInput(json);
+  if (input !== undefined) return [{ ...fields, type, input }];
   return call === undefined ? [] : [{ ...fields, type, input: { [invalidJsonKey]: json } }];
+}
+
+/** Levels that a kept block has around its input: one nested so deeply that only these are too much would be refused whole. */
+const levelsAround = 4;
+
+/** Undefined for what is no object, or is nested past any use. */
+function readInput(json: string): Json | undefined {
+  try {
+    const parsed = parseToolArguments(json);
+    return "args" in parsed && isRecord(parsed.args) ? toJson(parsed.args, -levelsAround) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function copyJson(value: unknown): Json {

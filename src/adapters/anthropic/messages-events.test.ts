@@ -57,6 +57,11 @@ describe("the reader of wire events", () => {
       ["start block-0 t0 f", 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
+      "a call whose start came twice",
+      [call(0).slice(0, 1), call(0, '{"n":1}'), stop("tool_use")],
+      ["start block-0 t0 f", 'call-args {"n":1}', 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
+    ],
+    [
       "a message that came whole",
       [
         [opening({ content: [{ type: "tool_use", id: "t0", name: "f", input: { n: 1 } }], stop_reason: "tool_use" })],

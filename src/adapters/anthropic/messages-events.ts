@@ -38,6 +38,9 @@ export function createMessagesReader(out: ModelChunk[]): EventReader {
     get finished() {
       return reading.finished;
     },
+    get isOver() {
+      return reading.finished;
+    },
     get failed() {
       return reading.failed;
     },

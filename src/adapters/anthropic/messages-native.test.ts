@@ -108,3 +108,10 @@ describe("what is sent back of a stream", () => {
     expect(nativeOf(out)).toEqual([{ content_block: { type: "novelty", deep: { n: 1 } } }]);
   });
 });
+
+it("arguments that are nested past any use are sent back as a text", () => {
+  const json = `${'{"a":'.repeat(999)}1${"}".repeat(999)}`;
+  expect(nativeOf(read([...call(0, json), ...stop("tool_use")]))).toEqual([
+    { content_block: { type: "tool_use", id: "t0", name: "f", input: { INVALID_JSON: json } } },
+  ]);
+});

@@ -235,3 +235,11 @@ describe("a stream of generateContent", () => {
     expect(read(chunk, stop())).toEqual([finish("stop", "STOP")]);
   });
 });
+
+it.for([999, 20_000])("arguments that are nested %i levels deep are kept as a text", (levels) => {
+  let args: object = {};
+  for (let level = 1; level < levels; level += 1) args = { a: args };
+  const chunks = read(call({ name: "f", args }), stop());
+  expect(nativeOf(chunks)).toEqual([{ functionCall: { name: "f", args: { INVALID_ARGUMENTS: expect.any(String) } } }]);
+  expect(chunks.at(-1)).toEqual(finish("tool-calls", "STOP"));
+});

@@ -12,7 +12,7 @@ import {
   type UnknownRecord,
 } from "../../spi.ts";
 import { isCleanEnd, isKept, toFinishReason } from "./generate-finish.ts";
-import { toUsage } from "./generate-usage.ts";
+import { countUsage, type UsageCounts } from "./generate-usage.ts";
 import { toNativeItems } from "./native-turn.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
 
@@ -20,6 +20,7 @@ import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
 interface Reading {
   readonly out: ModelChunk[];
   readonly parts: PartAssembly;
+  readonly usage: UsageCounts;
   /** Why the model stopped. */
   finishRaw: string | undefined;
   /** Why the service did not ask it. */
@@ -40,6 +41,7 @@ export function createGenerateReader(out: ModelChunk[]): EventReader {
   const reading: Reading = {
     out,
     parts: createPartAssembly(out),
+    usage: countUsage(),
     finishRaw: undefined,
     blockRaw: undefined,
     explanation: "",
@@ -66,7 +68,7 @@ function readChunk({ error, candidates, promptFeedback, usageMetadata }: Unknown
   if (error !== undefined && error !== null) return fail(error, reading);
   for (const candidate of listOf(candidates)) readCandidate(candidate, reading);
   if (isRecord(promptFeedback)) readFeedback(promptFeedback, reading);
-  const usage = toUsage(usageMetadata);
+  const usage = reading.usage.add(usageMetadata);
   if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
 }
 

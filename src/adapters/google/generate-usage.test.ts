@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { Usage } from "../../spi.ts";
-import { toUsage } from "./generate-usage.ts";
+import { countUsage } from "./generate-usage.ts";
 
 it.for<[metadata: unknown, usage: Usage | undefined]>([
   [undefined, undefined],
@@ -30,5 +30,17 @@ it.for<[metadata: unknown, usage: Usage | undefined]>([
     { inputTokens: 3, outputTokens: 4, totalTokens: 9, reasoningTokens: 4 },
   ],
 ])("%j", ([metadata, usage]) => {
-  expect(toUsage(metadata)).toEqual(usage);
+  expect(countUsage().add(metadata)).toEqual(usage);
+});
+
+it("a count that is not told again stays, and one that is told again is the last one told", () => {
+  const counts = countUsage();
+  counts.add({ promptTokenCount: 9, candidatesTokenCount: 2, thoughtsTokenCount: 4, totalTokenCount: 15 });
+  expect(counts.add({ promptTokenCount: 8, totalTokenCount: 8 })).toEqual({
+    inputTokens: 8,
+    outputTokens: 6,
+    totalTokens: 14,
+    reasoningTokens: 4,
+  });
+  expect(counts.add({ trafficType: "ON_DEMAND" })).toBeUndefined();
 });

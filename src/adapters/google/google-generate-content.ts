@@ -37,11 +37,11 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
     id,
     model,
     ...(family === undefined ? {} : { family }),
-    stream: (request, { signal }) => {
+    stream: (request, call) => {
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> =>
         client.models.generateContentStream(buildGenerateParams(request, { settings, convert, signal: given }));
-      return readSdkStream({ open, reader: createGenerateReader(out), out }, signal);
+      return readSdkStream({ open, reader: createGenerateReader(out), out }, call);
     },
   };
 }

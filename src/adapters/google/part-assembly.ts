@@ -1,6 +1,6 @@
 // Takes the parts of a stream: for the listener at once, for the next request as they were.
 
-import { copyFields, endArguments, filledOrNone, isRecord, textOf } from "../../spi.ts";
+import { copyFields, endArguments, filledOrNone, isRecord, textOf, toJson } from "../../spi.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { WirePart } from "./generate-wire.ts";
 import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
@@ -92,7 +92,7 @@ function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): 
   const { open } = assembly;
   const id = filledOrNone(call.id);
   if (open !== undefined && (textOf(call.name) === "" || (id !== undefined && id === open.id))) {
-    addMissing(open.part, copyFields(part));
+    addMissing(open.part, part);
     extendCall(call, open, assembly);
     return;
   }
@@ -106,10 +106,10 @@ function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly)
   const key = `call-${assembly.calls}`;
   const id = filledOrNone(call.id);
   const name = textOf(call.name);
-  const { functionCall: _call, ...fields } = copyFields(part);
-  const { args: _args, partialArgs: _pieces, willContinue: _goesOn, ...callFields } = copyFields(call);
-  const args = createPartialArguments();
-  const open = { key, id, name, args, part: fields, call: callFields, whole: undefined, inPieces: false };
+  const { functionCall: _call, ...fields } = part;
+  const { args: _args, partialArgs: _pieces, willContinue: _goesOn, ...callFields } = call;
+  const kept = { part: copyFields(fields), call: copyFields(callFields) };
+  const open = { key, id, name, args: createPartialArguments(), ...kept, whole: undefined, inPieces: false };
   assembly.calls += 1;
   assembly.open = open;
   assembly.kept.push({ call: open });
@@ -118,12 +118,12 @@ function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly)
 }
 
 /** A signature may come with a later piece of its call; none takes the place of one that is there. */
-function addMissing(fields: OpenCall["part"], { functionCall: _, ...later }: OpenCall["part"]): void {
-  for (const [field, value] of Object.entries(later)) if (!Object.hasOwn(fields, field)) fields[field] = value;
+function addMissing(fields: OpenCall["part"], { functionCall: _, ...later }: UnknownRecord): void {
+  for (const [field, value] of Object.entries(copyFields(later))) if (!Object.hasOwn(fields, field)) fields[field] = value;
 }
 
 function extendCall(call: UnknownRecord, open: OpenCall, assembly: Assembly): void {
-  if (call.args !== undefined && call.args !== null) open.whole = JSON.stringify(call.args);
+  if (call.args !== undefined && call.args !== null) open.whole = writeArguments(call.args);
   if (call.willContinue === true) open.inPieces = true;
   if (Array.isArray(call.partialArgs)) {
     open.inPieces = true;
@@ -152,6 +152,27 @@ function toWirePart(kept: KeptPart): WirePart {
   if ("text" in kept) return kept.text.isThought ? { text: kept.text.text, thought: true } : { text: kept.text.text };
   const { call, whole, args, inPieces, part } = kept.call;
   const said = whole ?? (inPieces ? args.toText() : undefined);
-  const given: { readonly args?: Json } = said === undefined ? {} : { args: JSON.parse(said) };
+  const given: { readonly args?: Json } = said === undefined ? {} : { args: readArguments(said) };
   return { ...part, functionCall: { ...call, ...given } };
+}
+
+/** Arguments that are nested too deeply to be written are as malformed as this text. */
+function writeArguments(args: unknown): string {
+  try {
+    return JSON.stringify(args);
+  } catch {
+    return "{";
+  }
+}
+
+/** Levels that a kept part has around its arguments: those nested so deeply that only these are too much would be refused whole. */
+const levelsAround = 5;
+
+/** What is nested past any use stands as a text: the wire wants an object. */
+function readArguments(text: string): Json {
+  try {
+    return toJson(JSON.parse(text), -levelsAround);
+  } catch {
+    return { INVALID_ARGUMENTS: text };
+  }
 }

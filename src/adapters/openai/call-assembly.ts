@@ -4,6 +4,7 @@
 import {
   endArguments,
   filledOrNone,
+  findRecent,
   isRecord,
   parseToolArguments,
   providerError,
@@ -33,6 +34,8 @@ interface OpenCall {
   text: string;
   /** How much of `text` has gone out. */
   sent: number;
+  /** The length at which `text` was found to be incomplete. */
+  incomplete: number;
   announced: boolean;
   ready: boolean;
   extra: unknown;
@@ -58,11 +61,13 @@ interface Fragment {
  */
 export function createCallAssembly(out: ModelChunk[]): CallAssembly {
   const calls: OpenCall[] = [];
+  let readyCalls = 0;
 
   function open({ id, index }: Fragment): OpenCall {
-    settleComplete(calls, out);
+    while (settleComplete(calls[readyCalls], out)) readyCalls += 1;
     const key = `call-${calls.length}`;
-    const call: OpenCall = { key, id, index, name: "", text: "", sent: 0, announced: false, ready: false, extra: undefined };
+    const known = { name: "", text: "", sent: 0, incomplete: 0, announced: false, ready: false, extra: undefined };
+    const call: OpenCall = { key, id, index, ...known };
     calls.push(call);
     return call;
   }
@@ -116,7 +121,7 @@ function findCall(calls: readonly OpenCall[], fragment: Fragment): OpenCall | un
   const current = calls[calls.length - 1];
   if (id !== undefined) return findById(calls, fragment);
   if (index !== undefined) {
-    const call = calls.findLast((candidate) => candidate.index === index);
+    const call = findRecent(calls, farthest, (candidate) => candidate.index === index);
     if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
     // An index that no call has, without a name, is an unreliable index.
     return name === "" ? current : undefined;
@@ -127,14 +132,18 @@ function findCall(calls: readonly OpenCall[], fragment: Fragment): OpenCall | un
 
 function findById(calls: readonly OpenCall[], fragment: Fragment): OpenCall | undefined {
   const { id, index, name } = fragment;
-  const exact = calls.findLast((candidate) => candidate.id === id && (index === undefined || candidate.index === index));
-  const call = exact ?? calls.findLast((candidate) => candidate.id === id);
+  const exact = findRecent(
+    calls,
+    farthest,
+    (candidate) => candidate.id === id && (index === undefined || candidate.index === index),
+  );
+  const call = exact ?? findRecent(calls, farthest, (candidate) => candidate.id === id);
   if (call !== undefined) {
     if (isRepetition(call, fragment)) return call;
     return beginsAnother(call, fragment) || isHeadElsewhere(call, fragment) ? undefined : call;
   }
   // The id may come after the name: then the call has none yet.
-  const nameless = calls.findLast((candidate) => candidate.id === undefined && candidate.index === index);
+  const nameless = findRecent(calls, farthest, (candidate) => candidate.id === undefined && candidate.index === index);
   return nameless !== undefined && (name === "" || (name === nameless.name && nameless.text === "")) ? nameless : undefined;
 }
 
@@ -177,8 +186,9 @@ function takeName(call: OpenCall, name: string): void {
 
 /** Gateways to Bedrock send `{}` before the real object. */
 function takeArguments(call: OpenCall, args: string): void {
+  const isPrefixed = call.sent === 0 && mayBePrefix(call.text);
   const text = call.text + args;
-  call.text = call.sent === 0 ? text.replace(/^\s*\{\s*\}\s*(?=\{)/, "") : text;
+  call.text = isPrefixed ? text.replace(/^\s*\{\s*\}\s*(?=\{)/, "") : text;
 }
 
 /** Tells of a call once it has a name, and of its arguments, but for a `{}` that may yet turn out to be such a prefix. */
@@ -200,15 +210,16 @@ function sendPiece(call: OpenCall, text: string, out: ModelChunk[]): void {
   call.sent = call.text.length;
 }
 
-/** Declares the calls ready, from the first on, that no further fragment could continue. */
-function settleComplete(calls: readonly OpenCall[], out: ModelChunk[]): void {
-  for (const call of calls) {
-    if (call.ready) continue;
-    if (!call.text.trimEnd().endsWith("}") || mayBePrefix(call.text)) return;
-    const ended = endArguments(call.text, false);
-    if (ended.problem !== undefined) return;
-    declareReady(call, ended, out);
-  }
+/** Declares a call ready that no further fragment could continue; false where it is not complete. */
+function settleComplete(call: OpenCall | undefined, out: ModelChunk[]): boolean {
+  if (call === undefined || call.ready) return call !== undefined;
+  if (call.text.length === call.incomplete) return false;
+  call.incomplete = call.text.length;
+  if (!call.text.trimEnd().endsWith("}") || mayBePrefix(call.text)) return false;
+  const ended = endArguments(call.text, false);
+  if (ended.problem !== undefined) return false;
+  declareReady(call, ended, out);
+  return true;
 }
 
 function declareReady(call: OpenCall, ended: ReturnType<typeof endArguments>, out: ModelChunk[]): void {
@@ -228,3 +239,6 @@ function isCompleteObject(text: string): boolean {
   const parsed = parseToolArguments(text);
   return "args" in parsed && isRecord(parsed.args);
 }
+
+/** How far back the call of a fragment is looked for: no turn has as many that are not complete. */
+const farthest = 1_000;

@@ -32,11 +32,11 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
     id,
     model,
     ...(family === undefined ? {} : { family }),
-    stream: (request, { signal }) => {
+    stream: (request, call) => {
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> =>
         settings.client.chat.completions.create(buildChatBody(request, settings, toMessages), { signal: given });
-      return readSdkStream({ open, reader: createChatReader(out), out }, signal);
+      return readSdkStream({ open, reader: createChatReader(out), out }, call);
     },
   };
 }

@@ -64,12 +64,15 @@ describe("openaiResponses", () => {
   });
 
   it("asks once its stream is read, with the signal of the call", async () => {
-    const client = createFakeClient([completed]);
+    const client = createFakeClient([text("a"), completed]);
     const controller = new AbortController();
     const stream = openaiResponses({ client, model: "m" }).stream(ask("hi"), new Call(controller.signal));
     expect(client.requests).toEqual([]);
-    controller.abort("enough");
-    for await (const chunk of stream) expect(chunk).toEqual(finish);
+    for await (const chunk of stream) {
+      controller.abort("enough");
+      expect(chunk).toEqual({ type: "text-delta", text: "a" });
+      break;
+    }
     expect(client.requests.map(({ body, signal }) => [body.model, body.stream, signal.reason])).toEqual([["m", true, "enough"]]);
   });
 

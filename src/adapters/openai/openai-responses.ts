@@ -44,8 +44,8 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> =>
         client.responses.create(buildResponsesBody(request, ports), { signal: given });
-      const reader = createResponsesReader(out, { store, heartbeat: () => call.heartbeat() });
-      return readSdkStream({ open, reader, out }, call.signal);
+      const reader = createResponsesReader(out, store);
+      return readSdkStream({ open, reader, out }, call);
     },
   };
 }

@@ -47,6 +47,29 @@ describe("a call", () => {
       ],
       told,
     ],
+    [
+      "finished twice at one place, under other ids",
+      [done(0, call("a", "1", '{"n":1}')), done(0, call("b", "1", '{"n":1}')), completed()],
+      atOnce,
+    ],
+    [
+      "beside another one that was given its id",
+      [done(0, call("a", "1", '{"n":1}')), done(0, call("b", "1", '{"n":2}')), completed()],
+      [
+        "start item-0 1 f",
+        'args item-0 {"n":1}',
+        ready("item-0", "1"),
+        "start item-1 1 f",
+        'args item-1 {"n":2}',
+        ready("item-1", "1", '{"n":2}'),
+        "finish tool-calls completed",
+      ],
+    ],
+    [
+      "finished twice without a place or an id",
+      [done(null, call(null, "1", '{"n":1}')), done(null, call(null, "1", '{"n":1}')), completed()],
+      atOnce,
+    ],
     ["with arguments as an object", [done(0, call("c", "1", { n: 1 })), completed()], atOnce],
     [
       "whose pieces are no begin of its arguments",

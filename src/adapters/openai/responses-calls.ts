@@ -60,9 +60,7 @@ export function extendCall(call: CallDraft, piece: string, out: ModelChunk[]): v
  * Takes the arguments as a whole. They outrank the pieces; where they do not go on from them, nothing more of them is told before the
  * call is ready. No text is no arguments only where no piece came.
  */
-export function completeCall(call: CallDraft, whole: unknown, out: ModelChunk[]): void {
-  // Some servers send the arguments as the object itself.
-  const text = typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
+export function completeCall(call: CallDraft, text: string, out: ModelChunk[]): void {
   if (text === "" || text === call.text) return;
   if (call.sent > 0 && !text.startsWith(call.text)) call.sent = text.length;
   call.text = text;
@@ -70,8 +68,10 @@ export function completeCall(call: CallDraft, whole: unknown, out: ModelChunk[])
 }
 
 /** The arguments of an item that is a call. */
-export function argumentsOf({ type, arguments: args, input }: UnknownRecord): unknown {
-  return type === "custom_tool_call" ? input : args;
+export function argumentsOf({ type, arguments: args, input }: UnknownRecord): string {
+  const whole = type === "custom_tool_call" ? input : args;
+  // Some servers send the arguments as the object itself.
+  return typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
 }
 
 /** Declares a call ready; `cut` says that the model was stopped and the call may be incomplete. */

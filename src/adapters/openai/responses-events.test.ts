@@ -4,7 +4,6 @@ import { describe, expect, it } from "vitest";
 import { createResponsesReader } from "./responses-events.ts";
 import {
   added,
-  at,
   brief,
   call,
   completed,
@@ -72,7 +71,7 @@ describe("the end of a stream", () => {
   });
 
   it("is not finished before it is told", () => {
-    const reader = createResponsesReader([], { store: false, heartbeat: () => undefined });
+    const reader = createResponsesReader([], false);
     reader.read(piece(0, "m", "Hel"));
     expect(reader.finished).toBe(false);
     reader.read(completed());
@@ -132,14 +131,4 @@ describe("what is sent back", () => {
     );
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
-});
-
-it("an event that says nothing shows that the stream is alive", () => {
-  let beats = 0;
-  const search = at("web_search_call.searching", [0, "w"], {});
-  read([{ type: "response.created" }, search, search, piece(0, "m", "Hel"), completed()], {
-    onHeartbeat: () => void (beats += 1),
-  });
-  // The last one speaks when the stream is over.
-  expect(beats).toBe(4);
 });

@@ -7,18 +7,11 @@ import { ItemAssembly } from "./responses-items.ts";
 import { toNativeItems } from "./responses-native.ts";
 import { kindOf, wordsOf, type TextKind } from "./responses-texts.ts";
 
-/** What a reader is told besides the events. */
-export interface ReaderPorts {
-  /** Whether the service was asked to keep the response; it may say otherwise. */
-  readonly store: boolean;
-  /** Told of events that are nothing for the reader of the run, so that the stream does not count as silent. */
-  heartbeat(): void;
-}
-
 /** What has come so far. */
 interface Reading {
   readonly out: ModelChunk[];
-  readonly ports: ReaderPorts;
+  /** Whether the service was asked to keep the response; it may say otherwise. */
+  readonly store: boolean;
   readonly items: ItemAssembly;
   failed: boolean;
   /** What is said once the stream is over: how the response ended, and what of it is sent back. */
@@ -29,10 +22,13 @@ interface Reading {
  * Makes a reader that appends to `out`. It reads what each event adds, in whatever order and completeness the items come; events and
  * items of unknown types are passed over, and items are kept to be sent back.
  */
-export function createResponsesReader(out: ModelChunk[], ports: ReaderPorts): EventReader {
-  const reading: Reading = { out, ports, items: new ItemAssembly(out), failed: false, ending: undefined };
+export function createResponsesReader(out: ModelChunk[], store: boolean): EventReader {
+  const reading: Reading = { out, store, items: new ItemAssembly(out), failed: false, ending: undefined };
   return {
     get finished() {
+      return reading.ending !== undefined;
+    },
+    get isOver() {
       return reading.ending !== undefined;
     },
     get failed() {
@@ -40,9 +36,7 @@ export function createResponsesReader(out: ModelChunk[], ports: ReaderPorts): Ev
     },
     read: (event) => {
       // One stream holds one response.
-      if (!isRecord(event) || reading.ending !== undefined) return;
-      readEvent(event, reading);
-      if (out.length === 0) ports.heartbeat();
+      if (isRecord(event) && reading.ending === undefined) readEvent(event, reading);
     },
     end: () => void out.push(...(reading.ending ?? [])),
   };
@@ -109,7 +103,7 @@ function readPart(event: UnknownRecord, items: ItemAssembly): void {
 /** A response that was cut off is not sent back as it was: its last item may be half of one, which the service would refuse. */
 function endResponse(eventType: string, value: unknown, reading: Reading): void {
   const response = recordOf(value);
-  const { items, out, ports } = reading;
+  const { items, out, store } = reading;
   const end = toResponseEnd(eventType, response);
   if (end.kind === "failed") {
     readUsage(response, out);
@@ -123,7 +117,7 @@ function endResponse(eventType: string, value: unknown, reading: Reading): void 
     reading.ending = [{ type: "finish", reason: end.reason, raw: end.raw }];
     return;
   }
-  const stored = typeof response.store === "boolean" ? response.store : ports.store;
+  const stored = typeof response.store === "boolean" ? response.store : store;
   const reason = items.refused ? "refusal" : items.hasCalls ? "tool-calls" : "stop";
   reading.ending = [
     ...toNativeItems(items.items(), stored).map((item) => ({ type: "native" as const, item })),

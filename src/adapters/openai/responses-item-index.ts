@@ -1,6 +1,6 @@
 // Finds the item of a response that an event speaks of, whatever a server says of its place and its id.
 
-import type { Json } from "../../spi.ts";
+import { findRecent, type Json } from "../../spi.ts";
 import { createCallDraft, isCallType, type CallDraft } from "./responses-calls.ts";
 import { createItemTexts, type ItemTexts, type TextFlow } from "./responses-texts.ts";
 
@@ -74,10 +74,10 @@ export function createItemIndex(flow: TextFlow): ItemIndex {
       if (known !== undefined && fits(known, address)) return known;
       const at = byIndex.get(address.index);
       if (at !== undefined && fits(at, address)) return isFree(at) ? at : undefined;
-      if (at === undefined && address.index !== undefined) return undefined;
+      if (at === undefined && typeof address.index === "number") return undefined;
       const others = pending.get(address.type) ?? [];
       while (others[others.length - 1]?.fields !== undefined) others.pop();
-      return others.findLast((item) => fits(item, address) && isFree(item));
+      return findRecent(others, farthest, (item) => fits(item, address) && isFree(item));
     },
     takeFrom() {
       const rest = createQueues(all);
@@ -100,6 +100,9 @@ function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
   if (type !== address.type) return false;
   return call?.id === undefined || typeof address.callId !== "string" || call.id === address.callId;
 }
+
+/** How far back an item is looked for of which neither the place nor the id is known: no server has more of a kind at work at once. */
+const farthest = 64;
 
 /** Gives each item once: the one that is known, else the one of the same call, else the next of its kind. */
 function createQueues(items: readonly OpenItem[]): (known: OpenItem | undefined, address: ItemAddress) => OpenItem | undefined {

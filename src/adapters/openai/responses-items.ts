@@ -23,6 +23,8 @@ export class ItemAssembly {
   readonly #flow: TextFlow;
   readonly #index: ItemIndex;
   readonly #calls: OpenItem[] = [];
+  /** Finished calls by their call ids. */
+  readonly #finished = new Map<unknown, OpenItem>();
   #readyCalls = 0;
 
   /** @param out takes the chunks */
@@ -56,7 +58,9 @@ export class ItemAssembly {
   finish({ item: fields, output_index: place }: UnknownRecord): void {
     if (!isRecord(fields)) return;
     const address = addressOf(fields, place);
-    this.#finishItem(this.#index.find(address, isUnfinished) ?? this.#create(address), fields);
+    const found = this.#index.find(address, isUnfinished);
+    if (found === undefined && this.#isRepeated(fields)) return;
+    this.#finishItem(found ?? this.#create(address), fields);
   }
 
   /** Takes a piece of a text, or the whole of it. */
@@ -103,6 +107,12 @@ export class ItemAssembly {
     return item;
   }
 
+  /** A server that sends a whole call twice has still asked for it once. */
+  #isRepeated(fields: UnknownRecord): boolean {
+    const { call } = this.#finished.get(fields.call_id) ?? {};
+    return call !== undefined && call.name === fields.name && call.text === argumentsOf(fields);
+  }
+
   #finishItem(item: OpenItem, fields: UnknownRecord): void {
     if (item.fields !== undefined) return;
     item.fields = copyFields(fields);
@@ -112,6 +122,7 @@ export class ItemAssembly {
     // Before the name, so that a call without one yet does not tell pieces that are outranked.
     completeCall(item.call, argumentsOf(fields), this.#out);
     nameCall(item.call, fields, this.#out);
+    if (textOf(fields.call_id) !== "") this.#finished.set(fields.call_id, item);
     this.#declareFinished();
   }
 

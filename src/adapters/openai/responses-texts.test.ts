@@ -28,6 +28,16 @@ describe("a text", () => {
       [{ type: "response.output_text.delta", delta: "Hel" }, { type: "response.output_text.delta", delta: "lo" }, completed()],
       hello,
     ],
+    ...[null, "0", {}].map((place): [string, readonly unknown[], readonly string[]] => [
+      `in pieces whose place is ${JSON.stringify(place)}`,
+      [
+        at("output_text.delta", [place, null], { content_index: place, delta: "Hel" }),
+        at("output_text.delta", [place, null], { content_index: place, delta: "lo" }),
+        done(place, message(null, "Hello")),
+        completed(),
+      ],
+      hello,
+    ]),
     [
       "in pieces of an item that is begun late",
       [piece(0, "m", "Hel"), added(0, message("m", "")), piece(0, "m", "lo"), done(0, message("m", "Hello")), completed()],

@@ -59,11 +59,12 @@ export interface TextPlace {
 
 /** Makes the texts of an item. */
 export function createItemTexts(flow: TextFlow): ItemTexts {
-  const contents = new Map<unknown, TextPart>();
-  const summaries = new Map<unknown, TextPart>();
+  const contents = new Map<number, TextPart>();
+  const summaries = new Map<number, TextPart>();
 
-  function partAt({ index = 0, isSummary }: TextPlace): TextPart {
+  function partAt({ index: place, isSummary }: TextPlace): TextPart {
     const parts = isSummary ? summaries : contents;
+    const index = typeof place === "number" ? place : 0;
     let part = parts.get(index);
     if (part === undefined) {
       part = { told: "" };

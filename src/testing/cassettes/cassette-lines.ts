@@ -85,10 +85,12 @@ export function readCassette(text: string, name: string): ReadCassette {
   const recordings: { readonly request: RequestPrint; readonly moments: Moment[] }[] = [];
   rest.forEach((written, index) => {
     const line = readLine(parseJson(written));
-    const isKnown = line?.type === "request" ? line.stream === recordings.length : line && recordings[line.stream] !== undefined;
-    if (line === undefined || isKnown !== true) throw new Error(`${name} is damaged: line ${index + 2} is no line of one.`);
+    const moments = line === undefined ? undefined : recordings[line.stream]?.moments;
+    // A second writer numbers its streams as the first one does.
+    const isKnown = line?.type === "request" ? line.stream === recordings.length : moments !== undefined && !isClosed(moments);
+    if (line === undefined || !isKnown) throw new Error(`${name} is damaged: line ${index + 2} is no line of one.`);
     if (line.type === "request") recordings.push({ request: line.request, moments: [] });
-    else recordings[line.stream]?.moments.push(line);
+    else moments?.push(line);
   });
   const isTorn = last !== "" && !isWhole;
   return {
@@ -96,6 +98,12 @@ export function readCassette(text: string, name: string): ReadCassette {
     recordings,
     torn: isTorn ? { line: lines.length + 1, characters: last.length } : undefined,
   };
+}
+
+/** Whether nothing more can have happened to a stream. */
+function isClosed(moments: readonly Moment[]): boolean {
+  const last = moments[moments.length - 1]?.type;
+  return last === "ended" || last === "threw" || last === "left";
 }
 
 /** Whether a foreign value can be told apart as a chunk. */

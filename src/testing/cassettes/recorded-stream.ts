@@ -3,6 +3,7 @@
 import type { ModelCall, ModelChunk } from "../../contract/provider.ts";
 import { invalidOption } from "../../errors/check-fields.ts";
 import { toProviderError } from "../../errors/provider-error.ts";
+import { isThenable } from "../../kit/is-thenable.ts";
 import { iterate } from "../../stages/guard-stream.ts";
 import { type CassetteRecord, type Happening, isChunk, type Line } from "./cassette-lines.ts";
 import { toThrown } from "./to-thrown.ts";
@@ -98,22 +99,24 @@ export class RecordedStream implements AsyncIterableIterator<ModelChunk, undefin
   }
 
   #toWritten(chunk: unknown): ModelChunk {
-    const copy = copyOf(chunk);
+    const copy = copyOf(isChunk(chunk) && chunk.type === "error" ? { ...chunk, error: toProviderError(chunk.error) } : chunk);
     if (!isChunk(copy)) throw new TypeError("What the provider streamed is no chunk: it has no type, or is no JSON.");
     const { stream, redact } = this.#tape;
     if (redact === undefined) return copy;
     const redacted: unknown = redact({ stream, chunk: copy });
     const written = copyOf(redacted);
-    if (!isChunk(written)) throw invalidOption("redact", "a function that gives a chunk, at once", redacted);
-    return written;
+    if (isChunk(written)) return written;
+    if (isThenable(redacted)) redacted.then(undefined, () => {});
+    throw invalidOption("redact", "a function that gives a chunk, at once", redacted);
   }
 
   /** Writes how the stream failed, and gives what is thrown. */
   #fail(error: unknown): unknown {
-    const written = this.#toWritten({ type: "error", error: toProviderError(error) });
+    // First, so that nothing is written behind an error that could not be.
+    this.#close();
+    const written = this.#toWritten({ type: "error", error });
     if (written.type !== "error") throw invalidOption("redact", "a function that gives an error for an error", written);
     this.#tell({ type: "threw", error: written.error });
-    this.#close();
     return this.#tape.redact === undefined ? error : toThrown(written.error);
   }
 

@@ -1,0 +1,127 @@
+// Models of the AI SDK that are deaf to their signal, late, never done, or answer with promises where a value was asked for.
+
+import { expect, it } from "vitest";
+import type { Provider } from "turnwright";
+import { aiSdkModel, type AiSdkLanguageModel } from "turnwright/ai-sdk";
+import { createTestClock } from "turnwright/testing";
+import { ask, createCall, runPass } from "./provider-pass.ts";
+
+const never = new Promise<never>(() => {});
+const finish = { type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage: {} };
+const text = { type: "text-delta", id: "0", delta: "A" };
+
+const createModel = (rest: Partial<AiSdkLanguageModel>): AiSdkLanguageModel =>
+  Object.defineProperties(
+    { specificationVersion: "v3", provider: "p", modelId: "m", supportedUrls: {}, doStream: () => never },
+    Object.getOwnPropertyDescriptors(rest),
+  );
+
+/** A stream that is never closed, and why it was cancelled. */
+function openStream(...parts: readonly object[]): { readonly stream: ReadableStream; readonly reasons: readonly unknown[] } {
+  const reasons: unknown[] = [];
+  const stream = new ReadableStream({
+    start: (controller) => parts.forEach((part) => controller.enqueue(part)),
+    cancel: (reason) => void reasons.push(reason),
+  });
+  return { stream, reasons };
+}
+
+/** The types of the chunks of a stream that is never closed. */
+async function readOpen(provider: Provider): Promise<readonly string[]> {
+  const clock = createTestClock();
+  const types: string[] = [];
+  const reading = (async () => {
+    for await (const { type } of provider.stream(ask("Hi"), { ...createCall(), clock })) types.push(type);
+  })();
+  await clock.runAll();
+  await reading;
+  return types;
+}
+
+it("a stream that does not hear its signal is cancelled", async () => {
+  const { stream, reasons } = openStream(text);
+  const controller = new AbortController();
+  const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
+  const pass = await runPass(provider, ask("Hi"), { signal: controller.signal, onChunk: () => controller.abort("enough") });
+  expect(pass).toMatchObject({ text: "A", finish: undefined });
+  expect(reasons).toEqual(["enough"]);
+});
+
+it("a stream is cancelled when it is left while it is silent", async () => {
+  const { stream, reasons } = openStream(text);
+  const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
+  const chunks = provider.stream(ask("Hi"), createCall())[Symbol.asyncIterator]();
+  await chunks.next();
+  const waiting = chunks.next();
+  await chunks.return?.();
+  expect(await waiting).toEqual({ done: true, value: undefined });
+  expect(reasons).toHaveLength(1);
+});
+
+it("a stream that comes after its signal has fired is cancelled", async () => {
+  const { stream, reasons } = openStream(text);
+  const controller = new AbortController();
+  let answer: (answer: { readonly stream: object }) => void = () => undefined;
+  const asked = new Promise<void>((tell) => {
+    const doStream: AiSdkLanguageModel["doStream"] = () => {
+      tell();
+      return new Promise((resolve) => (answer = resolve));
+    };
+    const pass = runPass(aiSdkModel({ model: createModel({ doStream }) }), ask("Hi"), { signal: controller.signal });
+    void pass.then(({ error }) => expect(error).toMatchObject({ code: "network", retryable: false }));
+  });
+  await asked;
+  controller.abort("enough");
+  answer({ stream });
+  await expect.poll(() => reasons).toEqual(["enough"]);
+});
+
+it("a model that does not say which URLs it takes ends with its signal", async () => {
+  const controller = new AbortController();
+  const pass = runPass(aiSdkModel({ model: createModel({ supportedUrls: never }) }), ask("Hi"), { signal: controller.signal });
+  controller.abort("enough");
+  expect((await pass).error).toMatchObject({ code: "network", retryable: false });
+});
+
+it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
+  [
+    "cannot say which URLs it takes",
+    {
+      get supportedUrls() {
+        return Promise.reject(new Error("fetch failed"));
+      },
+    },
+  ],
+  [
+    "throws at once",
+    {
+      doStream() {
+        throw new Error("fetch failed");
+      },
+    },
+  ],
+  ["refuses", { doStream: () => Promise.reject(new Error("fetch failed")) }],
+])("a model that %s fails", async ([, model]) => {
+  const { error } = await runPass(aiSdkModel({ model: createModel(model) }), ask("Hi"));
+  expect(error).toMatchObject({ code: "network", retryable: true });
+});
+
+it("an answer is complete with its last part, though its stream stays open", async () => {
+  const { stream, reasons } = openStream(text, finish);
+  const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
+  expect(await readOpen(provider)).toEqual(["text-delta", "native", "finish"]);
+  expect(reasons).toHaveLength(1);
+});
+
+it("callbacks that answer with a promise that fails disturb nothing", async () => {
+  const request = { type: "tool-approval-request", approvalId: "x", toolCallId: "a" };
+  const { stream } = openStream({ type: "stream-start", warnings: [{ type: "other", message: "Hm." }] }, request, finish);
+  const fails = (): never => {
+    // A caller without types may hand in an async function.
+    const failed: unknown = Promise.reject(new Error("The log is full."));
+    return failed as never;
+  };
+  const model = createModel({ doStream: async () => ({ stream }) });
+  const provider = aiSdkModel({ model, onWarning: fails, approveProviderTool: fails });
+  expect(await readOpen(provider)).toEqual(["native", "finish"]);
+});

@@ -1,0 +1,40 @@
+// Streams over a real connection that are left while the service is silent, and those that the service never closes.
+
+import { describe, expect, it } from "vitest";
+import type { ModelChunk } from "turnwright";
+import { createTestClock } from "turnwright/testing";
+import { wires } from "./all-wires.ts";
+import { connectReply } from "./connect-reply.ts";
+import { ask, createCall } from "./provider-pass.ts";
+
+async function readAll(chunks: AsyncIterator<ModelChunk>): Promise<readonly string[]> {
+  const types: string[] = [];
+  for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) types.push(next.value.type);
+  return types;
+}
+
+describe.for(wires)("a stream over the wire of $name", (wire) => {
+  it("ends when it is left while the service is silent, and hangs up", async () => {
+    const reply = { ...wire.toReply({ text: "Hel", end: "lost" }), ending: "stall" } as const;
+    const { server, provider } = await connectReply(reply, (url) => wire.connect(url).provider);
+    const chunks = provider.stream(ask("hi"), createCall())[Symbol.asyncIterator]();
+    await chunks.next();
+    const rest = readAll(chunks);
+    await chunks.return?.();
+    expect(await rest).not.toContain("finish");
+    await server.left;
+  });
+});
+
+const withLastEvent = wires.filter(({ name }) => name === "anthropic" || name === "openai-responses");
+
+it.for(withLastEvent)("an answer over the wire of $name is complete with its last event", async (wire) => {
+  const reply = { ...wire.toReply({ text: "Hel", end: "stop" }), ending: "stall" } as const;
+  const { server, provider } = await connectReply(reply, (url) => wire.connect(url).provider);
+  const clock = createTestClock();
+  const said = readAll(provider.stream(ask("hi"), { ...createCall(), clock })[Symbol.asyncIterator]());
+  await expect.poll(() => clock.pending).toBe(1);
+  await clock.runAll();
+  expect((await said).at(-1)).toBe("finish");
+  await server.left;
+});
