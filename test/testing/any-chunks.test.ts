@@ -50,3 +50,11 @@ it("any chunks of any streams are played as they came, from memory and from a fi
     { numRuns: 200 },
   );
 });
+
+it("no credential of an error within a stream comes back", async () => {
+  const cassette = memoryCassette();
+  const error = { name: "ProviderError", code: "auth", retryable: false, message: "Bad key sk-abc123def456." } as const;
+  const told = await play(recordTo(cassette, says({ type: "error", error })));
+  expect(told).toEqual([{ type: "error", error: { ...error, message: "Bad key [redacted]." } }]);
+  expect(cassette.read()).not.toContain("abc123");
+});
