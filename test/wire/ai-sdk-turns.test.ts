@@ -95,6 +95,15 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     ]);
   });
 
+  it("gives its results nothing of it where another turn has taken its place", async () => {
+    const { send } = createBench(spec);
+    await send({ messages: [user("Hi"), turn, results] });
+    const content = [{ type: "tool-result", toolCallId: "a", toolName: "search", output }];
+    expect(await send({ messages: [user("Hi"), { ...turn, native: undefined }, results] })).toEqual(
+      expect.objectContaining({ prompt: [expect.anything(), rebuilt, { role: "tool", content }] }),
+    );
+  });
+
   it("is not sent where it is empty", async () => {
     const { send } = createBench(spec);
     const empty: AssistantMessage = { role: "assistant", content: [{ type: "reasoning", text: "Hm" }] };

@@ -20,19 +20,20 @@ const noOptions: ReadonlyMap<string, Json> = new Map();
 
 /** Makes a converter that remembers what it has converted, by the identity of the message. */
 export function createPromptConverter(reader: NativeReader): PromptConverter {
-  const converted = new WeakMap<Message, ConvertedMessage>();
+  const known = new WeakMap<Message, { readonly after: ReadonlyMap<string, Json>; readonly converted: ConvertedMessage }>();
   return (messages, urls) => {
     const prompt: PromptMessage[] = [];
     let callOptions = noOptions;
     const forms = createFileForms(reader.words, urls);
     for (const [index, message] of messages.entries()) {
-      let known = converted.get(message);
-      if (known === undefined) {
-        known = convert(message, reader, { forms, callOptions, index });
-        converted.set(message, known);
+      let made = known.get(message);
+      // Another turn may have taken the place of the one whose calls were answered.
+      if (made?.after !== callOptions) {
+        made = { after: callOptions, converted: convert(message, reader, { forms, callOptions, index }) };
+        known.set(message, made);
       }
-      callOptions = known.callOptions;
-      prompt.push(...known.messages);
+      callOptions = made.converted.callOptions;
+      prompt.push(...made.converted.messages);
     }
     return prompt;
   };

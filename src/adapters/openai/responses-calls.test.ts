@@ -48,6 +48,11 @@ describe("a call", () => {
       told,
     ],
     [
+      "under another call id in the list at the end",
+      [done(0, call("a", "1", '{"n":1}')), completed(call("b", "2", '{"n":1}'))],
+      atOnce,
+    ],
+    [
       "finished twice at one place, under other ids",
       [done(0, call("a", "1", '{"n":1}')), done(0, call("b", "1", '{"n":1}')), completed()],
       atOnce,

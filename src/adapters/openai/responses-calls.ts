@@ -74,6 +74,11 @@ export function argumentsOf({ type, arguments: args, input }: UnknownRecord): st
   return typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
 }
 
+/** Whether an item asks for what a call asked for, whatever its ids are. */
+export function isSameCall({ name, text }: CallDraft, fields: UnknownRecord): boolean {
+  return name === fields.name && text === argumentsOf(fields);
+}
+
 /** Declares a call ready; `cut` says that the model was stopped and the call may be incomplete. */
 export function declareReady(call: CallDraft, cut: boolean, out: ModelChunk[]): void {
   call.ready = true;

@@ -1,7 +1,7 @@
 // Finds the item of a response that an event speaks of, whatever a server says of its place and its id.
 
-import { findRecent, type Json } from "../../spi.ts";
-import { createCallDraft, isCallType, type CallDraft } from "./responses-calls.ts";
+import { findRecent, type Json, type UnknownRecord } from "../../spi.ts";
+import { createCallDraft, isCallType, isSameCall, type CallDraft } from "./responses-calls.ts";
 import { createItemTexts, type ItemTexts, type TextFlow } from "./responses-texts.ts";
 
 /** One item, as far as it has come. */
@@ -25,6 +25,9 @@ export interface ItemAddress {
   readonly callId?: unknown;
 }
 
+/** Gives the item that one of a list is. */
+type TakeItem = (address: ItemAddress, fields: UnknownRecord) => OpenItem | undefined;
+
 /** The items of one stream. */
 export interface ItemIndex {
   /** In the order in which they came. */
@@ -35,7 +38,7 @@ export interface ItemIndex {
   /** Notes another id of an item. */
   identify(item: OpenItem, id: unknown): void;
   /** For a list that names all items again. */
-  takeFrom(): (address: ItemAddress) => OpenItem | undefined;
+  takeFrom(): TakeItem;
 }
 
 /**
@@ -79,13 +82,11 @@ export function createItemIndex(flow: TextFlow): ItemIndex {
       while (others[others.length - 1]?.fields !== undefined) others.pop();
       return findRecent(others, farthest, (item) => fits(item, address) && isFree(item));
     },
-    takeFrom() {
-      const rest = createQueues(all);
-      return (address) => {
+    takeFrom: () =>
+      createQueues(all, (address) => {
         const known = byId.get(address.id);
-        return rest(known !== undefined && fits(known, address) ? known : undefined, address);
-      };
-    },
+        return known !== undefined && fits(known, address) ? known : undefined;
+      }),
   };
 }
 
@@ -104,8 +105,11 @@ function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
 /** How far back an item is looked for of which neither the place nor the id is known: no server has more of a kind at work at once. */
 const farthest = 64;
 
-/** Gives each item once: the one that is known, else the one of the same call, else the next of its kind. */
-function createQueues(items: readonly OpenItem[]): (known: OpenItem | undefined, address: ItemAddress) => OpenItem | undefined {
+/**
+ * Gives each item once: the one that is known, else the one of the same call, else the next of its kind. That one is a call of another id
+ * only where it has asked for the same: a server that makes up new ids for the list has still asked for it once.
+ */
+function createQueues(items: readonly OpenItem[], findKnown: (address: ItemAddress) => OpenItem | undefined): TakeItem {
   const byCallId = new Map<unknown, OpenItem>();
   const byType = new Map<string, OpenItem[]>();
   const taken = new Set<OpenItem>();
@@ -115,19 +119,23 @@ function createQueues(items: readonly OpenItem[]): (known: OpenItem | undefined,
   }
   for (const queue of byType.values()) queue.reverse();
 
-  function next(address: ItemAddress): OpenItem | undefined {
+  function next(address: ItemAddress, fields: UnknownRecord): OpenItem | undefined {
     const queue = byType.get(address.type) ?? [];
     while (queue.length > 0) {
       const item = queue[queue.length - 1];
-      if (item !== undefined && !taken.has(item)) return fits(item, address) ? item : undefined;
+      if (item !== undefined && !taken.has(item)) return fits(item, address) || isRepeated(item, fields) ? item : undefined;
       queue.pop();
     }
     return undefined;
   }
 
-  return (known, address) => {
-    const item = known ?? byCallId.get(address.callId) ?? next(address);
+  return (address, fields) => {
+    const item = findKnown(address) ?? byCallId.get(address.callId) ?? next(address, fields);
     if (item !== undefined) taken.add(item);
     return item;
   };
+}
+
+function isRepeated({ call, fields: finished }: OpenItem, fields: UnknownRecord): boolean {
+  return finished !== undefined && call !== undefined && isSameCall(call, fields);
 }

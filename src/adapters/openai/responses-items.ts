@@ -2,7 +2,7 @@
 // list at the end.
 
 import { copyFields, isRecord, listOf, textOf, type Json, type ModelChunk, type UnknownRecord } from "../../spi.ts";
-import { argumentsOf, completeCall, declareReady, extendCall, nameCall, type CallType } from "./responses-calls.ts";
+import { argumentsOf, completeCall, declareReady, extendCall, isSameCall, nameCall, type CallType } from "./responses-calls.ts";
 import { createItemIndex, type ItemAddress, type ItemIndex, type OpenItem } from "./responses-item-index.ts";
 import { createTextFlow, type TextFlow, type TextPlace } from "./responses-texts.ts";
 
@@ -89,7 +89,7 @@ export class ItemAssembly {
     for (const [place, fields] of listOf(output).entries()) {
       if (!isRecord(fields)) continue;
       const address = addressOf(fields, place);
-      this.#finishItem(take(address) ?? this.#create(address), fields);
+      this.#finishItem(take(address, fields) ?? this.#create(address), fields);
     }
     for (const { call } of this.#calls.slice(this.#readyCalls)) if (call !== undefined) declareReady(call, cut, this.#out);
     this.#readyCalls = this.#calls.length;
@@ -110,7 +110,7 @@ export class ItemAssembly {
   /** A server that sends a whole call twice has still asked for it once. */
   #isRepeated(fields: UnknownRecord): boolean {
     const { call } = this.#finished.get(fields.call_id) ?? {};
-    return call !== undefined && call.name === fields.name && call.text === argumentsOf(fields);
+    return call !== undefined && isSameCall(call, fields);
   }
 
   #finishItem(item: OpenItem, fields: UnknownRecord): void {
