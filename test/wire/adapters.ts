@@ -1,10 +1,10 @@
-// Every adapter with a service behind it that plays what it is told: over the real SDKs of the vendors, over the real OpenAI package of each
-// generation of the AI SDK, and over the AI SDK's own mocks.
+// Every adapter with a service behind it that plays what it is told: over the real SDKs of the vendors, over real packages of
+// the AI SDK, and over the AI SDK's own mocks.
 
 import { once } from "node:events";
 import type { Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
-import { type Generation, generations } from "./ai-sdk-client.ts";
+import { type PackageWire, packageWires } from "./ai-sdk-client.ts";
 import { endsOf, toSpecStream } from "./ai-sdk-script.ts";
 import { type Spec, specs } from "./ai-sdk-specs.ts";
 import { chat } from "./chat-script.ts";
@@ -57,15 +57,15 @@ function overWire(factory: Adapter["factory"], wire: Wire): Adapter {
   };
 }
 
-/** Over `@ai-sdk/openai`, by one of its two wires. */
-function overPackage({ version, connect }: Generation, api: "chat" | "responses"): Adapter {
-  const wire = { chat, responses }[api];
+/** Over a package of the AI SDK. */
+function overPackage({ name, version, api, connect }: PackageWire): Adapter {
+  const wire = { chat, responses, messages, generate }[api];
   return {
-    name: `aiSdkModel over @ai-sdk/openai of ${version}, ${api}`,
+    name: `aiSdkModel over ${name}`,
     variant: version,
     factory: "aiSdkModel",
     ends: packageEnds(version)[api],
-    open: (script, { options } = {}) => openWire(script, wire, (url) => aiSdkModel({ model: connect(url)[api], ...options })),
+    open: (script, { options } = {}) => openWire(script, wire, (url) => aiSdkModel({ model: connect(url).model, ...options })),
   };
 }
 
@@ -106,11 +106,8 @@ export const vendorAdapters: readonly Adapter[] = [
 /** That of the AI SDK, over models of each specification. */
 export const specAdapters: readonly Adapter[] = specs.map(overSpec);
 
-/** That of the AI SDK, over a real package. */
-const packageAdapters: readonly Adapter[] = generations.flatMap((generation) => [
-  overPackage(generation, "chat"),
-  overPackage(generation, "responses"),
-]);
+/** That of the AI SDK, over real packages. */
+const packageAdapters: readonly Adapter[] = packageWires.map(overPackage);
 
 /** All of them. */
 export const adapters: readonly Adapter[] = [...vendorAdapters, ...specAdapters, ...packageAdapters];

@@ -1,5 +1,8 @@
-// The real OpenAI package of each AI SDK generation, pointed at a local server, with every request body that leaves it kept.
+// Real packages of the AI SDK, pointed at a local server, with every request body that leaves them kept: that of OpenAI in each generation,
+// and those of the other wires.
 
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createGoogle } from "@ai-sdk/google";
 import { createOpenAI as createV4 } from "@ai-sdk/openai";
 import { createOpenAI as createV2 } from "ai-sdk-openai-v2";
 import { createOpenAI as createV3 } from "ai-sdk-openai-v3";
@@ -37,4 +40,47 @@ export const generations: readonly Generation[] = [
   generation("v2", createV2),
   generation("v3", createV3),
   generation("v4", createV4),
+];
+
+/** One wire of one package. */
+export interface PackageWire {
+  readonly name: string;
+  readonly version: Generation["version"];
+  readonly api: "chat" | "responses" | "messages" | "generate";
+  connect(baseURL: string, pieceBytes?: number): { readonly model: AiSdkLanguageModel; readonly bodies: readonly unknown[] };
+}
+
+const openaiWires = generations.flatMap(({ version, connect }) =>
+  (["chat", "responses"] as const).map((api): PackageWire => ({
+    name: `@ai-sdk/openai of ${version}, ${api}`,
+    version,
+    api,
+    connect(baseURL, pieceBytes) {
+      const models = connect(baseURL, pieceBytes);
+      return { model: models[api], bodies: models.bodies };
+    },
+  })),
+);
+
+/** All of them. */
+export const packageWires: readonly PackageWire[] = [
+  ...openaiWires,
+  {
+    name: "@ai-sdk/anthropic of v4",
+    version: "v4",
+    api: "messages",
+    connect(baseURL, pieceBytes) {
+      const { fetch, bodies } = createWireFetch(pieceBytes);
+      return { model: createAnthropic({ baseURL, apiKey: "test", fetch })("claude-sonnet-4-6"), bodies };
+    },
+  },
+  {
+    name: "@ai-sdk/google of v4",
+    version: "v4",
+    api: "generate",
+    connect(baseURL, pieceBytes) {
+      const { fetch, bodies } = createWireFetch(pieceBytes);
+      return { model: createGoogle({ baseURL, apiKey: "test", fetch })("gemini-3-pro-preview"), bodies };
+    },
+  },
 ];

@@ -3,7 +3,7 @@
 import type { Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { expect } from "vitest";
-import { generations } from "./ai-sdk-client.ts";
+import { packageWires } from "./ai-sdk-client.ts";
 import { chat } from "./chat-script.ts";
 import { checkGenerateContract } from "./generate-contract.ts";
 import { generate } from "./generate-script.ts";
@@ -84,16 +84,18 @@ const messagesBody = {
   ],
 };
 
+const generateTurns = [
+  { role: "user", parts: [{ text: "Oslo or Rome?" }] },
+  { role: "model", parts: expect.arrayContaining([expect.objectContaining({ functionCall: expect.anything() })]) },
+];
+const answersOf = (response: object): object => ({
+  role: "user",
+  parts: ["Oslo", "Rome"].map(() => ({ functionResponse: { name: "get_weather", response } })),
+});
+
 const generateBody = {
   systemInstruction: { parts: [{ text: "Be brief." }] },
-  contents: [
-    { role: "user", parts: [{ text: "Oslo or Rome?" }] },
-    { role: "model", parts: expect.arrayContaining([expect.objectContaining({ functionCall: expect.anything() })]) },
-    {
-      role: "user",
-      parts: ["Oslo", "Rome"].map(() => ({ functionResponse: { name: "get_weather", response: { output: { celsius: 3 } } } })),
-    },
-  ],
+  contents: [...generateTurns, answersOf({ output: { celsius: 3 } })],
 };
 
 const vendorWire = (wire: Wire, path: string, facts: Pick<MockedWire, "second"> & Partial<MockedWire>): MockedWire => ({
@@ -107,21 +109,28 @@ const vendorWire = (wire: Wire, path: string, facts: Pick<MockedWire, "second"> 
   ...facts,
 });
 
-const packageWires: readonly MockedWire[] = generations.flatMap(({ version, connect }) =>
-  (["chat", "responses"] as const).map((api) =>
-    vendorWire({ chat, responses }[api], "/v1", {
-      name: `the AI SDK, ${version}, ${api}`,
-      second: api === "chat" ? chatBody : { input: expect.arrayContaining(responsesOutputs) },
-      connect(mockUrl) {
-        const models = connect(`${mockUrl}/v1`);
-        return { provider: aiSdkModel({ model: models[api] }), bodies: models.bodies };
-      },
-      // The package knows OpenAI's own fields only, and reasoning is none of them by that API.
-      reasoning: api === "chat" ? "" : "Both, I think.",
-      // What these packages make of a conversation is for them to answer for, but for the wire that all servers speak.
-      ...(api === "chat" ? {} : { check: () => [] }),
-    }),
-  ),
+/** What packages of the AI SDK make of a conversation is for them to answer for, but for the wire that all servers speak. */
+const ofPackage = {
+  // The package knows OpenAI's own fields only, and reasoning is none of them by that API.
+  chat: { second: chatBody, reasoning: "" },
+  responses: { second: { input: expect.arrayContaining(responsesOutputs) }, check: () => [] },
+  messages: { second: { messages: messagesBody.messages }, check: () => [] },
+  generate: {
+    second: { contents: [...generateTurns, answersOf({ content: { celsius: 3 } })] },
+    check: () => [],
+    besides: { finishReason: "stop" },
+  },
+} as const;
+
+const packages: readonly MockedWire[] = packageWires.map(({ name, api, connect }) =>
+  vendorWire({ chat, responses, messages, generate }[api], "", {
+    name: `aiSdkModel over ${name}`,
+    ...ofPackage[api],
+    connect(mockUrl) {
+      const { model, bodies } = connect(mockUrl + (api === "generate" ? "/v1beta" : "/v1"));
+      return { provider: aiSdkModel({ model }), bodies };
+    },
+  }),
 );
 
 /** All of them. */
@@ -139,5 +148,5 @@ export const mockedWires: readonly MockedWire[] = [
     connect: (mockUrl) => generate.connect(mockUrl, { options: { model: "gemini-2.5-flash" } }),
     check: (body) => checkGenerateContract(body, { signed: false }),
   }),
-  ...packageWires,
+  ...packages,
 ];

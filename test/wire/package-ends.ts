@@ -1,7 +1,9 @@
-// What the OpenAI package of each generation of the AI SDK makes of the ways in which a stream can end.
+// What packages of the AI SDK make of the ways in which a stream can end.
 
 import type { AiSdkLanguageModel } from "turnwright/ai-sdk";
 import { chat } from "./chat-script.ts";
+import { generate } from "./generate-script.ts";
+import { messages } from "./messages-script.ts";
 import { responses } from "./responses-script.ts";
 import type { End, Ends, Misread } from "./scripted.ts";
 
@@ -52,7 +54,17 @@ function responsesEnds(version: Version): Ends {
 }
 
 /** By wire. */
-export const packageEnds = (version: Version): { readonly chat: Ends; readonly responses: Ends } => ({
+export const packageEnds = (version: Version): { readonly [Api in "chat" | "responses" | "messages" | "generate"]: Ends } => ({
   chat: chatEnds(version),
   responses: responsesEnds(version),
+  messages: messages.ends,
+  generate: {
+    ...generate.ends,
+    continue: { none: "the package goes on by itself" },
+    error: ["OTHER", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS", "NO_IMAGE", "IMAGE_OTHER"].map((word) => ({
+      word,
+      reads: "unknown",
+      because: "the package has one word for all that is out of the ordinary",
+    })),
+  },
 });

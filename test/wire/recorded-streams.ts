@@ -1,6 +1,6 @@
 // Streams that real providers sent, where a checkout has them beside the project.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import type { Json, Provider } from "../../src/spi.ts";
@@ -12,6 +12,12 @@ const root = new URL("../../../shared/fixtures/recorded/", import.meta.url);
 /** Whether the recorded streams of a wire are there. */
 export function hasRecorded(wire: string): boolean {
   return existsSync(fileURLToPath(new URL(`${wire}/`, root)));
+}
+
+/** The names of the recorded streams of a wire; none where they are absent. */
+export function listRecorded(wire: string): readonly string[] {
+  if (!hasRecorded(wire)) return [];
+  return readdirSync(fileURLToPath(new URL(`${wire}/`, root))).map((file) => file.replace(/\.chunks\.txt$/, ""));
 }
 
 /** The JSON texts of one recorded stream, one for each event. */

@@ -26,6 +26,8 @@ describe("readFinish", () => {
     [{ unified: "length", raw: "model_context_window_exceeded" }, "context-full", "model_context_window_exceeded"],
     [{ unified: "content-filter", raw: "refusal" }, "refusal", "refusal"],
     [{ unified: "error", raw: "MALFORMED_FUNCTION_CALL" }, "malformed-call", "MALFORMED_FUNCTION_CALL"],
+    [{ unified: "other", raw: "UNEXPECTED_TOOL_CALL" }, "malformed-call", "UNEXPECTED_TOOL_CALL"],
+    [{ unified: "other", raw: "MODEL_ARMOR" }, "content-filter", "MODEL_ARMOR"],
     [{ unified: "tool-calls", raw: "max_messages" }, "length", "max_messages"],
     [{ unified: "tool-calls", raw: "steered" }, "unknown", "steered"],
     // nothing

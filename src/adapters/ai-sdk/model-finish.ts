@@ -19,7 +19,7 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map([
 
 /**
  * Words that say more than the reason they are given under: Anthropic's pauses stand under "stop" and "other", its full context under
- * "length", its refusals under "content-filter", and Gemini's unreadable calls under "error". Of a response that was cut off for one of
+ * "length", its refusals under "content-filter", and Gemini's unreadable calls and some of its filters under "error" and "other". Of a response that was cut off for one of
  * the rarer reasons, OpenAI's package says "tool-calls" where there are any.
  */
 const exactReasons: ReadonlyMap<string, FinishReason> = new Map([
@@ -28,6 +28,11 @@ const exactReasons: ReadonlyMap<string, FinishReason> = new Map([
   ["model_context_window_exceeded", "context-full"],
   ["refusal", "refusal"],
   ["MALFORMED_FUNCTION_CALL", "malformed-call"],
+  ["UNEXPECTED_TOOL_CALL", "malformed-call"],
+  ["LANGUAGE", "content-filter"],
+  ["MODEL_ARMOR", "content-filter"],
+  ["IMAGE_PROHIBITED_CONTENT", "content-filter"],
+  ["IMAGE_RECITATION", "content-filter"],
   ["max_messages", "length"],
   ["steered", "unknown"],
 ]);
