@@ -156,6 +156,22 @@ it("leaves the connection of a stream alone that ends by itself", async () => {
   expect([signals[0]?.aborted, clock.pending]).toEqual([false, 0]);
 });
 
+it.for<[what: string, atEnd: () => unknown]>([
+  ["ends, without a promise,", () => ({ done: true, value: undefined })],
+  [
+    "throws at once",
+    () => {
+      throw Object.assign(new Error("reset"), { code: "ECONNRESET" });
+    },
+  ],
+])("loses nothing of a stream that %s behind its last event", async ([, atEnd]) => {
+  const left = ["a", "end"];
+  const next = (): unknown => (left.length === 0 ? atEnd() : { done: false, value: left.shift() });
+  const { chunks, clock } = read(async () => ({ [Symbol.asyncIterator]: () => ({ next }) }));
+  expect(await all(chunks)).toEqual([{ type: "text-delta", text: "a" }, finish]);
+  expect(clock.pending).toBe(0);
+});
+
 it("hangs up on a stream that goes on behind its last event", async () => {
   const { chunks, clock, signals } = read(staysOpen(["end", "b"]));
   expect(await all(chunks)).toEqual([finish]);

@@ -105,8 +105,10 @@ function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream
 /** Whether a stream ends by itself, so that its connection can be used again. Some services keep it open for ever. */
 function endsSoon(events: AsyncIterator<unknown>, clock: Clock): Promise<boolean> {
   return new Promise((resolve, reject) => {
+    // Before the timer, which an iterator that throws at once would leave behind.
+    const next = Promise.resolve(events.next());
     const timer = clock.setTimeout(() => resolve(false), hangUpAfterMs);
-    const end = events.next().then(({ done }) => resolve(done === true), reject);
+    const end = next.then(({ done }) => resolve(done === true), reject);
     void end.then(() => clock.clearTimeout(timer));
   });
 }

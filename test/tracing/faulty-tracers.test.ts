@@ -2,7 +2,7 @@ import { diag, DiagLogLevel, type Span, type Tracer } from "@opentelemetry/api";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
-import { withTracing } from "turnwright/otel";
+import { type TracingOptions, withTracing } from "turnwright/otel";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { setUpTracing, type TracingStage } from "./stage.ts";
@@ -89,5 +89,26 @@ invoke_agent
     expect([status, tracing.spans().length, recording.of("listener-error")]).toEqual(["completed", 2, []]);
     // Three durations, two histograms of tokens and two counters.
     expect(told).toEqual(Array.from({ length: 7 }, () => "turnwright could not record a run: broken"));
+  });
+
+  it.for<[what: string, given: TracingOptions]>([
+    ["createHistogram of a meter", { meter: Object.assign(new MeterProvider().getMeter("faulty"), { createHistogram: broken }) }],
+    ["createCounter of a meter", { meter: Object.assign(new MeterProvider().getMeter("faulty"), { createCounter: broken }) }],
+    ["getMeter of a provider", { meterProvider: { getMeter: broken } }],
+  ])("is no worse than %s that does", async ([, given]) => {
+    const tracing = setUpTracing();
+    const recording = recordEvents();
+    const options = { provider: createMockProvider([text("So.")]), messages: question, events: recording.emitter };
+    const { status } = await runToolLoop(withTracing(options, { ...tracing.options, meter: undefined, ...given }));
+    expect([status, tracing.spans().length, recording.of("listener-error")]).toEqual(["completed", 2, []]);
+    expect(new Set(told)).toEqual(new Set(["turnwright could not record a run: broken"]));
+  });
+
+  it("is no worse than getTracer of a provider that does", async () => {
+    const recording = recordEvents();
+    const options = { provider: createMockProvider([text("So.")]), messages: question, events: recording.emitter };
+    const { status } = await runToolLoop(withTracing(options, { tracerProvider: { getTracer: broken } }));
+    expect([status, recording.of("listener-error")]).toEqual(["completed", []]);
+    expect(told).toEqual(["turnwright could not record a run: broken"]);
   });
 });

@@ -19,8 +19,8 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map([
 
 /**
  * Words that say more than the reason they are given under: Anthropic's pauses stand under "stop" and "other", its full context under
- * "length", its refusals under "content-filter", and Gemini's unreadable calls and some of its filters under "error" and "other". Of a response that was cut off for one of
- * the rarer reasons, OpenAI's package says "tool-calls" where there are any.
+ * "length", its refusals under "content-filter", and Gemini's unreadable calls and some of its filters under "error" and "other". Of a
+ * response that was cut off for one of the rarer reasons, OpenAI's package says "tool-calls" where there are any.
  */
 const exactReasons: ReadonlyMap<string, FinishReason> = new Map([
   ["pause_turn", "paused"],

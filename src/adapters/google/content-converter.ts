@@ -11,8 +11,8 @@ import { idOfCall, isCallPart, readNativeTurn, toWireName } from "./native-turn.
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
 /**
- * Converts a message, given the one before it and its position. A content without parts is to be left out. Throws a ProviderError `bad-request` where a user's message holds what
- * the wire has no form for.
+ * Converts a message, given the one before it and its position. A content without parts is to be left out. Throws a ProviderError
+ * `bad-request` where a user's message holds what the wire has no form for.
  */
 export type ContentConverter = (message: Message, before: Message | undefined, index: number) => WireContent;
 

@@ -8,14 +8,14 @@ import { quietly } from "./live-span.ts";
 import { genAi, unknownModality } from "./names.ts";
 
 /** Records one value. Attributes that are undefined are left out. */
-type Record = (value: number, attributes: Attributes) => void;
+type Measure = (value: number, attributes: Attributes) => void;
 
 /** What is measured. Durations are in seconds. */
 export interface Instruments {
-  readonly streamDuration: Record;
-  readonly timeToFirstChunk: Record;
-  readonly runDuration: Record;
-  readonly toolDuration: Record;
+  readonly streamDuration: Measure;
+  readonly timeToFirstChunk: Measure;
+  readonly runDuration: Measure;
+  readonly toolDuration: Measure;
   /** What one stream used: for totals, and for how it spreads. A count that is not known is not told. */
   readonly tokens: (usage: Usage, attributes: Attributes, error: Attributes) => void;
 }
@@ -40,7 +40,7 @@ const counters = {
 export const instrumentsOf: (meter: Meter) => Instruments = memoize(createInstruments);
 
 function createInstruments(meter: Meter): Instruments {
-  const seconds = (name: string, description: string, boundaries: number[]): Record =>
+  const seconds = (name: string, description: string, boundaries: number[]): Measure =>
     createHistogram(meter, name, { description, unit: "s", advice: { explicitBucketBoundaries: boundaries } });
   return {
     tokens: createTokenCounts(meter),
@@ -51,14 +51,14 @@ function createInstruments(meter: Meter): Instruments {
   };
 }
 
-function createHistogram(meter: Meter, name: string, options: Parameters<Meter["createHistogram"]>[1]): Record {
-  const histogram = meter.createHistogram(name, options);
-  return (value, attributes) => quietly(() => histogram.record(value, definedIn(attributes)));
+function createHistogram(meter: Meter, name: string, options: Parameters<Meter["createHistogram"]>[1]): Measure {
+  const histogram = quietly(() => meter.createHistogram(name, options));
+  return (value, attributes) => quietly(() => histogram?.record(value, definedIn(attributes)));
 }
 
 function createTokenCounts(meter: Meter): Instruments["tokens"] {
   const unit = "{token}";
-  const perStream = (name: string, description: string): Record =>
+  const perStream = (name: string, description: string): Measure =>
     createHistogram(meter, `gen_ai.client.inference.operation.${name}`, {
       description,
       unit,
@@ -67,14 +67,14 @@ function createTokenCounts(meter: Meter): Instruments["tokens"] {
   const input = perStream("input_tokens", "Input tokens of a single inference operation.");
   const output = perStream("output_tokens", "Output tokens of a single inference operation.");
   const spent = Object.entries(counters).map(([name, field]) => {
-    const counter = meter.createCounter(`gen_ai.client.inference.usage.${name}`, { description: `Tokens used: ${name}.`, unit });
-    return { counter, field };
+    const options = { description: `Tokens used: ${name}.`, unit };
+    return { counter: quietly(() => meter.createCounter(`gen_ai.client.inference.usage.${name}`, options)), field };
   });
   return (usage, attributes, error) => {
     const counted = definedIn({ ...attributes, [genAi.tokenModality]: unknownModality });
     for (const { counter, field } of spent) {
       const count = usage[field];
-      if (count !== undefined) quietly(() => counter.add(count, counted));
+      if (count !== undefined) quietly(() => counter?.add(count, counted));
     }
     input(usage.inputTokens, { ...attributes, ...error });
     output(usage.outputTokens, { ...attributes, ...error });

@@ -20,7 +20,7 @@ export class LiveSpan {
   readonly context: Context;
   readonly #span: Span | undefined;
 
-  constructor(begin: () => Span, parent: Context) {
+  constructor(begin: () => Span | undefined, parent: Context) {
     const span = quietly(begin);
     this.#span = span;
     this.context = span === undefined ? parent : trace.setSpan(parent, span);

@@ -1,10 +1,10 @@
 // What the spans of one run have in common.
 
-import { type Context, type Meter, metrics, type SpanOptions, trace } from "@opentelemetry/api";
+import { type Context, createNoopMeter, metrics, type SpanOptions, trace } from "@opentelemetry/api";
 import { ContentWriter } from "./content-writer.ts";
 import { definedIn } from "./facts.ts";
 import { type Instruments, instrumentsOf } from "./instruments.ts";
-import { LiveSpan } from "./live-span.ts";
+import { LiveSpan, quietly } from "./live-span.ts";
 import type { TracingOptions } from "./tracing-options.ts";
 
 /** The name that spans and metrics say they come from. */
@@ -21,14 +21,14 @@ export interface TracePorts {
 
 /** Asked when a run begins: a program may set its global providers after it has made its options. */
 export function createTracePorts(options: TracingOptions, conversationId: string | undefined): TracePorts {
-  const tracer = options.tracer ?? (options.tracerProvider ?? trace).getTracer(scope);
-  const meter: Meter = options.meter ?? (options.meterProvider ?? metrics).getMeter(scope);
+  const tracer = options.tracer ?? quietly(() => (options.tracerProvider ?? trace).getTracer(scope));
+  const meter = options.meter ?? quietly(() => (options.meterProvider ?? metrics).getMeter(scope)) ?? createNoopMeter();
   return {
     instruments: instrumentsOf(meter),
     content: new ContentWriter(options),
     conversationId,
     start(name, { attributes = {}, ...more }, parent) {
-      return new LiveSpan(() => tracer.startSpan(name, { ...more, attributes: definedIn(attributes) }, parent), parent);
+      return new LiveSpan(() => tracer?.startSpan(name, { ...more, attributes: definedIn(attributes) }, parent), parent);
     },
   };
 }
