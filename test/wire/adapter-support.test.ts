@@ -24,8 +24,8 @@ This page is written by a test, \`test/wire/adapter-support.test.ts\`, and not b
 a probe found when it ran: through the real SDK of the vendor, over a real connection, against a server that plays the service. It looked at
 the request that left and at the chunks that came. Where that is no longer what stands here, the test fails.
 
-\`${no}\` is a no: the request does not have it, or the service has no word for it. What a service does with a request, and which of its models
-take what, is for its own documentation to say. How each adapter behaves is told in [providers](guides/providers.md).
+\`${no}\` is a no: the adapter has no option for it, the request no field, or the service no word. What a service does with a request, and which
+of its models take what, is for its own documentation to say. How each adapter behaves is told in [providers](guides/providers.md).
 
 For \`aiSdkModel\` it is what reaches a model object of the AI SDK, and what is read of one: of each specification, v2, v3 and v4, by the AI SDK's
 own mocks. Where these differ, the cell says so. What leaves from there is up to the package that made the model. URLs go to models whose

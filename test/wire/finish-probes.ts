@@ -78,8 +78,8 @@ function probeOf(reason: string, what: string): Probe {
 export const finishProbes: readonly ProbeGroup[] = [
   {
     title: "Finish reasons",
-    about:
-      "The words of the service behind each. One may stand behind several: what the turn holds tells them apart, such as a refusal or calls.",
+    about: `The words of the service behind each. One may stand behind several: what the turn holds tells them apart, such as a refusal or calls.
+Of two words in one cell of \`aiSdkModel\` the first is the AI SDK's, and the second the service's own.`,
     probes: Object.entries(reasons).map(([reason, what]) => probeOf(reason, what)),
   },
 ];

@@ -55,8 +55,9 @@ function probesOf(wrap: typeof fromUser): readonly Probe[] {
   );
 }
 
-const about =
-  "*sent*: the service gets it. *told*: the model reads in words that it was there. *refused*: the pass ends as `bad-request` before there is a request.";
+const about = `*sent*: the service gets it. *told*: the model reads in words that it was there. *refused*: the pass ends as \`bad-request\` before
+there is a request. Images are PNG here, sounds WAV, videos MP4 and texts plain;
+[other types](guides/providers.md#images-and-files) may fare otherwise.`;
 
 /** All of them. */
 export const mediaProbes: readonly ProbeGroup[] = [

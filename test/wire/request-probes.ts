@@ -119,7 +119,7 @@ function option(title: string, toOptions: (given: Given) => readonly object[], w
 
 const options: ProbeGroup = {
   title: "Options",
-  about: "The option of the adapter that does it.",
+  about: "The option of the adapter that does it. Where there is none, `extra` may hold the field that the service has for it.",
   probes: [
     option(
       "Tools that the service runs",
