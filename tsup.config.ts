@@ -2,12 +2,14 @@
 
 import type { Options } from "tsup";
 import { entries } from "./scripts/entries.ts";
+import { joinChunks } from "./scripts/join-chunks.ts";
 
 const config: Options = {
   entry: Object.fromEntries(entries.map(({ name, source }) => [name, source])),
   format: ["esm", "cjs"],
   target: "es2022",
   clean: true,
+  onSuccess: () => joinChunks("dist"),
   // Without it every CommonJS entry would get its own copy of each class and each WeakMap.
   splitting: true,
   // Rollup's CommonJS keeps `?.` and `??`; tsup's own rewrites them into closures, which the loop would pay for on every chunk.
