@@ -208,7 +208,12 @@ describe("the next step", () => {
     // Reopened, it goes on like after an inbox.
     [
       "reopened",
-      [inbox(), model(timedOut), close(timedOut), { kind: "reopen", attempt: 1, answer: { reopen: true, now: 0, token: "u" } }],
+      [
+        inbox(),
+        model(timedOut),
+        close(timedOut),
+        { kind: "reopen", attempt: 1, answer: { reopen: true, before: "p0/1/stopped", now: 0, token: "u" } },
+      ],
       "model",
     ],
   ])("%s", ([, steps, next, more]) => {

@@ -62,7 +62,6 @@ function applyInbox(state: LoopState, answer: InboxAnswer): void {
 
 function beginIteration(state: LoopState): void {
   state.iteration += 1;
-  state.reopens = 0;
   state.resumes = 0;
   state.endChecks = 0;
 }
@@ -82,7 +81,8 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
     if (state.finalAnswerTo === undefined) state.countedPasses -= 1;
   }
   applyTime(state, { now: answer.now, token: answer.token });
-  state.reopens = attempt;
+  state.retry = attempt;
+  state.endChecks = 0;
   state.unsent.length = 0;
   state.ending = undefined;
   state.finalAnswerTo = undefined;

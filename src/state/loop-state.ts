@@ -41,7 +41,7 @@ export interface InboxAnswer {
   /** Passes whose results the caller wants left out, and did not before. */
   readonly force?: readonly number[] | undefined;
   /** The ending that a last look was for; one for another ending is out of date. */
-  readonly before?: Termination["kind"] | undefined;
+  readonly before?: string | undefined;
 }
 
 /** What a hook step gave. */
@@ -59,6 +59,8 @@ export type OutputAnswer =
 /** Whether the run goes on past a recorded ending. */
 export interface ReopenAnswer {
   readonly reopen: boolean;
+  /** The ending that it was asked about; an answer about another one is out of date. */
+  readonly before: string;
   readonly now: number;
   readonly token: string;
 }
@@ -188,8 +190,8 @@ export interface LoopState {
   invalidAnswers: number;
   /** The ending whose final answer the last pass was. */
   finalAnswerTo: Ending | undefined;
-  /** How often this pass was reopened. */
-  reopens: number;
+  /** The retry that the run is in; 0 before the first. */
+  retry: number;
   /** How often the run was resumed past a suspension of this pass. */
   resumes: number;
   /** How often the inbox was read before an ending in this pass. */
@@ -262,7 +264,7 @@ export function createLoopState(initial: InitialState): LoopState {
     lastOutput: undefined,
     invalidAnswers: 0,
     finalAnswerTo: undefined,
-    reopens: 0,
+    retry: 0,
     resumes: 0,
     endChecks: 0,
     passStart: 0,

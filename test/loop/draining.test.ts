@@ -135,13 +135,13 @@ describe("a drained run", () => {
     const inboxes = keeping.keys().filter((key) => key.includes("inbox"));
     expect(inboxes).toEqual([
       "p0/inbox",
-      "p0/inbox/1",
-      "p0/inbox/2",
-      "p0/inbox/3",
+      "p0/inbox/resume1",
+      "p0/inbox/resume2",
+      "p0/inbox/resume3",
       "p1/inbox",
-      "p1/inbox/1",
-      "p1/inbox/2",
-      "p1/inbox/3",
+      "p1/inbox/resume1",
+      "p1/inbox/resume2",
+      "p1/inbox/resume3",
       "p2/inbox",
       "p2/inbox-end",
     ]);
@@ -218,7 +218,7 @@ describe("a drain", () => {
       const second = await live(() => {});
       expect([second.result.reason.kind, second.result.text, second.result.undelivered]).toEqual(["answered", "Done.", []]);
       expect([linesOf(second.result.messages).at(-1), second.playing.provider.calls]).toEqual(["assistant: Done.", 0]);
-      expect(keeping.keys().slice(-2)).toEqual(["p2/inbox-end", "p2/inbox-end/1"]);
+      expect(keeping.keys().slice(-2)).toEqual(["p2/inbox-end", "p2/inbox-end/again1"]);
     }
   });
 

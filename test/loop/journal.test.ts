@@ -122,7 +122,7 @@ describe("the keys of a run", () => {
       p1/tool/0/a
       p1/iteration
       p2/inbox
-      p2/model
+      p2/final-answer
       p2/inbox-end"
     `);
     const again = await runToolLoop({ ...options, provider: createMockProvider(script) });

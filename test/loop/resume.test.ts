@@ -77,15 +77,15 @@ it("pins the keys of what is done again", async () => {
     p1/inbox
     p1/model
     p1/inbox-end
-    p1/reopen/1
-    p1/model/1
-    p1/tool/0/save/1
-    p2/inbox
-    p2/model
-    p2/inbox-end
-    p2/reopen/1
-    p2/model/1
-    p2/inbox-end/1"
+    retry1
+    retry1/p1/model
+    retry1/p1/tool/0/save
+    retry1/p2/inbox
+    retry1/p2/model
+    retry1/p2/inbox-end
+    retry2
+    retry2/p2/model
+    retry2/p2/inbox-end"
   `);
 });
 

@@ -60,9 +60,9 @@ describe("a run that is tried again and still may not go on", () => {
     }
     expect(Object.keys(saved.steps).filter((key) => key.includes("/model"))).toEqual([
       "p0/model",
-      "p0/model/1",
-      "p0/model/2",
-      "p0/model/3",
+      "retry1/p0/model",
+      "retry2/p0/model",
+      "retry3/p0/model",
     ]);
   });
 });

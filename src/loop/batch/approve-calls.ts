@@ -16,7 +16,7 @@ import { eventBase } from "../run/event-base.ts";
 import { recordVerdict } from "./record-verdicts.ts";
 import type { Run } from "../run/run.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
-import { numberedKey, stepKey } from "../run/step-key.ts";
+import { againKey, callKey } from "../run/step-key.ts";
 
 /** What the journal keeps: a decision, that the run ended before there was one, or which execution was left without one. */
 type RecordedDecision =
@@ -84,7 +84,7 @@ function approvalStep(run: Run, { ready, index, approve }: Asked): Step<Recorded
 }
 
 function approvalKey({ state }: Run, { call }: ReadyCall, index: number): string {
-  return stepKey(state, `approval/${index}/${call.name}`);
+  return callKey(state, "approval", { index, name: call.name });
 }
 
 /** Inside an ordinary tool nothing can wait: the tool's step has to end. */
@@ -105,11 +105,11 @@ async function settleCall(run: Run, { ready, index }: Placed, first: Answered): 
   let { answer, live } = first;
   for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
     checkSchema(ready, answer.schema);
-    const next = numberedKey(key, attempt);
+    const next = againKey(key, "decision", attempt);
     if (!(await resumesPast(run, next, answer.token))) {
       return { kind: "awaiting", call, key: next, isSequential: ready.definition.sequential === true };
     }
-    const waited = await waitFor(run, `${key}/decision${attempt}`);
+    const waited = await waitFor(run, next);
     const body = (): RecordedDecision => {
       if (run.scope.cause !== undefined) return { kind: "cancelled" };
       return toRecorded(run, ready, waited ?? run.decisions.take(callId) ?? { kind: "ask" });
@@ -178,7 +178,9 @@ function obey(run: Run, { ready, index }: Placed, answer: Final): Prepared | Pro
 function edit(run: Run, { ready, index }: Placed, args: Json): Prepared | PromiseLike<Prepared> {
   const edited = editCall(ready, args, run.ports);
   return isThenable(edited)
-    ? edited.then((entry) => recordVerdict(run, { entry, place: `${index}/${ready.call.name}/edit` }))
+    ? edited.then((entry) =>
+        recordVerdict(run, { entry, key: `${callKey(run.state, "validation", { index, name: ready.call.name })}/edit` }),
+      )
     : edited;
 }
 

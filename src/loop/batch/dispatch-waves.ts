@@ -14,7 +14,7 @@ import { replayCall, refuse } from "../call/replay-call.ts";
 import type { Dispatched, Run } from "../run/run.ts";
 import { runAgent } from "./run-agent.ts";
 import { runSteps } from "../run/run-step.ts";
-import { stepKey } from "../run/step-key.ts";
+import { callKey } from "../run/step-key.ts";
 
 /** A ready call at its position in the batch. */
 interface Entry {
@@ -188,7 +188,7 @@ function runToolSteps(run: Run, steps: readonly Step<ToolOutcome>[]): readonly D
 /** Notes, before a wave starts, which execution is about to run it: on replay a foreign token says that a call may have run. */
 function runIntended(run: Run, wave: readonly Entry[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   const intentSteps = wave.map(({ ready, index }): Step<Intent> => {
-    const key = stepKey(run.state, `intent/${index}/${ready.call.name}`);
+    const key = callKey(run.state, "intent", { index, name: ready.call.name });
     return { key, kind: "intent", input: null, run: () => ({ token: run.token }) };
   });
   return runSteps(intentSteps, run, (intents) =>
@@ -208,7 +208,7 @@ function toolStep(run: Run, { ready, index, isBarred }: Entry, intent?: Intent):
     mayHaveRun = true;
     return performCall(run, ready, past);
   };
-  return { key: stepKey(run.state, `tool/${index}/${name}`), kind: "tool", input: { callId, name, args }, run: body };
+  return { key: callKey(run.state, "tool", { index, name }), kind: "tool", input: { callId, name, args }, run: body };
 }
 
 function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: Dispatched[]): void {

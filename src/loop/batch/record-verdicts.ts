@@ -8,13 +8,12 @@ import type { Prepared } from "../../stages/prepare-call.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import type { Run } from "../run/run.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
-import { stepKey } from "../run/step-key.ts";
+import { callKey } from "../run/step-key.ts";
 
 /** A call whose arguments took their time, and its place in the journal. */
 interface Validated {
   readonly entry: Prepared;
-  /** What comes behind `validation/` in the key. */
-  readonly place: string;
+  readonly key: string;
 }
 
 /** What became of a call's arguments; "cut" where the run was ended meanwhile. */
@@ -37,7 +36,7 @@ async function validateLate(run: Run, asked: readonly (BatchEntry | Promise<Prep
     if (!isThenable(one)) entries.push(one);
     else {
       const entry = await one;
-      late.push({ entry, index, place: `${index}/${entry.call.name}` });
+      late.push({ entry, index, key: callKey(run.state, "validation", { index, name: entry.call.name }) });
       entries.push(entry);
     }
   }
@@ -52,13 +51,13 @@ export function recordVerdict(run: Run, validated: Validated): Prepared | Promis
   return runStep(verdictStep(run, validated), run, (verdict) => obey(validated.entry, verdict));
 }
 
-function verdictStep(run: Run, { entry, place }: Validated): Step<Verdict> {
+function verdictStep(run: Run, { entry, key }: Validated): Step<Verdict> {
   const { callId, name, args } = entry.call;
   const body = (): Verdict => {
     if (entry.kind !== "ready") return { kind: "refused", outcome: entry };
     return { kind: run.scope.cause === undefined ? "fits" : "cut" };
   };
-  return { key: stepKey(run.state, `validation/${place}`), kind: "validation", input: { callId, name, args }, run: body };
+  return { key, kind: "validation", input: { callId, name, args }, run: body };
 }
 
 function obey(entry: Prepared, verdict: Verdict | undefined): Prepared {

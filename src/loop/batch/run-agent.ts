@@ -16,7 +16,7 @@ import type { Park } from "../run/parking.ts";
 import { prefixJournal } from "../run/prefix-journal.ts";
 import type { Dispatched, NestedRun, Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
-import { stepKey } from "../run/step-key.ts";
+import { callKey } from "../run/step-key.ts";
 import { sendToolEnd, sendToolStart } from "../call/tool-events.ts";
 
 /** A call that becomes a run. */
@@ -38,7 +38,7 @@ type NestedEnd =
 export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatched> {
   const { ready, index } = agentCall;
   const { call } = ready;
-  const key = stepKey(run.state, `tool/${index}/${call.name}`);
+  const key = callKey(run.state, "tool", { index, name: call.name });
   const begun = await begin(run, agentCall);
   sendToolStart(run, call, begun.live);
   if (begun.kind !== "begun") return tell(run, { outcome: { call, durationMs: 0, kind: begun.kind }, live: begun.live });
@@ -72,7 +72,7 @@ async function begin(run: Run, { ready, index, isBarred }: AgentCall): Promise<B
     meter.add({ toolCalls: 1 });
     return { kind: "begun" };
   };
-  const key = stepKey(run.state, `agent/${index}/${ready.call.name}`);
+  const key = callKey(run.state, "agent", { index, name: ready.call.name });
   return runStep({ key, kind: "intent", input: null, run: body }, run, ({ kind }, live) => {
     if (kind === "begun" && !live) meter.add({ toolCalls: 1 });
     return { kind, live };

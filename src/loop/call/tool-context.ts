@@ -11,7 +11,7 @@ import type { ToolCall } from "../../contract/tool-outcome.ts";
 import type { Deadline } from "../../kit/deadline.ts";
 import { startNested } from "./nested-run.ts";
 import type { Run } from "../run/run.ts";
-import { stepKey } from "../run/step-key.ts";
+import { callKey } from "../run/step-key.ts";
 
 /** The context of one call in a run. */
 export class CallContext implements ToolContext {
@@ -73,7 +73,7 @@ export class CallContext implements ToolContext {
   get idempotencyKey(): string {
     const { runId, state, ports } = this.#run;
     const index = ports.indexOf(this.callId);
-    return `${runId}/${stepKey(state, `tool/${index}/${this.name}`)}`;
+    return `${runId}/${callKey(state, "tool", { index, name: this.name })}`;
   }
 
   get session(): Session {

@@ -10,14 +10,14 @@ import type { InboxAnswer, LoopState } from "../../state/loop-state.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
-import { numberedKey } from "../run/step-key.ts";
+import { againKey, endingKey, stepKey } from "../run/step-key.ts";
 
 /** Reads the inbox: a new pass begins. */
 export function readInbox(run: Run): void | PromiseLike<void> {
   const { state } = run;
   const { phase } = state;
   const stays = phase === "start" || phase === "resume";
-  const key = inboxKey(stays ? state.iteration : state.iteration + 1, stays ? state.resumes : 0);
+  const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
   run.replayed = true;
   const body = (): InboxAnswer => {
     // The last look before an ending does not: after a crash there, the ending can still be reopened.
@@ -33,8 +33,8 @@ export function readInbox(run: Run): void | PromiseLike<void> {
  */
 export function readLastInbox(run: Run, ending: Ending, attempt: number = run.state.endChecks): void | PromiseLike<void> {
   const { state } = run;
-  const key = lastInboxKey(state.iteration, attempt);
-  const before = ending.reason.kind;
+  const key = lastInboxKey(state, attempt);
+  const before = endingKey(state, ending);
   return whenReady(
     readStep(run, key, () => ({ ...lookAround(run), before })),
     (found) => {
@@ -45,16 +45,17 @@ export function readLastInbox(run: Run, ending: Ending, attempt: number = run.st
 }
 
 /** The key of the inbox step that is read next where the run resumes past a suspension. */
-export function nextKeyAfter({ iteration, resumes, endChecks, ending }: LoopState): string {
-  return ending === undefined ? inboxKey(iteration, resumes + 1) : lastInboxKey(iteration, endChecks);
+export function nextKeyAfter(state: LoopState): string {
+  return state.ending === undefined ? inboxKey(state, 0, state.resumes + 1) : lastInboxKey(state, state.endChecks);
 }
 
-function inboxKey(iteration: number, resumes: number): string {
-  return numberedKey(`p${iteration}/inbox`, resumes);
+/** `ahead` passes after the current one. */
+function inboxKey({ iteration, retry }: LoopState, ahead: number, resumes: number): string {
+  return againKey(stepKey({ iteration: iteration + ahead, retry }, "inbox"), "resume", resumes);
 }
 
-function lastInboxKey(iteration: number, endChecks: number): string {
-  return numberedKey(`p${iteration}/inbox-end`, endChecks);
+function lastInboxKey(state: LoopState, endChecks: number): string {
+  return againKey(stepKey(state, "inbox-end"), "again", endChecks);
 }
 
 /** Looks as a step. What the journal has not kept was not taken: whoever makes the call again with this control has it. */

@@ -8,6 +8,7 @@ import { isEnded } from "../run/parking.ts";
 import type { Run } from "../run/run.ts";
 import { nextKeyAfter } from "./read-inbox.ts";
 import { runStep } from "../run/run-step.ts";
+import { endingKey, retryKey } from "../run/step-key.ts";
 
 const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped_by_user"]);
 
@@ -15,10 +16,10 @@ const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stoppe
  * Whether a run that is about to end goes on after all. Answers at once where its ending is new: between the last look at the inbox and
  * the end there is no moment in which something could be said and lost.
  */
-export function goesOn(run: Run, { status }: Ending): boolean | PromiseLike<boolean> {
-  if (status === "suspended") return resumeRun(run);
-  const isRecalled = run.replayed && !run.isPart && run.scope.cause === undefined;
-  return isRecalled && reopenable.has(status) ? reopenRun(run) : false;
+export function goesOn(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
+  if (ending.status === "suspended") return resumeRun(run);
+  const isRecalled = run.replayed && !run.isPart;
+  return isRecalled && reopenable.has(ending.status) ? reopenRun(run, ending) : false;
 }
 
 /**
@@ -42,16 +43,24 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   });
 }
 
-/** What led to the ending was replayed from the journal: this call, or one that the journal remembers, may have asked to try again. */
-async function reopenRun(run: Run): Promise<boolean> {
-  const { state, options, clock, token, journal } = run;
-  for (let attempt = state.reopens + 1; ; attempt += 1) {
+/**
+ * What led to the ending was replayed from the journal: this call, or one that the journal remembers, may have asked to try again. A
+ * recorded retry is followed whatever comes from outside meanwhile: only a new one is not begun in a run that is being ended.
+ */
+async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
+  const { state, options, clock, token, journal, scope } = run;
+  const before = endingKey(state, ending);
+  for (let attempt = state.retry + 1; ; attempt += 1) {
     // Once this has run, the pass counts as new: an ending that a limit brings about at once is not reopened again.
-    const body = (): ReopenAnswer => ({ reopen: options.resume === "retry-last", now: clock.now(), token });
-    const key = `p${state.iteration}/reopen/${attempt}`;
+    const body = (): ReopenAnswer => {
+      const reopen = options.resume === "retry-last" && scope.cause === undefined;
+      return { reopen, before, now: clock.now(), token };
+    };
+    const key = retryKey(attempt);
     if (journal.replays !== undefined && !(await journal.replays(key))) return false;
     const step = { key, kind: "reopen" as const, input: null, run: body };
     const { answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive }));
+    if (answer.before !== before) continue;
     if (answer.reopen) {
       applyStep(state, { kind: "reopen", answer, attempt });
       return true;

@@ -37,7 +37,9 @@ interface ModelStep {
 export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { hop } = state;
-  const key = stepKey(state, hop === 0 ? "model" : `model/hop${hop}`);
+  // A last word is asked for without tools: a run with higher limits asks another question in the same place.
+  const step = next.finalAnswerTo === undefined ? "model" : "final-answer";
+  const key = stepKey(state, hop === 0 ? step : `${step}/hop${hop}`);
   const masked = maskOld(run);
   run.replayed = true;
   const body = (): Promise<StreamResult> => {

@@ -81,16 +81,16 @@ it("pins the keys of nested runs", async () => {
     p1/inbox
     p1/model
     p1/inbox-end
-    p1/reopen/1
-    p1/model/1
-    p1/agent/0/child/1
-    p1/tool/0/child/1/p0/inbox
-    p1/tool/0/child/1/p0/model
-    p1/tool/0/child/1/p0/inbox-end
-    p1/tool/0/child/1
-    p2/inbox
-    p2/model
-    p2/inbox-end"
+    retry1
+    retry1/p1/model
+    retry1/p1/agent/0/child
+    retry1/p1/tool/0/child/p0/inbox
+    retry1/p1/tool/0/child/p0/model
+    retry1/p1/tool/0/child/p0/inbox-end
+    retry1/p1/tool/0/child
+    retry1/p2/inbox
+    retry1/p2/model
+    retry1/p2/inbox-end"
   `);
 });
 
