@@ -52,8 +52,8 @@ export type ToolOutcome = {
   /** The tool failed; `fatal` ends the run. */
   | { readonly kind: "failed"; readonly error: PlainError; readonly fatal?: boolean | undefined }
   | { readonly kind: "timed-out"; readonly limitMs: number }
-  /** The deliberate gate did not let it through. */
-  | { readonly kind: "blocked"; readonly allowed: readonly string[] }
+  /** The deliberate gate did not let it through, or `toolChoice` did not. */
+  | { readonly kind: "blocked"; readonly allowed: readonly string[]; readonly by?: "tool-choice" | undefined }
   | { readonly kind: "denied"; readonly reason?: string | undefined }
   | { readonly kind: "unknown-tool"; readonly known: readonly string[]; readonly nearest?: string | undefined }
   | { readonly kind: "invalid-input"; readonly issues: readonly Issue[] }

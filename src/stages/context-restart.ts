@@ -14,14 +14,17 @@ export function detectContextRestart(outcome: ToolOutcome, policy: RestartPolicy
   const { type, enhanced_context_item: item, disable_tools: disabled, pending_context_key: key } = outcome.data;
   if (typeof type !== "string" || !type.startsWith(namespace)) return undefined;
   const suffix = type.slice(namespace.length);
-  const effects = policy?.effects;
-  const hidden = effects !== undefined && Object.hasOwn(effects, suffix) ? (effects[suffix] ?? []) : [];
   const restart = {
     suffix,
     item: typeof item === "object" && item !== null ? item : undefined,
-    disableTools: [...hidden, ...namesIn(disabled)],
+    disableTools: [...hiddenBy(policy, suffix), ...namesIn(disabled)],
   };
   return typeof key === "string" ? { ...restart, pendingContextKey: key, pendingContext: outcome.pendingContext } : restart;
+}
+
+function hiddenBy(policy: RestartPolicy | undefined, suffix: string): readonly string[] {
+  const effects = policy?.effects;
+  return effects !== undefined && Object.hasOwn(effects, suffix) ? (effects[suffix] ?? []) : [];
 }
 
 function namesIn(value: Json | undefined): readonly string[] {
