@@ -158,6 +158,7 @@ export {
 } from "./state/loop-state.ts";
 export type { CountedPass, Repeats, Repetition } from "./state/repetition.ts";
 export { type ContextReleaseTool, createContextRelease, type ReleaseRequest } from "./tools/context-release.ts";
+export { contextRestart, type ContextRestartFields } from "./tools/context-restart.ts";
 export { type ContextStashOptions, createContextStash } from "./tools/context-stash.ts";
 export { type AgentToolFields, defineAgentTool } from "./tools/define-agent-tool.ts";
 export { type ArgsOf, defineTool, type FromSchema } from "./tools/define-tool.ts";

@@ -1,7 +1,7 @@
 // What the bot can do: set reminders, bring in a user's profile by a restart of the context, and something that always fails.
 
 import { z } from "zod";
-import { type ContextStash, defineTool, type Json, type Tool } from "turnwright";
+import { contextRestart, type ContextStash, defineTool, type Json, type Tool } from "turnwright";
 
 /** Something to be reminded of. */
 export interface Reminder {
@@ -50,7 +50,11 @@ export function createTools({ reminders, profiles, stash, pause }: ToolPorts): r
       const profile = profiles.get(session.userId ?? "");
       if (profile === undefined) return { known: false };
       // Only the key is in the result, and so in the transcript. The profile is shown to the model for the rest of this run.
-      return { type: "context_restart_profile", pending_context_key: stash.put(profile), disable_tools: ["read_profile"] };
+      return contextRestart({
+        type: "context_restart_profile",
+        pending_context_key: stash.put(profile),
+        disable_tools: ["read_profile"],
+      });
     },
   });
   // #endregion restart

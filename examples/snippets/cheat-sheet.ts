@@ -91,6 +91,12 @@ interface Core {
   defineAgentTool(tool: AgentFields): Tool<unknown>; // its calls are runs of their own
   createToolRegistry(tools?: readonly Tool[]): ToolRegistry & { register(tool: Tool): void; unregister(name: string): boolean };
   toolResult(fields: ResultFields): ToolResult;
+  contextRestart(fields: {
+    type: `context_restart_${string}`;
+    enhanced_context_item?: object | null; // joins the context items
+    disable_tools?: readonly string[];
+    pending_context_key?: string; // of policies.restarts.stash
+  }): ToolResult;
   FatalToolError: new (message?: string, options?: ErrorOptions) => Error; // thrown by a tool, ends the run
   isToolResult(value: unknown): value is ToolResult;
   createDeliberateMode(options: DeliberateModeOptions): DeliberateMode; // forTurn(turn) makes a gate

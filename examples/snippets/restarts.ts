@@ -1,7 +1,15 @@
 // Tools that bring context in: their result is not an answer, but something that the model is to know from now on.
 
 import assert from "node:assert/strict";
-import { createContextStash, defineTool, runToolLoop, type ContextSource, type Json, type Message } from "turnwright";
+import {
+  contextRestart,
+  createContextStash,
+  defineTool,
+  runToolLoop,
+  type ContextSource,
+  type Json,
+  type Message,
+} from "turnwright";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -18,7 +26,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
     description: "Brings in what is known of a user",
     inputSchema: z.object({ user: z.string() }),
     async execute({ user }) {
-      return { type: "context_restart_profile", enhanced_context_item: await loadProfile(user) };
+      return contextRestart({ type: "context_restart_profile", enhanced_context_item: await loadProfile(user) });
     },
   });
   const result = await runToolLoop({ provider, tools: [readProfile], messages, contextItems: ["It is night."] });
@@ -44,11 +52,11 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
     description: "Brings in what is known of a user",
     inputSchema: z.object({ user: z.string() }),
     async execute({ user }) {
-      return {
+      return contextRestart({
         type: "context_restart_profile",
         enhanced_context_item: await loadProfile(user),
         disable_tools: ["read_profile"], // once is enough
-      };
+      });
     },
   });
   await runToolLoop({
@@ -75,7 +83,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
     description: "Brings in what is known of a user",
     inputSchema: z.object({ user: z.string() }),
     async execute({ user }) {
-      return { type: "context_restart_profile", pending_context_key: stash.put(await loadProfile(user)) };
+      return contextRestart({ type: "context_restart_profile", pending_context_key: stash.put(await loadProfile(user)) });
     },
   });
   await runToolLoop({ provider, tools: [readProfile], messages, events, policies: { restarts: { stash } } });
@@ -103,7 +111,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
     name: "read_profile",
     description: "Brings in what is known of a user",
     inputSchema: z.object({}),
-    execute: () => ({ type: "context_restart_profile", pending_context_key: "k" }),
+    execute: () => contextRestart({ type: "context_restart_profile", pending_context_key: "k" }),
   });
   const provider = createMockProvider([toolCall("read_profile"), text("You like tides.")]);
   // #region store

@@ -29,7 +29,7 @@ export interface LoopOptions<Output = unknown> {
   readonly system?: string | undefined;
   /** Settings of every pass; `preparePass` may change them. */
   readonly modelSettings?: ModelSettings | undefined;
-  /** Which tools the model may use. Default: the provider's. */
+  /** Which tools the model may use. A call of another tool is blocked. Default: the provider's. */
   readonly toolChoice?: ToolChoice | undefined;
   /** Facts that are shown to the model at the end of every view; restarts add to them. */
   readonly contextItems?: readonly Json[] | undefined;

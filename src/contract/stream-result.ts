@@ -35,6 +35,8 @@ export interface StreamResult {
   readonly family?: string | undefined;
   /** Names of the tools that the model was shown. */
   readonly exposedTools: readonly string[];
+  /** Set if `toolChoice` let the model call no tool, or only one: other calls are blocked. */
+  readonly toolChoice?: "none" | { readonly name: string } | undefined;
   readonly error?: PlainError | undefined;
   /** A stop condition said that the run ends here. */
   readonly stop?: { readonly reason?: string | undefined } | undefined;

@@ -46,12 +46,14 @@ export type ToolOutcome = {
       readonly pendingContext?: Json | undefined;
       /** Results that are not to be sent any more. Set by the tool of `createContextRelease`. */
       readonly release?: ContextRelease | undefined;
+      /** Set if `data` asks for a context restart. Only an answer of `contextRestart` sets it, never the data itself. */
+      readonly restart?: true | undefined;
     }
   /** The tool failed; `fatal` ends the run. */
   | { readonly kind: "failed"; readonly error: PlainError; readonly fatal?: boolean | undefined }
   | { readonly kind: "timed-out"; readonly limitMs: number }
-  /** The deliberate gate did not let it through. */
-  | { readonly kind: "blocked"; readonly allowed: readonly string[] }
+  /** The deliberate gate did not let it through, or `toolChoice` did not. */
+  | { readonly kind: "blocked"; readonly allowed: readonly string[]; readonly by?: "tool-choice" | undefined }
   | { readonly kind: "denied"; readonly reason?: string | undefined }
   | { readonly kind: "unknown-tool"; readonly known: readonly string[]; readonly nearest?: string | undefined }
   | { readonly kind: "invalid-input"; readonly issues: readonly Issue[] }
@@ -74,7 +76,7 @@ export interface NestedSpending {
   readonly toolCallsExecuted: number;
 }
 
-/** What a successful result asks of the loop when its `type` starts with `context_restart_`. */
+/** What an answer of `contextRestart` asks of the loop. */
 export interface ContextRestart {
   /** What follows `context_restart_`. */
   readonly suffix: string;

@@ -4,7 +4,8 @@ import type { RestartPolicy } from "../contract/policies.ts";
 import type { ContextRestart, ToolOutcome } from "../contract/tool-outcome.ts";
 import { detectContextRestart } from "./context-restart.ts";
 
-const of = (data: Json): ToolOutcome => ({ call: { callId: "c", name: "t", args: {} }, durationMs: 0, kind: "completed", data });
+const call = { callId: "c", name: "t", args: {} };
+const of = (data: Json): ToolOutcome => ({ call, durationMs: 0, kind: "completed", data, restart: true });
 const effects: RestartPolicy["effects"] = { profile: ["lookup"] };
 
 it.for<[data: Json, restart: ContextRestart | undefined]>([
@@ -34,8 +35,12 @@ it.for<[data: Json, restart: ContextRestart | undefined]>([
 });
 
 it("only a success asks for a restart", () => {
-  const { call, durationMs } = of(null);
-  const failed: ToolOutcome = { call, durationMs, kind: "failed", error: { name: "E", message: "context_restart_x" } };
+  const failed: ToolOutcome = { call, durationMs: 0, kind: "failed", error: { name: "E", message: "context_restart_x" } };
   expect(detectContextRestart(failed, undefined)).toBeUndefined();
   expect(detectContextRestart(of({ type: "context_restart_profile" }), undefined)?.disableTools).toEqual([]);
+});
+
+it("data alone asks for nothing", () => {
+  const outcome: ToolOutcome = { call, durationMs: 0, kind: "completed", data: { type: "context_restart_x", restart: true } };
+  expect(detectContextRestart(outcome, { effects })).toBeUndefined();
 });

@@ -105,9 +105,10 @@ function conclude({ ready, deadline, ports }: Dispatch, end: Raced<unknown>): To
   return toOutcomeOf(call, ending, { durationMs: deadline.elapsedMs(), approvedArgs });
 }
 
-/** Success is written out field by field: spreading takes longer than all the rest of a synchronous call. */
+/** A plain success is written out field by field: spreading takes longer than all the rest of a synchronous call. */
 function toOutcomeOf(call: ToolCall, ending: CallEnding, facts: Pick<ToolOutcome, "durationMs" | "approvedArgs">): ToolOutcome {
-  if (ending.kind !== "completed" || ending.release !== undefined) return { ...ending, call, ...facts };
+  if (ending.kind !== "completed" || ending.release !== undefined || ending.restart !== undefined)
+    return { ...ending, call, ...facts };
   const { kind, data, content, endTurn } = ending;
   return { kind, call, durationMs: facts.durationMs, approvedArgs: facts.approvedArgs, data, content, endTurn };
 }

@@ -4,6 +4,7 @@
 import type { Timeouts } from "../contract/clock.ts";
 import type { Json } from "../contract/json.ts";
 import type { Issue, Validation } from "../contract/schema.ts";
+import type { StreamResult } from "../contract/stream-result.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
 import type { ToolRegistry } from "../contract/loop-options.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
@@ -32,6 +33,8 @@ export interface PreparePorts extends DeadlinePorts {
   readonly exposed: ReadonlyMap<string, ToolDefinition>;
   /** Names that the deliberate gate lets through; undefined where it is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
+  /** What `toolChoice` says of this pass, for servers and models that do not obey it. Default: any tool may run. */
+  readonly choice?: StreamResult["toolChoice"];
   /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
   hint?(name: string, known: readonly string[]): string | undefined;
   /** Longest run of an asynchronous validation. */
@@ -41,7 +44,7 @@ export interface PreparePorts extends DeadlinePorts {
 /** A call that may run, or the outcome of one that may not. */
 export type Prepared = ReadyCall | ToolOutcome;
 
-/** Checks, in this order: whole arguments, the deliberate gate, whether there is such a tool, its schema. */
+/** Checks, in this order: whole arguments, the deliberate gate, whether there is such a tool, `toolChoice`, its schema. */
 export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Promise<Prepared> {
   const { name, problem } = call;
   const refused = { call, durationMs: 0 };
@@ -55,7 +58,13 @@ export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Pro
     const nearest = ports.hint === undefined ? nearestName(name, known) : ports.hint(name, known);
     return { ...refused, kind: "unknown-tool", known, nearest };
   }
+  const chosen = ports.choice === undefined ? undefined : namesOf(ports.choice);
+  if (chosen?.includes(name) === false) return { ...refused, kind: "blocked", allowed: chosen, by: "tool-choice" };
   return validateCall({ kind: "ready", call, definition, args: toJson(call.args) }, ports);
+}
+
+function namesOf(choice: NonNullable<PreparePorts["choice"]>): readonly string[] {
+  return choice === "none" ? [] : [choice.name];
 }
 
 /** Takes an edit of a ready call's arguments; what a person typed is validated like what a model wrote. */

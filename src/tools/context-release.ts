@@ -5,7 +5,7 @@ import type { StandardResult, StandardSchema } from "../contract/schema.ts";
 import type { ToolResult } from "../contract/tool.ts";
 import type { UnknownRecord } from "../kit/is-record.ts";
 import { argumentSchema, issue } from "./argument-schema.ts";
-import { markRelease } from "./release-mark.ts";
+import { markSignal } from "./loop-signal.ts";
 import { toolResult } from "./tool-result.ts";
 
 /** What the model asks for: no ids mean all results of the passes before. */
@@ -57,12 +57,12 @@ export function createContextRelease(): ContextReleaseTool {
     inputSchema,
     replay: "safe",
     execute: ({ callIds }, { messages }) => {
-      if (callIds === undefined) return markRelease(toolResult({ data: { released: "all" } }), "all");
+      if (callIds === undefined) return markSignal(toolResult({ data: { released: "all" } }), { release: "all" });
       const answered = answeredCalls(messages);
       const released = callIds.filter((id) => answered.has(id));
       const unknown = callIds.filter((id) => !answered.has(id));
       const data = unknown.length === 0 ? { released } : { released, unknown, known: [...answered.values()].slice(-mostKnown) };
-      return markRelease(toolResult({ data }), released);
+      return markSignal(toolResult({ data }), { release: released });
     },
   };
 }

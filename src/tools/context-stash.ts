@@ -45,7 +45,7 @@ interface Entry {
  *   description: "Brings in the profile of a user",
  *   inputSchema: z.object({ user: z.string() }),
  *   async execute({ user }) {
- *     return { type: "context_restart_profile", pending_context_key: stash.put(await loadProfile(user)) };
+ *     return contextRestart({ type: "context_restart_profile", pending_context_key: stash.put(await loadProfile(user)) });
  *   },
  * });
  * await runToolLoop({ provider, tools: [readProfile], messages, policies: { restarts: { stash } } });

@@ -20,7 +20,7 @@ const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json }
   failed: (outcome) => report(outcome, "tool_execution_failed", outcome.error.message || outcome.error.name),
   "timed-out": (outcome) => report(outcome, "tool_execution_failed", `timed out after ${outcome.limitMs} ms`),
   blocked: (outcome) => ({
-    status: "blocked_by_deliberate_tool_mode",
+    status: outcome.by === "tool-choice" ? "blocked_by_tool_choice" : "blocked_by_deliberate_tool_mode",
     functionName: nameOf(outcome),
     allowedToolNames: outcome.allowed,
   }),

@@ -7,7 +7,7 @@ import { isFatalToolError } from "../errors/fatal-tool-error.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { redactSecrets, toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
-import { releaseOf } from "./release-mark.ts";
+import { signalOf } from "./loop-signal.ts";
 import { isContentPart, isToolResult } from "./tool-result.ts";
 
 type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
@@ -70,12 +70,13 @@ function completeWith(result: ToolResult): Completion | Failure {
   if (isThenable(data)) return unwritable("a promise, which has to be awaited first");
   const completion = complete(data === undefined ? message : data);
   if (completion.kind === "failed") return completion;
-  const release = releaseOf(result);
+  const { release, restart } = signalOf(result);
   return {
     ...completion,
     ...(content === undefined || content.length === 0 ? {} : { content }),
     ...(endTurn === true ? { endTurn } : {}),
     ...(release === undefined ? {} : { release }),
+    ...(restart === undefined ? {} : { restart }),
   };
 }
 

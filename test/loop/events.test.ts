@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLoopEvents, type LoopEvent, type LoopOptions, toolResult } from "turnwright";
+import { contextRestart, createLoopEvents, type LoopEvent, type LoopOptions, toolResult } from "turnwright";
 import { createTestClock, fail, finish, type MockPart, reasoning, stall, text, toolCall } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 
@@ -92,7 +92,10 @@ describe("the events of a run", () => {
         [text("Thr"), fail({ status: 503 })],
       ],
       {
-        tools: [tool("enrich", () => ({ type: "context_restart_profile", disable_tools: ["enrich"] })), tool("other", () => 1)],
+        tools: [
+          tool("enrich", () => contextRestart({ type: "context_restart_profile", disable_tools: ["enrich"] })),
+          tool("other", () => 1),
+        ],
         policies: {
           gate: {
             active: true,

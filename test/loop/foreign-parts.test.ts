@@ -1,7 +1,7 @@
 // What the loop makes of registries and journals that somebody else wrote.
 
 import { describe, expect, it } from "vitest";
-import { isLoopError, type Journal, memoryJournal, type ToolRegistry } from "turnwright";
+import { contextRestart, isLoopError, type Journal, memoryJournal, type ToolRegistry } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "./play.ts";
 
@@ -88,7 +88,7 @@ describe("a result", () => {
 describe("an event", () => {
   it("of a call that asked for a restart says what the model reads", async () => {
     const playing = play([toolCall("t"), text("Done.")], {
-      tools: [tool("t", () => ({ type: "context_restart_x", enhanced_context_item: [1] }))],
+      tools: [tool("t", () => contextRestart({ type: "context_restart_x", enhanced_context_item: [1] }))],
     });
     const result = await playing.result;
     expect(playing.recording.of("tool-end").map((event) => event.result)).toEqual(answersOf(result).map((part) => part.result));

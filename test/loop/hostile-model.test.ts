@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, type DeliberateGate, type LoopOptions, type StandardSchema } from "turnwright";
+import { contextRestart, defineTool, type DeliberateGate, type LoopOptions, type StandardSchema } from "turnwright";
 import { finish, type MockTurn, refusal, text, toolCall, usage } from "turnwright/testing";
 import { endOf } from "./hostile-model.ts";
 import { play, tool } from "./play.ts";
@@ -123,7 +123,7 @@ it.for(Object.entries(rows))("a model that gives %s, and never anything else, en
   let ran = 0;
   const run = (args: unknown): unknown => ((ran += 1), args);
   const add = defineTool({ name: "add", description: "Adds", inputSchema: z.object({ a: z.number() }), execute: run });
-  const restart = tool("restart", () => (run({}), { type: "context_restart_again" }));
+  const restart = tool("restart", () => (run({}), contextRestart({ type: "context_restart_again" })));
   const playing = play((_, index) => row.says(index), {
     tools: [tool("echo", run), add, restart],
     policies: row.more,

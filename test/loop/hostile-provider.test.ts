@@ -1,7 +1,15 @@
 // What the loop makes of providers that were written without types, and of callers' code that does not keep its word.
 
 import { describe, expect, it, vi } from "vitest";
-import { type LoopOptions, type ModelChunk, memoryJournal, type Provider, runToolLoop, toolResult } from "turnwright";
+import {
+  contextRestart,
+  type LoopOptions,
+  type ModelChunk,
+  memoryJournal,
+  type Provider,
+  runToolLoop,
+  toolResult,
+} from "turnwright";
 import { chunk, createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 import { thenable } from "./thenable.ts";
@@ -184,7 +192,7 @@ describe("a repaired history", () => {
 });
 
 it("goes on behind a cap that had been reached, with the cap anew", async () => {
-  const restart = tool("again", () => ({ type: "context_restart_x" }));
+  const restart = tool("again", () => contextRestart({ type: "context_restart_x" }));
   const limits = { maxRestarts: 0 };
   const tools = [restart, tool("plain", () => 1)];
   const first = await play([toolCall("again")], { tools, limits, runId: "cap" }).result;

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, type LoopResult, type Message, memoryJournal, runToolLoop, type Tool } from "turnwright";
+import {
+  contextRestart,
+  type LoopOptions,
+  type LoopResult,
+  type Message,
+  memoryJournal,
+  runToolLoop,
+  type Tool,
+} from "turnwright";
 import {
   createMockProvider,
   createTestClock,
@@ -81,7 +89,7 @@ const said = ({ result }: Process): unknown =>
 describe("the keys of a run", () => {
   it("come from positions, and are these", async () => {
     const store = createDurableStore();
-    const tools = [tool("a", () => 1), tool("b", () => ({ type: "context_restart_x" }), { sequential: true })];
+    const tools = [tool("a", () => 1), tool("b", () => contextRestart({ type: "context_restart_x" }), { sequential: true })];
     const script: readonly MockTurn[] = [
       [toolCall("a"), toolCall("b"), toolCall("nope"), toolCall("a")],
       [text("One "), finish("paused")],

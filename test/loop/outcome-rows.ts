@@ -2,7 +2,16 @@
 
 import { expect } from "vitest";
 import { z } from "zod";
-import { defineTool, FatalToolError, type Json, type LoopOptions, type Tool, type ToolOutcome, toolResult } from "turnwright";
+import {
+  contextRestart,
+  defineTool,
+  FatalToolError,
+  type Json,
+  type LoopOptions,
+  type Tool,
+  type ToolOutcome,
+  toolResult,
+} from "turnwright";
 import { finish, type MockPart, toolCall } from "turnwright/testing";
 import { never, tool } from "./play.ts";
 
@@ -43,7 +52,7 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
   "a message in place of data": { kind: "completed", tool: tool("work", () => toolResult({ message: "Sent." })), reads: "Sent." },
   "a restart": {
     kind: "restarted",
-    tool: tool("work", () => ({ type: "context_restart_x" })),
+    tool: tool("work", () => contextRestart({ type: "context_restart_x" })),
     reads: { status: "context_restarted" },
     history: false,
   },

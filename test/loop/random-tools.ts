@@ -1,6 +1,7 @@
 // The tools of a random run, and what they did.
 
 import {
+  contextRestart,
   createContextRelease,
   FatalToolError,
   type ReleaseRequest,
@@ -93,7 +94,9 @@ export function openWorkshop({ eager }: Plan, clock: TestClock, ran: string[]): 
       "polite",
       (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true })),
     ),
-    add("restart", () => ({ type: "context_restart_x", enhanced_context_item: { at: "home" }, disable_tools: ["picky"] })),
+    add("restart", () =>
+      contextRestart({ type: "context_restart_x", enhanced_context_item: { at: "home" }, disable_tools: ["picky"] }),
+    ),
     add("over", () => toolResult({ data: "bye", endTurn: true })),
     add("fatal", () => Promise.reject(new FatalToolError("gone"))),
     add("timely", () => never, { timeoutMs: 70 }),

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { memoryJournal, type Json, type LoopOptions } from "turnwright";
+import { contextRestart, memoryJournal, type LoopOptions } from "turnwright";
 import { type MockScript, text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool, type Playing } from "./play.ts";
 
-const restart = (suffix: string, more: object = {}): object => ({ type: `context_restart_${suffix}`, ...more });
+const restart = (suffix: string, more: object = {}): object => contextRestart({ type: `context_restart_${suffix}`, ...more });
 const start = (script: MockScript, answer: unknown, more: Partial<LoopOptions> = {}): Playing =>
   play(script, { tools: [tool("enrich", () => answer), tool("other", () => "other"), tool("third", () => "third")], ...more });
 
@@ -55,10 +55,9 @@ describe("a context restart", () => {
 
   it.for<[title: string, data: object, effects: { readonly [suffix: string]: readonly string[] } | undefined, hidden: string]>([
     ["nothing", restart("x"), undefined, "enrich,other,third"],
-    ["what the data names", restart("x", { disable_tools: ["enrich", "third", 7, null] }), undefined, "other"],
+    ["what the data names", restart("x", { disable_tools: ["enrich", "third"] }), undefined, "other"],
     ["what the policy names", restart("x"), { x: ["other"], y: ["enrich"] }, "enrich,third"],
     ["both", restart("x", { disable_tools: ["third"] }), { x: ["other"] }, "enrich"],
-    ["no list that is none", restart("x", { disable_tools: "enrich" }), undefined, "enrich,other,third"],
     ["no property of every object", restart("constructor"), { x: ["other"] }, "enrich,other,third"],
   ])("hides for the rest of the run %s", async ([, data, effects, shown]) => {
     const playing = start([toolCall("enrich"), toolCall("other"), text("Done.")], data, { policies: { restarts: { effects } } });
@@ -85,24 +84,30 @@ describe("a context restart", () => {
     expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["restart-cap", requests]);
   });
 
-  it.for<[title: string, answer: unknown]>([
-    ["another type", { type: "restart_x" }],
-    ["no text as its type", { type: ["context_restart_x"] }],
-    ["a text", "context_restart_x"],
-    ["a list", [{ type: "context_restart_x" }]],
-    ["null", null],
-  ])("is not what a result with %s is", async ([, answer]) => {
-    const playing = start([toolCall("enrich"), text("Done.")], answer);
-    const result = await playing.result;
-    expect([answersOf(result)[0]?.outcome, result.functionHistory.length]).toEqual(["completed", 1]);
+  it.for<[title: string, fields: object, problem: string]>([
+    ["another type", { type: "restart_x" }, '"contextRestart.type" must be "context_restart_" and a suffix'],
+    ["no type", {}, '"contextRestart.type" must be "context_restart_" and a suffix'],
+    [
+      "a text as its item",
+      { enhanced_context_item: "x" },
+      '"contextRestart.enhanced_context_item" must be an object or an array',
+    ],
+    [
+      "a name in place of a list of tools",
+      { disable_tools: "enrich" },
+      '"contextRestart.disable_tools" must be an array of strings',
+    ],
+    ["a key that is no text", { pending_context_key: 7 }, '"contextRestart.pending_context_key" must be a string'],
+    ["a misspelt field", { disabled_tools: [] }, 'Did you mean "contextRestart.disable_tools"?'],
+  ])("with %s is a failed call that says so", async ([title, fields, problem]) => {
+    const whole = title === "no type" ? fields : { type: "context_restart_x", ...fields };
+    const make = (): object => Reflect.apply(contextRestart, undefined, [whole]);
+    const playing = play([toolCall("enrich"), text("Done.")], { tools: [tool("enrich", make)] });
+    expect(JSON.stringify(answersOf(await playing.result)[0])).toContain(JSON.stringify(problem).slice(1, -1));
   });
 
-  it.for<[title: string, item: Json]>([
-    ["a text", "x"],
-    ["a number", 7],
-    ["null", null],
-  ])("adds nothing where its item is %s", async ([, item]) => {
-    const playing = start([toolCall("enrich"), text("Done.")], restart("x", { enhanced_context_item: item }));
+  it("adds nothing if its item is null", async () => {
+    const playing = start([toolCall("enrich"), text("Done.")], restart("x", { enhanced_context_item: null }));
     await playing.result;
     expect(playing.provider.requests[1]?.messages.at(-1)?.role).toBe("tool");
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FatalToolError, toolResult, type LoopResult, type Tool } from "turnwright";
+import { contextRestart, FatalToolError, toolResult, type LoopResult, type Tool } from "turnwright";
 import { createTestClock, finish, type MockPart, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 
@@ -7,7 +7,7 @@ const tools: readonly Tool[] = [
   tool("ok", () => "fine"),
   tool("bad", () => Promise.reject(new Error("no"))),
   tool("over", () => toolResult({ data: "bye", endTurn: true })),
-  tool("restart", () => ({ type: "context_restart_x" })),
+  tool("restart", () => contextRestart({ type: "context_restart_x" })),
   tool("asked", () => "yes"),
 ];
 
@@ -114,7 +114,7 @@ describe("a tool that ends the turn", () => {
 
   it.for([
     ["fails", (): unknown => toolResult({ success: false, endTurn: true })],
-    ["restarts", (): unknown => toolResult({ success: true, data: { type: "context_restart_x" }, endTurn: true })],
+    ["restarts", (): unknown => ({ ...contextRestart({ type: "context_restart_x" }), endTurn: true })],
     ["says so in plain data", (): unknown => ({ success: true, endTurn: true })],
   ] as const)("does not end it where it %s", async ([, execute]) => {
     const { result } = play([toolCall("over"), text("On.")], { tools: [tool("over", execute)] });

@@ -179,7 +179,7 @@ describe.for(generations)("a call through $name", (generation) => {
     });
     const playing = start(["act"]);
     const result = await playing.result;
-    expect(answersOf(result)).toMatchObject([{ outcome: "completed", result: { structuredContent: restart } }]);
+    expect(answersOf(result)).toMatchObject([{ outcome: "completed", result: restart }]);
     expect(playing.provider.requests[1]?.tools.map(({ name }) => name)).toEqual(["act", "other"]);
   });
 });

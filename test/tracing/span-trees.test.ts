@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, defineTool, type Tool, type ToolContext, withFallback, withRetry } from "turnwright";
+import { contextRestart, defineAgentTool, defineTool, type Tool, type ToolContext, withFallback, withRetry } from "turnwright";
 import { createMockProvider, fail, text, toolCall, wait } from "turnwright/testing";
 import { type Playing, tool } from "../loop/play.ts";
 import { question, type Scene, trace, treeOf } from "./trace.ts";
@@ -164,7 +164,10 @@ describe("the span tree of a run", () => {
 
   it("notes loops, restarts and approvals on the run", async () => {
     const scene = trace([toolCall("look"), toolCall("look"), toolCall("enrich"), text("So.")], {
-      tools: [tool("look", () => 1), tool("enrich", () => ({ type: "context_restart_profile", enhanced_context_item: {} }))],
+      tools: [
+        tool("look", () => 1),
+        tool("enrich", () => contextRestart({ type: "context_restart_profile", enhanced_context_item: {} })),
+      ],
       policies: { loopDetection: { threshold: 2 }, approve: () => ({ kind: "approve" }) },
     });
     expect(await treeOf(scene, [])).toMatchInlineSnapshot(`

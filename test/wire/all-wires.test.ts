@@ -1,6 +1,15 @@
 // The same runs over all wires, with the real SDKs: whatever the service speaks, the loop ends the same way and says the same.
 
-import { createLoopControl, defineTool, runToolLoop, toolResult, type LoopOptions, type LoopResult, type Tool } from "turnwright";
+import {
+  contextRestart,
+  createLoopControl,
+  defineTool,
+  runToolLoop,
+  toolResult,
+  type LoopOptions,
+  type LoopResult,
+  type Tool,
+} from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Scripted, type ScriptedCall, type Wire, wires } from "./all-wires.ts";
 import { startRawServer } from "./raw-sse-server.ts";
@@ -19,7 +28,7 @@ function createTools(): { readonly tools: readonly Tool[]; readonly asked: reado
     },
     look: () => toolResult({ success: true, data: "seen", content: [image] }),
     nothing: () => "",
-    restart: () => ({ type: "context_restart_probe", enhanced_context_item: "It is noon." }),
+    restart: () => contextRestart({ type: "context_restart_probe", enhanced_context_item: ["It is noon."] }),
   };
   const tools = Object.entries(behaviours).map(([name, behave]) =>
     defineTool({

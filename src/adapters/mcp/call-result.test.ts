@@ -76,11 +76,6 @@ describe("a result that succeeded", () => {
     expect(read(result)).toEqual({ success: true, data, content, message: undefined, metadata: undefined });
   });
 
-  it("may be a value that would restart the context: it is not taken for one", () => {
-    const structuredContent = { type: "context_restart_x", disable_tools: ["a"] };
-    expect(read({ structuredContent }).data).toEqual({ structuredContent });
-  });
-
   it("tells listeners its _meta", () => {
     expect(read({ content: [], _meta: { "example.com/cost": 3 } }).metadata).toEqual({ "example.com/cost": 3 });
     expect(read({ content: [], _meta: {} }).metadata).toBeUndefined();

@@ -11,9 +11,6 @@ import {
   type UnknownRecord,
 } from "../../spi.ts";
 
-/** Where the loop looks for more than data. What comes from a server must not bring context in, nor hide other tools. */
-const restartNamespace = "context_restart_";
-
 /**
  * Reads the result of `tools/call`. Structured content is the data; without it the texts are, one after the other, and null
  * where there are none. Images are parts of their own, and so are audio and the bytes of resources, as files; a link to a resource is a line
@@ -35,7 +32,7 @@ export function toToolResult(result: UnknownRecord): ToolResult {
   }
   const copy = stableJson(structuredContent);
   const other = parts.filter((part) => part.type !== "text" || !isCopy(part.text, copy));
-  return toolResult({ data: toData(structuredContent), content: other, ...metadata });
+  return toolResult({ data: structuredContent, content: other, ...metadata });
 }
 
 /** What a call is answered with whose server would only start it: nobody here would come back for its result. */
@@ -48,11 +45,6 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   const copy = structuredContent === undefined ? undefined : stableJson(structuredContent);
   if (copy !== undefined && !said.some((text) => isCopy(text, copy))) said.push(copy);
   return said.length === 0 ? "The tool reported an error and did not say which." : said.join("\n");
-}
-
-function toData(structuredContent: unknown): unknown {
-  const isRestart = isRecord(structuredContent) && textOf(structuredContent.type).startsWith(restartNamespace);
-  return isRestart ? { structuredContent } : structuredContent;
 }
 
 /** Servers repeat structured content as text, for clients that do not know it. */

@@ -46,6 +46,10 @@ export class CallPorts implements RunCallPorts {
     return this.#run.exposure.byName;
   }
 
+  get choice(): Run["toolChoice"] {
+    return this.#run.toolChoice;
+  }
+
   contextFor(call: ToolCall, deadline: Deadline): ToolContext {
     return new CallContext(this.#run, call, deadline);
   }

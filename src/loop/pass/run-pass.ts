@@ -3,7 +3,7 @@
 import type { PassPlan } from "../../contract/hooks.ts";
 import type { Message } from "../../contract/message.ts";
 import type { PlainError } from "../../contract/plain-error.ts";
-import type { ModelRequest } from "../../contract/provider.ts";
+import type { ModelRequest, ToolChoice } from "../../contract/provider.ts";
 import type { StreamResult } from "../../contract/stream-result.ts";
 import type { Ending } from "../../contract/termination.ts";
 import type { Judgement } from "../../state/judge-finish.ts";
@@ -49,6 +49,7 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   return runStep({ key, kind: "model", input: null, run: body }, run, (result, live) => {
     if (!live) {
       run.exposure = exposeNames(run, result.exposedTools);
+      run.toolChoice = result.toolChoice;
       sendStart(run, masked);
       sendReplayed(run, result);
     }
@@ -114,11 +115,13 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
   const { options, state, clock, timeouts, scope, alarm, events } = run;
   const { turn } = state;
   const { tools } = expose(run, plan.tools);
+  const toolChoice = plan.toolChoice ?? options.toolChoice;
+  run.toolChoice = toRestriction(toolChoice);
   const request: ModelRequest = {
     messages: viewOf(run),
     system: systemOf(run, plan.system),
     tools,
-    toolChoice: next.withoutTools ? "none" : (plan.toolChoice ?? options.toolChoice),
+    toolChoice: next.withoutTools ? "none" : toolChoice,
     settings: plan.modelSettings ?? options.modelSettings,
     iteration: state.iteration,
     continuationToken: state.hop === 0 ? undefined : state.streamResults.at(-1)?.token,
@@ -139,7 +142,15 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
   });
   // What is said after a limit has ended the run ends nothing more.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
-  return asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
+  const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
+  const restriction = run.toolChoice;
+  return restriction === undefined ? asked : asked.then((result) => ({ ...result, toolChoice: restriction }));
+}
+
+/** The part of `toolChoice` that a server or a model may fail to obey. Past `maxToolCalls` calls end as "limit", so that is not part of it. */
+function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
+  if (typeof choice === "object") return { name: choice.name };
+  return choice === "none" ? choice : undefined;
 }
 
 /** The caller's own text, or the hook's, and behind it what the answer has to look like. */

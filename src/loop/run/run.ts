@@ -110,6 +110,8 @@ export interface Run {
   nest(options: LoopOptions, nesting: Nesting): NestedRun;
   /** The tools that the model was shown last. */
   exposure: Exposure;
+  /** What `toolChoice` forbids in the current pass; undefined if any tool may run. */
+  toolChoice: StreamResult["toolChoice"];
   /** Whether all that the current pass has done so far was replayed from the journal: `runStep` clears it, and so does `readInbox`. */
   replayed: boolean;
   /** The last stream, until listeners are told that its pass is over. */

@@ -60,6 +60,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting, maxToolRoun
     view: createView(options.policies?.masking),
     parking: undefined,
     failure: undefined,
+    toolChoice: undefined,
     replayed: false,
     openPass: undefined,
     release: () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
+  contextRestart,
   createContextStash,
   defineAgentTool,
   FatalToolError,
@@ -213,16 +214,16 @@ describe("toResult", () => {
   it("restarts the context where its result says so, once, also with an item that was set aside", async () => {
     const stash = createContextStash();
     const pending_context_key = stash.put({ more: "facts" });
-    const data = {
+    const answer = contextRestart({
       type: "context_restart_deep",
       enhanced_context_item: { fact: 7 },
       pending_context_key,
       disable_tools: ["agent"],
-    };
+    });
     const playing = playAgent(
       agent(
         () => answers(),
-        () => data,
+        () => answer,
       ),
       { policies: { restarts: { stash } } },
     );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, FatalToolError, type NestedLoopOptions, runToolLoop, type Tool } from "turnwright";
+import { contextRestart, createLoopControl, FatalToolError, type NestedLoopOptions, runToolLoop, type Tool } from "turnwright";
 import {
   createMockProvider,
   createTestClock,
@@ -133,7 +133,7 @@ describe.for(kinds)("a nested run with handles of its own, in an %s", (kind) => 
   });
 
   it("has passes and restarts of its own", async () => {
-    const restart = tool("restart", () => ({ type: "context_restart_more", enhanced_context_item: { fact: 7 } }));
+    const restart = tool("restart", () => contextRestart({ type: "context_restart_more", enhanced_context_item: { fact: 7 } }));
     const child = scripted([kind, "child"], [toolCall("restart"), toolCall("ok"), toolCall("ok"), text("c")], {
       tools: [ok, restart],
       limits: { maxIterations: 4, maxRestarts: 1 },

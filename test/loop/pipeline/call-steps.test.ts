@@ -2,12 +2,12 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createToolRegistry, defineTool, type LoopOptions, type TriggerMatch } from "turnwright";
+import { contextRestart, createToolRegistry, defineTool, type LoopOptions, type TriggerMatch } from "turnwright";
 import { type MockTurn, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "../play.ts";
 
 const trigger: TriggerMatch = { trigger: "who*", match: "who", source: "stem" };
-const restart = { type: "context_restart_profile", pending_context_key: "k" };
+const restart = contextRestart({ type: "context_restart_profile", pending_context_key: "k" });
 
 /** Notes every step of a run whose calls pass all that there is. */
 function startNoting(
@@ -81,7 +81,7 @@ describe("the steps around a call", () => {
 describe("a call", () => {
   it.for<[outcome: string, execute: () => unknown, more?: Partial<LoopOptions>]>([
     ["completed", () => 1],
-    ["restarted", () => ({ type: "context_restart_x" })],
+    ["restarted", () => contextRestart({ type: "context_restart_x" })],
     ["failed", () => Promise.reject(new Error("no"))],
     ["timed-out", () => never],
   ])("is dispatched once where it is %s", async ([outcome, execute]) => {

@@ -1,7 +1,7 @@
 // Context items as they leave: through the real adapters and the vendors' own clients.
 
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createContextStash, defineTool, runToolLoop, type LoopOptions, type Tool } from "turnwright";
+import { contextRestart, createContextStash, defineTool, runToolLoop, type LoopOptions, type Tool } from "turnwright";
 import { type Scripted, type Wire, wires } from "../../wire/all-wires.ts";
 import { toolNamesIn, userTextsIn } from "../../wire/read-body.ts";
 import { startRawServer } from "../../wire/raw-sse-server.ts";
@@ -9,7 +9,12 @@ import { startRawServer } from "../../wire/raw-sse-server.ts";
 const stash = createContextStash();
 const inputSchema = { type: "object" };
 const restart = (name: string, more: () => object): Tool =>
-  defineTool({ name, description: name, inputSchema, execute: () => ({ type: "context_restart_profile", ...more() }) });
+  defineTool({
+    name,
+    description: name,
+    inputSchema,
+    execute: () => contextRestart({ type: "context_restart_profile", ...more() }),
+  });
 
 const tools: readonly Tool[] = [
   restart("enrich", () => ({ enhanced_context_item: { name: "Ada" }, disable_tools: ["enrich"] })),

@@ -1,7 +1,15 @@
 // Context that was set aside: a restart names its key, the loop takes it out of the stash and shows it to the model.
 
 import { describe, expect, it } from "vitest";
-import { createContextStash, memoryJournal, toolResult, type ContextSource, type Json, type LoopOptions } from "turnwright";
+import {
+  contextRestart,
+  createContextStash,
+  memoryJournal,
+  toolResult,
+  type ContextSource,
+  type Json,
+  type LoopOptions,
+} from "turnwright";
 import { createTestClock, type MockScript, text, toolCall } from "turnwright/testing";
 import { answersOf, never, play, tool, type Playing } from "../play.ts";
 
@@ -10,11 +18,8 @@ const shown = { role: "user", content: `Context:\n${JSON.stringify(item)}` };
 const script: MockScript = [toolCall("enrich"), text("Hello Ada.")];
 
 /** A successful result that names `key`. */
-const naming = (key: unknown, more: object = {}): object => ({
-  type: "context_restart_profile",
-  pending_context_key: key,
-  ...more,
-});
+const naming = (key: string, more: object = {}): object =>
+  contextRestart({ type: "context_restart_profile", pending_context_key: key, ...more });
 
 /** Starts a run whose tool gives `answer`. */
 function start(
@@ -151,11 +156,11 @@ describe("a key that leads nowhere", () => {
 
 describe("a stash is not looked at", () => {
   it.for<[where: string, answer: unknown]>([
-    ["a restart names no key", { type: "context_restart_x" }],
-    ["its key is no text", naming(7)],
-    ["its key is null", naming(null)],
+    ["a restart names no key", contextRestart({ type: "context_restart_x" })],
+    ["data alone names one", JSON.parse(JSON.stringify(naming("k")))],
+    ["a plain result has the data of a restart", toolResult({ data: { type: "context_restart_x", pending_context_key: "k" } })],
     ["a plain result names a key", { pending_context_key: "k" }],
-    ["a failed one does", toolResult({ success: false, data: naming("k") })],
+    ["a failed one does", { ...naming("k"), success: false }],
   ])("where %s", async ([, answer]) => {
     const stash = createNoting();
     const playing = start(answer, stash);

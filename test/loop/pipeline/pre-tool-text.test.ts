@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import {
+  contextRestart,
   createLoopControl,
   createToolRegistry,
   memoryJournal,
@@ -33,9 +34,9 @@ function act(args: unknown): unknown {
     case "end":
       return toolResult({ data: "bye", endTurn: true });
     case "restart":
-      return { type: "context_restart_x" };
+      return contextRestart({ type: "context_restart_x" });
     case "leave":
-      return toolResult({ data: { type: "context_restart_x" }, endTurn: true });
+      return { ...contextRestart({ type: "context_restart_x" }), endTurn: true };
     case "hang":
       return never;
     default:

@@ -1,7 +1,7 @@
 // Old results are left out of what is sent, and of nothing else.
 
 import { describe, expect, it } from "vitest";
-import { type MaskingPolicy, type Message, toolResult } from "turnwright";
+import { contextRestart, type MaskingPolicy, type Message, toolResult } from "turnwright";
 import { finish, type MockTurn, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../play.ts";
 import { maskedIn, masksOf, playPasses, search, turnsOf } from "./masking-stage.ts";
@@ -36,7 +36,7 @@ describe("which results each request does without", () => {
     const tools = [
       tool("search", () => long),
       tool("failing", () => toolResult({ success: false, error: long })),
-      tool("restart", () => ({ type: "context_restart_x", enhanced_context_item: [long] })),
+      tool("restart", () => contextRestart({ type: "context_restart_x", enhanced_context_item: [long] })),
       tool("late", () => new Promise(() => {}), { timeoutMs: 10 }),
     ];
     const names = ["search", "failing", "nope", "restart", "late"];

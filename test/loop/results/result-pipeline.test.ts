@@ -1,7 +1,7 @@
 // What becomes of successful results before the model reads them.
 
 import { describe, expect, it } from "vitest";
-import { FatalToolError, memoryJournal, type ResultPipeline, toolResult, truncateResults } from "turnwright";
+import { contextRestart, FatalToolError, memoryJournal, type ResultPipeline, toolResult, truncateResults } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "../play.ts";
 import { changesOf, readingsOf, start, texts } from "./result-stage.ts";
@@ -125,7 +125,7 @@ it.for<[what: string, give: () => unknown]>([
       throw new Error("No.");
     },
   ],
-  ["of a restart", () => ({ type: "context_restart_x" })],
+  ["of a restart", () => contextRestart({ type: "context_restart_x" })],
   [
     "that ended the run",
     () => {

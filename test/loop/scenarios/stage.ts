@@ -1,7 +1,15 @@
 // What a scenario plays on: its clock, its control, its tools.
 
 import { z } from "zod";
-import { defineTool, FatalToolError, toolResult, type LoopControl, type Tool, type ToolContext } from "turnwright";
+import {
+  contextRestart,
+  defineTool,
+  FatalToolError,
+  toolResult,
+  type LoopControl,
+  type Tool,
+  type ToolContext,
+} from "turnwright";
 import type { TestClock } from "turnwright/testing";
 
 /** What a scenario may use from outside the run. */
@@ -37,11 +45,13 @@ export function createTools({ clock, control }: Stage): readonly Tool[] {
     tool("finish", () => toolResult({ success: true, data: "done", endTurn: true })),
     tool("note", () => "kept", { requiresFollowUp: false }),
     tool("picture", () => toolResult({ success: true, content: [{ type: "image", mediaType: "image/png", data: "aGk=" }] })),
-    tool("enrich", () => ({
-      type: "context_restart_profile",
-      enhanced_context_item: { name: "Ada" },
-      disable_tools: ["enrich_once"],
-    })),
+    tool("enrich", () =>
+      contextRestart({
+        type: "context_restart_profile",
+        enhanced_context_item: { name: "Ada" },
+        disable_tools: ["enrich_once"],
+      }),
+    ),
     tool("stopper", () => {
       control.stop({ requester: "the tool" });
       return "dropped";
