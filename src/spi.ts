@@ -43,7 +43,8 @@ export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export type { LoopErrorCode, LoopErrorDetails } from "./errors/loop-error.ts";
 export { defaultRetryable, isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";
 export type { ProviderErrorFacts } from "./errors/provider-error.ts";
-export { redactSecrets, toPlainError } from "./kit/plain-error.ts";
+export { toPlainError } from "./kit/plain-error.ts";
+export { redactSecrets } from "./kit/redact-secrets.ts";
 
 // reading what an SDK streams
 export { readSdkStream } from "./errors/read-sdk-stream.ts";

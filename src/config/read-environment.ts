@@ -6,7 +6,7 @@ import { longestTimerMs } from "../kit/clock.ts";
 import { cutText } from "../kit/cut-text.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { redactSecrets } from "../kit/plain-error.ts";
+import { redactSecrets } from "../kit/redact-secrets.ts";
 import { resolveLimits, resolveTimeouts } from "../loop/options/resolve-limits.ts";
 
 /** Variables by name, such as `process.env`. Values that are not text are those of platforms whose variables are JSON. */

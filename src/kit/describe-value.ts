@@ -1,7 +1,7 @@
 // What may be said of a foreign value in an error message: its type, and of a short primitive the value.
 
 import { cutText } from "./cut-text.ts";
-import { redactSecrets } from "./plain-error.ts";
+import { redactSecrets } from "./redact-secrets.ts";
 
 const longestShown = 24;
 const longestQuoted = 64;

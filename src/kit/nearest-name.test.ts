@@ -36,6 +36,8 @@ describe("nearestName", () => {
 
   it("prefers the nearest, then the first", () => {
     expect(nearestName("tool_c", ["tool_abc", "tool_d", "tool_e"])).toBe("tool_d");
+    expect(nearestName("abcdefgh", ["abcdefxy", "abcdefhg", "abcdefgz"])).toBe("abcdefhg");
+    expect(nearestName("abcdefgh", ["abcdefgy", "abcdefhg"])).toBe("abcdefgy");
     expect(nearestName("tool", [])).toBeUndefined();
     expect(nearestName("", ["", "_"])).toBeUndefined();
   });

@@ -3,28 +3,98 @@
 /** Names are compared by their first characters only, because a foreign one may be a megabyte long. */
 const comparedLength = 64;
 
+/** More candidates are not looked at: a server may list any number of tools. */
+const mostCandidates = 10_000;
+
+/** Candidates that are compared letter by letter, those that share the most letters with the name first. */
+const mostCompared = 64;
+
 /**
- * The candidate nearest to `name`, or undefined where none is near: at most a third of the letters may be wrong, missing,
+ * Returns the candidate nearest to `name`, or undefined if none is near: at most a third of the letters may be wrong, missing,
  * too many or swapped with their neighbour. Case and separators do not count, nor does a namespace that models like to put
  * before a name, as in "functions.search". Of equally near ones the first wins.
+ *
+ * The work is bounded: only the first 10,000 candidates are considered, and only the 64 likeliest are compared letter by letter.
  *
  * @example nearestName("getWeathr", ["get_time", "get_weather"]) // "get_weather"
  */
 export function nearestName(name: string, candidates: Iterable<string>): string | undefined {
   const start = name.slice(0, 2 * comparedLength);
-  const wanted = new Set([fold(start), fold(start.replace(/^.*(?:[.:/]|__)/s, ""))]);
-  let nearest: string | undefined;
+  const wanted = [...new Set([fold(start), fold(start.replace(/^.*(?:[.:/]|__)/s, ""))])].map(toLetters);
+  let nearest: Pair | undefined;
   let shortest = Number.POSITIVE_INFINITY;
+  for (const pair of likeliestPairs(wanted, candidates)) {
+    if (pair.least > shortest) break;
+    const distance = distanceWithin(allowedFor(pair.from, pair.to), pair.from.text, pair.to.text);
+    if (
+      distance === Number.POSITIVE_INFINITY ||
+      distance > shortest ||
+      (distance === shortest && pair.place >= (nearest?.place ?? 0))
+    )
+      continue;
+    nearest = pair;
+    shortest = distance;
+  }
+  return nearest?.candidate;
+}
+
+/** A folded name, and how often each letter is in it. */
+interface Letters {
+  readonly text: string;
+  readonly counts: Uint8Array;
+}
+
+/** A candidate beside one reading of the name. `least` is a lower bound of their distance. */
+interface Pair {
+  readonly candidate: string;
+  /** Where the candidate stands among all of them. */
+  readonly place: number;
+  readonly from: Letters;
+  readonly to: Letters;
+  readonly least: number;
+}
+
+/** The pairs that may be near, the likeliest first. */
+function likeliestPairs(wanted: readonly Letters[], candidates: Iterable<string>): readonly Pair[] {
+  const pairs: Pair[] = [];
+  let place = 0;
   for (const candidate of candidates) {
-    const folded = fold(candidate.slice(0, 2 * comparedLength));
-    for (const text of wanted) {
-      const distance = distanceWithin(Math.floor(Math.max(text.length, folded.length) / 3), text, folded);
-      if (distance >= shortest) continue;
-      nearest = candidate;
-      shortest = distance;
+    place += 1;
+    if (place > mostCandidates) break;
+    const to = toLetters(fold(candidate.slice(0, 2 * comparedLength)));
+    for (const from of wanted) {
+      const least = leastDistance(from, to);
+      if (to.text !== "" && least <= allowedFor(from, to)) pairs.push({ candidate, place, from, to, least });
     }
   }
-  return nearest;
+  return pairs.sort((a, b) => a.least - b.least).slice(0, mostCompared);
+}
+
+function allowedFor(from: Letters, to: Letters): number {
+  return Math.floor(Math.max(from.text.length, to.text.length) / 3);
+}
+
+const buckets = 32;
+
+function toLetters(text: string): Letters {
+  const counts = new Uint8Array(buckets);
+  for (let index = 0; index < text.length; index++) {
+    const bucket = text.charCodeAt(index) % buckets;
+    counts[bucket] = (counts[bucket] ?? 0) + 1;
+  }
+  return { text, counts };
+}
+
+/** Letters that one text has and the other lacks must each be replaced, added or taken away. */
+function leastDistance(from: Letters, to: Letters): number {
+  let missing = 0;
+  let surplus = 0;
+  for (let bucket = 0; bucket < buckets; bucket++) {
+    const difference = (from.counts[bucket] ?? 0) - (to.counts[bucket] ?? 0);
+    if (difference > 0) missing += difference;
+    else surplus -= difference;
+  }
+  return Math.max(missing, surplus);
 }
 
 function fold(name: string): string {
@@ -34,11 +104,10 @@ function fold(name: string): string {
     .slice(0, comparedLength);
 }
 
-/** The distance of two texts, or Infinity where more than `allowed` letters differ. */
+/** The distance of two texts, or Infinity if more than `allowed` letters differ. */
 function distanceWithin(allowed: number, from: string, to: string): number {
-  if (Math.abs(from.length - to.length) > allowed) return Number.POSITIVE_INFINITY;
   const distance = editDistance(from, to);
-  return distance > allowed || to === "" ? Number.POSITIVE_INFINITY : distance;
+  return distance > allowed ? Number.POSITIVE_INFINITY : distance;
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours that make one text of the other, row by row. */

@@ -1,8 +1,8 @@
 // Makes data short and free of secrets, for logs that people read.
 
 import type { Json } from "../contract/json.ts";
-import { cutText } from "./cut-text.ts";
-import { redactSecrets } from "./plain-error.ts";
+import { redactText } from "./redact-secrets.ts";
+import { namesSecret } from "./secret-names.ts";
 
 const redacted = "[redacted]";
 const longestText = 500;
@@ -10,15 +10,6 @@ const longestKey = 100;
 const mostItems = 50;
 const mostValues = 500;
 const deepestLevel = 8;
-
-/** Names of fields that hold secrets, in lower case and without separators. Those of the last line are too short to be parts. */
-const secretKey = new RegExp(
-  [
-    "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)",
-    "(?:api|access|private|signing|encryption|subscription|account|auth)key|sessionid|bearer|jwt|token$|connectionstring",
-    "^(?:auth|pass|pin|otp|mfa|cvv|cvc|ssn|sid|tokens)$",
-  ].join("|"),
-);
 
 /**
  * Copies plain data for a place that is read by people: what stands under a key such as "password", "apiKey" or "Set-Cookie"
@@ -66,15 +57,6 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
   }
   // Defines its keys instead of assigning them, so that "__proto__" is one like others.
   return Object.fromEntries(fields);
-}
-
-/** Cut before, to bound the work, and after, because what takes the place of a secret may be longer. */
-function redactText(text: string, longest: number): string {
-  return cutText(redactSecrets(cutText(text, 2 * longest)), longest);
-}
-
-function namesSecret(key: string): boolean {
-  return secretKey.test(key.toLowerCase().replace(/[^a-z0-9]/g, ""));
 }
 
 function isArray(value: object): value is readonly Json[] {

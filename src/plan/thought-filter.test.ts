@@ -11,6 +11,7 @@ it.for<[text: string, left: string]>([
   ["x<think>{}</think>", "x<think>{}</think>"],
   ["<think>never ends {}", ""],
   ["<think></thin</think>x", "x"],
+  [" \n x ", "x "],
   ["", ""],
 ])("of %j is left %j, in whatever pieces it comes", ([text, left]) => {
   const pieces = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: text.length, maxLength: text.length });

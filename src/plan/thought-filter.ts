@@ -9,14 +9,14 @@ export class ThoughtFilter {
   /** What may be a part of a tag. */
   #held = "";
 
-  /** What of a piece, and of what was held back before it, is no thought. */
+  /** Returns the part of a piece, and of the text held back before it, that is not thought. Blanks before it are dropped. */
   take(piece: string): string {
     if (this.#state === "behind") return piece;
-    this.#held += piece;
+    // A model may repeat blanks for ever: they are not held, or each piece would take longer than the one before.
+    this.#held += this.#held === "" ? piece.trimStart() : piece;
     if (this.#state === "before") {
-      const text = this.#held.trimStart();
-      if (text.length < begin.length && begin.startsWith(text)) return "";
-      if (!text.startsWith(begin)) return this.#release(0);
+      if (this.#held.length < begin.length && begin.startsWith(this.#held)) return "";
+      if (!this.#held.startsWith(begin)) return this.#release(0);
       this.#state = "inside";
     }
     const at = this.#held.indexOf(end);

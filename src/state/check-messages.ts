@@ -48,15 +48,18 @@ interface Placed {
 
 /** Histories of other libraries have one tool message for each result; `repair` joins them. */
 function placeMessages(messages: readonly unknown[], repair: boolean): readonly Placed[] {
+  if (!repair) return messages.map((value, index) => ({ value, index }));
   const placed: Placed[] = [];
+  /** The results of the last message, if those that follow it belong to it. Added to in place: a copy for each would be quadratic. */
+  let joined: unknown[] | undefined;
   messages.forEach((value, index) => {
-    const last = placed.at(-1);
-    if (repair && last !== undefined && isAnswers(last.value) && isAnswers(value)) {
-      placed[placed.length - 1] = {
-        value: { ...last.value, results: [...last.value.results, ...value.results] },
-        index: last.index,
-      };
-    } else placed.push({ value, index });
+    if (!isAnswers(value)) {
+      joined = undefined;
+      placed.push({ value, index });
+    } else if (joined === undefined) {
+      joined = [...value.results];
+      placed.push({ value: { ...value, results: joined }, index });
+    } else for (const result of value.results) joined.push(result);
   });
   return placed;
 }

@@ -4,7 +4,8 @@ import type { PlainError } from "../contract/plain-error.ts";
 import type { Json } from "../contract/json.ts";
 import type { Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { redactSecrets, toPlainError } from "../kit/plain-error.ts";
+import { toPlainError } from "../kit/plain-error.ts";
+import { redactSecrets } from "../kit/redact-secrets.ts";
 import type { Cause } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
 

@@ -11,8 +11,11 @@ import { eventBase } from "../run/event-base.ts";
 import type { NestedRun, Run, RunCallPorts } from "../run/run.ts";
 import { CallContext } from "./tool-context.ts";
 
-/** Hints in one pass. */
+/** Hints in one iteration. */
 const mostHints = 16;
+
+/** Known names that the hints of one iteration may look at. The first hint is always given. */
+const mostNames = 20_000;
 
 /** The ports of stage 02 in a run. */
 export class CallPorts implements RunCallPorts {
@@ -25,8 +28,8 @@ export class CallPorts implements RunCallPorts {
   #early: Map<string, number> | undefined;
   /** Positions of the calls of a turn; made once somebody asks for one. */
   #placed: { readonly calls: readonly ToolCall[]; readonly byId: ReadonlyMap<string, number> } | undefined;
-  /** How many hints this pass has had. */
-  #hinted = { iteration: 0, count: 0 };
+  /** How many hints this iteration has had, and how many names they looked at. */
+  #hinted = { iteration: 0, count: 0, names: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
   readonly scope: RunScope;
@@ -57,9 +60,11 @@ export class CallPorts implements RunCallPorts {
   /** Looks for the nearest name, but not for every call of a model that makes up hundreds: each look compares all names. */
   hint(name: string, known: readonly string[]): string | undefined {
     const { iteration } = this.#run.state;
-    if (this.#hinted.iteration !== iteration) this.#hinted = { iteration, count: 0 };
-    this.#hinted.count += 1;
-    return this.#hinted.count > mostHints ? undefined : nearestName(name, known);
+    if (this.#hinted.iteration !== iteration) this.#hinted = { iteration, count: 0, names: 0 };
+    const { count, names } = this.#hinted;
+    if (count >= mostHints || names >= mostNames) return undefined;
+    this.#hinted = { iteration, count: count + 1, names: names + known.length };
+    return nearestName(name, known);
   }
 
   onMetadata(call: ToolCall, metadata: unknown): void {

@@ -1,7 +1,7 @@
 // Keeping results and finding them again: ids, age, size, and what goes wrong in a store.
 
 import { describe, expect, it } from "vitest";
-import type { ResultStore } from "../../contract/results.ts";
+import type { ResultStore, StoredResult } from "../../contract/results.ts";
 import { runTool } from "../../testing/run-tool.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { createMemoryStore } from "./memory-store.ts";
@@ -173,6 +173,44 @@ describe("size", () => {
     await store.write("somebody's own", "x".repeat(100));
     await keep(createResultCache({ store, maxBytes: 10 }), "x");
     expect(await store.read("somebody's own")).toBe("x".repeat(100));
+  });
+});
+
+describe("a store that is shared", () => {
+  /** A store that counts the results it lists. */
+  function countingStore(): { readonly store: ResultStore; readonly counted: { listed: number } } {
+    const held = createMemoryStore();
+    const counted = { listed: 0 };
+    const list = async (): Promise<readonly StoredResult[]> => {
+      const all = await held.list();
+      counted.listed += all.length;
+      return all;
+    };
+    return { store: { ...held, list }, counted };
+  }
+
+  it("is listed now and then, so that a result costs the same however many are kept", async () => {
+    const listedFor = async (count: number): Promise<number> => {
+      const { store, counted } = countingStore();
+      const cache = createResultCache({ store });
+      for (let kept = 0; kept < count; kept += 1) await keep(cache, "x");
+      return counted.listed;
+    };
+    expect((await listedFor(1_000)) / (await listedFor(100))).toBeLessThan(15);
+  });
+
+  it("stays near its size, whoever writes", async () => {
+    const { store } = countingStore();
+    const caches = Array.from({ length: 3 }, () => createResultCache({ store, maxBytes: 100 }));
+    for (let round = 0; round < 50; round += 1) for (const cache of caches) await keep(cache, "x".repeat(10));
+    expect((await store.list()).length).toBeLessThan(20);
+  });
+
+  it("keeps what was written while it was listed", async () => {
+    const { store } = countingStore();
+    const cache = createResultCache({ store: { ...store, list: async () => (await Promise.resolve(), []) }, maxBytes: 25 });
+    await Promise.all([keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10)), keep(cache, "x".repeat(10))]);
+    expect((await store.list()).length).toBe(2);
   });
 });
 

@@ -2,16 +2,16 @@
 
 import type { Clock } from "../../contract/clock.ts";
 import type { Tool } from "../../contract/loop-options.ts";
-import type { ResultCacher, ResultStore, StoredResult } from "../../contract/results.ts";
+import type { ResultCacher, ResultStore } from "../../contract/results.ts";
 import type { StandardSchema } from "../../contract/schema.ts";
 import { checkFields, type Checks, isFunction, numberWithin } from "../../errors/check-fields.ts";
 import { cutText } from "../../kit/cut-text.ts";
-import { countBytes, estimateTokens } from "../../kit/estimate-tokens.ts";
+import { estimateTokens } from "../../kit/estimate-tokens.ts";
 import { isRecord } from "../../kit/is-record.ts";
-import { createCacheId, storedAt } from "./cache-id.ts";
 import { cacheRequestSchema, type CacheRequest } from "./cache-request.ts";
 import { lookUp } from "./look-up.ts";
 import { createMemoryStore } from "./memory-store.ts";
+import { Shelf } from "./shelf.ts";
 import { toLines } from "./text-lines.ts";
 
 /** Where a cache keeps results, for how long, and how much. */
@@ -55,71 +55,31 @@ const longestPreview = 600;
 export function createResultCache(options: ResultCacheOptions = {}): ResultCache {
   checkFields("options", options, checks);
   const { store = createMemoryStore(), ttlMs = 3_600_000, maxBytes = 64 * 1_024 * 1_024, threshold, clock = wallClock } = options;
-  const shelf: Shelf = { store, ttlMs, maxBytes, clock };
+  const shelf = new Shelf({ store, ttlMs, maxBytes, clock });
   return {
     cacher: {
       threshold,
       toolName,
       // Its own answers are not cached in turn, however low the threshold.
-      store: async (output, facts) => (facts.toolName === toolName ? output : keep(shelf, output, facts.toolName)),
+      store: async (output, facts) =>
+        facts.toolName === toolName ? output : describeKept(output, await shelf.keep(output), facts.toolName),
     },
     tool: {
       name: toolName,
       description: "Looks into a large result of an earlier tool call that was kept aside: read lines, grep, head, tail, stats.",
       inputSchema: cacheRequestSchema,
       replay: "safe",
-      execute: async (request) => lookUp(await find(shelf, request.id), request),
+      execute: async (request) => {
+        const text = await shelf.find(request.id);
+        if (text === undefined) throw new Error("There is no result of this id, or it is not kept any more.");
+        return lookUp(text, request);
+      },
     },
   };
 }
 
-/** What a cache works with. */
-interface Shelf {
-  readonly ttlMs: number;
-  readonly maxBytes: number;
-  readonly store: ResultStore;
-  readonly clock: Pick<Clock, "now">;
-}
-
 /** Not the loop's clock: what is in files outlives the process, and so does its age. */
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
-
-async function keep(shelf: Shelf, output: string, name: string): Promise<string> {
-  const bytes = countBytes(output);
-  if (bytes > shelf.maxBytes) throw new Error(`A result of ${bytes} bytes does not fit into a cache of ${shelf.maxBytes}.`);
-  await makeRoom(shelf, bytes);
-  const id = createCacheId(shelf.clock.now());
-  await shelf.store.write(id, output);
-  // Others may have written meanwhile.
-  await makeRoom(shelf, 0);
-  return describeKept(output, id, name);
-}
-
-/** Drops what is too old, and the oldest of the rest until there is room for so many bytes more. */
-async function makeRoom({ store, ttlMs, maxBytes, clock }: Shelf, bytes: number): Promise<void> {
-  const now = clock.now();
-  const kept = (await store.list()).flatMap((result) => withTime(result)).sort((a, b) => a.time - b.time);
-  let total = kept.reduce((sum, result) => sum + result.bytes, bytes);
-  for (const { id, bytes: size, time } of kept) {
-    if (total <= maxBytes && now - time < ttlMs) return;
-    await store.remove(id);
-    total -= size;
-  }
-}
-
-function withTime(result: StoredResult): readonly (StoredResult & { readonly time: number })[] {
-  const time = storedAt(result.id);
-  return time === undefined ? [] : [{ ...result, time }];
-}
-
-/** The text of an id. Ids of a model are looked at before the store is asked. */
-async function find({ store, ttlMs, clock }: Shelf, id: string): Promise<string> {
-  const time = storedAt(id);
-  const isFresh = time !== undefined && clock.now() - time < ttlMs;
-  const text = isFresh ? await store.read(id) : undefined;
-  if (text === undefined) throw new Error("There is no result of this id, or it is not kept any more.");
-  return text;
-}
 
 function describeKept(output: string, id: string, name: string): string {
   const lines = toLines(output);

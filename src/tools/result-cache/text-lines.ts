@@ -23,8 +23,10 @@ export function toLines(text: string): readonly string[] {
 
 function findBreak(line: string, from: number): number {
   const end = from + longestLine;
-  const near = Math.max(line.lastIndexOf(",", end - 1), line.lastIndexOf(" ", end - 1)) + 1;
-  if (near > end - slack) return near;
+  // Only the part that may hold the break is searched: `lastIndexOf` on the line itself would look back to its start each time.
+  const tail = line.slice(end - slack, end);
+  const near = Math.max(tail.lastIndexOf(","), tail.lastIndexOf(" ")) + 1;
+  if (near > 0) return end - slack + near;
   // Never between the halves of a surrogate pair.
   return (line.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end;
 }

@@ -1,0 +1,137 @@
+// Takes out values by the name that stands before them: JSON, also within JSON, YAML, query strings, headers, environments and options.
+
+import { namesSecretInText } from "./secret-names.ts";
+
+const redacted = "[redacted]";
+
+/** A name, a separator, and perhaps the quote of the value. A name begins once, so that a long one is read once. */
+const field =
+  /(?<![\w.-])([\w.-]+)(?:\\*["'`]|%22|&quot;)?\]?[ \t]{0,4}(=>|:=|[:=]|%3[AaDd]|\r?\n(?=[ \t]{0,8}\S{16}))\s{0,8}(\\*["'`]|%22|&quot;)?/g;
+
+/** An unquoted value. */
+const bare = /(?:(?!%2[26]|&)[^\s"'`,;<>()[\]{}|\\])+/y;
+
+/** The scheme of a header, which may be shown. Those of the second list are followed by several values. */
+const scheme = /(?:bearer|basic|token|api-?key|negotiate|ntlm|key|ssws|sso-key)\s{1,4}/iy;
+const anyScheme = /[A-Za-z][\w-]{1,31}[ \t]{1,4}/y;
+const longScheme = /(?:digest|aws4-hmac-sha256|oauth|hawk|signature|googlelogin)\s{1,4}[^\r\n"'`]+/iy;
+
+/** One or more cookies. */
+const cookies = /[\w.-]{1,64}=[^\r\n"'`]{4,}/y;
+
+/** A word alone up to the end of its line. */
+const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
+
+/** A name is also known by the words before it: "Incorrect API key provided: …". */
+const longestContext = 32;
+const longestName = 80;
+
+/** Words that stand for a value, or tell what is wrong with one. */
+const notSecret =
+  /^(?:true|false|null|nil|none|undefined|string|number|boolean|object|array|any|unknown|required|missing|expired|invalid|incorrect|wrong|empty|optional|denied|failed|rejected|hidden|masked|redacted|valid|set|unset|yes|no|ok|not|is|was|are|must|has|the|a|an)$/i;
+
+/** Prose: letters, perhaps with one hyphen or apostrophe, and a mark behind. */
+const plainWord = /^[A-Za-z]?[a-z]*(?:[-'’][a-z]+)?[.!?:]*$/;
+
+/** Replaces the values of secret fields. Takes time in proportion to the length of the text. */
+export function redactFields(text: string): string {
+  let clean = "";
+  let from = 0;
+  field.lastIndex = 0;
+  for (let match = field.exec(text); match !== null; match = field.exec(text)) {
+    const { 1: name = "", 2: separator = "", 3: quote } = match;
+    const value = readSecret(text, { name, nameAt: match.index, separator, quote, at: field.lastIndex });
+    if (value === undefined) continue;
+    clean += text.slice(from, value.from) + redacted;
+    from = value.to;
+    field.lastIndex = Math.max(value.to, field.lastIndex);
+  }
+  return clean + text.slice(from);
+}
+
+interface Found {
+  readonly name: string;
+  readonly nameAt: number;
+  readonly separator: string;
+  readonly quote: string | undefined;
+  /** Where the value begins. */
+  readonly at: number;
+}
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+function readSecret(text: string, found: Found): Range | undefined {
+  const { name, nameAt, separator, quote, at } = found;
+  // Parsers say so of code.
+  if (/unexpected $/i.test(text.slice(Math.max(0, nameAt - 11), nameAt))) return undefined;
+  const isAssigned = quote !== undefined || separator.includes("=") || /3d/i.test(separator);
+  if (!namesSecretInText(name.slice(-longestName), isAssigned)) {
+    const context = text.slice(Math.max(0, nameAt - longestContext), nameAt) + name.slice(-longestName);
+    return isAssigned || !namesSecretInText(context.replace(/^[\s\S]*[\n.:;,]/, ""), false)
+      ? undefined
+      : readBare(text, at, looksRandom);
+  }
+  if (quote !== undefined) return readQuoted(text, at, quote);
+  if (separator.includes("\n")) return readBare(text, at, looksRandom);
+  if (isAssigned) return readBare(text, at, isValue);
+  return readHeader(text, name, at) ?? readBare(text, at, isLine(text, found) ? isValue : isNoProse);
+}
+
+/** Whether a field is a line of several, as in YAML: its value may be a plain word. */
+function isLine(text: string, { nameAt, at }: Found): boolean {
+  line.lastIndex = at;
+  return line.test(text) && /(?:^|\n)[ \t-]{0,40}$/.test(text.slice(Math.max(0, nameAt - 41), nameAt)) && text.includes("\n");
+}
+
+/** The text up to the closing quote, which is escaped as often as the opening one; else all that is left. */
+function readQuoted(text: string, from: number, quote: string): Range | undefined {
+  const mark = quote.replace(/^\\+/, "");
+  const escapes = quote.length - mark.length;
+  let to = text.indexOf(mark, from);
+  while (to !== -1 && !closes(text, to, escapes)) to = text.indexOf(mark, to + mark.length);
+  const end = to === -1 ? text.length : to - escapes;
+  return end - from < 4 ? undefined : { from, to: end };
+}
+
+/** Each level of JSON within JSON doubles the backslashes: 0, 1, 3, 7. More than these are escapes of the value's own. */
+function closes(text: string, at: number, escapes: number): boolean {
+  let run = 0;
+  while (text.charAt(at - 1 - run) === "\\") run += 1;
+  return run >= escapes && (run - escapes) % (2 * (escapes + 1)) === 0;
+}
+
+/** The value of a header, behind its scheme; of cookies and schemes with several values all to the end of the line. */
+function readHeader(text: string, name: string, at: number): Range | undefined {
+  const long = matchAt(/cookie2?$/i.test(name.slice(-longestName)) ? cookies : longScheme, text, at);
+  if (long !== undefined) return { from: at, to: at + long.length };
+  const before = matchAt(scheme, text, at);
+  if (before !== undefined) return readBare(text, at + before.length, isValue);
+  const other = /authorization$/i.test(name.slice(-longestName)) ? matchAt(anyScheme, text, at) : undefined;
+  return other === undefined ? undefined : readBare(text, at + other.length, isNoProse);
+}
+
+function readBare(text: string, from: number, isSecret: (value: string) => boolean): Range | undefined {
+  const value = matchAt(bare, text, from);
+  return value !== undefined && isSecret(value) ? { from, to: from + value.length } : undefined;
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): string | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0];
+}
+
+function isValue(value: string): boolean {
+  return value.length >= 4 && !notSecret.test(value) && !/^(?:[/~]|[A-Za-z]:)/.test(value);
+}
+
+function isNoProse(value: string): boolean {
+  return isValue(value) && !plainWord.test(value);
+}
+
+/** At least 8 characters with a letter and a digit. */
+function looksRandom(value: string): boolean {
+  return value.length >= 8 && /\d/.test(value) && /[A-Za-z]/.test(value) && isNoProse(value);
+}

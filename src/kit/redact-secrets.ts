@@ -1,0 +1,126 @@
+// Takes what looks like a credential out of a text. The time grows with the length of the text, whatever is in it: a pattern that can begin
+// anywhere either consumes what it has read, or reads a bounded part.
+
+import { redactFields } from "./redact-fields.ts";
+import { redactWholeUrl } from "./redact-url.ts";
+import { namesSecretInText } from "./secret-names.ts";
+
+const redacted = "[redacted]";
+
+type Replace = string | ((match: string, ...groups: string[]) => string);
+
+/** The beginning of a word, also after a character that is encoded as in a URL or in JSON. */
+const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}|\\[bfnrt]|\\u[0-9A-Fa-f]{4}))`;
+
+/** A digit tells keys from words such as "sk-learn-pipeline". */
+const withDigit = (match: string): string => (/\d/.test(match) ? redacted : match);
+
+/** Keys by the prefix of their issuer. */
+const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
+  [String.raw`(?:sk|pk|rk)[-_][\w-]{8,}`, withDigit],
+  [
+    String.raw`(?:gsk|hf|r8|npm|gh[oprsu]|github_pat|tgp_v1|lsv2|do[opr]_v1|shp(?:at|ss|ca|pa)|whsec|rzp_live|ntn|lin_api|figd|ph[cx]|pcsk|sbp|sntry[su]|dckr_pat|secret)_[\w-]{16,}`,
+    withDigit,
+  ],
+  [
+    String.raw`(?:csk|xai|pplx|nvapi|gl(?:pat|ptt|dt|rt|soat)|pypi|tvly|NRAK|GOCSPX|xapp|sq0(?:atp|csp)|r8|hf|gsk)-[\w-]{16,}`,
+    withDigit,
+  ],
+  [
+    String.raw`key-[0-9a-f]{32}\b|dapi[0-9a-f]{32}|SK[0-9a-f]{32}\b|[0-9a-f]{32}-us\d{1,2}\b|SG\.[\w-]{16,}\.[\w-]{16,}`,
+    redacted,
+  ],
+  [
+    String.raw`xox[a-z](?:[-.]\w)?-[\w-]{8,}|AIza[\w-]{20,}|(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b|ya29\.[\w-]{8,}|1\/\/0[\w-]{20,}`,
+    redacted,
+  ],
+  [
+    String.raw`hvs\.[\w-]{20,}|AGE-SECRET-KEY-1[A-Z0-9]{20,}|ATATT3x[\w=-]{20,}|\d{8,10}:AA[\w-]{30,}|[\w.~-]{3}\dQ~[\w.~-]{30,}`,
+    redacted,
+  ],
+  [String.raw`(hooks\.slack\.com\/(?:services|workflows)\/|discord(?:app)?\.com\/api\/webhooks\/)[\w/-]{8,}`, `$1${redacted}`],
+];
+
+/** Each is applied to the whole text, in this order. */
+const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
+  // `fetch` quotes a header that it refuses, such as a key with the second line of its file.
+  [/(Headers\.\w{1,20}: )[\s\S]*?(?= is an? invalid header|$)/g, `$1${redacted}`],
+  [
+    /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
+    redacted,
+  ],
+  // The body of a private key whose first line is elsewhere.
+  [/(?<![\w+/])MI[IG][\w+/]{40,}(?:(?:\s|\\n){1,4}[\w+/=]{16,})*/g, redacted],
+  [/:\/\/[^\s"'<>`]+|%3A%2F%2F[^\s"'<>`&]+/gi, redactWholeUrl],
+  ...prefixes.map(([pattern, replace]) => [new RegExp(`${start}(?:${pattern})`, "g"), replace] as const),
+  // Words with dots are read once, wherever in them a token begins.
+  [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
+  // After a scheme anything goes, but for a plain word: "Basic authentication failed".
+  [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],
+  [/(<([\w:.-]{1,64})>)[^<]{4,}(?=<\/)/g, ifSecret],
+  [/((?<!\S)--([\w-]{1,64})[ \t]{1,4})(?!-)[^\s"']{4,}/g, ifSecret],
+  [/((["'])([\w-]{2,64})\2,\s{0,4}\2)[^"']{8,}(?=["'])/g, (match, lead, _, name) => ifSecret(match, lead, name)],
+  [/((?<!\S)(?:-u|--user)[ =]{1,2}[^\s:]{1,64}:)\S{2,}/g, `$1${redacted}`],
+  [/((?:[?&]|%3F|%26)key(?:=|%3D))[^\s&"'%]{4,}/gi, `$1${redacted}`],
+  [/([?&]code=)[\w.~%/-]{20,}/g, `$1${redacted}`],
+];
+
+/** An AWS secret key is 40 characters of base64 without a prefix. Only looked for beside words of AWS: hashes look alike. */
+const awsSecret = /(?<![\w/+=-])[A-Za-z0-9/+]{40}(?![\w/+=-])/g;
+
+/**
+ * Takes out of a text what looks like a credential: vendor keys, bearer tokens, JSON web tokens, private keys, passwords in
+ * URLs, and the values of fields, headers, variables and query parameters named so, also in JSON within JSON and percent-encoded.
+ * The rest may be logged or shown.
+ *
+ * @example redactSecrets("Incorrect API key provided: sk-abc123def456"); // "Incorrect API key provided: [redacted]"
+ */
+export function redactSecrets(text: string): string {
+  let clean = text;
+  for (const [pattern, replace] of credentials) {
+    clean = typeof replace === "string" ? clean.replace(pattern, replace) : clean.replace(pattern, replace);
+  }
+  if (/AKIA|ASIA|aws/i.test(text)) clean = clean.replace(awsSecret, (match) => (isMixed(match) ? redacted : match));
+  return redactFields(clean);
+}
+
+/**
+ * As `redactSecrets`, in at most `longest` UTF-16 units and never half a character. `ending` is appended to what was cut. The text is
+ * cut before it is read, so that a text of any length costs the same, and after it, because a replacement may be longer.
+ */
+export function redactText(text: string, longest: number, ending = "…"): string {
+  const clean = redactSecrets(text.length > 2 * longest ? text.slice(0, endOfWord(text, 2 * longest)) : text);
+  if (text.length <= 2 * longest && clean.length <= longest) return clean;
+  return clean.slice(0, longest).replace(/[\ud800-\udbff]$/, "") + ending;
+}
+
+/** A word that is cut in two may hide a credential from the patterns: it is left out, unless it is very long. */
+function endOfWord(text: string, most: number): number {
+  const last = text.slice(most - most / 4, most);
+  const blank = Math.max(last.lastIndexOf(" "), last.lastIndexOf("\n"));
+  return blank === -1 ? most : most - last.length + blank;
+}
+
+/** Three parts of base64, with dots between. The first begins with "{" and a quote. */
+function redactWebToken(match: string): string {
+  let from = 0;
+  const parts = match.split(".");
+  for (const [index, part] of parts.entries()) {
+    const at = part.indexOf("eyJ");
+    const isToken = at !== -1 && part.length - at >= 11 && (parts[index + 1] ?? "").length >= 8;
+    if (isToken) {
+      const isDot = match.endsWith(".");
+      return match.slice(0, from + at) + redacted + (isDot ? "." : "");
+    }
+    from += part.length + 1;
+  }
+  return match;
+}
+
+function ifSecret(match: string, lead = "", name = ""): string {
+  return namesSecretInText(name, true) ? lead + redacted : match;
+}
+
+function isMixed(text: string): boolean {
+  return /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text);
+}
