@@ -99,7 +99,8 @@ function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; 
     return;
   }
   try {
-    call.args = toJson(args);
+    // Some services say `null` for a call without parameters.
+    call.args = toJson(args === null ? {} : args);
   } catch {
     call.problem = "malformed";
   }

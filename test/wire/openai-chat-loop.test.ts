@@ -141,8 +141,8 @@ describe("a run over openaiChat", () => {
   });
 
   it("sends arguments that are no object back as one", async () => {
-    const { bodies } = await play((await serve({ frames: [call("a", "null"), finish("tool_calls"), done] }, answer)).url);
-    const sent = { tool_calls: [{ id: "a", function: { arguments: '{"INVALID_ARGUMENTS":null}' } }] };
+    const { bodies } = await play((await serve({ frames: [call("a", "7"), finish("tool_calls"), done] }, answer)).url);
+    const sent = { tool_calls: [{ id: "a", function: { arguments: '{"INVALID_ARGUMENTS":7}' } }] };
     expect(bodies).toMatchObject([{}, { messages: [{ role: "user" }, sent, { role: "tool" }] }]);
   });
 

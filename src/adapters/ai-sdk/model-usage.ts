@@ -1,6 +1,6 @@
 // Token counts of the three specifications.
 
-import { countOf, isRecord, recordOf, type UnknownRecord, type Usage } from "../../spi.ts";
+import { countOf, isRecord, reconcileUsage, recordOf, type UnknownRecord, type Usage } from "../../spi.ts";
 import type { AiSdkLanguageModel } from "./model-wire.ts";
 
 /** Reads the counts of a finished stream. Undefined where the service gave neither sum. */
@@ -31,7 +31,7 @@ function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefi
 function readFlat(usage: UnknownRecord, provider: string): Usage | undefined {
   const [input, output, total] = [countOf(usage.inputTokens), countOf(usage.outputTokens), countOf(usage.totalTokens)];
   const [cached, reasoning] = [countOf(usage.cachedInputTokens), countOf(usage.reasoningTokens)];
-  const excludesCached = /\banthropic\b/.test(provider) || (cached ?? 0) > (input ?? 0);
+  const excludesCached = /\banthropic\b/.test(provider);
   const excludesReasoning = total !== undefined && total === sumOf(input, output, reasoning);
   return toUsage({
     input: excludesCached ? sumOf(input, cached) : input,
@@ -53,14 +53,14 @@ interface Counts {
 function toUsage({ input, output, cached, written, reasoning }: Counts): Usage | undefined {
   if (input === undefined && output === undefined) return undefined;
   const [inputTokens, outputTokens] = [input ?? 0, output ?? 0];
-  return {
+  return reconcileUsage({
     inputTokens,
     outputTokens,
     totalTokens: inputTokens + outputTokens,
     ...(cached === undefined ? {} : { cachedInputTokens: cached }),
     ...(written === undefined ? {} : { cacheWriteTokens: written }),
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
-  };
+  });
 }
 
 /** Undefined where nothing is known. */

@@ -1,6 +1,6 @@
 // Token counts of the Messages wire.
 
-import { countOf, isRecord, recordOf, type UnknownRecord, type Usage } from "../../spi.ts";
+import { countOf, isRecord, reconcileUsage, recordOf, type UnknownRecord, type Usage } from "../../spi.ts";
 
 /** The counts of one stream so far. */
 export interface UsageCounts {
@@ -44,12 +44,12 @@ function take(counts: Counts, usage: UnknownRecord): void {
 
 function toUsage({ input = 0, cacheWrite, cacheRead, output = 0, reasoning }: Counts): Usage {
   const inputTokens = input + (cacheWrite ?? 0) + (cacheRead ?? 0);
-  return {
+  return reconcileUsage({
     inputTokens,
     outputTokens: output,
     totalTokens: inputTokens + output,
     ...(cacheRead === undefined ? {} : { cachedInputTokens: cacheRead }),
     ...(cacheWrite === undefined ? {} : { cacheWriteTokens: cacheWrite }),
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
-  };
+  });
 }

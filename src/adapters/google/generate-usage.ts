@@ -1,6 +1,6 @@
 // Token counts of generateContent.
 
-import { countOf, isRecord, type Usage } from "../../spi.ts";
+import { countOf, isRecord, reconcileUsage, type Usage } from "../../spi.ts";
 
 /** The counts of one stream so far. */
 export interface UsageCounts {
@@ -47,11 +47,11 @@ function toUsage(counts: Counts, total: number): Usage | undefined {
   const cached = counts.cachedContentTokenCount;
   const inputTokens = (prompt ?? 0) + (counts.toolUsePromptTokenCount ?? 0);
   const outputTokens = (candidates ?? 0) + (thoughts ?? 0);
-  return {
+  return reconcileUsage({
     inputTokens,
     outputTokens,
-    totalTokens: Math.max(total, inputTokens + outputTokens),
+    totalTokens: total,
     ...(cached === undefined ? {} : { cachedInputTokens: cached }),
     ...(thoughts === undefined ? {} : { reasoningTokens: thoughts }),
-  };
+  });
 }

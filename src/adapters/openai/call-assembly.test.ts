@@ -47,7 +47,7 @@ describe("the assembly of calls", () => {
     ],
     ["one without arguments", ["0 a f"], ["a f {}"]],
     ["the arguments {}", ["0 a f {}"], ["a f {}"]],
-    ["the arguments null", ["0 a f null"], ["a f null"]],
+    ["the arguments null", ["0 a f null"], ["a f {}"]],
     ["malformed arguments", ['0 a f {"n":'], ["a f malformed"]],
     ["the key __proto__", ['0 a f {"__proto__":{"x":1}}'], ['a f {"__proto__":{"x":1}}']],
     // what is missing

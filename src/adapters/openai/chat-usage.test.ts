@@ -40,6 +40,16 @@ it.for<[what: string, wire: unknown, usage: object | undefined]>([
     { prompt_tokens: 291, completion_tokens: 26, total_tokens: 513, completion_tokens_details: { reasoning_tokens: 196 } },
     { inputTokens: 291, outputTokens: 222, totalTokens: 513, reasoningTokens: 196 },
   ],
+  [
+    "Azure's Grok, which counts cached tokens beside the prompt",
+    { prompt_tokens: 7, completion_tokens: 8, total_tokens: 15, prompt_tokens_details: { cached_tokens: 161 } },
+    { inputTokens: 168, outputTokens: 8, totalTokens: 176, cachedInputTokens: 161 },
+  ],
+  [
+    "a gateway to Gemini, which counts reasoning beside the completion and leaves it out of the total",
+    { prompt_tokens: 28, completion_tokens: 9, total_tokens: 37, completion_tokens_details: { reasoning_tokens: 61 } },
+    { inputTokens: 28, outputTokens: 70, totalTokens: 98, reasoningTokens: 61 },
+  ],
   ["numbers that are none", { prompt_tokens: Number.NaN, completion_tokens: -1, total_tokens: "5" }, undefined],
   [
     "one number that is none",

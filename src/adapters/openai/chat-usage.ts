@@ -1,11 +1,11 @@
 // Token counts of the Chat Completions wire.
 
-import { countOf, isRecord, recordOf, type Usage } from "../../spi.ts";
+import { countOf, isRecord, reconcileUsage, recordOf, type Usage } from "../../spi.ts";
 
 /**
  * Reads a `usage` object; undefined where it says nothing. Cached tokens are part of `prompt_tokens`. Reasoning tokens are part
  * of `completion_tokens` as OpenAI counts; xAI counts them beside it (recorded: 291 prompt, 26 completion, 196 reasoning, 513
- * in total), which the total gives away.
+ * in total). The total shows it, and so does reasoning above the completion.
  */
 export function toUsage(usage: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;
@@ -15,12 +15,12 @@ export function toUsage(usage: unknown): Usage | undefined {
   const total = countOf(usage.total_tokens);
   const inputDetails = recordOf(usage.prompt_tokens_details);
   const reasoningTokens = countOf(recordOf(usage.completion_tokens_details).reasoning_tokens);
-  return {
+  return reconcileUsage({
     ...sumOf({ prompt: prompt ?? 0, completion: completion ?? 0, reasoning: reasoningTokens ?? 0, total }),
     ...withCount("cachedInputTokens", countOf(inputDetails.cached_tokens) ?? countOf(usage.prompt_cache_hit_tokens)),
     ...withCount("cacheWriteTokens", countOf(inputDetails.cache_write_tokens)),
     ...withCount("reasoningTokens", reasoningTokens),
-  };
+  });
 }
 
 interface Counts {

@@ -111,5 +111,10 @@ function sendPiece(call: CallDraft, piece: string, out: ModelChunk[]): void {
 /** Whether a text is a JSON object, as servers want the arguments that they are sent back. */
 export function isObjectText(text: string): boolean {
   const parsed = parseToolArguments(text);
-  return text.trim() !== "" && "args" in parsed && isRecord(parsed.args);
+  return !hasNoArguments(text) && "args" in parsed && isRecord(parsed.args);
+}
+
+/** Whether a text stands for `{}` without being it. */
+export function hasNoArguments(text: string): boolean {
+  return /^\s*(?:null\s*)?$/.test(text);
 }

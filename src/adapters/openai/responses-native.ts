@@ -12,7 +12,7 @@ import {
   type NativeTurn,
   type UnknownRecord,
 } from "../../spi.ts";
-import { isCallType, isObjectText } from "./responses-calls.ts";
+import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
 import type { InputItem } from "./responses-wire.ts";
 
@@ -164,7 +164,7 @@ function toCall(item: InputItem): InputItem {
 /** Servers that read the arguments back want an object, which those of a call that was refused need not be. */
 function toObjectText(args: Json | undefined): string {
   const text = typeof args === "string" ? args : JSON.stringify(args ?? {});
-  if (text.trim() === "") return "{}";
+  if (hasNoArguments(text)) return "{}";
   return isObjectText(text) ? text : JSON.stringify({ INVALID_JSON: text });
 }
 

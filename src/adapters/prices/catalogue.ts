@@ -1,7 +1,7 @@
 // The catalogue of @pydantic/genai-prices: who is in it under which id, and what it says of a pass.
 
 import { calcPrice, findProvider } from "@pydantic/genai-prices";
-import type { Usage } from "../../spi.ts";
+import { reconcileUsage, type Usage } from "../../spi.ts";
 
 /**
  * Ids of the catalogue by the well-known values of `gen_ai.provider.name`, where these differ (OpenTelemetry's conventions for
@@ -48,8 +48,9 @@ export function priceOf(usage: Usage, { providerId, model, date }: PriceQuestion
   return found.total_price;
 }
 
-/** Both count cached tokens as part of the input, and reasoning as part of the output. */
-function toCounts(usage: Usage): Parameters<typeof calcPrice>[0] {
+/** Both count cached tokens as part of the input, and reasoning as part of the output. The catalogue throws for a part above its whole. */
+function toCounts(said: Usage): Parameters<typeof calcPrice>[0] {
+  const usage = reconcileUsage(said);
   return {
     input_tokens: usage.inputTokens,
     cache_read_tokens: usage.cachedInputTokens ?? 0,

@@ -11,8 +11,8 @@ import { checkPriceOptions, type GenaiPricesOptions } from "./price-options.ts";
  *
  * A model that the catalogue does not have costs `undefined`, never 0; so does one without a price for tokens that were used. A
  * provider is looked up by its exact id, so that a server that only speaks another one's wire is not priced like that one: say
- * `provider` where it is to be. Token counts that contradict each other throw; within a run listeners hear of that as
- * `listener-error`, and the cost is unknown.
+ * `provider` where it is to be. A part that is larger than its whole, such as more cached tokens than input, is priced beside it.
+ * Counts that are no counts throw; within a run listeners hear of that as `listener-error`, and the cost is unknown.
  *
  * Throws LoopError "invalid-option" or "unknown-option".
  *

@@ -1,0 +1,43 @@
+// Calls whose arguments a service leaves out, over every adapter: nothing, or `null`, stands for `{}`.
+
+import { defineTool, runToolLoop } from "turnwright";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { adapters } from "./adapters.ts";
+
+const text = "Good.";
+
+describe.for(adapters)("$name", ({ open }) => {
+  it.for([["null"], [" null "], [""]])("runs a tool without required parameters for the arguments %j", async ([args = ""]) => {
+    const asked: unknown[] = [];
+    const tool = defineTool({
+      name: "look",
+      description: "Looks",
+      inputSchema: z.object({ where: z.string().optional() }),
+      execute: (given) => {
+        asked.push(given);
+        return "seen";
+      },
+    });
+    const { provider, bodies, close } = await open([{ calls: [["call_1", "look", args]], end: "tools" }, { text, end: "stop" }]);
+    onTestFinished(close);
+    const result = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
+    expect([result.text, asked]).toEqual([text, [{}]]);
+    // Services refuse arguments in the history that are no object.
+    expect(JSON.stringify(bodies[1])).not.toMatch(/INVALID|"(?:args|arguments|input)":"?\s*null/);
+  });
+
+  it.for([["null"], [""]])("refuses the arguments %j for a tool that requires one", async ([args = ""]) => {
+    const tool = defineTool({
+      name: "look",
+      description: "Looks",
+      inputSchema: z.object({ where: z.string() }),
+      execute: () => "seen",
+    });
+    const { provider, close } = await open([{ calls: [["call_1", "look", args]], end: "tools" }, { text, end: "stop" }]);
+    onTestFinished(close);
+    const { functionHistory } = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
+    expect(functionHistory).toMatchObject([{ outcome: "invalid-input", functionCall: { args: {} } }]);
+    expect(JSON.stringify(functionHistory)).toContain("where");
+  });
+});
