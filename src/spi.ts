@@ -39,6 +39,8 @@ export type { Pricing, Usage } from "./contract/usage.ts";
 // errors, as data and for misuse
 export { checkFields, checkRequired, invalidOption, is, isFilled, oneOf } from "./errors/check-fields.ts";
 export type { Check, Checks } from "./errors/check-fields.ts";
+export { finishReasonsCheck, withFinishReasons } from "./errors/finish-words.ts";
+export type { FinishWords } from "./errors/finish-words.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export type { LoopErrorCode, LoopErrorDetails } from "./errors/loop-error.ts";
 export { defaultRetryable, isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";

@@ -1,6 +1,6 @@
 // The entries of the adapters in short, as llms.txt shows them. What differs from the real ones does not compile.
 
-import type { Json, Provider } from "turnwright";
+import type { FinishReason, Json, Provider } from "turnwright";
 import * as aiSdk from "turnwright/ai-sdk";
 import * as anthropic from "turnwright/anthropic";
 import * as google from "turnwright/google";
@@ -19,6 +19,7 @@ interface OpenAIEntry {
     echoReasoning?: "reasoning_content" | "reasoning";
     toolResultMedia?: "user-message" | "tool-message";
     toWireCallId?: (callId: string) => string;
+    finishReasons?: { readonly [word: string]: FinishReason }; // { "FUNCTION_CALL": "tool-calls" }: words that are not known yet
   }): Provider;
   openaiResponses(options: {
     client: openai.OpenAIResponsesClient; // new OpenAI(), or any other client of Responses
@@ -31,6 +32,7 @@ interface OpenAIEntry {
     customTools?: { readonly [toolName: string]: openai.OpenAICustomToolFormat }; // called with a text: args are { input }
     serverTools?: readonly openai.OpenAIServerTool[]; // [{ type: "web_search" }]
     toolResultMedia?: "tool-message" | "user-message";
+    finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
 }
 // #endregion openai
@@ -47,6 +49,7 @@ interface AnthropicEntry {
     cache?: boolean | { readonly ttl?: "5m" | "1h" }; // false
     betas?: readonly string[];
     serverTools?: readonly anthropic.AnthropicServerTool[]; // run by the service, never calls of the run
+    finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
 }
 // #endregion anthropic
@@ -62,6 +65,7 @@ interface GoogleEntry {
     thinking?: google.GoogleThinking; // { includeThoughts, thinkingBudget, thinkingLevel }
     streamArguments?: boolean; // false; Vertex AI only
     serverTools?: readonly google.GoogleServerTool[]; // run by the service, never calls of the run
+    finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider;
 }
 // #endregion google
@@ -77,6 +81,7 @@ interface AiSdkEntry {
     providerTools?: { readonly [name: string]: aiSdk.AiSdkProviderTool }; // { web_search: openai.tools.webSearch({}) }
     approveProviderTool?: (request: aiSdk.AiSdkApprovalRequest) => boolean; // says no; { approvalId, toolCallId, toolName, input }
     onWarning?: (warning: aiSdk.AiSdkWarning) => void; // what could not be sent as it was
+    finishReasons?: { readonly [word: string]: FinishReason };
   }): Provider; // does not retry: withRetry around it
 }
 // #endregion ai-sdk

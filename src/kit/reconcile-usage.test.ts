@@ -6,7 +6,14 @@ import { reconcileUsage } from "./reconcile-usage.ts";
 /** Counts as `input(cached, written) output(reasoning) total`. */
 type Row = readonly [input: number, cached: number, written: number, output: number, reasoning: number, total: number];
 
-const toUsage = ([inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, totalTokens]: Row): object => ({
+const toUsage = ([
+  inputTokens,
+  cachedInputTokens,
+  cacheWriteTokens,
+  outputTokens,
+  reasoningTokens,
+  totalTokens,
+]: Row): object => ({
   inputTokens,
   cachedInputTokens,
   cacheWriteTokens,

@@ -16,14 +16,17 @@ const all: readonly FinishReason[] = [
   "unknown",
 ];
 
+const unmapped = (word: string): string =>
+  `The model ended for an unknown reason, "${word}". Map it with the option "finishReasons" of the adapter: { "${word}": "stop" }.`;
+
 describe("a finish reason", () => {
   it.for<[finish: FinishReason | undefined, raw: string | undefined, message: string]>([
     ["error", undefined, "The model ended with an error."],
     ["error", "SAFETY", "The model ended with an error (SAFETY)."],
     ["unknown", undefined, "The model ended for an unknown reason."],
-    ["unknown", "OTHER", "The model ended for an unknown reason (OTHER)."],
-    ["end_turn" as "stop", undefined, "The model ended for an unknown reason (end_turn)."],
-    ["toString" as "stop", "raw", "The model ended for an unknown reason (raw)."],
+    ["unknown", "OTHER", unmapped("OTHER")],
+    ["end_turn" as "stop", undefined, unmapped("end_turn")],
+    ["toString" as "stop", "raw", unmapped("raw")],
     [undefined, undefined, "The stream ended without a finish reason."],
   ])("%s (%s) says why", ([finish, raw, message]) => {
     expect(judgeFinish(finish, { text: true, calls: false }, raw)).toMatchObject({

@@ -4,6 +4,7 @@ import type { FinishReason } from "../contract/provider.ts";
 import type { ProviderErrorCode } from "../contract/plain-error.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { StreamStatus, Termination } from "../contract/termination.ts";
+import { quote } from "../kit/describe-value.ts";
 import { providerError } from "../errors/provider-error.ts";
 
 /** What a turn holds, its earlier hops included. */
@@ -49,7 +50,7 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
   paused: () => ({ status: "completed" }),
   continue: () => ({ status: "completed" }),
   error: (_, raw) => failed("finish-error", `The model ended with an error${inBrackets(raw)}.`),
-  unknown: (_, raw) => failed("finish-unknown", `The model ended for an unknown reason${inBrackets(raw)}.`),
+  unknown: (_, raw) => failed("finish-unknown", describeUnknown(raw)),
 };
 
 /** Judges a stream that ended by itself. `undefined` stands for a stream without a finish. */
@@ -57,6 +58,13 @@ export function judgeFinish(finish: FinishReason | undefined, turn: TurnContent,
   if (finish === undefined) return failed("stream-ended-early", "The stream ended without a finish reason.");
   // A provider that was written without types may name any reason.
   return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? finish);
+}
+
+/** Names the remedy, which every adapter has. */
+function describeUnknown(raw: string | undefined): string {
+  if (raw === undefined) return "The model ended for an unknown reason.";
+  const word = quote(raw);
+  return `The model ended for an unknown reason, ${word}. Map it with the option "finishReasons" of the adapter: { ${word}: "stop" }.`;
 }
 
 function inBrackets(raw: string | undefined): string {

@@ -19,7 +19,10 @@ describe.for(adapters)("$name", ({ open }) => {
         return "seen";
       },
     });
-    const { provider, bodies, close } = await open([{ calls: [["call_1", "look", args]], end: "tools" }, { text, end: "stop" }]);
+    const { provider, bodies, close } = await open([
+      { calls: [["call_1", "look", args]], end: "tools" },
+      { text, end: "stop" },
+    ]);
     onTestFinished(close);
     const result = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
     expect([result.text, asked]).toEqual([text, [{}]]);
@@ -34,7 +37,10 @@ describe.for(adapters)("$name", ({ open }) => {
       inputSchema: z.object({ where: z.string() }),
       execute: () => "seen",
     });
-    const { provider, close } = await open([{ calls: [["call_1", "look", args]], end: "tools" }, { text, end: "stop" }]);
+    const { provider, close } = await open([
+      { calls: [["call_1", "look", args]], end: "tools" },
+      { text, end: "stop" },
+    ]);
     onTestFinished(close);
     const { functionHistory } = await runToolLoop({ provider, tools: [tool], messages: [{ role: "user", content: "Go." }] });
     expect(functionHistory).toMatchObject([{ outcome: "invalid-input", functionCall: { args: {} } }]);

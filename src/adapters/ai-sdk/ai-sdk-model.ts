@@ -3,6 +3,7 @@
 import { type ModelChunk, type Provider, readSdkStream } from "../../spi.ts";
 import { createCallBuilder } from "./call-options.ts";
 import { toModelError } from "./model-error.ts";
+import { toModelWords } from "./model-finish.ts";
 import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
 import { toIterable } from "./read-parts.ts";
 import { createPartsReader } from "./stream-parts.ts";
@@ -42,6 +43,7 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
   const settings = checkModelOptions(options);
   const { id, family, model } = settings;
   const buildCall = createCallBuilder(settings);
+  const words = toModelWords(options.finishReasons);
   return {
     id,
     model: model.modelId,
@@ -57,7 +59,7 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
           throw toModelError(error);
         }
       };
-      const reader = createPartsReader(out, { settings, tools: request.tools });
+      const reader = createPartsReader(out, { settings, words, tools: request.tools });
       return readSdkStream({ open, reader, out }, call);
     },
   };

@@ -1,6 +1,6 @@
 // Finish reasons of the three specifications, and the services' own words behind them.
 
-import { type FinishReason, isRecord, textOf } from "../../spi.ts";
+import { type FinishReason, type FinishWords, isRecord, textOf, withFinishReasons } from "../../spi.ts";
 
 /** Why a model stopped, as it was said. */
 export interface SaidFinish {
@@ -9,7 +9,7 @@ export interface SaidFinish {
   readonly raw: string;
 }
 
-const reasons: ReadonlyMap<string, FinishReason> = new Map([
+const unifiedWords: FinishWords = new Map<string, FinishReason>([
   ["stop", "stop"],
   ["tool-calls", "tool-calls"],
   ["length", "length"],
@@ -22,7 +22,7 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map([
  * "length", its refusals under "content-filter", and Gemini's unreadable calls and some of its filters under "error" and "other". Of a
  * response that was cut off for one of the rarer reasons, OpenAI's package says "tool-calls" where there are any.
  */
-const exactReasons: ReadonlyMap<string, FinishReason> = new Map([
+const exactWords: FinishWords = new Map<string, FinishReason>([
   ["pause_turn", "paused"],
   ["compaction", "paused"],
   ["model_context_window_exceeded", "context-full"],
@@ -37,17 +37,32 @@ const exactReasons: ReadonlyMap<string, FinishReason> = new Map([
   ["steered", "unknown"],
 ]);
 
+/** Reasons by the service's own words, and by those of the specification. */
+export interface ModelWords {
+  readonly exact: FinishWords;
+  readonly unified: FinishWords;
+}
+
+const knownWords: ModelWords = { exact: exactWords, unified: unifiedWords };
+
+/** The known words with those of the caller. */
+export function toModelWords(option: { readonly [word: string]: FinishReason } | undefined): ModelWords {
+  return { exact: withFinishReasons(exactWords, option), unified: withFinishReasons(unifiedWords, option) };
+}
+
 /**
  * Reads a finish reason: a word in v2, `{ unified, raw }` in v3 and v4. Undefined where the stream was cut. Provider packages say that a
  * stream has finished as soon as it is over, and until the service says why, the reason is "unknown" in v2, "other" without a word of the
- * service in v3, and "interrupted" in v4.
+ * service in v3, and "interrupted" in v4. The words of "unknown" and "interrupted" count where the caller gives them a meaning.
  */
-export function readFinish(said: unknown): SaidFinish | undefined {
+export function readFinish(said: unknown, words: ModelWords = knownWords): SaidFinish | undefined {
   const fields = isRecord(said) ? said : { unified: said };
   const [unified, raw] = [textOf(fields.unified), textOf(fields.raw)];
-  if (unified === "" || unified === "interrupted" || unified === "unknown") return undefined;
+  const reason = words.exact.get(raw) ?? words.unified.get(unified);
+  const isOver = unified !== "interrupted" && unified !== "unknown";
+  if (unified === "" || (reason === undefined && !isOver)) return undefined;
   if (unified === "other" && raw === "" && isRecord(said)) return undefined;
-  return { reason: exactReasons.get(raw) ?? reasons.get(unified) ?? "unknown", raw: raw === "" ? unified : raw };
+  return { reason: reason ?? "unknown", raw: raw === "" ? unified : raw };
 }
 
 /** What the turn held when it ended. */

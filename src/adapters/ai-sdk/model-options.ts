@@ -1,6 +1,16 @@
 // The options of `aiSdkModel`, checked before anything is sent.
 
-import { type Checks, checkFields, checkRequired, is, isFilled, isRecord, type Json } from "../../spi.ts";
+import {
+  type Checks,
+  checkFields,
+  checkRequired,
+  type FinishReason,
+  finishReasonsCheck,
+  is,
+  isFilled,
+  isRecord,
+  type Json,
+} from "../../spi.ts";
 import type { AiSdkLanguageModel } from "./model-wire.ts";
 import { specWords } from "./spec-words.ts";
 
@@ -57,6 +67,11 @@ export interface AiSdkModelOptions {
   readonly approveProviderTool?: ((request: AiSdkApprovalRequest) => boolean) | undefined;
   /** Is told what could not be sent as it was, with each request anew. What it throws is passed over. Default: nobody is. */
   readonly onWarning?: ((warning: AiSdkWarning) => void) | undefined;
+  /**
+   * What words for why the model stopped mean: `{ "FUNCTION_CALL": "tool-calls" }`. The service's own words are looked up first, then those
+   * of the AI SDK. They outrank the known ones. Default none.
+   */
+  readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
 /** The options with their defaults. */
@@ -73,6 +88,7 @@ const checks: Checks<AiSdkModelOptions> = {
   providerTools: ['an object of tools with "id" and "args"', isRecordOf(isProviderTool)],
   approveProviderTool: is.fn,
   onWarning: is.fn,
+  finishReasons: finishReasonsCheck,
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */

@@ -4,7 +4,7 @@ import { copyFields, type EventReader, isRecord, type Json, type ModelChunk, tex
 import type { ToolDefinition, UnknownRecord } from "../../spi.ts";
 import { toFilePart } from "./made-files.ts";
 import { toModelError } from "./model-error.ts";
-import { readFinish, toFinishReason, type SaidFinish } from "./model-finish.ts";
+import { type ModelWords, readFinish, type SaidFinish, toFinishReason } from "./model-finish.ts";
 import type { ModelSettings } from "./model-options.ts";
 import { readModelUsage } from "./model-usage.ts";
 import { type ApprovalAnswer, toNativeItems } from "./native-turn.ts";
@@ -14,11 +14,12 @@ import { createTurnParts, type TurnParts } from "./turn-parts.ts";
 /** What a stream is read with. */
 interface ReaderPorts {
   readonly settings: ModelSettings;
+  readonly words: ModelWords;
   readonly tools: readonly ToolDefinition[];
 }
 
 /** What has come so far. */
-interface Reading extends Pick<ReaderPorts, "settings"> {
+interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   readonly out: ModelChunk[];
   readonly parts: TurnParts;
   readonly calls: TurnCalls;
@@ -31,12 +32,13 @@ interface Reading extends Pick<ReaderPorts, "settings"> {
 }
 
 /** Makes a reader that appends to `out`. Parts of types that no specification has yet are passed over. */
-export function createPartsReader(out: ModelChunk[], { settings, tools }: ReaderPorts): EventReader {
+export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): EventReader {
   const parts = createTurnParts();
   const calls = new TurnCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
   const reading: Reading = {
     out,
     settings,
+    words,
     parts,
     calls,
     references: [],
@@ -171,10 +173,10 @@ function attempt<Result>(run: () => Result): Result | undefined {
 }
 
 function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Reading): void {
-  const { settings, out } = reading;
+  const { settings, words, out } = reading;
   const usage = readModelUsage(counts, settings.model);
   if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
-  reading.finish = readFinish(finishReason);
+  reading.finish = readFinish(finishReason, words);
   reading.isOver = true;
 }
 

@@ -1,9 +1,10 @@
 // Anthropic Messages as a provider over the caller's own client.
 
-import { type ModelChunk, type Provider, readSdkStream } from "../../spi.ts";
+import { type ModelChunk, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
 import { createMessageConverter } from "./message-converter.ts";
 import { buildMessagesBody } from "./messages-body.ts";
 import { createMessagesReader } from "./messages-events.ts";
+import { stopWords } from "./messages-finish.ts";
 import { checkMessagesOptions, type AnthropicMessagesOptions } from "./messages-options.ts";
 
 /**
@@ -34,6 +35,7 @@ import { checkMessagesOptions, type AnthropicMessagesOptions } from "./messages-
 export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const settings = checkMessagesOptions(options);
   const convert = createMessageConverter(settings);
+  const words = withFinishReasons(stopWords, options.finishReasons);
   const { id, model, family, client, betas } = settings;
   return {
     id,
@@ -47,7 +49,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
         const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
         return client.messages.create(body, { signal: given, ...headers });
       };
-      return readSdkStream({ open, reader: createMessagesReader(out), out }, call);
+      return readSdkStream({ open, reader: createMessagesReader(out, words), out }, call);
     },
   };
 }

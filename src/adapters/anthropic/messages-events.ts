@@ -1,8 +1,16 @@
 // Events of the Messages wire into neutral chunks.
 
-import { type EventReader, isRecord, providerError, toProviderError, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import {
+  type EventReader,
+  type FinishWords,
+  isRecord,
+  providerError,
+  toProviderError,
+  type ModelChunk,
+  type UnknownRecord,
+} from "../../spi.ts";
 import { createBlockAssembly, type BlockAssembly } from "./block-assembly.ts";
-import { mayBeCut, toFinishReason } from "./messages-finish.ts";
+import { mayBeCut, stopWords, toFinishReason } from "./messages-finish.ts";
 import { countUsage, type UsageCounts } from "./messages-usage.ts";
 import type { WireContainer } from "./messages-wire.ts";
 import { toContainer, toNativeItems } from "./native-turn.ts";
@@ -12,6 +20,7 @@ interface Reading {
   readonly out: ModelChunk[];
   readonly blocks: BlockAssembly;
   readonly usage: UsageCounts;
+  readonly words: FinishWords;
   container: WireContainer | undefined;
   stopReason: string | undefined;
   /** Why the service refused, in its own words. */
@@ -22,11 +31,12 @@ interface Reading {
 }
 
 /** Makes a reader that appends to `out`. Events, blocks and deltas of unknown types are passed over; blocks are kept to be sent back. */
-export function createMessagesReader(out: ModelChunk[]): EventReader {
+export function createMessagesReader(out: ModelChunk[], words: FinishWords = stopWords): EventReader {
   const reading: Reading = {
     out,
     blocks: createBlockAssembly(out),
     usage: countUsage(),
+    words,
     container: undefined,
     stopReason: undefined,
     explanation: "",
@@ -107,7 +117,7 @@ function readEnding({ delta, usage: wire }: UnknownRecord, reading: Reading): vo
   reading.stopReason = delta.stop_reason;
   const details = delta.stop_details;
   if (isRecord(details) && typeof details.explanation === "string") reading.explanation = details.explanation.trim();
-  reading.blocks.settle(mayBeCut(delta.stop_reason));
+  reading.blocks.settle(mayBeCut(delta.stop_reason, reading.words));
 }
 
 function fail(error: unknown, reading: Reading): void {
@@ -118,14 +128,14 @@ function fail(error: unknown, reading: Reading): void {
   });
 }
 
-function endReading({ out, blocks, container, stopReason, explanation, hasText, finished, failed }: Reading): void {
+function endReading({ out, words, blocks, container, stopReason, explanation, hasText, finished, failed }: Reading): void {
   if (!finished || failed || stopReason === undefined) return;
-  const reason = toFinishReason(stopReason, blocks.hasCalls);
+  const reason = toFinishReason(stopReason, blocks.hasCalls, words);
   if (reason === "refusal") {
     // What came before a refusal is not to be sent back as the model's own words, so that none of it is native.
     if (explanation !== "") out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
   } else {
-    for (const item of toNativeItems(blocks.blocks(mayBeCut(stopReason)), container)) out.push({ type: "native", item });
+    for (const item of toNativeItems(blocks.blocks(mayBeCut(stopReason, words)), container)) out.push({ type: "native", item });
   }
   out.push({ type: "finish", reason, raw: stopReason });
 }

@@ -1,9 +1,9 @@
 // Stop reasons of the Messages wire.
 
-import type { FinishReason } from "../../spi.ts";
+import type { FinishReason, FinishWords } from "../../spi.ts";
 
 /** `compaction` (beta) is a pause too: the turn, which holds the summary, is sent back and the model goes on. */
-const reasons: ReadonlyMap<string, FinishReason> = new Map([
+export const stopWords: FinishWords = new Map<string, FinishReason>([
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
   ["tool_use", "tool-calls"],
@@ -15,8 +15,8 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 /** Says why the model stopped. */
-export function toFinishReason(raw: string, hasCalls: boolean): FinishReason {
-  const reason = reasons.get(raw) ?? "unknown";
+export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWords = stopWords): FinishReason {
+  const reason = words.get(raw) ?? "unknown";
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
@@ -24,7 +24,7 @@ export function toFinishReason(raw: string, hasCalls: boolean): FinishReason {
  * Whether the last block may be incomplete although the service has closed it, as it does with every block. A stop sequence may
  * have stood within arguments.
  */
-export function mayBeCut(raw: string): boolean {
-  const reason = reasons.get(raw);
+export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
+  const reason = words.get(raw);
   return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
 }

@@ -1,6 +1,16 @@
 // The options of `anthropicMessages`, checked before anything is sent.
 
-import { type Checks, checkFields, checkRequired, invalidOption, isFilled, isRecord, type Json } from "../../spi.ts";
+import {
+  type Checks,
+  checkFields,
+  checkRequired,
+  type FinishReason,
+  finishReasonsCheck,
+  invalidOption,
+  isFilled,
+  isRecord,
+  type Json,
+} from "../../spi.ts";
 import type { AnthropicMessagesClient } from "./messages-wire.ts";
 
 /** How the model is to think, in the wire's own words: `{ type: "adaptive" }`, `{ type: "enabled", budget_tokens: 4_000 }`. */
@@ -43,6 +53,8 @@ export interface AnthropicMessagesOptions {
   readonly betas?: readonly string[] | undefined;
   /** Offered after the run's own tools. Their calls are the server's: they are never run, and sent back as they came. Default none. */
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;
+  /** What words of the service for why the model stopped mean: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
+  readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
 /** What stands on a marked block. */
@@ -77,6 +89,7 @@ const checks: Checks<AnthropicMessagesOptions> = {
   cache: ['true, false or { ttl: "5m" or "1h" }', isCache],
   betas: ["a list of names", (value) => isListOf(value, isFilled)],
   serverTools: ['a list of objects with a "type"', (value) => isListOf(value, isTyped)],
+  finishReasons: finishReasonsCheck,
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */
@@ -85,7 +98,8 @@ export function checkMessagesOptions(options: AnthropicMessagesOptions): Message
   checkRequired(options, checks, ["client", "model"]);
   const { client, model, id = "anthropic", family, thinking, betas = [], serverTools = [] } = options;
   const maxTokens = toMaxTokens(options);
-  return { client, model, id, family, maxTokens, thinking, cacheControl: toCacheControl(options.cache), betas, serverTools };
+  const cacheControl = toCacheControl(options.cache);
+  return { client, model, id, family, maxTokens, thinking, cacheControl, betas, serverTools };
 }
 
 function toMaxTokens({ maxTokens, thinking }: AnthropicMessagesOptions): number {

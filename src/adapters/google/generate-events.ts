@@ -2,6 +2,7 @@
 
 import {
   type EventReader,
+  type FinishWords,
   isRecord,
   listOf,
   providerError,
@@ -11,7 +12,7 @@ import {
   type ModelChunk,
   type UnknownRecord,
 } from "../../spi.ts";
-import { isCleanEnd, isKept, toFinishReason } from "./generate-finish.ts";
+import { generateWords, isCleanEnd, isKept, toFinishReason } from "./generate-finish.ts";
 import { countUsage, type UsageCounts } from "./generate-usage.ts";
 import { toNativeItems } from "./native-turn.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
@@ -21,6 +22,7 @@ interface Reading {
   readonly out: ModelChunk[];
   readonly parts: PartAssembly;
   readonly usage: UsageCounts;
+  readonly words: FinishWords;
   /** Why the model stopped. */
   finishRaw: string | undefined;
   /** Why the service did not ask it. */
@@ -37,11 +39,12 @@ interface Reading {
  * Makes a reader that appends to `out`. It reads the first candidate; parts of unknown kinds are kept to be sent back. A token
  * before the end of the stream is a checkpoint for a connection that is lost: it is not used for that, and a lost stream is a failure.
  */
-export function createGenerateReader(out: ModelChunk[]): EventReader {
+export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords): EventReader {
   const reading: Reading = {
     out,
     parts: createPartAssembly(out),
     usage: countUsage(),
+    words,
     finishRaw: undefined,
     blockRaw: undefined,
     explanation: "",
@@ -80,7 +83,7 @@ function readCandidate(candidate: unknown, reading: Reading): void {
   if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
   if (typeof finishReason !== "string" || finishReason === "") return;
   reading.explanation = textOf(finishMessage).trim();
-  if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw)) reading.finishRaw = finishReason;
+  if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw, reading.words)) reading.finishRaw = finishReason;
   reading.parts.settle();
 }
 
@@ -104,11 +107,11 @@ function fail(error: unknown, reading: Reading): void {
   });
 }
 
-function endReading({ out, parts, finishRaw, blockRaw, explanation, token, hasText, failed }: Reading): void {
+function endReading({ out, words, parts, finishRaw, blockRaw, explanation, token, hasText, failed }: Reading): void {
   const raw = blockRaw ?? finishRaw;
   if (raw === undefined || failed) return;
   const turn = { hasCalls: parts.hasCalls, hasToken: token !== "" };
-  const reason = blockRaw === undefined ? toFinishReason(raw, turn) : "content-filter";
+  const reason = blockRaw === undefined ? toFinishReason(raw, turn, words) : "content-filter";
   if (reason === "content-filter" && explanation !== "") {
     out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
   }

@@ -1,9 +1,9 @@
 // Finish reasons of generateContent.
 
-import type { FinishReason } from "../../spi.ts";
+import type { FinishReason, FinishWords } from "../../spi.ts";
 
 /** The service says STOP for calls too. What it does not say here, such as FINISH_REASON_UNSPECIFIED, is unknown. */
-const reasons: ReadonlyMap<string, FinishReason> = new Map([
+export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["STOP", "stop"],
   ["MAX_TOKENS", "length"],
   ["SAFETY", "content-filter"],
@@ -34,15 +34,20 @@ export interface FinishedTurn {
 }
 
 /** Says why the model stopped. An answer that is to be continued and cannot be is one that was cut off. */
-export function toFinishReason(raw: string, { hasCalls, hasToken }: FinishedTurn): FinishReason {
-  const reason = reasons.get(raw) ?? "unknown";
+export function toFinishReason(
+  raw: string,
+  { hasCalls, hasToken }: FinishedTurn,
+  words: FinishWords = generateWords,
+): FinishReason {
+  const reason = words.get(raw) ?? "unknown";
   if (reason === "continue" && !hasToken) return "length";
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
 /** Whether a later finish reason may take the place of this one: a bad end is never made good by a second chunk that says STOP. */
-export function isCleanEnd(raw: string): boolean {
-  return reasons.get(raw) === "stop";
+export function isCleanEnd(raw: string, words: FinishWords = generateWords): boolean {
+  const reason = words.get(raw);
+  return reason === "stop" || reason === "tool-calls";
 }
 
 /** Whether a turn that ended so goes back to the service as it came. What was filtered or broken does not. */

@@ -1,6 +1,18 @@
 // The options of `googleGenerateContent`, checked before anything is sent.
 
-import { checkFields, checkRequired, type Checks, invalidOption, is, isFilled, isRecord, type Json, oneOf } from "../../spi.ts";
+import {
+  checkFields,
+  checkRequired,
+  type Checks,
+  type FinishReason,
+  finishReasonsCheck,
+  invalidOption,
+  is,
+  isFilled,
+  isRecord,
+  type Json,
+  oneOf,
+} from "../../spi.ts";
 import type { GoogleGenAIClient } from "./generate-wire.ts";
 
 /** How much the model thinks, in the SDK's own words; fields that are not named here are sent as well. */
@@ -45,6 +57,8 @@ export interface GoogleGenerateContentOptions {
   readonly streamArguments?: boolean | undefined;
   /** Offered after the run's own tools. Their calls are the service's: they are never run, and sent back as they came. Default none. */
   readonly serverTools?: readonly GoogleServerTool[] | undefined;
+  /** What words of the service for why the model stopped mean: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
+  readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
 /** The options with their defaults. */
@@ -68,6 +82,7 @@ const checks: Checks<GoogleGenerateContentOptions> = {
   thinking: is.object,
   streamArguments: is.flag,
   serverTools: ["a list of objects with a field each", isToolList],
+  finishReasons: finishReasonsCheck,
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */

@@ -1,9 +1,10 @@
 // Gemini's generateContentStream as a provider over the caller's own client.
 
-import { type ModelChunk, type Provider, readSdkStream } from "../../spi.ts";
+import { type ModelChunk, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
 import { createContentConverter } from "./content-converter.ts";
 import { buildGenerateParams } from "./generate-body.ts";
 import { createGenerateReader } from "./generate-events.ts";
+import { generateWords } from "./generate-finish.ts";
 import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./generate-options.ts";
 
 /**
@@ -32,6 +33,7 @@ import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./gener
 export function googleGenerateContent(options: GoogleGenerateContentOptions): Provider {
   const settings = checkGenerateOptions(options);
   const convert = createContentConverter(settings);
+  const words = withFinishReasons(generateWords, options.finishReasons);
   const { id, model, family, client } = settings;
   return {
     id,
@@ -41,7 +43,7 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> =>
         client.models.generateContentStream(buildGenerateParams(request, { settings, convert, signal: given }));
-      return readSdkStream({ open, reader: createGenerateReader(out), out }, call);
+      return readSdkStream({ open, reader: createGenerateReader(out, words), out }, call);
     },
   };
 }

@@ -1,18 +1,9 @@
 // Puts the calls of a stream together from their fragments. Servers that call themselves compatible disagree on how fragments
 // name their call, so that this file is where the disagreements end.
 
-import {
-  endArguments,
-  filledOrNone,
-  findRecent,
-  isRecord,
-  parseToolArguments,
-  providerError,
-  recordOf,
-  textOf,
-  type ModelChunk,
-  type UnknownRecord,
-} from "../../spi.ts";
+import { endArguments, filledOrNone, providerError, recordOf, textOf, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import { createCallIndex, type Fragment, type IndexedCall, isRepetition, mayBePrefix } from "./call-index.ts";
+import { createObjectScan, extendScan, isWholeObject } from "./object-scan.ts";
 
 /** The calls of one stream. */
 export interface CallAssembly {
@@ -22,30 +13,19 @@ export interface CallAssembly {
   add(entry: UnknownRecord): boolean;
   /** Declares every call ready that is not yet; `cut` says that the model was stopped and the last ones may be incomplete. */
   settle(cut: boolean): void;
+  /** The same for a stream that never said why it ended: a call is complete where its arguments are, else cut off. */
+  settleWhole(): void;
   /** What servers want back with a call, such as Gemini's thought signatures, by the position of the call. */
   extras(): ReadonlyMap<number, unknown>;
 }
 
-interface OpenCall {
+interface OpenCall extends IndexedCall {
   readonly key: string;
-  id: string | undefined;
-  readonly index: number | undefined;
-  name: string;
-  text: string;
-  /** How much of `text` has gone out. */
+  /** How much of the text of its arguments has gone out. */
   sent: number;
-  /** The length at which `text` was found to be incomplete. */
-  incomplete: number;
   announced: boolean;
   ready: boolean;
   extra: unknown;
-}
-
-interface Fragment {
-  readonly id: string | undefined;
-  readonly index: number | undefined;
-  readonly name: string;
-  readonly args: string;
 }
 
 /**
@@ -60,45 +40,53 @@ interface Fragment {
  * doubt, else when the stream has told its finish reason.
  */
 export function createCallAssembly(out: ModelChunk[]): CallAssembly {
-  const calls: OpenCall[] = [];
+  const calls = createCallIndex<OpenCall>();
+  /** All calls before this one are ready, so that no chunk looks at all of them. */
   let readyCalls = 0;
 
   function open({ id, index }: Fragment): OpenCall {
-    while (settleComplete(calls[readyCalls], out)) readyCalls += 1;
-    const key = `call-${calls.length}`;
-    const known = { name: "", text: "", sent: 0, incomplete: 0, announced: false, ready: false, extra: undefined };
-    const call: OpenCall = { key, id, index, ...known };
-    calls.push(call);
+    while (settleComplete(calls.all[readyCalls], out)) readyCalls += 1;
+    const begun = { name: "", args: createObjectScan(""), sent: 0, announced: false, ready: false, extra: undefined };
+    const call: OpenCall = { key: `call-${calls.all.length}`, id, index, ...begun };
+    calls.add(call);
     return call;
+  }
+
+  function settleRest(end: (text: string) => EndedArguments): void {
+    for (const call of calls.all.slice(readyCalls)) if (!call.ready) declareReady(call, end(call.args.text), out);
+    readyCalls = calls.all.length;
   }
 
   return {
     get size() {
-      return calls.length;
+      return calls.all.length;
     },
     add(entry) {
       const fragment = toFragment(entry);
-      const found = findCall(calls, fragment);
+      const found = calls.find(fragment);
       if (found === undefined && isEmpty(fragment)) return true;
       const call = found ?? open(fragment);
       call.extra = entry.extra_content ?? call.extra;
-      call.id ??= fragment.id;
+      if (call.id === undefined && fragment.id !== undefined) calls.identify(call, fragment.id);
       if (found !== undefined && isRepetition(found, fragment)) return true;
       takeName(call, fragment.name);
       if (call.ready) return isLate(fragment) ? contradict(out) : true;
-      const isUpToDate = call.sent > 0 && call.sent === call.text.length;
+      const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
       takeArguments(call, fragment.args);
       // Cutting the piece out of the whole again would copy the whole each time.
       if (isUpToDate) sendPiece(call, fragment.args, out);
       else announce(call, out);
       return true;
     },
-    settle(cut) {
-      for (const call of calls) if (!call.ready) declareReady(call, endArguments(call.text, cut), out);
-    },
+    settle: (cut) => settleRest((text) => endArguments(text, cut)),
+    settleWhole: () =>
+      settleRest((text) => {
+        const ended = endArguments(text, false);
+        return ended.problem === undefined ? ended : endArguments(text, true);
+      }),
     extras() {
       const extras = new Map<number, unknown>();
-      for (const [position, call] of calls.entries()) if (call.extra !== undefined) extras.set(position, call.extra);
+      for (const [position, call] of calls.all.entries()) if (call.extra !== undefined) extras.set(position, call.extra);
       return extras;
     },
   };
@@ -113,56 +101,6 @@ function toFragment(entry: UnknownRecord): Fragment {
     // Some servers send the arguments as the object itself.
     args: typeof args === "string" ? args : typeof args === "object" && args !== null ? JSON.stringify(args) : "",
   };
-}
-
-/** The call that a fragment belongs to; undefined where it begins a new one. */
-function findCall(calls: readonly OpenCall[], fragment: Fragment): OpenCall | undefined {
-  const { id, index, name } = fragment;
-  const current = calls[calls.length - 1];
-  if (id !== undefined) return findById(calls, fragment);
-  if (index !== undefined) {
-    const call = findRecent(calls, farthest, (candidate) => candidate.index === index);
-    if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
-    // An index that no call has, without a name, is an unreliable index.
-    return name === "" ? current : undefined;
-  }
-  if (current === undefined || beginsAnother(current, fragment)) return undefined;
-  return name === "" || current.name === "" || name === current.name ? current : undefined;
-}
-
-function findById(calls: readonly OpenCall[], fragment: Fragment): OpenCall | undefined {
-  const { id, index, name } = fragment;
-  const exact = findRecent(
-    calls,
-    farthest,
-    (candidate) => candidate.id === id && (index === undefined || candidate.index === index),
-  );
-  const call = exact ?? findRecent(calls, farthest, (candidate) => candidate.id === id);
-  if (call !== undefined) {
-    if (isRepetition(call, fragment)) return call;
-    return beginsAnother(call, fragment) || isHeadElsewhere(call, fragment) ? undefined : call;
-  }
-  // The id may come after the name: then the call has none yet.
-  const nameless = findRecent(calls, farthest, (candidate) => candidate.id === undefined && candidate.index === index);
-  return nameless !== undefined && (name === "" || (name === nameless.name && nameless.text === "")) ? nameless : undefined;
-}
-
-/** Whether a fragment names a function where the call that it would join can take no more. */
-function beginsAnother(call: OpenCall, { name, args }: Fragment): boolean {
-  if (name === "" || call.name === "") return false;
-  if (name !== call.name) return call.text !== "";
-  return args.trimStart().startsWith("{") && !mayBePrefix(call.text) && isCompleteObject(call.text);
-}
-
-/** A second call under the id of a complete one: it stands at another index and has a name. */
-function isHeadElsewhere(call: OpenCall, { index, name }: Fragment): boolean {
-  if (index === undefined || call.index === undefined || index === call.index || name === "") return false;
-  return name !== call.name || isCompleteObject(call.text);
-}
-
-/** A server that sends a whole call twice has still asked for it once. */
-function isRepetition(call: OpenCall, { id, args }: Fragment): boolean {
-  return id !== undefined && id === call.id && args === call.text && isCompleteObject(call.text);
 }
 
 function isEmpty({ id, name, args }: Fragment): boolean {
@@ -186,9 +124,9 @@ function takeName(call: OpenCall, name: string): void {
 
 /** Gateways to Bedrock send `{}` before the real object. */
 function takeArguments(call: OpenCall, args: string): void {
-  const isPrefixed = call.sent === 0 && mayBePrefix(call.text);
-  const text = call.text + args;
-  call.text = isPrefixed ? text.replace(/^\s*\{\s*\}\s*(?=\{)/, "") : text;
+  const { text } = call.args;
+  if (call.sent > 0 || !mayBePrefix(text)) extendScan(call.args, args);
+  else call.args = createObjectScan((text + args).replace(/^\s*\{\s*\}\s*(?=\{)/, ""));
 }
 
 /** Tells of a call once it has a name, and of its arguments, but for a `{}` that may yet turn out to be such a prefix. */
@@ -198,47 +136,34 @@ function announce(call: OpenCall, out: ModelChunk[]): void {
     call.announced = true;
     out.push({ type: "call-start", key: call.key, id: call.id, name: call.name });
   }
-  if (call.sent < call.text.length && !mayBePrefix(call.text)) sendArguments(call, out);
+  const { text } = call.args;
+  if (call.sent < text.length && !mayBePrefix(text)) sendArguments(call, out);
 }
 
 function sendArguments(call: OpenCall, out: ModelChunk[]): void {
-  sendPiece(call, call.sent === 0 ? call.text : call.text.slice(call.sent), out);
+  const { text } = call.args;
+  sendPiece(call, call.sent === 0 ? text : text.slice(call.sent), out);
 }
 
 function sendPiece(call: OpenCall, text: string, out: ModelChunk[]): void {
   if (text !== "") out.push({ type: "call-args-delta", key: call.key, text });
-  call.sent = call.text.length;
+  call.sent = call.args.text.length;
 }
 
 /** Declares a call ready that no further fragment could continue; false where it is not complete. */
 function settleComplete(call: OpenCall | undefined, out: ModelChunk[]): boolean {
   if (call === undefined || call.ready) return call !== undefined;
-  if (call.text.length === call.incomplete) return false;
-  call.incomplete = call.text.length;
-  if (!call.text.trimEnd().endsWith("}") || mayBePrefix(call.text)) return false;
-  const ended = endArguments(call.text, false);
-  if (ended.problem !== undefined) return false;
-  declareReady(call, ended, out);
+  const { args } = call;
+  if (mayBePrefix(args.text) || !isWholeObject(args)) return false;
+  declareReady(call, endArguments(args.text, false), out);
   return true;
 }
 
-function declareReady(call: OpenCall, ended: ReturnType<typeof endArguments>, out: ModelChunk[]): void {
+type EndedArguments = ReturnType<typeof endArguments>;
+
+function declareReady(call: OpenCall, ended: EndedArguments, out: ModelChunk[]): void {
   const { key, id, name } = call;
   call.ready = true;
-  if (call.announced && call.sent < call.text.length) sendArguments(call, out);
+  if (call.announced && call.sent < call.args.text.length) sendArguments(call, out);
   out.push({ type: "call-ready", key, id, name, ...ended });
 }
-
-/** Whether a text is no more than `{}`, or the beginning of it. */
-function mayBePrefix(text: string): boolean {
-  return text.length < 16 && /^\s*(?:\{\s*(?:\}\s*)?)?$/.test(text);
-}
-
-function isCompleteObject(text: string): boolean {
-  if (!text.trimEnd().endsWith("}")) return false;
-  const parsed = parseToolArguments(text);
-  return "args" in parsed && isRecord(parsed.args);
-}
-
-/** How far back the call of a fragment is looked for: no turn has as many that are not complete. */
-const farthest = 1_000;

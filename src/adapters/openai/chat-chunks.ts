@@ -2,15 +2,19 @@
 
 import {
   type EventReader,
+  type FinishReason,
+  type FinishWords,
   isRecord,
   listOf,
-  providerError,
-  toProviderError,
   type ModelChunk,
+  providerError,
+  recordOf,
+  toProviderError,
   type UnknownRecord,
+  type Usage,
 } from "../../spi.ts";
 import { createCallAssembly, type CallAssembly } from "./call-assembly.ts";
-import { isCleanEnd, isCut, toFinishReason } from "./chat-finish.ts";
+import { chatWords, isCleanEnd, isCut, toFinishReason } from "./chat-finish.ts";
 import { collectReasoningDetails, toNativeItems, type ReasoningDetails } from "./chat-native.ts";
 import { toUsage } from "./chat-usage.ts";
 
@@ -19,7 +23,13 @@ interface Reading {
   readonly out: ModelChunk[];
   readonly calls: CallAssembly;
   readonly details: ReasoningDetails;
-  finishRaw: string | undefined;
+  readonly words: FinishWords;
+  finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
+  /** Whether the model has said anything. */
+  hasSpoken: boolean;
+  hasUsage: boolean;
+  /** Whether the final token counts came, and nothing of the model's after them. */
+  isCounted: boolean;
   refused: boolean;
   failed: boolean;
 }
@@ -28,19 +38,23 @@ interface Reading {
  * Makes a reader that appends to `out`. It reads text, refusals, reasoning under each of its names, calls, usage wherever it
  * stands, and errors inside the stream; it passes over chunks without choices or delta, which Azure sends.
  */
-export function createChatReader(out: ModelChunk[]): EventReader {
+export function createChatReader(out: ModelChunk[], words: FinishWords = chatWords): EventReader {
   const calls = createCallAssembly(out);
   const reading: Reading = {
     out,
     calls,
     details: collectReasoningDetails(),
-    finishRaw: undefined,
+    words,
+    finish: undefined,
+    hasSpoken: false,
+    hasUsage: false,
+    isCounted: false,
     refused: false,
     failed: false,
   };
   return {
     get finished() {
-      return reading.finishRaw !== undefined;
+      return reading.finish !== undefined;
     },
     get failed() {
       return reading.failed;
@@ -55,19 +69,31 @@ export function createChatReader(out: ModelChunk[]): EventReader {
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
   if (error !== undefined && error !== null) return fail(error, reading);
-  for (const choice of listOf(chunk.choices)) readChoice(choice, reading);
-  if (isRecord(chunk.usage)) readUsage(chunk.usage, reading);
+  const choices = listOf(chunk.choices);
+  const isSpeech = choices.map((choice) => readChoice(choice, reading)).includes(true);
+  if (isSpeech) reading.hasSpoken = true;
+  if (isSpeech) reading.isCounted = false;
+  // Groq has them in a place of its own.
+  for (const usage of [recordOf(chunk.x_groq).usage, ...choices.map((choice) => recordOf(choice).usage), chunk.usage]) {
+    const counted = toUsage(usage);
+    if (counted !== undefined) takeUsage(counted, { isAlone: choices.length === 0, isSpeech }, reading);
+  }
 }
 
-function readChoice(choice: unknown, reading: Reading): void {
+/** Whether the model says something in it. */
+function readChoice(choice: unknown, reading: Reading): boolean {
   // More than one choice comes only where the caller asked for it; the first is the answer.
-  if (!isRecord(choice) || (typeof choice.index === "number" && choice.index > 0)) return;
-  if (isRecord(choice.delta)) readDelta(choice.delta, reading);
+  if (!isRecord(choice) || (typeof choice.index === "number" && choice.index > 0)) return false;
+  const { out } = reading;
+  const before = out.length;
+  const hasCalls = isRecord(choice.delta) && readDelta(choice.delta, reading);
+  const isSpeech = hasCalls || out.length > before;
   readFinish(choice, reading);
-  if (isRecord(choice.usage)) readUsage(choice.usage, reading);
+  return isSpeech;
 }
 
-function readDelta(delta: UnknownRecord, reading: Reading): void {
+/** Whether there are calls in it. */
+function readDelta(delta: UnknownRecord, reading: Reading): boolean {
   const { content, refusal, tool_calls: calls, function_call: onlyCall } = delta;
   const { out } = reading;
   readReasoning(delta, reading);
@@ -77,8 +103,9 @@ function readDelta(delta: UnknownRecord, reading: Reading): void {
     reading.refused = true;
     out.push({ type: "refusal-delta", text: refusal });
   }
-  readCalls(listOf(calls), reading);
-  if (isRecord(onlyCall)) readCalls([{ function: onlyCall }], reading);
+  const entries = isRecord(onlyCall) ? [...listOf(calls), { function: onlyCall }] : listOf(calls);
+  readCalls(entries, reading);
+  return entries.length > 0;
 }
 
 /** Servers that send details send their text under `reasoning` too, but not always. */
@@ -96,13 +123,24 @@ function readFinish(choice: UnknownRecord, reading: Reading): void {
   const raw = choice.finish_reason ?? choice.finishReason;
   if (typeof raw !== "string" || raw === "") return;
   if (isRecord(choice.error)) return fail(choice.error, reading);
-  if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw)) reading.finishRaw = raw;
-  reading.calls.settle(isCut(reading.finishRaw));
+  const said = { raw, reason: reading.words.get(raw) ?? "unknown" } as const;
+  if (reading.finish === undefined || isCleanEnd(reading.finish.reason)) reading.finish = said;
+  reading.calls.settle(isCut(reading.finish.reason));
 }
 
-function readUsage(wire: UnknownRecord, { out }: Reading): void {
-  const usage = toUsage(wire);
-  if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
+/**
+ * The final counts stand in a chunk of their own, which OpenAI sends unless the stream was interrupted. Some servers put them beside an
+ * empty delta. There they prove something only when they are the first: others count in every chunk.
+ */
+function takeUsage(
+  usage: Usage,
+  { isAlone, isSpeech }: { readonly isAlone: boolean; readonly isSpeech: boolean },
+  reading: Reading,
+): void {
+  const hasAnswer = reading.hasSpoken || usage.outputTokens > 0;
+  if (hasAnswer && (isAlone || (!isSpeech && !reading.hasUsage && reading.hasSpoken))) reading.isCounted = true;
+  reading.hasUsage = true;
+  reading.out.push({ type: "usage", usage, mode: "snapshot" });
 }
 
 function fail(error: unknown, reading: Reading): void {
@@ -111,11 +149,13 @@ function fail(error: unknown, reading: Reading): void {
   reading.out.push({ type: "error", error: isRecord(error) ? toProviderError(error) : providerError("server", said) });
 }
 
-function endReading({ finishRaw, failed, refused, calls, details, out }: Reading): void {
-  if (finishRaw === undefined || failed) return;
-  calls.settle(isCut(finishRaw));
+function endReading({ finish, isCounted, failed, refused, calls, details, out }: Reading): void {
+  if (failed || (finish === undefined && !isCounted)) return;
+  if (finish === undefined) calls.settleWhole();
+  else calls.settle(isCut(finish.reason));
   for (const item of toNativeItems(details.all(), calls.extras())) out.push({ type: "native", item });
-  out.push({ type: "finish", reason: toFinishReason(finishRaw, { hasCalls: calls.size > 0, refused }), raw: finishRaw });
+  const reason = toFinishReason(finish?.reason ?? "stop", { hasCalls: calls.size > 0, refused });
+  out.push({ type: "finish", reason, raw: finish?.raw });
 }
 
 function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", text: string): void {

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { FinishReason } from "../../spi.ts";
-import { isCleanEnd, isCut, toFinishReason } from "./chat-finish.ts";
+import { chatWords, isCleanEnd, isCut, toFinishReason } from "./chat-finish.ts";
 
 it.for<[raw: string, plain: FinishReason, withCalls: FinishReason, refused: FinishReason, cut: boolean]>([
   ["stop", "stop", "tool-calls", "refusal", false],
@@ -20,9 +20,10 @@ it.for<[raw: string, plain: FinishReason, withCalls: FinishReason, refused: Fini
   ["STOP", "unknown", "unknown", "unknown", false],
   ["toString", "unknown", "unknown", "unknown", false],
 ])("%s means %s, with calls %s, refused %s", ([raw, plain, withCalls, refused, cut]) => {
-  expect(toFinishReason(raw, { hasCalls: false, refused: false })).toBe(plain);
-  expect(toFinishReason(raw, { hasCalls: true, refused: false })).toBe(withCalls);
-  expect(toFinishReason(raw, { hasCalls: true, refused: true })).toBe(refused);
-  expect(isCut(raw)).toBe(cut);
-  expect(isCleanEnd(raw)).toBe(plain === "stop" || plain === "tool-calls");
+  const reason = chatWords.get(raw) ?? "unknown";
+  expect(toFinishReason(reason, { hasCalls: false, refused: false })).toBe(plain);
+  expect(toFinishReason(reason, { hasCalls: true, refused: false })).toBe(withCalls);
+  expect(toFinishReason(reason, { hasCalls: true, refused: true })).toBe(refused);
+  expect(isCut(reason)).toBe(cut);
+  expect(isCleanEnd(reason)).toBe(plain === "stop" || plain === "tool-calls");
 });

@@ -1,6 +1,6 @@
 // Finish reasons of the Chat Completions wire and of the servers that extend it.
 
-import type { FinishReason } from "../../spi.ts";
+import type { FinishReason, FinishWords } from "../../spi.ts";
 
 /** What the turn held when it ended. */
 export interface FinishedTurn {
@@ -13,7 +13,7 @@ export interface FinishedTurn {
  * context is full), `insufficient_system_resource` (DeepSeek), `sensitive`, `network_error` and `model_context_window_exceeded`
  * (Zhipu), `error` (OpenRouter, Mistral).
  */
-const reasons: ReadonlyMap<string, FinishReason> = new Map([
+export const chatWords: FinishWords = new Map<string, FinishReason>([
   ["stop", "stop"],
   ["eos", "stop"],
   ["tool_calls", "tool-calls"],
@@ -29,21 +29,18 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 /** Says why the model stopped. A refusal ends with "stop" on this wire, and some servers end with "stop" although they ask for tools. */
-export function toFinishReason(raw: string, { hasCalls, refused }: FinishedTurn): FinishReason {
-  const reason = reasons.get(raw) ?? "unknown";
-  if (reason !== "stop" && reason !== "tool-calls") return reason;
+export function toFinishReason(reason: FinishReason, { hasCalls, refused }: FinishedTurn): FinishReason {
+  if (!isCleanEnd(reason)) return reason;
   if (refused) return "refusal";
   return hasCalls ? "tool-calls" : reason;
 }
 
 /** Whether the model was stopped in mid-word, so that its last call may be incomplete. */
-export function isCut(raw: string): boolean {
-  const reason = reasons.get(raw);
+export function isCut(reason: FinishReason): boolean {
   return reason === "length" || reason === "context-full";
 }
 
 /** Whether a later finish reason may take the place of this one: a bad end is never made good by a second chunk that says "stop". */
-export function isCleanEnd(raw: string): boolean {
-  const reason = reasons.get(raw);
+export function isCleanEnd(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls";
 }

@@ -40,9 +40,86 @@ describe("collectReasoningDetails", () => {
       "a signature that is repeated",
       [
         { type: "t", text: "a", signature: "one" },
-        { type: "t", text: "b", signature: "two" },
+        { type: "t", text: "b", signature: "one" },
       ],
       [{ type: "t", text: "ab", signature: "one" }],
+    ],
+    [
+      "a signature that is empty before and after it comes (Vercel, OpenRouter)",
+      [
+        { type: "t", index: 0, text: "a", signature: "" },
+        { type: "t", index: 0, text: "b", signature: "" },
+        { type: "t", index: 0, text: "", signature: "one" },
+        { type: "t", index: 0, text: "", signature: "" },
+        { type: "t", index: 0, signature: null },
+      ],
+      [{ type: "t", index: 0, text: "ab", signature: "one" }],
+    ],
+    [
+      "two signatures under one index, of which the last one counts",
+      [
+        { type: "t", index: 0, text: "a", signature: "one" },
+        { type: "t", index: 0, text: "b", signature: "two" },
+      ],
+      [{ type: "t", index: 0, text: "ab", signature: "two" }],
+    ],
+    [
+      "two signed texts without an index, which stay two",
+      [
+        { type: "t", text: "a" },
+        { type: "t", text: "b", signature: "one" },
+        { type: "t", text: "c" },
+        { type: "t", text: "", signature: "two" },
+      ],
+      [
+        { type: "t", text: "ab", signature: "one" },
+        { type: "t", text: "c", signature: "two" },
+      ],
+    ],
+    [
+      "a signature that comes before its text",
+      [
+        { type: "t", index: 0, signature: "one" },
+        { type: "t", index: 0, text: "a" },
+      ],
+      [{ type: "t", index: 0, text: "a", signature: "one" }],
+    ],
+    [
+      "two texts that interleave",
+      [
+        { type: "t", index: 0, text: "a" },
+        { type: "t", index: 1, text: "x", signature: "" },
+        { type: "t", index: 0, text: "b", signature: "one" },
+        { type: "t", index: 1, text: "y", signature: "two" },
+      ],
+      [
+        { type: "t", index: 0, text: "ab", signature: "one" },
+        { type: "t", index: 1, text: "xy", signature: "two" },
+      ],
+    ],
+    [
+      "a text under an index with encrypted data between",
+      [
+        { type: "t", index: 0, text: "a" },
+        { type: "e", index: 0, data: "x", id: null },
+        { type: "t", index: 0, text: "b", signature: "one" },
+        { type: "e", index: 0, data: "", id: "rs_1" },
+      ],
+      [
+        { type: "t", index: 0, text: "ab", signature: "one" },
+        { type: "e", index: 0, data: "x", id: "rs_1" },
+      ],
+    ],
+    [
+      "two ids under one index, which stay two",
+      [
+        { type: "s", index: 0, id: "rs_1", summary: "a" },
+        { type: "s", index: 0, id: "rs_2", summary: "b" },
+      ],
+      [
+        { type: "s", index: 0, id: "rs_1", summary: "a" },
+        { type: "s", index: 0, id: "rs_2", summary: "b" },
+      ],
     ],
     [
       "two indexes",

@@ -3,7 +3,7 @@
 
 import { copyFields, isRecord, textOf, type Json, type NativeTurn, type UnknownRecord } from "../../spi.ts";
 
-/** Reasoning details in the order of the stream, fragments of one detail put together. */
+/** Reasoning details in the order in which they began, fragments of one detail put together. */
 export interface ReasoningDetails {
   /** Takes the entries of one chunk and returns the text that is new in them. */
   add(details: readonly unknown[]): string;
@@ -12,14 +12,26 @@ export interface ReasoningDetails {
 
 type OpenDetail = { [field: string]: Json };
 
-/** Makes an empty collection. Text and summary of one detail come in pieces; its signature and data come whole. */
+/**
+ * Makes an empty collection. A fragment belongs to the detail of its type and index, wherever that began; without an index, to the last
+ * detail if that has its type. Text and summary come in pieces. Every other field is the last one that says something: gateways
+ * send `signature: ""` until the text is over.
+ */
 export function collectReasoningDetails(): ReasoningDetails {
   const details: OpenDetail[] = [];
+  const byPlace = new Map<string, OpenDetail>();
 
   function addOne(fragment: UnknownRecord): string {
-    const last = details[details.length - 1];
-    if (last !== undefined && continues(last, fragment)) extend(last, fragment);
-    else details.push(copyFields(fragment));
+    const { type, index } = fragment;
+    const place = typeof index === "number" ? JSON.stringify([type, index]) : undefined;
+    const begun = place === undefined ? details[details.length - 1] : byPlace.get(place);
+    const isPlaced = place !== undefined;
+    if (begun !== undefined && begun.type === type && continues(begun, fragment, isPlaced)) extend(begun, fragment);
+    else {
+      const detail = copyFields(fragment);
+      details.push(detail);
+      if (place !== undefined) byPlace.set(place, detail);
+    }
     return textOf(fragment.text) + textOf(fragment.summary);
   }
 
@@ -29,10 +41,23 @@ export function collectReasoningDetails(): ReasoningDetails {
   };
 }
 
-/** Encrypted details have no text and are never fragments of each other. */
-function continues(last: OpenDetail, fragment: UnknownRecord): boolean {
-  const isText = typeof last.text === "string" || typeof last.summary === "string";
-  return isText && fragment.data === undefined && last.type === fragment.type && last.index === fragment.index;
+/** Encrypted data comes whole, and so does a signature: without an index, a text that follows one is another detail. */
+function continues(begun: OpenDetail, fragment: UnknownRecord, isPlaced: boolean): boolean {
+  if (!isPlaced && typeof begun.index === "number") return false;
+  if (differ(begun.id, fragment.id) || differ(begun.data, fragment.data)) return false;
+  const [hasText, hasMore] = [begun, fragment].map(({ text, summary }) => isSaid(text) || isSaid(summary));
+  if (isSaid(fragment.data) && (hasText === true || !isPlaced)) return false;
+  const isSigned = isSaid(begun.signature) && begun.signature !== fragment.signature;
+  return isPlaced || !(isSigned && hasText === true && hasMore === true);
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
+/** Whether both say something, and not the same. */
+function differ(one: unknown, other: unknown): boolean {
+  return isSaid(one) && isSaid(other) && one !== other;
 }
 
 function extend(detail: OpenDetail, fragment: UnknownRecord): void {
@@ -40,7 +65,7 @@ function extend(detail: OpenDetail, fragment: UnknownRecord): void {
     const before = detail[field];
     const isPiece = field === "text" || field === "summary";
     if (isPiece && typeof before === "string" && typeof value === "string") detail[field] = before + value;
-    else if (before === undefined || before === null) detail[field] = value;
+    else if (isSaid(value) || before === undefined) detail[field] = value;
   }
 }
 

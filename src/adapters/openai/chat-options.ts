@@ -1,6 +1,16 @@
 // The options of `openaiChat`, checked before anything is sent.
 
-import { checkFields, checkRequired, type Checks, is, isFilled, isRecord, oneOf } from "../../spi.ts";
+import {
+  checkFields,
+  checkRequired,
+  type Checks,
+  type FinishReason,
+  finishReasonsCheck,
+  is,
+  isFilled,
+  isRecord,
+  oneOf,
+} from "../../spi.ts";
 import type { OpenAIChatClient } from "./chat-wire.ts";
 
 /** How `openaiChat` reaches its model. */
@@ -29,6 +39,8 @@ export interface OpenAIChatOptions {
    * different ones. Default: as it is.
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
+  /** What words of the server for why the model stopped mean: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
+  readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
 /** The options with their defaults. */
@@ -54,6 +66,7 @@ const checks: Checks<OpenAIChatOptions> = {
   echoReasoning: oneOf("reasoning_content", "reasoning"),
   toolResultMedia: oneOf("user-message", "tool-message"),
   toWireCallId: is.fn,
+  finishReasons: finishReasonsCheck,
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */

@@ -1,8 +1,9 @@
 // OpenAI Chat Completions, and every server that speaks it, as a provider over the caller's own client.
 
-import { type ModelChunk, type Provider, readSdkStream } from "../../spi.ts";
+import { type ModelChunk, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
 import { buildChatBody } from "./chat-body.ts";
 import { createChatReader } from "./chat-chunks.ts";
+import { chatWords } from "./chat-finish.ts";
 import { createMessageConverter } from "./chat-messages.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 
@@ -11,8 +12,8 @@ import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
  * are. It retries refused connections, 408, 409, 429 and 5xx by itself, twice unless `maxRetries` says otherwise: retries
  * of your own around it multiply the attempts.
  *
- * The stream ends with `finish` where the server said why the model stopped, and without one where it did not: then the answer
- * is not complete, whatever it holds. What the SDK throws passes through. Errors inside the stream that it does not throw are
+ * The stream ends with `finish` if the server said why the model stopped, or sent the final token counts, which it sends only after the
+ * whole answer. Else the answer is not complete, whatever it holds. What the SDK throws passes through. Errors inside the stream that it does not throw are
  * `error` chunks. Reasoning is read under every name that servers use, and sent back only with `echoReasoning`.
  *
  * Throws LoopError `invalid-option` or `unknown-option` at once where the options are wrong.
@@ -27,6 +28,7 @@ import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 export function openaiChat(options: OpenAIChatOptions): Provider {
   const settings = checkChatOptions(options);
   const toMessages = createMessageConverter(settings);
+  const words = withFinishReasons(chatWords, options.finishReasons);
   const { id, model, family } = settings;
   return {
     id,
@@ -36,7 +38,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> =>
         settings.client.chat.completions.create(buildChatBody(request, settings, toMessages), { signal: given });
-      return readSdkStream({ open, reader: createChatReader(out), out }, call);
+      return readSdkStream({ open, reader: createChatReader(out, words), out }, call);
     },
   };
 }

@@ -1,8 +1,9 @@
 // OpenAI Responses, and every server that speaks it, as a provider over the caller's own client.
 
-import { type ModelChunk, type Provider, readSdkStream } from "../../spi.ts";
+import { type ModelChunk, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
 import { buildResponsesBody, createToolConverter } from "./responses-body.ts";
 import { createResponsesReader } from "./responses-events.ts";
+import { incompleteWords } from "./responses-finish.ts";
 import { createInputConverter } from "./responses-input.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
 
@@ -36,6 +37,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   const settings = checkResponsesOptions(options);
   const ports = { settings, toInput: createInputConverter(settings), toTool: createToolConverter(settings) };
   const { id, model, family, client, store } = settings;
+  const words = withFinishReasons(incompleteWords, options.finishReasons);
   return {
     id,
     model,
@@ -44,7 +46,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> =>
         client.responses.create(buildResponsesBody(request, ports), { signal: given });
-      const reader = createResponsesReader(out, store);
+      const reader = createResponsesReader(out, store, words);
       return readSdkStream({ open, reader, out }, call);
     },
   };

@@ -1,8 +1,16 @@
 // Events of the Responses wire into neutral chunks.
 
-import { type EventReader, isRecord, recordOf, textOf, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import {
+  type EventReader,
+  type FinishWords,
+  isRecord,
+  recordOf,
+  textOf,
+  type ModelChunk,
+  type UnknownRecord,
+} from "../../spi.ts";
 import { toUsage } from "./chat-usage.ts";
-import { isTerminal, toResponseEnd, toResponseError } from "./responses-finish.ts";
+import { incompleteWords, isTerminal, toResponseEnd, toResponseError } from "./responses-finish.ts";
 import { ItemAssembly } from "./responses-items.ts";
 import { toNativeItems } from "./responses-native.ts";
 import { kindOf, wordsOf, type TextKind } from "./responses-texts.ts";
@@ -12,6 +20,7 @@ interface Reading {
   readonly out: ModelChunk[];
   /** Whether the service was asked to keep the response; it may say otherwise. */
   readonly store: boolean;
+  readonly words: FinishWords;
   readonly items: ItemAssembly;
   failed: boolean;
   /** What is said once the stream is over: how the response ended, and what of it is sent back. */
@@ -22,8 +31,8 @@ interface Reading {
  * Makes a reader that appends to `out`. It reads what each event adds, in whatever order and completeness the items come; events and
  * items of unknown types are passed over, and items are kept to be sent back.
  */
-export function createResponsesReader(out: ModelChunk[], store: boolean): EventReader {
-  const reading: Reading = { out, store, items: new ItemAssembly(out), failed: false, ending: undefined };
+export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
+  const reading: Reading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };
   return {
     get finished() {
       return reading.ending !== undefined;
@@ -103,8 +112,8 @@ function readPart(event: UnknownRecord, items: ItemAssembly): void {
 /** A response that was cut off is not sent back as it was: its last item may be half of one, which the service would refuse. */
 function endResponse(eventType: string, value: unknown, reading: Reading): void {
   const response = recordOf(value);
-  const { items, out, store } = reading;
-  const end = toResponseEnd(eventType, response);
+  const { items, out, store, words } = reading;
+  const end = toResponseEnd(eventType, response, words);
   if (end.kind === "failed") {
     readUsage(response, out);
     reading.failed = true;
@@ -118,10 +127,10 @@ function endResponse(eventType: string, value: unknown, reading: Reading): void 
     return;
   }
   const stored = typeof response.store === "boolean" ? response.store : store;
-  const reason = items.refused ? "refusal" : items.hasCalls ? "tool-calls" : "stop";
+  const reason = items.refused ? "refusal" : items.hasCalls ? "tool-calls" : end.reason;
   reading.ending = [
     ...toNativeItems(items.items(), stored).map((item) => ({ type: "native" as const, item })),
-    { type: "finish", reason, raw: "completed" },
+    { type: "finish", reason, raw: end.raw },
   ];
 }
 

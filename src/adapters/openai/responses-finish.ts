@@ -1,12 +1,11 @@
 // How a response ended, and what the errors of this wire mean.
 
 import { isRecord, providerError, textOf, toProviderError } from "../../spi.ts";
-import type { FinishReason, ProviderError, ProviderErrorCode, UnknownRecord } from "../../spi.ts";
+import type { FinishReason, FinishWords, ProviderError, ProviderErrorCode, UnknownRecord } from "../../spi.ts";
 
 /** The end of a response. */
 export type ResponseEnd =
-  | { readonly kind: "completed" }
-  | { readonly kind: "incomplete"; readonly reason: FinishReason; readonly raw: string }
+  | { readonly kind: "completed" | "incomplete"; readonly reason: FinishReason; readonly raw: string }
   | { readonly kind: "failed"; readonly error: ProviderError };
 
 /** The worst comes first: a response that failed is not made good by an event of another name. */
@@ -21,7 +20,7 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
  * `max_messages` is a limit as well. `steered` comes on sockets only, where another response follows it, so that it is left unknown.
  * Facts: the API's own description of `incomplete_details.reason`.
  */
-const incompleteReasons: ReadonlyMap<string, FinishReason> = new Map([
+export const incompleteWords: FinishWords = new Map<string, FinishReason>([
   ["max_output_tokens", "length"],
   ["max_messages", "length"],
   ["content_filter", "content-filter"],
@@ -32,17 +31,21 @@ export function isTerminal(eventType: unknown): eventType is string {
   return typeof eventType === "string" && statusByEvent.has(eventType);
 }
 
-/** Reads the end of a response from its last event, and from the status of the response itself. */
-export function toResponseEnd(eventType: string, response: UnknownRecord): ResponseEnd {
+/**
+ * Reads the end of a response from its last event, and from the status of the response itself. One that is incomplete for a reason that
+ * the caller takes for a proper end is completed.
+ */
+export function toResponseEnd(eventType: string, response: UnknownRecord, words: FinishWords = incompleteWords): ResponseEnd {
   const said = new Set([statusByEvent.get(eventType), response.status]);
   if (said.has("failed")) return { kind: "failed", error: toResponseError(response.error) };
   if (said.has("cancelled")) {
     return { kind: "failed", error: providerError("server", "The response was cancelled.", { retryable: false }) };
   }
-  if (!said.has("incomplete")) return { kind: "completed" };
+  if (!said.has("incomplete")) return { kind: "completed", reason: "stop", raw: "completed" };
   const details = response.incomplete_details;
   const raw = isRecord(details) && textOf(details.reason) !== "" ? textOf(details.reason) : "incomplete";
-  return { kind: "incomplete", reason: incompleteReasons.get(raw) ?? "unknown", raw };
+  const reason = words.get(raw) ?? "unknown";
+  return { kind: reason === "stop" || reason === "tool-calls" ? "completed" : "incomplete", reason, raw };
 }
 
 /** Codes that say what was wrong with the request: repeating it does not help. Of images there are a dozen. */

@@ -1,6 +1,17 @@
 // The options of `openaiResponses`, checked before anything is sent.
 
-import { checkFields, checkRequired, type Checks, is, isFilled, isRecord, type Json, oneOf } from "../../spi.ts";
+import {
+  checkFields,
+  checkRequired,
+  type Checks,
+  type FinishReason,
+  finishReasonsCheck,
+  is,
+  isFilled,
+  isRecord,
+  type Json,
+  oneOf,
+} from "../../spi.ts";
 import type { OpenAIResponsesClient } from "./responses-wire.ts";
 
 /** How the model is to reason, in the wire's own words: `{ effort: "low", summary: "auto" }`. */
@@ -51,6 +62,8 @@ export interface OpenAIResponsesOptions {
   readonly serverTools?: readonly OpenAIServerTool[] | undefined;
   /** Where images and files of tool results go. Default "tool-message", beside the text; a "user-message" for servers that take only texts there. */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
+  /** What reasons of the service for an incomplete response mean: `{ "steered": "stop" }`. They outrank the known ones. Default none. */
+  readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
 /** The options with their defaults. */
@@ -79,6 +92,7 @@ const checks: Checks<OpenAIResponsesOptions> = {
   customTools: ['an object with a format for each tool, such as { type: "text" }', isFormats],
   serverTools: ['a list of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
   toolResultMedia: oneOf("tool-message", "user-message"),
+  finishReasons: finishReasonsCheck,
 };
 
 /** Fills in the defaults. Throws LoopError `invalid-option` or `unknown-option`. */

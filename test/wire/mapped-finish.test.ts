@@ -1,0 +1,56 @@
+// The option `finishReasons`, over every adapter: the caller says what a word of the vendor means.
+
+import { type FinishReason, isLoopError, runToolLoop } from "turnwright";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Adapter, specAdapters, vendorAdapters } from "./adapters.ts";
+import { ask, runPass } from "./provider-pass.ts";
+import type { ScriptedTurn } from "./scripted.ts";
+
+/** In v3 and v4 the service's own word stands behind one of the AI SDK's. */
+const say = ({ variant }: Adapter, word: string): { readonly end: "unknown"; readonly word: string } => ({
+  end: "unknown",
+  word: variant === "v3" || variant === "v4" ? `other ${word}` : word,
+});
+
+const calls: ScriptedTurn["calls"] = [["call_1", "look", "{}"]];
+
+describe.for([...vendorAdapters, ...specAdapters])("$name", (adapter) => {
+  const open = async (turn: ScriptedTurn, finishReasons: unknown): ReturnType<Adapter["open"]> => {
+    const opened = await adapter.open([turn], { options: { finishReasons } });
+    onTestFinished(opened.close);
+    return opened;
+  };
+
+  it.for<[word: string, reason: FinishReason, plain: string, withCalls: string]>([
+    ["FUNCTION_CALL", "tool-calls", "tool-calls", "tool-calls whole"],
+    ["FUNCTION_CALL", "stop", "stop", "tool-calls whole"],
+    ["constructor", "error", "error", "error"],
+    ["__proto__", "content-filter", "content-filter", "content-filter"],
+  ])("reads %s as %s", async ([word, reason, plain, withCalls]) => {
+    const hear = async (turn: Omit<ScriptedTurn, "end">): Promise<string> => {
+      const { provider } = await open({ ...turn, ...say(adapter, word) }, Object.fromEntries([[word, reason]]));
+      const { finish, calls: read, error } = await runPass(provider, ask("Go."));
+      return [error?.code ?? finish, ...read.map(({ problem }) => problem ?? "whole")].join(" ");
+    };
+    expect(await hear({ text: "So." })).toBe(plain);
+    expect(await hear({ text: "So.", calls })).toContain(withCalls);
+  });
+
+  it("names a word that nobody has mapped, and the option that does it", async () => {
+    const { provider } = await open({ text: "So.", ...say(adapter, "toString") }, undefined);
+    const { error } = await runToolLoop({ provider, messages: [{ role: "user", content: "Go." }] });
+    expect(error).toMatchObject({ code: "finish-unknown", message: expect.stringMatching(/"toString".*"finishReasons"/) });
+  });
+
+  it.for<[given: unknown]>([
+    ["tool-calls"],
+    [["tool-calls"]],
+    [{ STOP: "done" }],
+    [{ STOP: "constructor" }],
+    [{ STOP: undefined }],
+  ])("refuses %j at once", async ([given]) => {
+    const thrown: unknown = await open({ end: "stop" }, given).catch((error: unknown) => error);
+    expect(isLoopError(thrown, "invalid-option")).toBe(true);
+    expect(String(thrown)).toContain('"finishReasons"');
+  });
+});
