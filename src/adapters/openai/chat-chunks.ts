@@ -21,6 +21,8 @@ interface Reading {
   readonly details: ReasoningDetails;
   finishRaw: string | undefined;
   refused: boolean;
+  /** Whether the token counts came with the finish reason or after it. Nothing more is expected then. */
+  counted: boolean;
   failed: boolean;
 }
 
@@ -36,11 +38,15 @@ export function createChatReader(out: ModelChunk[]): EventReader {
     details: collectReasoningDetails(),
     finishRaw: undefined,
     refused: false,
+    counted: false,
     failed: false,
   };
   return {
     get finished() {
       return reading.finishRaw !== undefined;
+    },
+    get isOver() {
+      return reading.counted;
     },
     get failed() {
       return reading.failed;
@@ -54,7 +60,11 @@ export function createChatReader(out: ModelChunk[]): EventReader {
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
-  if (error !== undefined && error !== null) return fail(error, reading);
+  if (error !== undefined && error !== null) {
+    // The model is done: an error of the server takes nothing away.
+    if (reading.finishRaw === undefined) fail(error, reading);
+    return;
+  }
   for (const choice of listOf(chunk.choices)) readChoice(choice, reading);
   if (isRecord(chunk.usage)) readUsage(chunk.usage, reading);
 }
@@ -100,9 +110,11 @@ function readFinish(choice: UnknownRecord, reading: Reading): void {
   reading.calls.settle(isCut(reading.finishRaw));
 }
 
-function readUsage(wire: UnknownRecord, { out }: Reading): void {
+function readUsage(wire: UnknownRecord, reading: Reading): void {
   const usage = toUsage(wire);
-  if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
+  if (usage === undefined) return;
+  reading.counted = reading.finishRaw !== undefined;
+  reading.out.push({ type: "usage", usage, mode: "snapshot" });
 }
 
 function fail(error: unknown, reading: Reading): void {
