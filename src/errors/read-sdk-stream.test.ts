@@ -7,6 +7,11 @@ import { readSdkStream } from "./read-sdk-stream.ts";
 
 const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
 const finish: ModelChunk = { type: "finish", reason: "stop" };
+const counts: ModelChunk = {
+  type: "usage",
+  mode: "snapshot",
+  usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+};
 const never = new Promise<never>(() => {});
 
 interface Reading {
@@ -18,27 +23,39 @@ interface Reading {
   readonly beats: number;
 }
 
-/** Reads texts as deltas, "" as nothing, and "end" as the last event. */
-function read(open: (signal: AbortSignal) => Promise<unknown>, abort: AbortController = new AbortController()): Reading {
+interface Given {
+  readonly abort?: AbortController;
+  readonly mayGoOn?: boolean;
+}
+
+/** Reads texts as deltas, "" as nothing, "count" as usage, "finish" as a finish reason, and "end" as the last event. */
+function read(
+  open: (signal: AbortSignal) => Promise<unknown>,
+  { abort = new AbortController(), mayGoOn = false }: Given = {},
+): Reading {
   const clock = createTestClock();
   const signals: AbortSignal[] = [];
   let beats = 0;
   const call: ModelCall = { signal: abort.signal, heartbeat: () => void (beats += 1), iteration: 0, clock, timeouts };
   const out: ModelChunk[] = [];
   let isOver = false;
+  let finished = false;
   const reader = {
     failed: false,
+    mayGoOn,
     get finished() {
-      return isOver;
+      return finished;
     },
     get isOver() {
       return isOver;
     },
     read(event: unknown) {
-      if (event === "end") isOver = true;
-      else if (event !== "") out.push({ type: "text-delta", text: String(event) });
+      isOver ||= event === "end";
+      finished ||= isOver || event === "finish";
+      if (event === "count") out.push(counts);
+      else if (event !== "end" && event !== "finish" && event !== "") out.push({ type: "text-delta", text: String(event) });
     },
-    end: () => void (isOver && out.push(finish)),
+    end: () => void (finished && out.push(finish)),
   };
   const opened = (signal: AbortSignal): Promise<unknown> => {
     signals.push(signal);
@@ -106,7 +123,7 @@ it("fails when its signal fires while a deaf client is asked", async () => {
 it("asks nothing once its signal has fired", async () => {
   const abort = new AbortController();
   abort.abort("enough");
-  const { chunks, signals } = read(hears, abort);
+  const { chunks, signals } = read(hears, { abort });
   await expect(chunks.next()).rejects.toMatchObject({ name: "AbortError" });
   expect(signals).toEqual([]);
 });
@@ -172,16 +189,79 @@ it.for<[what: string, atEnd: () => unknown]>([
   expect(clock.pending).toBe(0);
 });
 
-it("hangs up on a stream that goes on behind its last event", async () => {
-  const { chunks, clock, signals } = read(staysOpen(["end", "b"]));
-  expect(await all(chunks)).toEqual([finish]);
-  expect([signals[0]?.aborted, clock.pending]).toEqual([true, 0]);
+/** Says one event each 400 ms, over and over, and never ends. */
+function repeats(clock: TestClock, before: readonly string[], event: string): () => Promise<unknown> {
+  return async () =>
+    (async function* () {
+      yield* before;
+      for (;;) {
+        await new Promise<void>((resolve) => void clock.setTimeout(resolve, 400));
+        yield event;
+      }
+    })();
+}
+
+it.for<[what: string, before: readonly string[], event: string, afterMs: number]>([
+  ["finishes and sends pings", ["a", "finish"], "", 5_000],
+  ["finishes and counts over and over", ["a", "finish"], "count", 5_000],
+  ["is over and sends pings", ["a", "end"], "", 1_000],
+  ["is over after it finished", ["a", "finish", "end"], "", 1_000],
+])("ends soon after the last content if the stream %s", async ([, before, event, afterMs]) => {
+  const outer = createTestClock();
+  const { chunks, clock } = read(repeats(outer, before, event));
+  const ended = all(chunks).then((said) => [said.at(-1), clock.now()]);
+  for (let at = 0; at < 6_000; at += 200) await Promise.all([clock.advance(200), outer.advance(200)]);
+  expect(await ended).toEqual([finish, afterMs]);
 });
 
-it("each event of which nothing is told is a heartbeat", async () => {
-  const reading = read(staysOpen(["", "a", "", "end"]));
+it("goes on with content after a finish, for as long as it comes", async () => {
+  const outer = createTestClock();
+  const { chunks, clock } = read(repeats(outer, ["finish"], "a"));
+  let heard = 0;
+  const reading = (async () => {
+    for await (const { type } of chunks) if (type === "text-delta") heard += 1;
+  })();
+  for (let at = 0; at < 20_000; at += 200) await Promise.all([clock.advance(200), outer.advance(200)]);
+  expect(heard).toBe(50);
+  await chunks.return?.();
+  await reading;
+});
+
+it.for<[what: string, events: readonly string[], mayGoOn: boolean, isLost: boolean]>([
+  ["before the finish", ["a"], false, true],
+  ["after the finish", ["a", "finish"], false, false],
+  ["after the finish of an answer that may go on", ["a", "finish"], true, true],
+  ["after the last event", ["a", "end"], false, false],
+])("an error %s is thrown only if something may be missing", async ([, events, mayGoOn, isLost]) => {
+  for (const error of [new TypeError("terminated"), new SyntaxError("Unexpected token"), new Error("It broke.")]) {
+    const { chunks } = read(
+      async () =>
+        (async function* () {
+          yield* events;
+          throw error;
+        })(),
+      { mayGoOn },
+    );
+    if (isLost) await expect(all(chunks)).rejects.toBe(error);
+    else expect((await all(chunks)).at(-1)).toEqual(finish);
+  }
+});
+
+it.for(["return", "abort"] as const)("a stream of pings that never waits ends by %s", async (how) => {
+  const { chunks, abort } = read(async () => ({
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: false, value: "" }) }),
+  }));
+  const waiting = chunks.next().then(({ done }) => done, String);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  if (how === "abort") abort.abort();
+  else await chunks.return?.();
+  expect(await waiting).toEqual(how === "abort" ? "AbortError: This operation was aborted" : true);
+});
+
+it("each event without content is a heartbeat", async () => {
+  const reading = read(staysOpen(["", "a", "count", "", "end"]));
   const said = all(reading.chunks);
   await reading.clock.advance(1_000);
   await said;
-  expect(reading.beats).toBe(3);
+  expect(reading.beats).toBe(4);
 });

@@ -1,22 +1,26 @@
-// Reads what a provider's SDK streams into chunks: what each adapter does in the same way, whatever its wire.
+// Reads an SDK's stream into chunks. Every adapter uses it, whatever its wire.
 
 import type { Clock } from "../contract/clock.ts";
 import type { ModelCall, ModelChunk } from "../contract/provider.ts";
 import { type FollowingSignal, followSignal } from "../kit/follow-signal.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { providerError, toProviderError } from "./provider-error.ts";
+import { Lull } from "../kit/lull.ts";
+import { isContent } from "../kit/chunk-text.ts";
+import { providerError } from "./provider-error.ts";
 
-/** What makes chunks of a wire's events; it puts them into the array that it was made with. */
+/** Turns the events of one wire into chunks, which it puts into the array that it was made with. */
 export interface EventReader {
   read(event: unknown): void;
-  /** What is left to say once the stream is over. */
+  /** Adds the last chunks once the stream is over. */
   end(): void;
   /** Whether an event said that the stream has failed: the rest is not read. */
   readonly failed: boolean;
-  /** Whether the answer is complete, though the stream may go on. */
+  /** Whether the service said why the model stopped. More may follow, such as the token counts. */
   readonly finished: boolean;
-  /** Whether the last event has come, so that nothing that follows is read. Default false: only the stream itself can tell. */
+  /** Whether nothing more is expected. Default false: a finished stream gets some seconds for its last events. */
   readonly isOver?: boolean;
+  /** Whether a finished answer may go on, so that a lost connection may have taken the rest of it. Default false. */
+  readonly mayGoOn?: boolean;
 }
 
 /** A stream of an SDK, and how to read it. */
@@ -28,13 +32,19 @@ export interface SdkStream {
   readonly out: ModelChunk[];
 }
 
-/** How long a connection may stay open behind the last event before it is closed, in milliseconds. */
+/** How long a connection may stay open after the last expected event, in milliseconds. */
 const hangUpAfterMs = 1_000;
 
+/** How long a finished answer waits for its token counts or for more text, in milliseconds. */
+const quietAfterMs = 5_000;
+
 /**
- * Yields the chunks of an SDK's stream. What the SDK throws passes through, but for a connection that is lost after the answer is
- * complete: then nothing was taken away but perhaps the token counts. Where a stream is left before its end, also while it waits, the
- * signal that the SDK was given fires, because not every SDK hangs up by itself. Each event of which nothing is told is a heartbeat.
+ * Yields the chunks of an SDK's stream. Errors of the SDK pass through until the answer is finished. After that, an error, garbage
+ * or a lost connection changes nothing, unless the wire says that a finished answer may go on. A finished answer is complete when
+ * its stream ends, or has said nothing more for a short time.
+ *
+ * Each event without content is a heartbeat. If the reader leaves, also while it waits, the signal that the SDK was given fires,
+ * because not every SDK hangs up by itself.
  */
 export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterableIterator<ModelChunk, void, undefined> {
   let followed: FollowingSignal | undefined;
@@ -58,29 +68,33 @@ async function* readChunks(
   follow: () => FollowingSignal,
 ): AsyncGenerator<ModelChunk, void, undefined> {
   const followed = follow();
+  const patience = new Patience(reader, call.clock);
+  const lull = new Lull();
   let events: AsyncIterator<unknown> | undefined;
   let hasEnded = false;
-  /** Whether there was one more event. */
-  function take({ done = false, value }: IteratorResult<unknown>): boolean {
-    hasEnded = done;
-    if (!done) reader.read(value);
-    if (out.length === 0) call.heartbeat();
-    return !done;
-  }
   try {
     events = iterate(await unlessAborted(open, followed.signal));
-    while (reader.isOver !== true && take(await events.next())) {
+    for (;;) {
+      const event = await patience.next(events);
+      if (event === undefined) break;
+      hasEnded = event.done === true;
+      if (hasEnded) break;
+      reader.read(event.value);
+      const hasContent = out.some(isContent);
+      if (!hasContent) call.heartbeat();
       // One for one is the rule, and emptying an array by its length would make the next push allocate. A loop, because `yield*` of
       // an array waits for each chunk once more.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
       else for (const chunk of out.splice(0)) yield chunk;
       if (reader.failed) return;
+      patience.note(hasContent);
+      const pause = lull.note(hasContent);
+      if (pause !== undefined) await unlessAborted(() => pause, followed.signal);
     }
-    hasEnded ||= await endsSoon(events, call.clock);
   } catch (error) {
     if (isLeft(followed, call)) return;
-    if (!isLateLoss(error, reader)) throw error;
+    if (!reader.finished || reader.mayGoOn === true) throw error;
   } finally {
     followed.release();
     if (!hasEnded) {
@@ -90,6 +104,45 @@ async function* readChunks(
   }
   reader.end();
   yield* out;
+}
+
+/** Waits for events: without a limit until the answer is finished, and not much longer after that. */
+class Patience {
+  readonly #reader: EventReader;
+  readonly #clock: Clock;
+  #limitMs = Number.POSITIVE_INFINITY;
+  #dueAt = Number.POSITIVE_INFINITY;
+
+  constructor(reader: EventReader, clock: Clock) {
+    this.#reader = reader;
+    this.#clock = clock;
+  }
+
+  /** Only content puts the end off: a service may send pings and counts for ever. */
+  note(hasContent: boolean): void {
+    const { finished, isOver } = this.#reader;
+    const limitMs = isOver === true ? hangUpAfterMs : finished ? quietAfterMs : Number.POSITIVE_INFINITY;
+    if (!hasContent && limitMs === this.#limitMs) return;
+    this.#limitMs = limitMs;
+    this.#dueAt = limitMs === Number.POSITIVE_INFINITY ? limitMs : this.#clock.now() + limitMs;
+  }
+
+  /** The next event. Undefined if the answer is complete without one. */
+  next(events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
+    if (this.#dueAt === Number.POSITIVE_INFINITY) return events.next();
+    const waitMs = this.#dueAt - this.#clock.now();
+    return waitMs <= 0 ? Promise.resolve(undefined) : this.#within(waitMs, events);
+  }
+
+  #within(waitMs: number, events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
+    return new Promise((resolve, reject) => {
+      // Before the timer, which an iterator that throws at once would leave behind. It may also answer without a promise.
+      const next = Promise.resolve(events.next());
+      const timer = this.#clock.setTimeout(() => resolve(undefined), waitMs);
+      const end = next.then(resolve, reject);
+      void end.then(() => this.#clock.clearTimeout(timer));
+    });
+  }
 }
 
 /** A model may be deaf to its signal. What it answers later is nobody's: it has the signal to tell. */
@@ -102,25 +155,9 @@ function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream
   });
 }
 
-/** Whether a stream ends by itself, so that its connection can be used again. Some services keep it open for ever. */
-function endsSoon(events: AsyncIterator<unknown>, clock: Clock): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    // Before the timer, which an iterator that throws at once would leave behind.
-    const next = Promise.resolve(events.next());
-    const timer = clock.setTimeout(() => resolve(false), hangUpAfterMs);
-    const end = next.then(({ done }) => resolve(done === true), reject);
-    void end.then(() => clock.clearTimeout(timer));
-  });
-}
-
 /** Whether the reader has gone: then there is nobody to tell. */
 function isLeft(followed: FollowingSignal, { signal }: ModelCall): boolean {
   return followed.signal.aborted && !signal.aborted;
-}
-
-/** Whether a connection was lost behind a complete answer. */
-function isLateLoss(error: unknown, { finished }: EventReader): boolean {
-  return finished && toProviderError(error).code === "network";
 }
 
 /** Closes what a stream holds, and waits for nobody. */

@@ -1,5 +1,7 @@
 // Reads the texts of what a provider streams.
 
+import type { ModelChunk } from "../contract/provider.ts";
+
 /** The text of a chunk's field. Throws where it has none: that is the provider's mistake. */
 export function textIn<Field extends string>(
   chunk: { readonly type: string } & { readonly [Key in Field]: unknown },
@@ -8,4 +10,22 @@ export function textIn<Field extends string>(
   const text: unknown = chunk[field];
   if (typeof text === "string") return text;
   throw new TypeError(`A chunk of type "${chunk.type}" must have a text as "${field}".`);
+}
+
+/** Whether a chunk adds to the answer. Empty texts, token counts and news of attempts do not. */
+export function isContent(chunk: ModelChunk): boolean {
+  switch (chunk.type) {
+    case "text-delta":
+    case "reasoning-delta":
+    case "refusal-delta":
+    case "call-args-delta":
+    case "details":
+      return chunk.text !== "";
+    case "usage":
+    case "attempt-start":
+    case "attempt-discarded":
+      return false;
+    default:
+      return true;
+  }
 }

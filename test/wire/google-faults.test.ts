@@ -88,9 +88,39 @@ describe("googleGenerateContent over a real connection", () => {
   it.for<[what: string, frames: readonly string[], ending: RawReply["ending"]]>([
     ["is dropped", [], "drop"],
     ["brings half a chunk", ["data: {"], "end"],
-  ])("counts an answer as complete whose connection %s after the finish reason", async ([, frames, ending]) => {
+  ])("does not count an answer as complete whose connection %s after the finish reason", async ([, frames, ending]) => {
     const pass = await read({ frames: [text("Hello"), stop(), ...frames], ending: ending ?? "end" });
-    expect(pass).toEqual({ ...nothing, text: "Hello", usage: spent, finish: "stop" });
+    expect(pass).toEqual({ ...nothing, text: "Hello", usage: spent, error: pass.error });
+    expect(pass.error).toMatchObject({ code: "network", retryable: true });
+  });
+
+  const code = says({ executableCode: { language: "PYTHON", code: "print(6 * 7)" } });
+  const codeWithReason = chunk({
+    candidates: [
+      { content: { parts: [{ executableCode: { language: "PYTHON", code: "print(42 + 100)" } }] }, finishReason: "STOP" },
+    ],
+  });
+  const result = says({ codeExecutionResult: { outcome: "OUTCOME_OK", output: "142" } });
+
+  it.for<[what: string, frames: readonly string[], line: string]>([
+    ["with its code", [codeWithReason], "Hel"],
+    ["with the result of its code", [codeWithReason, result], "Hel"],
+    ["within the text after it", [codeWithReason, result, text("lo")], "Hello"],
+    ["with code that comes after a finish reason", [stop(), code], "Hel"],
+    ["with a result that comes after a finish reason", [stop(), code, result, text("lo")], "Hello"],
+  ])("has no finish if a stream ends %s", async ([, frames, line]) => {
+    const { text: said, finish, error } = await read({ frames: [text("Hel"), code, result, ...frames] });
+    expect([said, finish, error]).toEqual([line, undefined, undefined]);
+  });
+
+  it.for<[what: string, frames: readonly string[], finish: string]>([
+    ["after several rounds of code", [codeWithReason, result, text("lo"), stop()], "stop"],
+    ["in the chunk of a result", [code, says({ codeExecutionResult: { output: "" } }, { text: "lo" }), stop()], "stop"],
+    ["in a text after code whose result was left out", [codeWithReason, text("lo"), stop()], "stop"],
+    ["at the limit of tokens, in code", [text("lo"), code, stop("MAX_TOKENS")], "length"],
+  ])("takes a finish reason for the end %s", async ([, frames, end]) => {
+    const { text: said, finish, error } = await read({ frames: [text("Hel"), ...frames] });
+    expect([said, finish, error]).toEqual(["Hello", end, undefined]);
   });
 
   it.for<[status: number, said: object, error: object]>([

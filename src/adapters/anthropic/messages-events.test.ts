@@ -99,6 +99,26 @@ describe("the reader of wire events", () => {
     ["a refusal without a word", [stop("refusal", { stop_details: null })], ["finish refusal (refusal)"]],
     ["no stop reason", [text(0, "a"), [{ type: "message_stop" }]], ["text a"]],
     ["no end marker", [text(0, "a"), stop("end_turn").slice(0, 1)], ["text a"]],
+    [
+      "no second message, whose first one was cut off",
+      [[opening({ id: "msg_1" })], text(0, "a"), call(1, '{"n":'), [opening({ id: "msg_2" })], call(0, "{}"), stop("tool_use")],
+      [
+        "text a",
+        "start block-1 t1 f",
+        'call-args {"n":',
+        "error stream-ended-early: The service began another message before it ended the first one.",
+      ],
+    ],
+    [
+      "a message that was begun twice",
+      [[opening({ id: "msg_1" }), opening({ id: "msg_1" }), opening({ id: null })], text(0, "a"), stop("end_turn")],
+      ["text a", "finish stop (end_turn)"],
+    ],
+    [
+      "no second message after the end marker",
+      [[opening({ id: "msg_1" })], text(0, "a"), stop("end_turn"), [opening({ id: "msg_2" })], text(0, "b")],
+      ["text a", "finish stop (end_turn)"],
+    ],
     ["nothing after the end marker", [stop("end_turn"), text(0, "a")], ["finish stop (end_turn)"]],
     [
       "an error",

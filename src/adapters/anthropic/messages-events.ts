@@ -5,6 +5,7 @@ import {
   type FinishWords,
   isRecord,
   providerError,
+  textOf,
   toProviderError,
   type ModelChunk,
   type UnknownRecord,
@@ -21,6 +22,8 @@ interface Reading {
   readonly blocks: BlockAssembly;
   readonly usage: UsageCounts;
   readonly words: FinishWords;
+  /** The id of the message that the stream began with. */
+  messageId: string;
   container: WireContainer | undefined;
   stopReason: string | undefined;
   /** Why the service refused, in its own words. */
@@ -37,6 +40,7 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = sto
     blocks: createBlockAssembly(out),
     usage: countUsage(),
     words,
+    messageId: "",
     container: undefined,
     stopReason: undefined,
     explanation: "",
@@ -85,6 +89,9 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
 /** The whole message stands in its start where code on the server calls a tool, and the service has nothing to generate. */
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
+  const id = textOf(message.id);
+  if (id !== "" && reading.messageId !== "" && id !== reading.messageId) return failSpliced(reading);
+  reading.messageId ||= id;
   // Some gateways send the start twice.
   if (Array.isArray(message.content) && reading.blocks.size === 0) {
     for (const [index, block] of message.content.entries()) startBlock(index, block, reading);
@@ -118,6 +125,13 @@ function readEnding({ delta, usage: wire }: UnknownRecord, reading: Reading): vo
   const details = delta.stop_details;
   if (isRecord(details) && typeof details.explanation === "string") reading.explanation = details.explanation.trim();
   reading.blocks.settle(mayBeCut(delta.stop_reason, reading.words));
+}
+
+/** A gateway that loses its connection to the service may begin another message in the same stream. Neither of them is whole. */
+function failSpliced(reading: Reading): void {
+  reading.failed = true;
+  const message = "The service began another message before it ended the first one.";
+  reading.out.push({ type: "error", error: providerError("stream-ended-early", message) });
 }
 
 function fail(error: unknown, reading: Reading): void {

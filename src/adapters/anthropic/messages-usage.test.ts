@@ -26,6 +26,24 @@ it("counts are replaced, and kept where they are null or absent", () => {
   expect(counts.add({ output_tokens: 8 })).toMatchObject({ inputTokens: 45, outputTokens: 8, totalTokens: 53 });
 });
 
+it("counts of compactions are added to those of the message", () => {
+  const counts = countUsage();
+  const compaction = { type: "compaction", input_tokens: 100, cache_read_input_tokens: 55_000, output_tokens: 80 };
+  const message = { type: "message", input_tokens: 180, cache_read_input_tokens: 3, output_tokens: 8 };
+  counts.add({ input_tokens: 100, cache_read_input_tokens: 55_000, output_tokens: 7 });
+  const last = { ...message, iterations: [compaction, compaction, message, null, { type: "novelty", input_tokens: 9 }] };
+  const sum = {
+    inputTokens: 180 + 3 + 2 * 55_100,
+    outputTokens: 168,
+    totalTokens: 180 + 3 + 2 * 55_100 + 168,
+    cachedInputTokens: 110_003,
+  };
+  expect(counts.add(last)).toEqual(sum);
+  // Counts are snapshots: the same ones again add nothing.
+  expect(counts.add(last)).toEqual(sum);
+  expect(counts.add({ iterations: null })).toEqual(sum);
+});
+
 it.for<[usage: unknown, sum: unknown]>([
   [undefined, undefined],
   [null, undefined],

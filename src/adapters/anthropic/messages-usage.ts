@@ -8,46 +8,52 @@ export interface UsageCounts {
   add(usage: unknown): Usage | undefined;
 }
 
-interface Counts {
-  input: number | undefined;
-  cacheWrite: number | undefined;
-  cacheRead: number | undefined;
-  output: number | undefined;
-  reasoning: number | undefined;
-}
+type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reasoning"]?: number | undefined };
 
 /** Makes empty counts. Tokens read from the cache or written to it are not in `input_tokens`, so that they are added to it. */
 export function countUsage(): UsageCounts {
-  const counts: Counts = {
-    input: undefined,
-    cacheWrite: undefined,
-    cacheRead: undefined,
-    output: undefined,
-    reasoning: undefined,
-  };
+  let counts: Counts = {};
+  let compactions: readonly Counts[] = [];
   return {
     add(usage) {
       if (!isRecord(usage)) return undefined;
-      take(counts, usage);
-      return counts.input === undefined && counts.output === undefined ? undefined : toUsage(counts);
+      counts = readCounts(usage, counts);
+      if (Array.isArray(usage.iterations)) compactions = readCompactions(usage.iterations);
+      return counts.input === undefined && counts.output === undefined ? undefined : toUsage([counts, ...compactions]);
     },
   };
 }
 
-function take(counts: Counts, usage: UnknownRecord): void {
-  counts.input = countOf(usage.input_tokens) ?? counts.input;
-  counts.cacheWrite = countOf(usage.cache_creation_input_tokens) ?? counts.cacheWrite;
-  counts.cacheRead = countOf(usage.cache_read_input_tokens) ?? counts.cacheRead;
-  counts.output = countOf(usage.output_tokens) ?? counts.output;
-  counts.reasoning = countOf(recordOf(usage.output_tokens_details).thinking_tokens) ?? counts.reasoning;
+function readCounts(usage: UnknownRecord, before: Counts): Counts {
+  return {
+    input: countOf(usage.input_tokens) ?? before.input,
+    cacheWrite: countOf(usage.cache_creation_input_tokens) ?? before.cacheWrite,
+    cacheRead: countOf(usage.cache_read_input_tokens) ?? before.cacheRead,
+    output: countOf(usage.output_tokens) ?? before.output,
+    reasoning: countOf(recordOf(usage.output_tokens_details).thinking_tokens) ?? before.reasoning,
+  };
 }
 
-function toUsage({ input = 0, cacheWrite, cacheRead, output = 0, reasoning }: Counts): Usage {
-  const inputTokens = input + (cacheWrite ?? 0) + (cacheRead ?? 0);
+/** Requests in which the service summed up the context. They are billed, and the counts of the message do not include them. */
+function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
+  return iterations
+    .map(recordOf)
+    .filter(({ type }) => type === "compaction")
+    .map((usage) => readCounts(usage, {}));
+}
+
+function toUsage(requests: readonly Counts[]): Usage {
+  const sum = (name: keyof Counts): number | undefined => {
+    const known = requests.flatMap((counts) => counts[name] ?? []);
+    return known.length === 0 ? undefined : known.reduce((total, count) => total + count, 0);
+  };
+  const [cacheWrite, cacheRead, reasoning] = [sum("cacheWrite"), sum("cacheRead"), sum("reasoning")];
+  const inputTokens = (sum("input") ?? 0) + (cacheWrite ?? 0) + (cacheRead ?? 0);
+  const outputTokens = sum("output") ?? 0;
   return reconcileUsage({
     inputTokens,
-    outputTokens: output,
-    totalTokens: inputTokens + output,
+    outputTokens,
+    totalTokens: inputTokens + outputTokens,
     ...(cacheRead === undefined ? {} : { cachedInputTokens: cacheRead }),
     ...(cacheWrite === undefined ? {} : { cacheWriteTokens: cacheWrite }),
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),

@@ -23,6 +23,8 @@ interface Reading {
   readonly parts: PartAssembly;
   readonly usage: UsageCounts;
   readonly words: FinishWords;
+  /** Whether the latest part is code that the service runs: its result and more text follow, whatever the finish reason says. */
+  runsCode: boolean;
   /** Why the model stopped. */
   finishRaw: string | undefined;
   /** Why the service did not ask it. */
@@ -45,6 +47,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
     parts: createPartAssembly(out),
     usage: countUsage(),
     words,
+    runsCode: false,
     finishRaw: undefined,
     blockRaw: undefined,
     explanation: "",
@@ -55,6 +58,12 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
   return {
     get finished() {
       return reading.finishRaw !== undefined || reading.blockRaw !== undefined;
+    },
+    get isOver() {
+      return reading.blockRaw !== undefined;
+    },
+    get mayGoOn() {
+      return reading.blockRaw === undefined;
     },
     get failed() {
       return reading.failed;
@@ -81,7 +90,7 @@ function readCandidate(candidate: unknown, reading: Reading): void {
   const { content, finishReason, finishMessage, continuationToken } = candidate;
   for (const part of listOf(recordOf(content).parts)) readPart(part, reading);
   if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
-  if (typeof finishReason !== "string" || finishReason === "") return;
+  if (typeof finishReason !== "string" || finishReason === "" || (reading.runsCode && isCleanEnd(finishReason))) return;
   reading.explanation = textOf(finishMessage).trim();
   if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw, reading.words)) reading.finishRaw = finishReason;
   reading.parts.settle();
@@ -90,7 +99,16 @@ function readCandidate(candidate: unknown, reading: Reading): void {
 function readPart(part: unknown, reading: Reading): void {
   if (!isRecord(part)) return;
   if (!reading.hasText && part.thought !== true && textOf(part.text).trim() !== "") reading.hasText = true;
+  noteCode(part, reading);
   reading.parts.add(part);
+}
+
+/** Code and its result also take back a finish reason that came before them. */
+function noteCode(part: UnknownRecord, reading: Reading): void {
+  const isCode = isRecord(part.executableCode);
+  if (part.text !== "") reading.runsCode = isCode;
+  const goesOn = isCode || isRecord(part.codeExecutionResult);
+  if (goesOn && reading.finishRaw !== undefined && isCleanEnd(reading.finishRaw)) reading.finishRaw = undefined;
 }
 
 function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, reading: Reading): void {

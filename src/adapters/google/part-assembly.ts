@@ -127,9 +127,8 @@ function extendCall(call: UnknownRecord, open: OpenCall, assembly: Assembly): vo
   if (call.willContinue === true) open.inPieces = true;
   if (Array.isArray(call.partialArgs)) {
     open.inPieces = true;
-    // An empty text is a sign of life.
     const text = call.partialArgs.map((entry) => open.args.add(entry)).join("");
-    assembly.out.push({ type: "call-args-delta", key: open.key, text });
+    if (text !== "") assembly.out.push({ type: "call-args-delta", key: open.key, text });
   }
   if (call.willContinue !== true) closeCall(assembly, true);
 }

@@ -31,6 +31,8 @@ interface Reading {
   /** Whether the final token counts came, and nothing of the model's after them. */
   isCounted: boolean;
   refused: boolean;
+  /** Whether the token counts came with the finish reason or after it. Nothing more is expected then. */
+  isOver: boolean;
   failed: boolean;
 }
 
@@ -50,11 +52,15 @@ export function createChatReader(out: ModelChunk[], words: FinishWords = chatWor
     hasUsage: false,
     isCounted: false,
     refused: false,
+    isOver: false,
     failed: false,
   };
   return {
     get finished() {
       return reading.finish !== undefined;
+    },
+    get isOver() {
+      return reading.isOver;
     },
     get failed() {
       return reading.failed;
@@ -68,7 +74,11 @@ export function createChatReader(out: ModelChunk[], words: FinishWords = chatWor
 
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const error = chunk.error ?? (chunk.object === "error" ? chunk : undefined);
-  if (error !== undefined && error !== null) return fail(error, reading);
+  if (error !== undefined && error !== null) {
+    // The model is done: an error of the server takes nothing away.
+    if (reading.finish === undefined) fail(error, reading);
+    return;
+  }
   const choices = listOf(chunk.choices);
   const isSpeech = choices.map((choice) => readChoice(choice, reading)).includes(true);
   if (isSpeech) reading.hasSpoken = true;
@@ -140,6 +150,7 @@ function takeUsage(
   const hasAnswer = reading.hasSpoken || usage.outputTokens > 0;
   if (hasAnswer && (isAlone || (!isSpeech && !reading.hasUsage && reading.hasSpoken))) reading.isCounted = true;
   reading.hasUsage = true;
+  reading.isOver = reading.finish !== undefined;
   reading.out.push({ type: "usage", usage, mode: "snapshot" });
 }
 

@@ -1,0 +1,117 @@
+// What still comes over a real connection after the service said why the model stopped, and what it changes.
+
+import { describe, expect, it } from "vitest";
+import { type Provider, runToolLoop, withRetry } from "turnwright";
+import { createTestClock } from "turnwright/testing";
+import { wires, type Wire } from "./all-wires.ts";
+import { connectReply } from "./connect-reply.ts";
+import { ask, createCall, type Pass, runPass } from "./provider-pass.ts";
+import { type RawReply, sse, startRawServer } from "./raw-sse-server.ts";
+
+type Name = Wire["name"];
+
+/** Frames of a script without its end. */
+const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
+
+/** What comes after the answer, or in its middle. */
+const sequels = {
+  "a clean end": () => ({}),
+  "a reset": () => ({ ending: "drop" }),
+  "half a frame": () => ({ frames: ["data: {"], ending: "drop" }),
+  garbage: () => ({ frames: [sse("{oops"), "event: data\ndata: [DONE]\n\n"] }),
+  "an error": (wire) => ({ frames: framesOf(wire.toReply({ end: "broken" })).slice(-1) }),
+  "more text": (wire) => ({ frames: framesOf(wire.toReply({ text: "lo", end: "lost" })) }),
+} satisfies { readonly [Sequel: string]: (wire: Wire) => RawReply };
+type Sequel = keyof typeof sequels;
+
+const toLine = ({ text, finish, error }: Pass): string => `${text.replace("\n\n", "")}, ${error?.code ?? finish ?? "no finish"}`;
+
+/** The same on every wire but one: Gemini may go on after a finish reason, so that only the end of its stream is an end. */
+const afterAnswer: { readonly [Name in Sequel]: { readonly usual: string; readonly google: string } } = {
+  "a clean end": { usual: "Hel, stop", google: "Hel, stop" },
+  "a reset": { usual: "Hel, stop", google: "Hel, network" },
+  "half a frame": { usual: "Hel, stop", google: "Hel, network" },
+  garbage: { usual: "Hel, stop", google: "Hel, server" },
+  "an error": { usual: "Hel, stop", google: "Hel, overloaded" },
+  "more text": { usual: "Hel, stop", google: "Hello, stop" },
+};
+const inTheMiddle: { readonly [Name in Sequel]: string } = {
+  "a clean end": "Hel, no finish",
+  "a reset": "Hel, network",
+  "half a frame": "Hel, network",
+  garbage: "Hel, server",
+  "an error": "Hel, overloaded",
+  "more text": "Hello, no finish",
+};
+
+const isSequel = (name: string): name is Sequel => Object.hasOwn(sequels, name);
+const rows = wires.flatMap((wire) =>
+  Object.keys(sequels)
+    .filter(isSequel)
+    .map((sequel) => ({ wire, name: wire.name, sequel })),
+);
+
+async function readReply(wire: Wire, reply: RawReply, sequel: Sequel): Promise<string> {
+  const { frames = [], ending = "end" }: RawReply = sequels[sequel](wire);
+  const whole = { frames: [...framesOf(reply), ...frames], ending };
+  const { provider } = await connectReply(whole, (url) => wire.connect(url).provider);
+  return toLine(await runPass(provider, ask("hi")));
+}
+
+describe.for(rows)("$sequel over the wire of $name", ({ wire, name, sequel }) => {
+  it("after a finished answer", async () => {
+    const expected = afterAnswer[sequel][name === "google" ? name : "usual"];
+    expect(await readReply(wire, wire.toReply({ text: "Hel", end: "stop" }), sequel)).toBe(expected);
+  });
+
+  it("in the middle of an answer", async () => {
+    expect(await readReply(wire, wire.toReply({ text: "Hel", end: "lost" }), sequel)).toBe(inTheMiddle[sequel]);
+  });
+});
+
+/** Reads a stream whose connection stays open, on a clock that moves from timer to timer. */
+async function readOpen(provider: Provider): Promise<{ readonly types: readonly string[]; readonly afterMs: number }> {
+  const clock = createTestClock();
+  const types: string[] = [];
+  const reading = (async () => {
+    for await (const { type } of provider.stream(ask("hi"), { ...createCall(), clock })) types.push(type);
+  })();
+  await expect.poll(() => clock.pending).toBe(1);
+  await clock.runAll();
+  await reading;
+  return { types, afterMs: clock.now() };
+}
+
+describe("a connection that stays open after a finished answer", () => {
+  it.for<[name: Name, frames: "all" | "without counts", afterMs: number]>([
+    ["openai", "all", 1_000],
+    ["openai", "without counts", 5_000],
+    ["openai-responses", "all", 1_000],
+    ["anthropic", "all", 1_000],
+    ["google", "all", 5_000],
+  ])("over the wire of %s, %s: the answer is complete", async ([name, which, afterMs]) => {
+    const wire = wires.find((one) => one.name === name) ?? wires[0];
+    if (wire === undefined) throw new Error("There are no wires.");
+    const frames = framesOf(wire.toReply({ text: "Hel", calls: [["a", "f", "{}"]], end: name === "google" ? "stop" : "tools" }));
+    const [last = ""] = frames.slice(-1);
+    const said = which === "all" ? frames : [...frames.slice(0, -1), `${last.split("\n\n")[0]}\n\n`];
+    const { server, provider } = await connectReply({ frames: said, ending: "stall" }, (url) => wire.connect(url).provider);
+    const { types, afterMs: seen } = await readOpen(provider);
+    expect([types.at(-1), seen]).toEqual(["finish", afterMs]);
+    await server.left;
+  });
+});
+
+it("a gateway's [DONE] after the end of a message does not make a retry pay twice", async () => {
+  const [wire] = wires.filter(({ name }) => name === "anthropic");
+  if (wire === undefined) throw new Error("There is no such wire.");
+  const reply = wire.toReply({ text: "Hello", end: "stop" });
+  const server = await startRawServer([{ frames: [...framesOf(reply), "event: data\ndata: [DONE]\n\n"] }, reply]);
+  try {
+    const provider = withRetry(wire.connect(server.url).provider);
+    const { text, status } = await runToolLoop({ provider, messages: [{ role: "user", content: "Hi." }] });
+    expect([text, status, server.bodies.length]).toEqual(["Hello", "completed", 1]);
+  } finally {
+    await server.close();
+  }
+});
