@@ -5,8 +5,6 @@
 export interface FileFacts {
   readonly mode: number;
   readonly uid: number;
-  readonly nlink: number;
-  isFile(): boolean;
   isSymbolicLink(): boolean;
 }
 
