@@ -41,8 +41,28 @@ describe("LoopError", () => {
       "The journal was written by another run: its messages are not those of this call.",
     ],
     [
-      new LoopError("journal-locked", { path: "runs/a.jsonl", pid: 7, host: "ship" }),
-      'The journal runs/a.jsonl is being written by process 7 on "ship". If that one is gone for certain, remove runs/a.jsonl.lock.',
+      new LoopError("journal-locked", {
+        path: "runs/a.jsonl",
+        lockPath: "/runs/a.jsonl.lock",
+        pid: 7,
+        host: "ship",
+        isVisible: true,
+      }),
+      'The journal runs/a.jsonl is being written by process 7 on "ship". Wait for it to end. If that process does something else by now, remove /runs/a.jsonl.lock.',
+    ],
+    [
+      new LoopError("journal-locked", {
+        path: "runs/a.jsonl",
+        lockPath: "/runs/a.jsonl.lock",
+        pid: 7,
+        host: "ship",
+        isVisible: false,
+      }),
+      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine, so that nobody here can know whether it still runs. If it is gone for certain, remove /runs/a.jsonl.lock.',
+    ],
+    [
+      new LoopError("journal-refused", { path: "runs/a.jsonl", problem: "it is not a plain file" }),
+      "The journal runs/a.jsonl is refused: it is not a plain file.",
     ],
     [
       new LoopError("journal-damaged", { path: "runs/a.jsonl", line: 3, problem: "is not what was written" }),

@@ -24,8 +24,19 @@ export interface LoopErrorDetails {
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
   /** A decision about a call that does not wait for one: unknown, or settled. A call inside another one is named by the path to it. */
   readonly "unknown-decision": { readonly call: string };
-  /** A journal that somebody writes already: a process, by its id and its machine's name. */
-  readonly "journal-locked": { readonly path: string; readonly pid: number; readonly host: string };
+  /**
+   * A journal that another writer has: a process, by its id and the name of its machine. `isVisible` is false for a process in another
+   * container or on another machine, of which nobody here can know whether it still runs.
+   */
+  readonly "journal-locked": {
+    readonly path: string;
+    readonly lockPath: string;
+    readonly pid: number;
+    readonly host: string;
+    readonly isVisible: boolean;
+  };
+  /** A file that cannot be a journal, whatever it says; `problem` reads on after "The journal … is refused:" and says what to do. */
+  readonly "journal-refused": { readonly path: string; readonly problem: string };
   /** A journal that is not what was written; `line` is 1-based, and `problem` reads on after it. */
   readonly "journal-damaged": { readonly path: string; readonly line: number; readonly problem: string };
   /** A step of a loop of the caller's own over a journal that is not open. */
@@ -65,8 +76,11 @@ const messages: Messages = {
       : `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`,
   "unknown-decision": ({ call }) =>
     `No call ${quote(call)} of this run waits for a decision: those that do are in the "pendingCalls" of the run that asked, and the journal is to be that run's.`,
-  "journal-locked": ({ path, pid, host }) =>
-    `The journal ${path} is being written by process ${pid} on ${quote(host)}. If that one is gone for certain, remove ${path}.lock.`,
+  "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
+    isVisible
+      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait for it to end. If that process does something else by now, remove ${lockPath}.`
+      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine, so that nobody here can know whether it still runs. If it is gone for certain, remove ${lockPath}.`,
+  "journal-refused": ({ path, problem }) => `The journal ${path} is refused: ${problem}.`,
   "journal-damaged": ({ path, line, problem }) => `The journal ${path} is damaged: line ${line} ${problem}.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open: a loop of your own calls its "open" first.`,
   "journal-incomplete": ({ key }) => `Step ${quote(key)} is not recorded, and a replay runs nothing.`,

@@ -94,6 +94,7 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "depth-exceeded": true,
   "journal-mismatch": true,
   "journal-locked": true,
+  "journal-refused": true,
   "journal-damaged": true,
   "journal-closed": true,
   "journal-incomplete": true,

@@ -1,10 +1,7 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { open as openFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join, resolve } from "node:path";
-import { build } from "esbuild";
+import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { isLoopError, runToolLoop } from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
@@ -12,36 +9,53 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { runOver, stepOf } from "./file-run.ts";
 import { makeFolder, readRecords } from "./folder.ts";
+import { canUnshare, startWriter } from "./writer-process.ts";
 
 const locked = (pid: number = process.pid): object => ({ code: "journal-locked", details: { pid, host: hostname() } });
-
-/** Runs a program of ours in a process of its own, up to its first word. */
-async function startWriter(path: string): Promise<ReturnType<typeof spawn>> {
-  const program = join(makeFolder(), "writer.mjs");
-  const contents = `import { fileJournal } from "turnwright/journal";
-    await fileJournal(process.argv[2]).open();
-    process.stdout.write("open");
-    setInterval(() => {}, 60_000);`;
-  await build({ stdin: { contents, resolveDir: resolve(".") }, outfile: program, bundle: true, platform: "node", format: "esm" });
-  const child = spawn(process.execPath, [program, path], { stdio: ["ignore", "pipe", "inherit"] });
-  await once(child.stdout, "data");
-  return child;
-}
 
 describe("two writers of one file", () => {
   it("in two processes: the second is refused, until the first is dead", async () => {
     const path = join(makeFolder(), "run.jsonl");
-    const child = await startWriter(path);
-    const dead = once(child, "exit");
+    const writer = await startWriter();
+    expect(await writer.open(path)).toBe("open");
     const { options, ran } = runOver(path);
     const thrown: unknown = await runToolLoop(options).catch((error: unknown) => error);
-    child.kill("SIGKILL");
-    await dead;
-    expect(thrown).toMatchObject(locked(child.pid));
-    expect(String(thrown)).toContain(`If that one is gone for certain, remove ${path}.lock.`);
+    await writer.kill();
+    expect(thrown).toMatchObject(locked(writer.pid));
+    expect(String(thrown)).toContain("Wait for it to end.");
     expect([ran, readFileSync(path, "utf8"), existsSync(`${path}.lock`)]).toEqual([[], "", true]);
     expect((await runToolLoop(options)).text).toBe("Done.");
     expect(existsSync(`${path}.lock`)).toBe(false);
+  });
+
+  it("in several processes that find a dead writer at once: exactly one gets the file, in each of 20 rounds", async () => {
+    const folder = makeFolder();
+    const dead = await startWriter();
+    const paths = Array.from({ length: 20 }, (_, round) => join(folder, `${round}.jsonl`));
+    for (const path of paths) expect(await dead.open(path)).toBe("open");
+    await dead.kill();
+    const writers = await Promise.all([startWriter(), startWriter(), startWriter()]);
+    for (const path of paths) {
+      const ends = await Promise.all(writers.map((writer) => writer.open(path)));
+      expect([path, ends.toSorted()]).toEqual([path, ["journal-locked", "journal-locked", "open"]]);
+    }
+    for (const writer of writers) await writer.kill();
+  });
+
+  it.skipIf(!canUnshare)("in two PID namespaces: the second is refused, also when the first is dead", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    const writer = await startWriter({ isContained: true });
+    expect(await writer.open(path)).toBe("open");
+    const { options } = runOver(path);
+    const whileAlive: unknown = await runToolLoop(options).catch((error: unknown) => error);
+    await writer.kill();
+    const afterDeath: unknown = await runToolLoop(options).catch((error: unknown) => error);
+    for (const thrown of [whileAlive, afterDeath]) {
+      expect(thrown).toMatchObject({ code: "journal-locked", details: { isVisible: false, lockPath: `${path}.lock` } });
+      expect(String(thrown)).toContain(`If it is gone for certain, remove ${path}.lock.`);
+    }
+    rmSync(`${path}.lock`);
+    expect((await runToolLoop(options)).text).toBe("Done.");
   });
 
   it.for<[what: string, other: (folder: string, path: string) => string]>([
@@ -58,6 +72,59 @@ describe("two writers of one file", () => {
     await expect(runToolLoop(second)).rejects.toMatchObject(locked());
     await close();
     expect((await runToolLoop(second)).text).toBe("Done.");
+  });
+
+  it("by two hard links in one folder: the second is refused while the first is open", async () => {
+    const folder = makeFolder();
+    const [a, b] = [join(folder, "a.jsonl"), join(folder, "b.jsonl")];
+    writeFileSync(b, "");
+    // The second name comes while the file is open by the first.
+    const close = await fileJournal(b).open();
+    linkSync(b, a);
+    await expect(runToolLoop(runOver(a).options)).rejects.toMatchObject(locked());
+    await close();
+    const closeOther = await fileJournal(a).open();
+    for (const path of [a, b]) await expect(runToolLoop(runOver(path).options)).rejects.toMatchObject(locked());
+    await closeOther();
+    expect((await runToolLoop(runOver(b).options)).text).toBe("Done.");
+    expect([existsSync(`${a}.lock`), existsSync(`${b}.lock`)]).toEqual([false, false]);
+  });
+
+  it("by hard links in two folders: both names are refused, and the error says what to do", async () => {
+    const names = [join(makeFolder(), "a.jsonl"), join(makeFolder(), "b.jsonl")] as const;
+    writeFileSync(names[0], "");
+    linkSync(...names);
+    for (const name of names) {
+      await expect(runToolLoop(runOver(name).options)).rejects.toMatchObject({
+        code: "journal-refused",
+        message: expect.stringContaining(
+          "names (hard links) in other folders, and its lock is not seen there: remove these names",
+        ),
+      });
+    }
+    expect([readFileSync(names[0], "utf8"), existsSync(`${names[0]}.lock`)]).toEqual(["", false]);
+  });
+
+  it.for<[what: string, move: (path: string, other: string) => void]>([
+    ["moved", renameSync],
+    ["removed", (path) => rmSync(path)],
+    ["replaced", (path, other) => (writeFileSync(other, ""), renameSync(other, path))],
+  ])("of which one works on a file that is %s meanwhile: it writes nothing more", async ([, move]) => {
+    const folder = makeFolder();
+    const path = join(folder, "a.jsonl");
+    const other = join(folder, "b.jsonl");
+    const { options } = runOver(path);
+    const records: number[] = [];
+    const save = tool("save", () => {
+      records.push(readRecords(path).length);
+      move(path, other);
+    });
+    await expect(runToolLoop({ ...options, tools: [save] })).rejects.toMatchObject({
+      code: "journal-refused",
+      message: expect.stringContaining("was moved or removed while its run was writing it"),
+    });
+    const kept = existsSync(other) ? readRecords(other).length : undefined;
+    expect([kept, existsSync(`${path}.lock`)]).toEqual([move === renameSync ? records[0] : undefined, false]);
   });
 
   it("by one journal: the second run is refused, and the first goes on", async () => {
@@ -114,47 +181,6 @@ describe("two writers of one file", () => {
     const replayed = await runToolLoop({ ...runOver(path).options, journal: replayJournal(fileJournal(path)) });
     expect(replayed.text).toBe("Done.");
     await close();
-  });
-});
-
-describe("a lock that was left behind", () => {
-  const own = { token: "t", pid: process.pid, host: hostname() };
-  const gone = { ...own, pid: 2 ** 22 + 1 };
-  const line = (claim: object): string => `\n${JSON.stringify(claim)}\n`;
-
-  it.for<[whose: string, lock: string, isTaken: boolean]>([
-    ["a process that is gone", line(gone), true],
-    ["several that are gone", line(gone) + line({ ...gone, token: "u" }), true],
-    ["nobody", "", true],
-    ["one that died over its first word", line(own).slice(0, 9), true],
-    ["one that was refused", line({ ...own, token: "x" }) + line({ withdrawn: "x" }), true],
-    ["what is no claim", '\nnull\n[]\n{"pid":1}\n"x"\n{"token":1,"pid":1,"host":"h"}\n', true],
-    ["a live process", line(own), false],
-    ["a live process, behind one that is gone", line(gone) + line(own), false],
-    ["a process that may not be asked", line({ ...own, pid: 1 }), false],
-    ["a process of another machine, of which nobody knows", line({ ...gone, host: `not-${hostname()}` }), false],
-  ])("by %s", async ([, lock, isTaken]) => {
-    const path = join(makeFolder(), "run.jsonl");
-    writeFileSync(`${path}.lock`, lock);
-    const { options } = runOver(path);
-    if (isTaken) expect((await runToolLoop(options)).text).toBe("Done.");
-    else await expect(runToolLoop(options)).rejects.toMatchObject({ code: "journal-locked" });
-    expect(existsSync(`${path}.lock`)).toBe(!isTaken);
-  });
-
-  it("by a process whose id another one has now is taken over, where that can be known", async () => {
-    const path = join(makeFolder(), "run.jsonl");
-    writeFileSync(`${path}.lock`, line({ ...own, start: "another-boot 1" }));
-    const end = await runToolLoop(runOver(path).options).catch((error: unknown) => error);
-    expect(end).toMatchObject(existsSync("/proc/self/stat") ? { text: "Done." } : locked());
-  });
-
-  it("that somebody removed, and another has taken since, is left to that one", async () => {
-    const path = join(makeFolder(), "run.jsonl");
-    const close = await fileJournal(path).open();
-    writeFileSync(`${path}.lock`, line(own));
-    await close();
-    expect(readFileSync(`${path}.lock`, "utf8")).toBe(line(own));
   });
 });
 

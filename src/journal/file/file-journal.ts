@@ -46,7 +46,10 @@ export function fileJournal(path: string, options: FileJournalOptions = {}): Fil
   let session: JournalSession | undefined;
 
   const open: FileJournal["open"] = async ({ readOnly = false } = {}) => {
-    if (isTaken) throw new LoopError("journal-locked", { path, pid: process.pid, host: hostname() });
+    if (isTaken) {
+      const holder = { pid: process.pid, host: hostname(), isVisible: true };
+      throw new LoopError("journal-locked", { path, lockPath: `${path}.lock`, ...holder });
+    }
     isTaken = true;
     try {
       session = await (readOnly ? readJournal(path) : openJournal(path, own));

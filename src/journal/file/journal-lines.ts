@@ -1,6 +1,8 @@
 // The format of a journal on disk: a head, then one record a line, each with a checksum over itself and all lines before it.
 
+import { constants } from "node:buffer";
 import { createHash } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
 import { LoopError } from "../../errors/loop-error.ts";
 import { isRecord } from "../../kit/is-record.ts";
 
@@ -34,8 +36,11 @@ export interface Recorded {
   readonly torn: TornLine | undefined;
 }
 
-const headBytes = Buffer.from(head);
+const headLine = Buffer.from(head.trimEnd());
+const headBytes = head.length;
 const newline = 0x0a;
+/** A line is made of one string, and three bytes are the most that one unit of a string takes. */
+const maxLineBytes = 3 * constants.MAX_STRING_LENGTH;
 const opening = '{"sum":"';
 const digits = 16;
 const bodyAt = opening.length + digits + '",'.length;
@@ -47,35 +52,94 @@ export function toLine(json: string, before: string): Line {
   return { text: `${opening}${sum}",${body}\n`, sum };
 }
 
+/** How a file is read. */
+export interface ReadOptions {
+  /** How many bytes are read at once. Default 1 MiB. */
+  readonly chunkBytes?: number | undefined;
+}
+
 /**
- * Reads a file. A last line that was cut off is torn, and told; whatever else differs from what was written throws LoopError
- * "journal-damaged". Linear in the size of the file.
+ * Reads a file in chunks, and holds one line of it at a time besides its records. Reports a last line that was cut off as torn. Any other
+ * difference from what was written throws LoopError "journal-damaged". Linear in the size of the file.
  */
-export function readLines(bytes: Buffer, path: string): Recorded {
-  if (bytes.length < headBytes.length && headBytes.subarray(0, bytes.length).equals(bytes)) {
-    const torn = bytes.length === 0 ? undefined : { line: 1, bytes: bytes.length };
-    return { answers: new Map(), sum: "", size: 0, unended: false, torn };
-  }
-  if (!bytes.subarray(0, headBytes.length).equals(headBytes)) {
-    throw new LoopError("journal-damaged", { path, line: 1, problem: "is not the first line of a journal of this version" });
-  }
+export async function readLines(file: Pick<FileHandle, "read">, path: string, options: ReadOptions = {}): Promise<Recorded> {
   const answers = new Map<string, unknown>();
   let sum = "";
-  let line = 2;
-  for (let start = headBytes.length; start < bytes.length; line += 1) {
-    const end = bytes.indexOf(newline, start);
-    const read = readLine(bytes.subarray(start, end < 0 ? bytes.length : end), sum);
-    if (read === undefined) {
-      const tail = bytes.subarray(start);
-      if (end >= 0 || readLine(tail.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
-      return { answers, sum, size: start, unended: false, torn: { line, bytes: tail.length } };
+  let size = 0;
+  let line = 0;
+  for await (const { bytes, length, isEnded } of splitLines(file, options)) {
+    line += 1;
+    if (line === 1) {
+      const isHead = bytes.equals(isEnded ? headLine : headLine.subarray(0, length));
+      if (!isHead)
+        throw new LoopError("journal-damaged", { path, line, problem: "is not the first line of a journal of this version" });
+      if (!isEnded) return { answers, sum, size, unended: false, torn: { line, bytes: length } };
+      size = headBytes;
+      continue;
     }
-    answers.set(read.key, read.answer);
-    ({ sum } = read);
-    if (end < 0) return { answers, sum, size: bytes.length, unended: true, torn: undefined };
-    start = end + 1;
+    const record = readLine(bytes, sum);
+    if (record === undefined) {
+      // A changed line end is damage; it reads as one more byte of the last line.
+      if (isEnded || readLine(bytes.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
+      return { answers, sum, size, unended: false, torn: { line, bytes: length } };
+    }
+    answers.set(record.key, record.answer);
+    ({ sum } = record);
+    size += length + (isEnded ? 1 : 0);
+    if (!isEnded) return { answers, sum, size, unended: true, torn: undefined };
   }
-  return { answers, sum, size: bytes.length, unended: false, torn: undefined };
+  return { answers, sum, size, unended: false, torn: undefined };
+}
+
+interface ReadBytes {
+  /** Without the line end. Of a line that is none of ours only its beginning. */
+  readonly bytes: Buffer;
+  readonly length: number;
+  readonly isEnded: boolean;
+}
+
+/** The lines of a file, and what is behind the last line end if anything is. */
+async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 20 }: ReadOptions): AsyncGenerator<ReadBytes> {
+  const line = new PartialLine();
+  for (let position = 0; ;) {
+    // A new buffer each time: lines are parts of it.
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
+    if (bytesRead === 0) break;
+    position += bytesRead;
+    const chunk = buffer.subarray(0, bytesRead);
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      line.add(chunk.subarray(start, end));
+      yield line.take(true);
+      start = end + 1;
+    }
+    line.add(chunk.subarray(start));
+  }
+  if (line.length > 0) yield line.take(false);
+}
+
+/** A line whose chunks come one by one. */
+class PartialLine {
+  #parts: Buffer[] = [];
+  #limit = headBytes;
+  length = 0;
+
+  add(part: Buffer): void {
+    if (part.length === 0) return;
+    this.length += part.length;
+    // A longer line is damaged: of another file, or of a long tail of zeros, nothing more is held.
+    if (this.length <= this.#limit) this.#parts.push(part);
+  }
+
+  take(isEnded: boolean): ReadBytes {
+    const [first = Buffer.alloc(0)] = this.#parts;
+    const bytes = this.#parts.length > 1 ? Buffer.concat(this.#parts) : first;
+    const read = { bytes, length: this.length, isEnded };
+    this.#parts = [];
+    this.#limit = maxLineBytes;
+    this.length = 0;
+    return read;
+  }
 }
 
 interface ReadRecord {

@@ -1,6 +1,6 @@
 // A journal file while it is open: read once, held by a lock, and appended to.
 
-import { type FileHandle, open, realpath, truncate } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Json } from "../../contract/json.ts";
 import type { Step, StepKind } from "../../contract/journal.ts";
@@ -10,6 +10,7 @@ import { isThenable } from "../../kit/is-thenable.ts";
 import { lockFile } from "./file-lock.ts";
 import { type Recorded, readLines, type TornLine } from "./journal-lines.ts";
 import { createLineWriter, type LineWriter } from "./line-writer.ts";
+import { checkPlace, openFile, openForReading, type OpenFile } from "./open-file.ts";
 
 /** What is about to be written. */
 export interface JournalRecord {
@@ -47,15 +48,20 @@ export interface JournalSession {
   close(): Promise<void>;
 }
 
-/** Opens a file for one run. Rejects with what the disk says, or LoopError "journal-locked" or "journal-damaged", and then holds nothing. */
+/**
+ * Opens a file for one run. Rejects with the error of the disk, or LoopError "journal-refused", "journal-locked" or "journal-damaged", and
+ * then holds nothing.
+ */
 export async function openJournal(path: string, options: FileJournalOptions): Promise<JournalSession> {
-  const file = await open(path, "a+", 0o600);
+  const opened = await openFile(path);
+  const { file, names } = opened;
   const undo = [() => file.close()];
   try {
-    const place = await realpath(path);
-    undo.unshift(await lockFile(place));
-    const recorded = readLines(await file.readFile(), path);
-    const writer = await continueFile({ file, place }, recorded, options);
+    for (const place of names) undo.unshift(await lockFile({ path, place }));
+    const check = (): Promise<void> => checkPlace(path, opened);
+    await check();
+    const recorded = await readLines(file, path);
+    const writer = await continueFile(opened, recorded, { ...options, check });
     return createSession(path, recorded, { writer, redact: options.redact, undo });
   } catch (error) {
     await closeAll(undo);
@@ -65,30 +71,30 @@ export async function openJournal(path: string, options: FileJournalOptions): Pr
 
 /** Opens a file that is only read: whoever writes it goes on writing. */
 export async function readJournal(path: string): Promise<JournalSession> {
-  const file = await open(path, "r");
+  const file = await openForReading(path);
   try {
-    const recorded = readLines(await file.readFile(), path);
+    const recorded = await readLines(file, path);
     return createSession(path, recorded, { writer: undefined, redact: undefined, undo: [] });
   } finally {
     await file.close();
   }
 }
 
-interface Place {
-  readonly file: FileHandle;
-  readonly place: string;
+interface Continued extends FileJournalOptions {
+  /** Rejects when the file is no longer the one that is locked. */
+  readonly check: () => Promise<void>;
 }
 
-async function continueFile({ file, place }: Place, recorded: Recorded, options: FileJournalOptions): Promise<LineWriter> {
+async function continueFile({ file, place }: OpenFile, recorded: Recorded, options: Continued): Promise<LineWriter> {
   const { torn, size, sum, unended } = recorded;
-  const { fsync = true, onTornLine } = options;
+  const { fsync = true, onTornLine, check } = options;
   if (torn !== undefined) {
     onTornLine?.(torn);
-    await truncate(place, size);
+    await file.truncate(size);
   }
   if (size === 0 && fsync) await syncFolder(dirname(place));
   if (unended) await file.appendFile("\n");
-  return createLineWriter(file, { sum, isNew: size === 0, fsync });
+  return createLineWriter(file, { sum, isNew: size === 0, fsync, check });
 }
 
 /** A new file is there after a loss of power only if its folder says so. Windows has no such thing. */

@@ -3,6 +3,7 @@
 import type * as fs from "node:fs";
 import type * as path from "node:path";
 import { invalidOption } from "../../errors/check-fields.ts";
+import { type FileFacts, followOwnLinks, isOwn, tightMode } from "../../kit/file-trust.ts";
 import { isRecord } from "../../kit/is-record.ts";
 
 /** What keeps the text of recordings, where a path of a file does not do. Its methods answer at once. */
@@ -56,15 +57,59 @@ function isCassette(value: unknown): value is Cassette {
 /** At once, so that a line is in the file before the run reads its chunk, and a run on a test clock is not held up. */
 function fileCassette(path: string): Cassette {
   const { dirname } = nodeModule("node:path");
-  const { appendFileSync, mkdirSync, readFileSync, writeFileSync } = nodeModule("node:fs");
+  const { closeSync, constants, ftruncateSync, mkdirSync, readFileSync, writeFileSync } = nodeModule("node:fs");
+  const withFile = (flags: number, use: (file: number) => void): void => {
+    const file = openOwnFile(path, constants.O_WRONLY | constants.O_CREAT | flags);
+    try {
+      use(file);
+    } finally {
+      closeSync(file);
+    }
+  };
   return {
     read: () => readFileSync(path, "utf8"),
-    append: (text) => appendFileSync(path, text),
+    append: (text) => withFile(constants.O_APPEND, (file) => writeFileSync(file, text)),
     clear() {
       mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, "", { mode: 0o600 });
+      withFile(0, (file) => ftruncateSync(file));
     },
   };
+}
+
+/** Recordings hold what was said: they are for the owner of the file only, and go to no file that somebody else chose. */
+function openOwnFile(path: string, flags: number): number {
+  const { dirname, resolve } = nodeModule("node:path");
+  const { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readlinkSync } = nodeModule("node:fs");
+  const end = followOwnLinks(path, {
+    lstat: (link) => lstatSync(link, { throwIfNoEntry: false }),
+    readLink: readlinkSync,
+    resolve: (link, target) => resolve(dirname(link), target),
+  });
+  if ("refused" in end) throw new Error(`${end.refused} is a link of another user. Remove it, or name the file itself.`);
+  // Windows has neither flag.
+  const file = openSync(end.place, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
+  try {
+    const facts = fstatSync(file);
+    if (!facts.isFile()) throw new Error(`${path} is not a plain file. A cassette needs a file of its own.`);
+    if (facts.nlink > 1)
+      throw new Error(`${path} has other names (hard links). Remove them, or remove the file: it is made anew.`);
+    tighten(facts, (mode) => fchmodSync(file, mode));
+    return file;
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
+function tighten(facts: FileFacts, change: (mode: number) => void): void {
+  const mode = tightMode(facts);
+  if (mode === undefined) return;
+  try {
+    change(mode);
+  } catch (error) {
+    // A disk without modes keeps the mode that it shows for every file.
+    if (!isOwn(facts)) throw error;
+  }
 }
 
 interface NodeModules {

@@ -1,0 +1,92 @@
+// Files that hold what was said: nobody else reads them, and nothing is written to a file that somebody else chose.
+
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, lchownSync, linkSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runToolLoop } from "turnwright";
+import { fileJournal } from "turnwright/journal";
+import { createMockProvider, recordTo, text } from "turnwright/testing";
+import { makeFolder } from "./folder.ts";
+
+const hasUsers = process.platform !== "win32";
+const isRoot = process.geteuid?.() === 0;
+
+const options = { messages: [{ role: "user", content: "Go." }], runId: "r" } as const;
+const answer = createMockProvider(() => text("Done."));
+
+const writers: readonly (readonly [name: string, write: (path: string) => Promise<unknown>])[] = [
+  ["fileJournal", (path) => runToolLoop({ ...options, provider: answer, journal: fileJournal(path, { fsync: false }) })],
+  ["recordTo", async (path) => runToolLoop({ ...options, provider: recordTo(path, answer) })],
+];
+
+describe.skipIf(!hasUsers).for(writers)("%s", ([, write]) => {
+  it.for([0o644, 0o666, 0o640, 0o604])("takes the rights of others from a file of mode %o", async (mode) => {
+    const path = join(makeFolder(), "a.jsonl");
+    writeFileSync(path, "");
+    chmodSync(path, mode);
+    await write(path);
+    expect([statSync(path).mode & 0o777, readFileSync(path, "utf8") === ""]).toEqual([0o600, false]);
+  });
+
+  it("follows links of the user's own, also to a file that is not there yet", async () => {
+    const folder = makeFolder();
+    symlinkSync("second", join(folder, "first"));
+    symlinkSync("a.jsonl", join(folder, "second"));
+    await write(join(folder, "first"));
+    expect(statSync(join(folder, "a.jsonl")).mode & 0o777).toBe(0o600);
+  });
+
+  it.skipIf(!isRoot).for(["first", "second"])(
+    "refuses a link of another user, here the %s of two, and writes nothing",
+    async (foreign) => {
+      const folder = makeFolder();
+      const target = join(folder, "target");
+      writeFileSync(target, "");
+      symlinkSync("second", join(folder, "first"));
+      symlinkSync("target", join(folder, "second"));
+      lchownSync(join(folder, foreign), 4_711, 4_711);
+      await expect(write(join(folder, "first"))).rejects.toThrow(`${join(folder, foreign)} is a link of another user`);
+      expect(readFileSync(target, "utf8")).toBe("");
+    },
+  );
+
+  it("refuses a pipe without waiting for its other end", async () => {
+    const path = join(makeFolder(), "pipe");
+    execFileSync("mkfifo", [path]);
+    await expect(write(path)).rejects.toThrow(/not a plain file|ENXIO/);
+  });
+});
+
+describe.skipIf(!hasUsers)("fileJournal", () => {
+  it.for<[what: string, plant: (target: string, lock: string) => void]>([
+    ["a symbolic link", symlinkSync],
+    ["a hard link", linkSync],
+    ["a pipe", (_, lock) => void execFileSync("mkfifo", [lock])],
+  ])("refuses %s in the place of its lock, and writes nothing to it", async ([, plant]) => {
+    const folder = makeFolder();
+    const path = join(folder, "a.jsonl");
+    const target = join(folder, "target");
+    writeFileSync(target, "as it was");
+    plant(target, `${path}.lock`);
+    const run = runToolLoop({ ...options, provider: answer, journal: fileJournal(path) });
+    await expect(run).rejects.toMatchObject({
+      code: "journal-refused",
+      message: `The journal ${path} is refused: its lock ${path}.lock is not a plain file of its own: remove it.`,
+    });
+    expect([readFileSync(target, "utf8"), readFileSync(path, "utf8"), existsSync(`${path}.lock`)]).toEqual([
+      "as it was",
+      "",
+      true,
+    ]);
+  });
+});
+
+it.skipIf(!hasUsers)("recordTo refuses a file with other names, and leaves it as it was", async () => {
+  const folder = makeFolder();
+  const path = join(folder, "a.jsonl");
+  writeFileSync(join(folder, "other"), "as it was");
+  linkSync(join(folder, "other"), path);
+  expect(() => recordTo(path, answer)).toThrow("has other names (hard links)");
+  expect(readFileSync(path, "utf8")).toBe("as it was");
+});

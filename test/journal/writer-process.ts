@@ -1,0 +1,63 @@
+// Processes that hold journal files until they are killed, started together so that they can race.
+
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { build } from "esbuild";
+import { onTestFinished } from "vitest";
+import { makeFolder } from "./folder.ts";
+
+/** A process that opens journals when it is told to, and keeps them open. */
+export interface WriterProcess {
+  /** As other processes see it. */
+  readonly pid: number | undefined;
+  /** "open", or the code of the error. */
+  open(path: string): Promise<string>;
+  /** Resolves when the process is dead. */
+  kill(): Promise<void>;
+}
+
+const contents = `import { createInterface } from "node:readline";
+  import { fileJournal } from "turnwright/journal";
+  const held = [];
+  createInterface({ input: process.stdin }).on("line", (path) =>
+    fileJournal(path).open().then((close) => console.log("open", held.push(close)), (error) => console.log(error.code)));
+  console.log(process.pid);`;
+
+const unshare = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"] as const;
+
+/** Whether a process can have a PID namespace of its own here: on Linux, by root. */
+export const canUnshare: boolean = ((): boolean => {
+  try {
+    const [program, ...parameters] = unshare;
+    execFileSync(program, [...parameters, "true"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+/** Starts a process; resolves when it can be told to open journals. It is killed with the test at the latest. */
+export async function startWriter({ isContained = false }: { readonly isContained?: boolean } = {}): Promise<WriterProcess> {
+  const program = join(makeFolder(), "writer.mjs");
+  await build({ stdin: { contents, resolveDir: resolve(".") }, outfile: program, bundle: true, platform: "node", format: "esm" });
+  const [command, ...parameters] = [...(isContained ? unshare : []), process.execPath, program];
+  const child = spawn(command, parameters, { stdio: ["pipe", "pipe", "inherit"] });
+  const dead = once(child, "exit");
+  const words = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const kill = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await dead;
+  };
+  onTestFinished(kill);
+  const { value: pid } = await words.next();
+  return {
+    pid: isContained ? child.pid : Number(pid),
+    async open(path) {
+      child.stdin.write(`${path}\n`);
+      return String((await words.next()).value).split(" ")[0] ?? "";
+    },
+    kill,
+  };
+}
