@@ -1,4 +1,5 @@
-// Reads limits and timeouts out of environment variables. Each variable is one row of one table.
+// Reads limits and timeouts out of environment variables. Each variable is one row of one table. Written in the part of zod that zod 3
+// and zod 4 have in common, so that either may be installed.
 
 import { z } from "zod";
 import { type Checks, checkFields, invalidOption, isFunction } from "../errors/check-fields.ts";

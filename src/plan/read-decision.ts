@@ -1,5 +1,5 @@
 // What a planner answered, in the one form that the rest knows: compatible forms are brought into it, and what fits none is refused with
-// the reasons.
+// the reasons. Written in the part of zod that zod 3 and zod 4 have in common, so that either may be installed.
 
 import { z } from "zod";
 import { describeValue } from "../kit/describe-value.ts";
@@ -47,11 +47,7 @@ const kwargs = z
     try {
       return toJson(given) as UnknownRecord;
     } catch (error) {
-      context.issues.push({
-        code: "custom",
-        message: `must be plain data, but holds ${toPlainError(error).message}`,
-        input: given,
-      });
+      context.addIssue({ code: "custom", message: `must be plain data, but holds ${toPlainError(error).message}` });
       return z.NEVER;
     }
   });

@@ -39,7 +39,7 @@ export function convertSchema(schema: StandardSchema): ConvertedSchema {
   if (known !== undefined) return { json: known };
   const { vendor, jsonSchema } = schema["~standard"];
   if (jsonSchema === undefined) {
-    return { problem: `cannot become JSON Schema by itself, because ${vendor} does not say how` };
+    return { problem: `cannot become JSON Schema by itself, because ${zodAdviceOf(schema) ?? `${vendor} does not say how`}` };
   }
   try {
     const keywords = Object.entries(toFields(jsonSchema.input({ target: "draft-2020-12" })));
@@ -57,6 +57,15 @@ export function isStandardSchema(schema: ToolSchema): schema is StandardSchema {
   return typeof standard === "object" && standard !== null && "validate" in standard && typeof standard.validate === "function";
 }
 
+/** What to do about a schema of zod that cannot say its JSON Schema; undefined for other libraries. */
+function zodAdviceOf(schema: object): string | undefined {
+  if ("_zod" in schema)
+    return 'zod does not say how before 4.2, nor does zod/mini; z.toJSONSchema(schema, { io: "input" }) makes it';
+  return "_def" in schema && "safeParse" in schema
+    ? 'zod 3 does not say how; write it with the "z" of "zod/v4", which zod has since 3.25'
+    : undefined;
+}
+
 function convert(schema: StandardSchema, toolName: string): JsonSchema {
   const made = convertSchema(schema);
   if ("problem" in made) throw invalid(toolName, `${made.problem}. ${remedy}`, made.cause);
@@ -68,7 +77,9 @@ function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
   if (converted.has(schema)) return schema;
   const prototype: unknown = Object.getPrototypeOf(schema);
   if (prototype !== Object.prototype && prototype !== null) {
-    throw invalid(toolName, "is neither a Standard Schema nor a plain JSON Schema object");
+    const advice = zodAdviceOf(schema);
+    const problem = "is neither a Standard Schema nor a plain JSON Schema object";
+    throw invalid(toolName, advice === undefined ? problem : `${problem}: ${advice}`);
   }
   try {
     toFields(schema);

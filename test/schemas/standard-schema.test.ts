@@ -7,6 +7,8 @@ import { runTool, text, toolCall } from "turnwright/testing";
 import * as v from "valibot";
 import { z } from "zod";
 import * as mini from "zod/mini";
+import { z as z3 } from "zod-v3";
+import { z as z3v4 } from "zod-v3/v4";
 import { answersOf, play } from "../loop/play.ts";
 import { asking, forecasts } from "./libraries.ts";
 
@@ -105,7 +107,9 @@ describe.for(Object.entries(asking))("a schema of %s that asks somebody", ([, sc
 
 describe("a schema that cannot say what it takes", () => {
   it.for<[string, StandardSchema, string]>([
-    ["zod/mini", mini.object({}), "zod does not say how"],
+    ["zod/mini", mini.object({}), 'nor does zod/mini; z.toJSONSchema(schema, { io: "input" }) makes it'],
+    ["zod/v4 of zod 3.25", z3v4.object({}), 'before 4.2, nor does zod/mini; z.toJSONSchema(schema, { io: "input" }) makes it'],
+    ["zod 3", z3.object({}), 'write it with the "z" of "zod/v4", which zod has since 3.25'],
     ["valibot", v.object({}), "valibot does not say how"],
     ["a date of zod", z.object({ at: z.date() }), "Date cannot be represented in JSON Schema"],
     [
@@ -137,6 +141,26 @@ describe("a schema that cannot say what it takes", () => {
     expect(registry.definitions()[0]?.inputSchema).toBe(jsonSchema);
     expect(registry.validate(tool.name, { at: "2026-01-01" })).toEqual({ value: { at: new Date("2026-01-01") } });
   });
+});
+
+it.for<[string, JsonSchema, StandardSchema]>([
+  ["zod/v4 of zod 3.25", z3v4.toJSONSchema(z3v4.object({ n: z3v4.number() })) as JsonSchema, z3v4.object({ n: z3v4.number() })],
+  ["zod 3", { type: "object" }, z3.object({ n: z3.number() })],
+])("a schema of %s checks beside its jsonSchema", async ([, jsonSchema, inputSchema]) => {
+  const tool = defineTool({ ...described, inputSchema, jsonSchema, execute: (args) => args });
+  expect(await runTool(tool, { n: 1 })).toMatchObject({ kind: "completed", data: { n: 1 } });
+  expect(await runTool(tool, { n: "x" })).toMatchObject({ kind: "invalid-input", issues: [{ path: ["n"] }] });
+});
+
+it("a schema of a zod without Standard Schema is refused with the version that has it", () => {
+  // The classes of zod 3.23: as those of 3.25, without "~standard".
+  class ZodObject {
+    readonly _def = {};
+    safeParse(): void {}
+  }
+  const fields = { ...described, inputSchema: new ZodObject(), execute: () => 1 };
+  const make = (): unknown => createToolRegistry([Reflect.apply(defineTool, undefined, [fields])]);
+  expect(make).toThrow(/is neither a Standard Schema nor a plain JSON Schema object: .*"zod\/v4", which zod has since 3\.25/);
 });
 
 it("takes schemas that are functions", () => {

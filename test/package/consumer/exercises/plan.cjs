@@ -8,11 +8,10 @@ exports.exercise = async (load) => {
   const { defineTool, runToolLoop } = await load("turnwright");
   const { planLogs, withPlanner } = await load("turnwright/plan");
   const { createMockProvider, text } = await load("turnwright/testing");
-  const { z } = await load("zod");
   const add = defineTool({
     name: "add",
     description: "Adds",
-    inputSchema: z.object({ a: z.number(), b: z.number() }),
+    inputSchema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } } },
     execute: ({ a, b }) => a + b,
   });
   const command = { purpose: "the sum", tool_name: "add", tool_kwargs: { a: 2, b: 3 } };
@@ -25,4 +24,7 @@ exports.exercise = async (load) => {
     [...planLogs(result)].map(({ purpose, success, result: sum }) => [purpose, success, sum]),
     [["the sum", true, 5]],
   );
+  const planner = () => ({ tool_command: { tool_name: "add", tool_kwargs: { a: 2n } } });
+  const broken = await runToolLoop({ provider: withPlanner(model, { planner }), tools: [add], messages });
+  assert.match(String(broken.error?.message), /tool_kwargs: must be plain data/);
 };

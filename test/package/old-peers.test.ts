@@ -1,0 +1,97 @@
+// The packed package beside older versions of the packages that it works with.
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Installed, installPacked } from "./install-packed.ts";
+
+/** Versions that apps have, with the peers that those versions name. Only what npm resolves by matters, so no registry is asked. */
+const older = [
+  { name: "zod", version: "3.25.76" },
+  { name: "openai", version: "4.104.0", peerDependencies: { ws: "^8.18.0", zod: "^3.23.8" } },
+  { name: "@anthropic-ai/sdk", version: "0.60.0" },
+  { name: "@google/genai", version: "0.9.0" },
+  { name: "ai", version: "4.3.19", peerDependencies: { react: "^18 || ^19 || ^19.0.0-rc", zod: "^3.23.8" } },
+  { name: "@modelcontextprotocol/sdk", version: "0.6.1" },
+  { name: "@modelcontextprotocol/client", version: "1.0.0" },
+  { name: "@opentelemetry/api", version: "1.4.1" },
+  { name: "@cfworker/json-schema", version: "1.12.8" },
+  { name: "@pydantic/genai-prices", version: "0.0.1" },
+];
+
+const optional = (peers: object): object => Object.fromEntries(Object.keys(peers).map((peer) => [peer, { optional: true }]));
+
+describe("npm", () => {
+  const folder = mkdtempSync(join(tmpdir(), "turnwright-peers-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("installs the package beside older versions of all its peers", () => {
+    const sources = older.map(({ peerDependencies = {}, ...named }, index) => {
+      const source = join(folder, `source${index}`);
+      mkdirSync(source);
+      const manifest = { ...named, peerDependencies, peerDependenciesMeta: optional(peerDependencies) };
+      writeFileSync(join(source, "package.json"), JSON.stringify(manifest));
+      return source;
+    });
+    const app = join(folder, "app");
+    mkdirSync(app);
+    writeFileSync(join(app, "package.json"), '{ "private": true }\n');
+    execFileSync("npm", [
+      "pack",
+      "--silent",
+      "--ignore-scripts",
+      "--pack-destination",
+      app,
+      ".",
+      "./node_modules/eventemitter3",
+      ...sources,
+    ]);
+    const tarballs = readdirSync(app)
+      .filter((file) => file.endsWith(".tgz"))
+      .map((file) => `./${file}`);
+    const flags = ["--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--strict-peer-deps"];
+    const { status, stderr } = spawnSync("npm", ["install", ...flags, ...tarballs], { cwd: app, encoding: "utf8" });
+    expect([status, /npm error.*/g.exec(stderr)?.[0]]).toEqual([0, undefined]);
+  });
+});
+
+describe("beside an @opentelemetry/api before 1.3", () => {
+  let installed: Installed;
+
+  beforeAll(() => {
+    installed = installPacked(["eventemitter3"]);
+    const api = join(installed.folder, "node_modules/@opentelemetry/api");
+    mkdirSync(api, { recursive: true });
+    writeFileSync(join(api, "package.json"), '{ "name": "@opentelemetry/api", "version": "1.2.0", "main": "index.js" }');
+    const names = ["context", "diag", "SpanKind", "SpanStatusCode", "trace"];
+    writeFileSync(join(api, "index.js"), names.map((name) => `exports.${name} = {};`).join("\n"));
+  });
+  afterAll(() => installed.remove());
+
+  it.for(["load.mjs", "load.cjs"])("turnwright/otel says at import which version it needs, loaded by %s", (load) => {
+    const program = `import("./${load}").then(({ load }) => load("turnwright/otel")).catch(({ message }) => console.log(message))`;
+    const { stdout } = spawnSync(process.execPath, ["--eval", program], { cwd: installed.folder, encoding: "utf8" });
+    expect(stdout).toMatch(/^"turnwright\/otel" needs @opentelemetry\/api 1\.3 or later\. Update it: /);
+  });
+});
+
+describe("beside zod 3", () => {
+  let installed: Installed;
+
+  beforeAll(() => {
+    installed = installPacked(["eventemitter3"]);
+    symlinkSync(resolve("node_modules/zod-v3"), join(installed.folder, "node_modules/zod"), "junction");
+  });
+  afterAll(() => installed.remove());
+
+  it.for(["config", "plan"].flatMap((name) => ["load.mjs", "load.cjs"].map((load) => [name, load] as const)))(
+    "turnwright/%s works, loaded by %s",
+    ([name, load]) => {
+      const program = `import("./${load}").then(({ load }) => require("./exercises/${name}.cjs").exercise(load))`;
+      const { status, stderr } = spawnSync(process.execPath, ["--eval", program], { cwd: installed.folder, encoding: "utf8" });
+      expect([status, stderr]).toEqual([0, ""]);
+    },
+  );
+});
