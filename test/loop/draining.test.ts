@@ -161,7 +161,7 @@ describe("a drained run", () => {
       p0/intent/1/alone
       p0/tool/1/alone
       p1/inbox
-      p1/inbox/1
+      p1/inbox/resume1
       p1/model
       p1/intent/0/work
       p1/tool/0/work
