@@ -7,6 +7,7 @@ import type { Ending, Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { buildResult } from "../stages/build-result.ts";
+import { type CloseJournal, openJournal } from "./run/ask-journal.ts";
 import { askIteration } from "./pass/ask-iteration.ts";
 import { judgeOutput } from "./pass/judge-output.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
@@ -48,9 +49,9 @@ export function nest(options: LoopOptions, nesting: Nesting): NestedRun {
 /** Runs a started run to its end, and releases all that it holds. */
 export async function driveRun(run: Run): Promise<LoopResult> {
   const { state, bounds, events, options, journal } = run;
-  let close: (() => PromiseLike<void>) | undefined;
+  let close: CloseJournal | undefined;
   try {
-    if (journal.open !== undefined) close = await journal.open();
+    if (journal.open !== undefined) close = await openJournal(run);
     await recordRun(run);
     const { provider } = options;
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
@@ -81,8 +82,12 @@ export async function driveRun(run: Run): Promise<LoopResult> {
 }
 
 /** How a run broke says more than that its journal could not be closed either. */
-async function closeBroken(close: () => PromiseLike<void>): Promise<void> {
-  await Promise.resolve(close()).catch(() => {});
+async function closeBroken(close: CloseJournal): Promise<void> {
+  try {
+    await close();
+  } catch {
+    // Nothing more can be done about it.
+  }
 }
 
 function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | PromiseLike<void> {

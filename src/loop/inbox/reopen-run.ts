@@ -6,6 +6,7 @@ import { applyStep } from "../../state/apply-step.ts";
 import { type ReopenAnswer, suspensionOf } from "../../state/loop-state.ts";
 import { isEnded } from "../run/parking.ts";
 import type { Run } from "../run/run.ts";
+import { isReplayed } from "../run/ask-journal.ts";
 import { nextKeyAfter } from "./read-inbox.ts";
 import { runStep } from "../run/run-step.ts";
 
@@ -34,7 +35,7 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
     if (goes) applyStep(state, { kind: "resume" });
     return goes;
   };
-  const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : journal.replays(nextKeyAfter(state));
+  const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
   return whenReady(resumesPast, (goes) => {
     if (goes || park === undefined) return resumeIf(goes);
     // Suspended for good only with the run around this one, which waits for its other calls: whoever ends it meanwhile ends this one.
@@ -49,7 +50,7 @@ async function reopenRun(run: Run): Promise<boolean> {
     // Once this has run, the pass counts as new: an ending that a limit brings about at once is not reopened again.
     const body = (): ReopenAnswer => ({ reopen: options.resume === "retry-last", now: clock.now(), token });
     const key = `p${state.iteration}/reopen/${attempt}`;
-    if (journal.replays !== undefined && !(await journal.replays(key))) return false;
+    if (journal.replays !== undefined && !(await isReplayed(run, key))) return false;
     const step = { key, kind: "reopen" as const, input: null, run: body };
     const { answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive }));
     if (answer.reopen) {
