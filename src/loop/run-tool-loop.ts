@@ -4,6 +4,7 @@ import type { Plain } from "../contract/json.ts";
 import type { LoopOptions } from "../contract/loop-options.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
+import { isLoopError } from "../errors/loop-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { buildResult } from "../stages/build-result.ts";
@@ -74,11 +75,16 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     // A journal that failed may have left streams and tools running.
     run.scope.cancel({ kind: "abort", reason: error });
     run.parking?.open();
-    if (close !== undefined) await closeBroken(close);
+    if (close !== undefined && !isClosing(error)) await closeBroken(close);
     throw error;
   } finally {
     run.release();
   }
+}
+
+/** A journal that hangs while it is closed is not asked again. */
+function isClosing(error: unknown): boolean {
+  return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
 }
 
 /** How a run broke says more than that its journal could not be closed either. */
