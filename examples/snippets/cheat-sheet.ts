@@ -218,6 +218,7 @@ interface WaitingTimes {
   settleMs: number; // 5,000
   approvalMs: number; // none
   hookMs: number; // 30,000
+  journalMs?: number | undefined; // 60,000
 }
 // #endregion options
 

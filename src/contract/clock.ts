@@ -20,4 +20,9 @@ export interface Timeouts {
   readonly approvalMs: number;
   /** Longest run of one hook or asynchronous validation. Default 30,000. */
   readonly hookMs: number;
+  /**
+   * Longest silence of a journal, while no body of a step runs. Then the run rejects with LoopError "journal-unresponsive". The stages
+   * do not need it. Default 60,000.
+   */
+  readonly journalMs?: number | undefined;
 }

@@ -1,5 +1,6 @@
 // What the loop throws: misuse only, found before any request. Everything else that can happen is an ending, not an error.
 
+import type { PartialResult } from "../contract/loop-result.ts";
 import { quote } from "../kit/describe-value.ts";
 
 /** Every error the loop throws: its code, and the facts that come with that code. A code without a message does not compile. */
@@ -43,6 +44,18 @@ export interface LoopErrorDetails {
   readonly "journal-closed": { readonly path: string };
   /** A replay that came to a step which is not recorded. */
   readonly "journal-incomplete": { readonly key: string };
+  /**
+   * A journal that did not answer in time. `ms` is how long the run waited, after it was `ended` from outside where that is there.
+   * `partial` is what the run had until then; it is left out where the error is printed or made JSON of.
+   */
+  readonly "journal-unresponsive": {
+    readonly verb: "open" | "close" | "step" | "all" | "replays";
+    /** The step that was asked for; of several, the first. */
+    readonly key?: string | undefined;
+    readonly ms: number;
+    readonly ended?: "stop" | "kill" | "abort" | "wall-clock" | undefined;
+    readonly partial?: PartialResult | undefined;
+  };
   /** A resumed run whose tools are no longer those that it was recorded with. */
   readonly "tools-changed": { readonly changed: readonly string[] };
 }
@@ -84,6 +97,8 @@ const messages: Messages = {
   "journal-damaged": ({ path, line, problem }) => `The journal ${path} is damaged: line ${line} ${problem}.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open: a loop of your own calls its "open" first.`,
   "journal-incomplete": ({ key }) => `Step ${quote(key)} is not recorded, and a replay runs nothing.`,
+  "journal-unresponsive": ({ verb, key, ms, ended }) =>
+    `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` of ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. See what holds up its storage, then make the same call again.`,
   "tools-changed": ({ changed }) => `These tools changed since the run was recorded: ${changed.map(quote).join(", ")}.`,
 };
 

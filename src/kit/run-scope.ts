@@ -48,6 +48,11 @@ export class RunScope {
     return this.#slots.size;
   }
 
+  /** Whether the wall clock has started. */
+  get hasWallClock(): boolean {
+    return this.#stopTimer !== undefined;
+  }
+
   join(slot: Slot): void {
     this.#slots.add(slot);
   }

@@ -4,9 +4,11 @@ import type { Plain } from "../contract/json.ts";
 import type { LoopOptions } from "../contract/loop-options.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
+import { isLoopError } from "../errors/loop-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { buildResult } from "../stages/build-result.ts";
+import { type CloseJournal, openJournal } from "./run/ask-journal.ts";
 import { askIteration } from "./pass/ask-iteration.ts";
 import { judgeOutput } from "./pass/judge-output.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
@@ -48,9 +50,9 @@ export function nest(options: LoopOptions, nesting: Nesting): NestedRun {
 /** Runs a started run to its end, and releases all that it holds. */
 export async function driveRun(run: Run): Promise<LoopResult> {
   const { state, bounds, events, options, journal } = run;
-  let close: (() => PromiseLike<void>) | undefined;
+  let close: CloseJournal | undefined;
   try {
-    if (journal.open !== undefined) close = await journal.open();
+    if (journal.open !== undefined) close = await openJournal(run);
     await recordRun(run);
     const { provider } = options;
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
@@ -73,16 +75,25 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     // A journal that failed may have left streams and tools running.
     run.scope.cancel({ kind: "abort", reason: error });
     run.parking?.open();
-    if (close !== undefined) await closeBroken(close);
+    if (close !== undefined && !isClosing(error)) await closeBroken(close);
     throw error;
   } finally {
     run.release();
   }
 }
 
+/** A journal that hangs while it is closed is not asked again. */
+function isClosing(error: unknown): boolean {
+  return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
+}
+
 /** How a run broke says more than that its journal could not be closed either. */
-async function closeBroken(close: () => PromiseLike<void>): Promise<void> {
-  await Promise.resolve(close()).catch(() => {});
+async function closeBroken(close: CloseJournal): Promise<void> {
+  try {
+    await close();
+  } catch {
+    // Nothing more can be done about it.
+  }
 }
 
 function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | PromiseLike<void> {

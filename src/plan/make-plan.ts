@@ -71,7 +71,7 @@ function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
 /** A prompt that is not there would be sent as "undefined". */
 function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   const made: unknown = prompt(input);
-  if (isThenable(made)) made.then(undefined, () => {});
+  if (isThenable(made)) Promise.resolve(made).catch(() => {});
   if (isRecord(made) && typeof made["system"] === "string" && typeof made["user"] === "string") {
     return { system: made["system"], user: made["user"] };
   }

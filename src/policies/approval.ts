@@ -6,8 +6,8 @@ import type { ToolCall } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
+import { promiseOrValue } from "../kit/promise-or-value.ts";
 import { textOrNone } from "../kit/read-foreign.ts";
 import { toJson } from "../kit/to-json.ts";
 
@@ -26,8 +26,8 @@ export interface ApprovalPorts extends DeadlinePorts {
 /** In place of a policy: nobody decides at once about a call whose tool wants a decision, so that it waits for one. */
 export const waitWhereNeeded: Approve = (call, context) => {
   const { needsApproval } = context.tool;
-  const needs: unknown = typeof needsApproval === "function" ? needsApproval(call, context) : needsApproval;
-  return isThenable(needs) ? needs.then(toAnswer) : toAnswer(needs);
+  const needs: unknown = promiseOrValue(typeof needsApproval === "function" ? needsApproval(call, context) : needsApproval);
+  return needs instanceof Promise ? needs.then(toAnswer) : toAnswer(needs);
 };
 
 /** Only a clear no lets a call pass. */
@@ -47,8 +47,8 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
   };
   try {
     // A copy, so that whoever edits the call in place changes nothing of what the model said.
-    const answer = ports.approve({ ...call, args: toJson(call.args) }, context);
-    if (!isThenable(answer)) return toDecision(answer);
+    const answer = promiseOrValue(ports.approve({ ...call, args: toJson(call.args) }, context));
+    if (!(answer instanceof Promise)) return toDecision(answer);
     const raced = await deadline.race(answer);
     switch (raced.kind) {
       case "value":

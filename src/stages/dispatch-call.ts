@@ -5,8 +5,8 @@ import type { ToolContext, ToolRegistry } from "../contract/loop-options.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline, type Raced } from "../kit/deadline.ts";
-import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
+import { promiseOrValue } from "../kit/promise-or-value.ts";
 import type { RunScope } from "../kit/run-scope.ts";
 import { toFailure, toOutcome, type Completion, type Failure } from "../tools/to-outcome.ts";
 import type { ReadyCall } from "./prepare-call.ts";
@@ -48,7 +48,7 @@ export function dispatchCall(
   const dispatch: Dispatch = { ready, deadline, ports, execute };
   const maxAttempts = definition.idempotent === true ? (definition.retry?.maxAttempts ?? 1) : 1;
   const output = maxAttempts > 1 ? attemptAgain(dispatch, maxAttempts) : tryOnce(dispatch);
-  if (!isThenable(output)) return conclude(dispatch, output);
+  if (!(output instanceof Promise)) return conclude(dispatch, output);
   const raced = deadline.race(output, (success) => ports.onLate?.(call, success));
   return raced.then((end) => conclude(dispatch, end));
 }
@@ -73,10 +73,10 @@ function attempt({ ready, deadline, ports, execute }: Dispatch): unknown {
 }
 
 /** A throw of a synchronous tool becomes the end of its race. */
-function tryOnce(dispatch: Dispatch): PromiseLike<unknown> | Raced<unknown> {
+function tryOnce(dispatch: Dispatch): Promise<unknown> | Raced<unknown> {
   try {
-    const output = attempt(dispatch);
-    return isThenable(output) ? output : { kind: "value", value: output };
+    const output = promiseOrValue(attempt(dispatch));
+    return output instanceof Promise ? output : { kind: "value", value: output };
   } catch (error) {
     return { kind: "thrown", error };
   }

@@ -11,9 +11,9 @@ import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
-import { isThenable } from "../kit/is-thenable.ts";
 import { nearestName } from "../kit/nearest-name.ts";
 import { toPlainError } from "../kit/plain-error.ts";
+import { promiseOrValue } from "../kit/promise-or-value.ts";
 import { toJson } from "../kit/to-json.ts";
 
 /** A call that may run, with the arguments that the tool will get. */
@@ -77,8 +77,8 @@ function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise
   const { registry } = ports;
   if (registry.validate === undefined) return ready;
   try {
-    const validation = registry.validate(ready.call.name, ready.args);
-    return isThenable(validation) ? awaitValidation(ready, validation, ports) : judge(ready, validation);
+    const validation = promiseOrValue(registry.validate(ready.call.name, ready.args));
+    return validation instanceof Promise ? awaitValidation(ready, validation, ports) : judge(ready, validation);
   } catch (error) {
     return invalid(ready, [{ message: toPlainError(error).message }]);
   }

@@ -2,8 +2,8 @@
 
 import type { EventSink } from "../contract/loop-event.ts";
 import type { Pricing, Usage } from "../contract/usage.ts";
-import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
+import { promiseOrValue } from "../kit/promise-or-value.ts";
 
 /** Who answered, and in which pass. */
 interface Answerer {
@@ -22,9 +22,9 @@ interface PricingPorts {
 export function costOf(usage: Usage, by: Answerer, { pricing, events }: PricingPorts): number | undefined {
   const { provider, model, iteration } = by;
   try {
-    const cost: unknown = pricing?.(usage, { provider, model });
-    if (isThenable(cost)) {
-      cost.then(undefined, () => {});
+    const cost: unknown = promiseOrValue(pricing?.(usage, { provider, model }));
+    if (cost instanceof Promise) {
+      cost.catch(() => {});
       throw new TypeError("pricing must answer at once, not with a promise.");
     }
     return typeof cost === "number" && Number.isFinite(cost) && cost >= 0 ? cost : undefined;

@@ -2,8 +2,8 @@
 
 import type { Issue, StandardResult, Validation, ToolSchema } from "../contract/schema.ts";
 import { cutText } from "../kit/cut-text.ts";
-import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
+import { promiseOrValue } from "../kit/promise-or-value.ts";
 import { isStandardSchema } from "./json-schema.ts";
 
 /** What is said where the schema gives no reason. */
@@ -25,8 +25,8 @@ type StandardIssue = Extract<StandardResult<unknown>, { readonly issues: readonl
 export function validateArgs(schema: ToolSchema, args: unknown): Validation | Promise<Validation> {
   if (!isStandardSchema(schema)) return { value: args, unchecked: true };
   try {
-    const result = schema["~standard"].validate(args);
-    return isThenable(result) ? Promise.resolve(result).then(toValidation).catch(toBrokenSchema) : toValidation(result);
+    const result = promiseOrValue(schema["~standard"].validate(args));
+    return result instanceof Promise ? result.then(toValidation).catch(toBrokenSchema) : toValidation(result);
   } catch (error) {
     return toBrokenSchema(error);
   }

@@ -6,6 +6,7 @@ import type { NeedsApproval } from "../contract/tool.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { listOf, recordOf, textOrNone } from "../kit/read-foreign.ts";
+import { promiseOrValue } from "../kit/promise-or-value.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { isStandardSchema } from "../tools/json-schema.ts";
 import { toolResult } from "../tools/tool-result.ts";
@@ -73,8 +74,8 @@ function readSchema(given: unknown, name: unknown): ForeignSchema {
   const validate = methodOf(schema, "validate");
   return {
     inputSchema: toStandardSchema("ai-sdk", plain, (args) => {
-      const answer = validate(args);
-      return isThenable(answer) ? Promise.resolve(answer).then(toResult) : toResult(answer);
+      const answer = promiseOrValue(validate(args));
+      return answer instanceof Promise ? answer.then(toResult) : toResult(answer);
     }),
   };
 }

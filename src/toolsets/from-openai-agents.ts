@@ -3,7 +3,6 @@
 import type { ToolContext } from "../contract/loop-options.ts";
 import type { JsonSchema } from "../contract/schema.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
-import { isThenable } from "../kit/is-thenable.ts";
 import { whenReady } from "../kit/when-ready.ts";
 import { toolResult } from "../tools/tool-result.ts";
 import { toContentResult } from "./content-parts.ts";
@@ -46,8 +45,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
       return ({ args, callId }, { context }) =>
         whenReady(parse(args), (parsed) => {
           if (parsed === undefined) return true;
-          const answer = asks(toRunContext(context), parsed.value, callId);
-          return isThenable(answer) ? answer.then((needs) => needs !== false) : answer !== false;
+          return whenReady(asks(toRunContext(context), parsed.value, callId), (needs) => needs !== false);
         });
     },
     execute: call,

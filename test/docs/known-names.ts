@@ -98,6 +98,7 @@ export const loopErrorCodes: Names<LoopErrorCode> = {
   "journal-damaged": true,
   "journal-closed": true,
   "journal-incomplete": true,
+  "journal-unresponsive": true,
   "tools-changed": true,
   "unknown-decision": true,
 };

@@ -18,7 +18,7 @@ describe("an option", () => {
     "maxTokens",
     "wallClockMs",
   ];
-  const timeouts = ["streamIdleMs", "firstChunkMs", "toolMs", "settleMs", "approvalMs", "hookMs"];
+  const timeouts = ["streamIdleMs", "firstChunkMs", "toolMs", "settleMs", "approvalMs", "hookMs", "journalMs"];
   const mayBeZero = ["softWarnIteration", "maxRestarts", "maxPauses", "settleMs"];
   const isTimed = (name: string): boolean => name.endsWith("Ms");
   const numbers = [...limits.map((name) => ["limits", name] as const), ...timeouts.map((name) => ["timeouts", name] as const)];

@@ -63,7 +63,11 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
     signal: abort.signal,
     events: recording.emitter,
     limits,
-    timeouts: { settleMs, streamIdleMs: 400, firstChunkMs: 600, toolMs: 350, hookMs: 100, approvalMs: 250 },
+    timeouts: {
+      ...{ settleMs, streamIdleMs: 400, firstChunkMs: 600, toolMs: 350, hookMs: 100, approvalMs: 250 },
+      // A file is read in real time, which the clock of the test knows nothing of.
+      journalMs: Infinity,
+    },
     policies: policiesOf(plan, workshop),
     pricing: pricingOf(plan),
     ...(hooks && { hooks: { preparePass: async () => ({ toolChoice: "auto" }), onIteration: async () => undefined } }),

@@ -13,6 +13,7 @@ import { askApproval, type Cancelled, toDecision, waitWhereNeeded } from "../../
 import { editCall, type Prepared, type ReadyCall } from "../../stages/prepare-call.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import { eventBase } from "../run/event-base.ts";
+import { isReplayed } from "../run/ask-journal.ts";
 import { recordVerdict } from "./record-verdicts.ts";
 import type { Run } from "../run/run.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
@@ -129,8 +130,9 @@ async function settleCall(run: Run, { ready, index }: Placed, first: Answered): 
  * Whether the run goes on past a call that was put off. The execution that asked about it has no answer, unless its journal waits for
  * one; another execution looks into its `decisions`; a replay goes as far as its records.
  */
-function resumesPast({ journal, token }: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
-  if (journal.replays !== undefined) return journal.replays(next);
+function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
+  const { journal, token } = run;
+  if (journal.replays !== undefined) return isReplayed(run, next);
   return journal.wait !== undefined || asked !== token;
 }
 
@@ -143,7 +145,7 @@ function checkSchema({ definition }: ReadyCall, asked: string): void {
 /** Waits where the journal can. A run that is ended meanwhile does not go on waiting. */
 async function waitFor({ journal, scope, clock }: Run, key: string): Promise<ApprovalDecision | Cancelled | undefined> {
   if (journal.wait === undefined || journal.replays !== undefined) return undefined;
-  const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(journal.wait(key));
+  const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(Promise.resolve(journal.wait(key)));
   switch (raced.kind) {
     case "value":
       return toDecision(raced.value);

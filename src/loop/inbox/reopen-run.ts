@@ -6,6 +6,7 @@ import { applyStep } from "../../state/apply-step.ts";
 import { type ReopenAnswer, suspensionOf } from "../../state/loop-state.ts";
 import { isEnded } from "../run/parking.ts";
 import type { Run } from "../run/run.ts";
+import { isReplayed } from "../run/ask-journal.ts";
 import { nextKeyAfter } from "./read-inbox.ts";
 import { runStep } from "../run/run-step.ts";
 import { endingKey, retryKey } from "../run/step-key.ts";
@@ -35,7 +36,7 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
     if (goes) applyStep(state, { kind: "resume" });
     return goes;
   };
-  const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : journal.replays(nextKeyAfter(state));
+  const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
   return whenReady(resumesPast, (goes) => {
     if (goes || park === undefined) return resumeIf(goes);
     // Suspended for good only with the run around this one, which waits for its other calls: whoever ends it meanwhile ends this one.
@@ -57,7 +58,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
       return { reopen, before, now: clock.now(), token };
     };
     const key = retryKey(attempt);
-    if (journal.replays !== undefined && !(await journal.replays(key))) return false;
+    if (journal.replays !== undefined && !(await isReplayed(run, key))) return false;
     const step = { key, kind: "reopen" as const, input: null, run: body };
     const { answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive }));
     if (answer.before !== before) continue;

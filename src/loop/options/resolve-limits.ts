@@ -35,13 +35,14 @@ export const limitRules: { readonly [Name in LimitName]: Rule } = {
 };
 
 /** Defaults and least values of the timeouts, in milliseconds. */
-export const timeoutRules: { readonly [Name in keyof Timeouts]: Rule } = {
+export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Rule } = {
   streamIdleMs: { fallback: 120_000, ...timeLimit },
   firstChunkMs: { fallback: 300_000, ...timeLimit },
   toolMs: { fallback: 300_000, ...timeLimit },
   settleMs: { fallback: 5_000, min: 0, max: longestTimerMs },
   approvalMs: { fallback: none, ...timeLimit },
   hookMs: { fallback: 30_000, ...timeLimit },
+  journalMs: { fallback: 60_000, ...timeLimit },
 };
 
 /** All limits, with defaults for those that are absent. Throws LoopError where one is out of range. */
@@ -54,7 +55,7 @@ export function resolveLimits(limits: LoopLimits = {}): ResolvedLimits {
 }
 
 /** All timeouts, with defaults for those that are absent. Throws LoopError where one is out of range. */
-export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): Timeouts {
+export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): { readonly [Name in keyof Timeouts]-?: number } {
   const resolved = resolveNumbers("timeouts", timeouts, timeoutRules);
   return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
 }

@@ -3,8 +3,8 @@
 import type { PlainError } from "../../contract/plain-error.ts";
 import { assertNever } from "../../kit/assert-never.ts";
 import { Deadline } from "../../kit/deadline.ts";
-import { isThenable } from "../../kit/is-thenable.ts";
 import { toPlainError } from "../../kit/plain-error.ts";
+import { promiseOrValue } from "../../kit/promise-or-value.ts";
 import type { Cause } from "../../kit/run-scope.ts";
 import type { Run } from "./run.ts";
 
@@ -26,8 +26,8 @@ export async function askHook<T>(
   const { scope } = run;
   if (scope.cause !== undefined) return { kind: "cancelled", cause: scope.cause };
   try {
-    const answer = hook();
-    if (!isThenable(answer)) return { kind: "value", value: read(answer) };
+    const answer = promiseOrValue(hook());
+    if (!(answer instanceof Promise)) return { kind: "value", value: read(answer) };
     const raced = await new Deadline({ limitMs: run.timeouts.hookMs }, run).race(answer);
     switch (raced.kind) {
       case "value":
@@ -58,9 +58,8 @@ export async function askAfterStream<T>(
   let asked: { readonly answer: unknown } | undefined;
   const askOnce = (): unknown => {
     if (asked === undefined) {
-      const answer = hook();
       // A thenable of another kind may not like to be waited for twice.
-      asked = { answer: isThenable(answer) ? Promise.resolve(answer) : answer };
+      asked = { answer: promiseOrValue(hook()) };
     }
     return asked.answer;
   };

@@ -2,8 +2,8 @@
 
 import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../../contract/loop-event.ts";
 import type { EventQueue } from "../../kit/event-queue.ts";
-import { isThenable } from "../../kit/is-thenable.ts";
 import { toPlainError } from "../../kit/plain-error.ts";
+import { promiseOrValue } from "../../kit/promise-or-value.ts";
 import { type ClosedRun, tellClosed } from "../../kit/run-closed.ts";
 
 /** Who gets the events of a run. */
@@ -68,8 +68,8 @@ export class LoopEventSink implements EventSink {
   /** Runs something of the caller's that may fail without harm to the run. */
   guard(at: EventPlace, call: () => unknown): void {
     try {
-      const answer = call();
-      if (isThenable(answer)) answer.then(undefined, (error: unknown) => this.#tell(at, error));
+      const answer = promiseOrValue(call());
+      if (answer instanceof Promise) answer.catch( (error: unknown) => this.#tell(at, error));
     } catch (error) {
       this.#tell(at, error);
     }
@@ -104,8 +104,8 @@ export class LoopEventSink implements EventSink {
       // Removes it only where it was added by `once`.
       emitter.removeListener(event.type, listener as never, undefined, true);
       try {
-        const answer = listener.call(emitter, event);
-        if (isThenable(answer)) answer.then(undefined, (error: unknown) => this.#report(event, listener, error));
+        const answer = promiseOrValue(listener.call(emitter, event));
+        if (answer instanceof Promise) answer.catch( (error: unknown) => this.#report(event, listener, error));
       } catch (error) {
         this.#report(event, listener, error);
       }

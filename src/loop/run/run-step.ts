@@ -1,18 +1,14 @@
 // Runs steps through the journal. Answers come at once where the journal has them at once: a memory journal costs no tick.
 
 import type { Step, StepKind } from "../../contract/journal.ts";
+import { describeValue } from "../../kit/describe-value.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
-import { whenReady } from "../../kit/when-ready.ts";
 import { findAgent } from "./find-agent.ts";
+import { JournalCall, type JournalPorts, type StepMark } from "./journal-call.ts";
 import type { Run } from "./run.ts";
 
 /** What running a step uses of a run. */
-export type StepPorts = Pick<Run, "journal" | "scope" | "clock" | "bounds" | "state" | "decisions" | "registry" | "replayed">;
-
-/** Notes whether the body of a step has run in this execution. */
-interface Mark {
-  live: boolean;
-}
+export type StepPorts = JournalPorts & Pick<Run, "journal" | "decisions" | "registry" | "replayed">;
 
 /** Runs or replays one step. `then` takes its answer, and whether it was made in this execution. */
 export function runStep<T, Next>(
@@ -20,8 +16,9 @@ export function runStep<T, Next>(
   run: StepPorts,
   then: (answer: T, live: boolean) => Next | PromiseLike<Next>,
 ): Next | PromiseLike<Next> {
-  const mark: Mark = { live: false };
-  return whenReady(run.journal.step(prepare(step, run, mark)), (answer) => then(answer, mark.live));
+  const asked = new JournalCall(run, "step", step.key);
+  const mark = asked.expect(step.key);
+  return asked.take(run.journal.step(prepare(step, run, mark)), (answer) => then(readAnswer(answer, step), mark.live));
 }
 
 /** Runs or replays several steps, created in order; a single one is a plain step. `then` as for one. */
@@ -32,15 +29,28 @@ export function runSteps<T, Next>(
 ): Next | PromiseLike<Next> {
   const [only] = steps;
   if (only !== undefined && steps.length === 1) return runStep(only, run, (answer, live) => then([answer], [live]));
-  const marks = steps.map((): Mark => ({ live: false }));
-  const prepared = steps.map((step, index) => prepare(step, run, marks[index] ?? { live: false }));
-  return whenReady(run.journal.all(prepared), (answers) => {
+  const asked = new JournalCall(run, "all", only?.key);
+  const prepared = steps.map((step) => prepare(step, run, asked.expect(step.key)));
+  return asked.take(run.journal.all(prepared), (answers) => {
+    const given: unknown = answers;
+    if (!Array.isArray(given)) throw badAnswer(given, `"all" of ${steps.length} steps`);
     if (answers.length !== steps.length) throw new Error(`The journal answered ${answers.length} of ${steps.length} steps.`);
+    steps.forEach((step, index) => readAnswer(answers[index], step));
     return then(
       answers,
-      marks.map(({ live }) => live),
+      asked.marks.map(({ live }) => live),
     );
   });
+}
+
+/** Every step gives an object: a journal that gives something else has lost what it kept. */
+function readAnswer<T>(answer: T, { key }: Step<T>): T {
+  if (typeof answer !== "object" || answer === null) throw badAnswer(answer, `step "${key}"`);
+  return answer;
+}
+
+function badAnswer(answer: unknown, asked: string): Error {
+  return new TypeError(`The journal must give back what was kept for ${asked}, but gave ${describeValue(answer)}.`);
 }
 
 /**
@@ -50,9 +60,10 @@ export function runSteps<T, Next>(
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
 /** What happens before the body of a step, which runs only where the step is not replayed. */
-function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, mark: Mark): Step<T> {
+function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, mark: StepMark): Step<T> {
   const begin: Step<T>["run"] = (call) => {
     const { bounds, scope, clock, state } = run;
+    mark.call.refuseLate();
     // It starts with the first step that is not replayed: what was active before, in other executions, is already spent.
     if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
       scope.startWallClock(bounds.wallClockMs, clock.now() - state.activeMs, clock);
@@ -62,7 +73,7 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, ma
       run.replayed = false;
     }
     mark.live = true;
-    return body(call);
+    return run.traffic.runBody(() => body(call), mark);
   };
   return { key, kind, input, run: run.journal.durable ? obeyEngine(begin, run.scope) : begin };
 }

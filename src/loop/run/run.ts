@@ -18,6 +18,7 @@ import type { ToolCallPorts } from "../../stages/execute-tool-call.ts";
 import type { LoopState } from "../../state/loop-state.ts";
 import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
+import type { JournalTraffic } from "./journal-call.ts";
 import type { ControlClaim } from "./loop-control.ts";
 import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
@@ -75,6 +76,8 @@ export interface Run {
   readonly timeouts: Timeouts;
   readonly clock: Clock;
   readonly journal: Journal;
+  /** What goes on over the journal. */
+  readonly traffic: JournalTraffic;
   readonly scope: RunScope;
   readonly events: LoopEventSink;
   /** The timer that the streams of the run share. */

@@ -18,6 +18,7 @@ import { CallPorts } from "../call/call-ports.ts";
 import { checkOptions } from "../options/check-options.ts";
 import { claimRun } from "./claim-run.ts";
 import { Decisions } from "../run/decisions.ts";
+import { JournalTraffic } from "../run/journal-call.ts";
 import { LoopEventSink } from "../run/emit.ts";
 import { checkDefinitions } from "../options/check-definitions.ts";
 import { Meter } from "../run/meter.ts";
@@ -98,6 +99,7 @@ function settle(options: LoopOptions, { nesting, maxToolRounds }: Pick<StartPort
     timeouts: resolveTimeouts(options.timeouts),
     clock,
     journal,
+    traffic: nesting?.isPart === true ? nesting.run.traffic : new JournalTraffic(),
     session,
     depth,
     maxDepth,

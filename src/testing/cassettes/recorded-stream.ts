@@ -106,7 +106,7 @@ export class RecordedStream implements AsyncIterableIterator<ModelChunk, undefin
     const redacted: unknown = redact({ stream, chunk: copy });
     const written = copyOf(redacted);
     if (isChunk(written)) return written;
-    if (isThenable(redacted)) redacted.then(undefined, () => {});
+    if (isThenable(redacted)) Promise.resolve(redacted).catch(() => {});
     throw invalidOption("redact", "a function that gives a chunk, at once", redacted);
   }
 
