@@ -46,7 +46,7 @@ export type { LoopErrorCode, LoopErrorDetails } from "./errors/loop-error.ts";
 export { defaultRetryable, isProviderError, providerError, toProviderError } from "./errors/provider-error.ts";
 export type { ProviderErrorFacts } from "./errors/provider-error.ts";
 export { toPlainError } from "./kit/plain-error.ts";
-export { redactSecrets } from "./kit/redact-secrets.ts";
+export { redactSecrets, redactText } from "./kit/redact-secrets.ts";
 
 // reading what an SDK streams
 export { readSdkStream } from "./errors/read-sdk-stream.ts";

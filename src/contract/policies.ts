@@ -101,6 +101,6 @@ export interface ContextSource {
 export interface PreToolTextPolicy {
   /** Families of providers whose text is the whole answer. Default ["novelai"]. */
   readonly endAfterTextFamilies?: readonly string[] | undefined;
-  /** Tools after which nothing is left to say. Default ["update_short_term_memory"]. */
+  /** Tools after which nothing is left to say. Default ["update_short_term_memory"], unless that tool comes from an MCP server. */
   readonly suppressFollowUpAfterText?: readonly string[] | undefined;
 }

@@ -1,6 +1,7 @@
 // What an error of any SDK says of itself: status, codes, the service's own words, how long to wait. Read with suspicion, for
 // every field may be missing, of another type, or a getter that throws.
 
+import { cutText } from "../kit/cut-text.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { parseJson } from "../kit/parse-json.ts";
 
@@ -20,6 +21,9 @@ export interface ErrorFacts {
 }
 
 const deepest = 4;
+
+/** The beginning of a message is enough to classify it. The body in front of which an SDK puts a status is read whole. */
+const longestRead = 10_000;
 
 interface Draft {
   status: number | undefined;
@@ -42,7 +46,7 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
     said: undefined,
   };
   if (isRecord(thrown)) readError(thrown, draft, 0);
-  else draft.messages.push(String(thrown));
+  else draft.messages.push(cutText(String(thrown), longestRead));
   const { status, words, messages, headers, said } = draft;
   return {
     message: pageTitle(said ?? messages[0] ?? "An error without a message."),
@@ -58,7 +62,7 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
 function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   readWords(error, draft);
   readResponse(error, draft);
-  if (typeof error.message === "string") draft.messages.push(error.message);
+  if (typeof error.message === "string") draft.messages.push(cutText(error.message, longestRead));
   readBody(error.error, draft, 0);
   if (typeof error.message === "string") readBody(parseBody(error.message), draft, 0);
   draft.status ??= toStatus(error.code);
@@ -79,8 +83,8 @@ function readBody(body: unknown, draft: Draft, depth: number): void {
   if (!isRecord(fields) || fields instanceof Error || depth > deepest) return;
   readWords(fields, draft);
   if (typeof fields.message === "string") {
-    draft.said = fields.message;
-    draft.messages.push(fields.message);
+    draft.said = cutText(fields.message, longestRead);
+    draft.messages.push(draft.said);
   }
   draft.retryDelayMs ??= readRetryDelay(fields.details);
   readBody(fields.error, draft, depth + 1);

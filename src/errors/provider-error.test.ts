@@ -3,7 +3,7 @@
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import type { ProviderErrorCode } from "../contract/plain-error.ts";
-import { defaultRetryable, isProviderError, providerError, toProviderError } from "./provider-error.ts";
+import { defaultRetryable, isProviderError, providerError, type ProviderErrorFacts, toProviderError } from "./provider-error.ts";
 
 const openaiError = (status: number | undefined, error: object | undefined, headers: Record<string, string> = {}): Error =>
   OpenAI.APIError.generate(status, error === undefined ? undefined : { error }, undefined, new Headers(headers));
@@ -168,6 +168,21 @@ describe("providerError", () => {
     expect(providerError("rate-limit", "Slow.").retryable).toBe(true);
     expect(providerError("rate-limit", "Slow.", { retryable: false }).retryable).toBe(false);
     expect(providerError("auth", "No.").retryable).toBe(defaultRetryable("auth"));
+  });
+
+  it.for<[facts: ProviderErrorFacts, kept: object]>([
+    [{ retryAfterMs: Number.POSITIVE_INFINITY }, { retryAfterMs: Number.MAX_SAFE_INTEGER }],
+    [{ retryAfterMs: 1e300, status: Number.NaN }, { retryAfterMs: Number.MAX_SAFE_INTEGER }],
+    [{ retryAfterMs: Number.NaN, status: Number.POSITIVE_INFINITY }, {}],
+    [{ retryAfterMs: -1 }, {}],
+  ])("keeps numbers that JSON can say (%#)", ([facts, kept]) => {
+    const { name: _, message: __, code: ___, retryable: ____, ...more } = providerError("rate-limit", "Slow.", facts);
+    expect(more).toEqual(kept);
+  });
+
+  it("reads a wait without end as one that is too long", () => {
+    const error = openaiError(429, { message: "Slow." }, { "retry-after-ms": "1e999" });
+    expect(toProviderError(error).retryAfterMs).toBe(Number.MAX_SAFE_INTEGER);
   });
 
   it("has no field that was not given", () => {

@@ -21,6 +21,8 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   server: true,
 };
 
+const longestWaitMs = Number.MAX_SAFE_INTEGER;
+
 /** Whether an error of this code is worth another attempt by default. */
 export function defaultRetryable(code: ProviderErrorCode): boolean {
   return retryableByCode[code];
@@ -51,8 +53,9 @@ export function providerError(code: ProviderErrorCode, message: string, facts: P
     message: toPlainError(message).message,
     code,
     retryable,
-    ...(typeof status === "number" ? { status } : {}),
-    ...(typeof retryAfterMs === "number" ? { retryAfterMs } : {}),
+    ...(Number.isFinite(status) ? { status } : {}),
+    // A wait without end stays one that is too long, in a number that JSON can say.
+    ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs: Math.min(retryAfterMs, longestWaitMs) } : {}),
     ...(cause === undefined || cause === null ? {} : { cause: toPlainError(cause) }),
   };
 }

@@ -31,6 +31,8 @@ describe("quote", () => {
     ["search", '"search"'],
     ['a"b\n', '"a\\"b\\n"'],
     ["x".repeat(1_000_000), `"${"x".repeat(64)}…"`],
+    ["x\u009b2J\u007f\u0085\u202e\u2066\u200f\ufeff", '"x\\u009b2J\\u007f\\u0085\\u202e\\u2066\\u200f\\ufeff"'],
+    ["\u{e0041}é😀\u2028", '"\\udb40\\udc41é😀\\u2028"'],
     [`${"x".repeat(63)}\u{1f600}`, `"${"x".repeat(63)}…"`],
   ])("puts a name in quotes and cuts it (%#)", ([name, quoted]) => {
     expect(quote(name)).toBe(quoted);

@@ -22,9 +22,16 @@ export function describeValue(value: unknown): string {
   return value instanceof Promise ? "a promise" : "an object";
 }
 
-/** Puts a foreign name in quotes, cut to 64 characters and with control characters escaped. */
+/** Puts a foreign name in quotes, cut to 64 characters. What a terminal would obey, or not show, is escaped. */
 export function quote(name: string): string {
-  return JSON.stringify(cutText(name, longestQuoted));
+  return JSON.stringify(cutText(name, longestQuoted)).replace(unprintable, escapeUnits);
+}
+
+/** Controls beyond ASCII, line separators, direction marks and other characters without a shape. JSON leaves them as they are. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+function escapeUnits(text: string): string {
+  return text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function describeText(text: string): string {

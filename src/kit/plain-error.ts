@@ -28,7 +28,7 @@ function toPlain(thrown: unknown, depth: number): PlainError {
   };
 }
 
-/** The words of an error, in the length and freedom of secrets that every error of the library has. */
+/** Cuts the text of an error to 2,000 characters and frees it of credentials. */
 export function tidyMessage(message: string): string {
   return redactText(message, longestMessage, "");
 }

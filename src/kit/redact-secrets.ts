@@ -59,7 +59,7 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
   [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],
   [/(<([\w:.-]{1,64})>)[^<]{4,}(?=<\/)/g, ifSecret],
   [/((?<!\S)--([\w-]{1,64})[ \t]{1,4})(?!-)[^\s"']{4,}/g, ifSecret],
-  [/((["'])([\w-]{2,64})\2,\s{0,4}\2)[^"']{8,}(?=["'])/g, (match, lead, _, name) => ifSecret(match, lead, name)],
+  [/((["'])([\w-]{2,64})\2,\s{0,4}\2)[^"']{8,}(?=["'])/g, redactPair],
   [/((?<!\S)(?:-u|--user)[ =]{1,2}[^\s:]{1,64}:)\S{2,}/g, `$1${redacted}`],
   [/((?:[?&]|%3F|%26)key(?:=|%3D))[^\s&"'%]{4,}/gi, `$1${redacted}`],
   [/([?&]code=)[\w.~%/-]{20,}/g, `$1${redacted}`],
@@ -115,6 +115,12 @@ function redactWebToken(match: string): string {
     from += part.length + 1;
   }
   return match;
+}
+
+/** Node lists headers as pairs of quoted texts. */
+function redactPair(match: string, ...groups: string[]): string {
+  const { 0: lead, 2: name } = groups;
+  return ifSecret(match, lead, name);
 }
 
 function ifSecret(match: string, lead = "", name = ""): string {

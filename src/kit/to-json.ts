@@ -10,7 +10,7 @@ const deepestLevel = 1_000;
  * say is dropped from objects and null in arrays, NaN and the infinities become null. An own key "__proto__" stays data.
  *
  * Throws a TypeError whose message names what is in the way: "a cyclic value", "a BigInt", "a value nested too
- * deeply" (more than 1,000 levels), or, as the whole value, "undefined", "a function" or "a symbol". What a getter or a
+ * deeply" (more than 1,000 levels), "a value of more than 268,435,456 characters as JSON", or, as the whole value, "undefined", "a function" or "a symbol". What a getter or a
  * `toJSON` throws passes through.
  *
  * `headroom` allows that many levels more.
@@ -27,21 +27,56 @@ export function toJson(value: unknown, headroom = 0): Json {
 type Copied = Json | undefined;
 type Fields = { readonly [key: string]: unknown };
 
+/** Longest JSON text of a value, in UTF-16 units: half of the longest string there is, for it is written into other texts. */
+const longestJson = 2 ** 28;
+
+/** A character may take six in JSON, and any other value up to 30: below this a value cannot be too long. */
+const mostUnits = longestJson / 6;
+const leastUnits = 5;
+
+/** The size of the value that is being copied. Counted here, because another walk would double the time of a copy. */
+let units = 0;
+
+const tooLong = "a value of more than 268,435,456 characters as JSON";
+
+/** Throws where the value, which is already plain, would be too long. */
+function assertShort(value: Copied): void {
+  let length = 0;
+  try {
+    length = JSON.stringify(value)?.length ?? 0;
+  } catch {
+    length = Number.POSITIVE_INFINITY;
+  }
+  if (length > longestJson) throw new TypeError(tooLong);
+}
+
 const tooDeep = "a value nested too deeply";
 
 /** Tells a cycle from plain depth only where something went wrong, because looking for one on each copy would double its time. */
 function copyOrExplain(value: unknown, headroom: number): Copied {
+  // A `toJSON` may itself make copies.
+  const outer = units;
+  units = 0;
   try {
-    return copyValue(value, "", -headroom);
+    const copied = copyValue(value, "", -headroom);
+    if (units > mostUnits) assertShort(copied);
+    return copied;
   } catch (error) {
     if (isStackOverflow(error)) throw new TypeError(tooDeep);
     if (!(error instanceof TypeError) || error.message !== tooDeep) throw error;
     throw new TypeError(isCyclic(value, 0, new Map()) ? "a cyclic value" : tooDeep);
+  } finally {
+    units += outer;
   }
 }
 
 function copyValue(value: unknown, key: string | number, depth: number): Copied {
-  if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
+  if (typeof value === "string") {
+    units += value.length + leastUnits;
+    return value;
+  }
+  units += leastUnits;
+  if (typeof value === "boolean" || value === null) return value;
   // Adding 0 turns -0 into 0, as JSON does.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (value === undefined || typeof value === "symbol") return undefined;
@@ -74,6 +109,7 @@ function copyRecord(value: Fields, depth: number): Json {
   for (const key of Object.keys(value)) {
     const field = copyValue(value[key], key, depth);
     if (field === undefined) continue;
+    units += key.length;
     // Assigning this key would set the copy's prototype.
     if (key === "__proto__")
       Object.defineProperty(copy, key, { value: field, writable: true, enumerable: true, configurable: true });

@@ -21,9 +21,12 @@ export interface FinishedPass {
 export function shouldEndAfterPreToolText({ text, family, calls }: FinishedPass, policy: PreToolTextPolicy = {}): boolean {
   if (calls.length === 0 || text.trim() === "") return false;
   if (!calls.every(({ outcome, restart }) => outcome.kind === "completed" && restart === undefined)) return false;
-  const { endAfterTextFamilies = defaultFamilies, suppressFollowUpAfterText = defaultTools } = policy;
+  const { endAfterTextFamilies = defaultFamilies, suppressFollowUpAfterText } = policy;
   if (family !== undefined && endAfterTextFamilies.includes(family)) return true;
-  return calls.every(
-    ({ outcome, needsNoFollowUp }) => needsNoFollowUp === true || suppressFollowUpAfterText.includes(outcome.call.name),
-  );
+  return calls.every(({ outcome, needsNoFollowUp }) => {
+    const { name } = outcome.call;
+    // By default the name alone does not count for a tool that says otherwise: a server may call its tools anything.
+    if (suppressFollowUpAfterText === undefined) return needsNoFollowUp ?? defaultTools.includes(name);
+    return needsNoFollowUp === true || suppressFollowUpAfterText.includes(name);
+  });
 }

@@ -4,6 +4,7 @@
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../contract/message.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../kit/is-record.ts";
+import { toJson } from "../kit/to-json.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
 import { isContentPart } from "../tools/tool-result.ts";
 
@@ -135,10 +136,14 @@ function assertMessage(value: unknown, index: number): Message {
   return value as unknown as Message;
 }
 
+/** Levels of a message around the arguments and results in it. */
+const envelope = 8;
+
 /** What is in the transcript is in the result, and a result can always be saved. */
 function isWritable(message: object): boolean {
   try {
-    JSON.stringify(message);
+    // Copied as well: a run compares and records messages as copies, whose depth is bounded.
+    JSON.stringify(toJson(message, envelope));
     return true;
   } catch {
     return false;

@@ -4,8 +4,7 @@ import type { PlainError } from "../contract/plain-error.ts";
 import type { Json } from "../contract/json.ts";
 import type { Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { toPlainError } from "../kit/plain-error.ts";
-import { redactSecrets } from "../kit/redact-secrets.ts";
+import { tidyMessage, toPlainError } from "../kit/plain-error.ts";
 import type { Cause } from "../kit/run-scope.ts";
 import { toJson } from "../kit/to-json.ts";
 
@@ -33,7 +32,7 @@ export function endingOfCause(cause: Cause): {
 /** A signal's own reason as plain data: errors as PlainError, anything else as JSON. */
 function toAbortReason(reason: unknown): PlainError | Json {
   if (reason instanceof Error) return toPlainError(reason);
-  if (typeof reason === "string") return redactSecrets(reason);
+  if (typeof reason === "string") return tidyMessage(reason);
   try {
     return toJson(reason);
   } catch (error) {

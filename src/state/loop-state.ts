@@ -73,8 +73,8 @@ export interface SettledCall {
   readonly textForModel?: string | undefined;
   /** What extracting the result took; USD, undefined where unknown. */
   readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
-  /** Whether its tool says that nothing is left to say after it. */
-  readonly needsNoFollowUp?: true | undefined;
+  /** Whether nothing is left to say after its tool. Undefined if the tool does not say. */
+  readonly needsNoFollowUp?: boolean | undefined;
   /** Whether somebody has to decide about the call before it can run. */
   readonly awaiting?: true | undefined;
   /** How the run inside the call was suspended. The call is not over, and goes on when the run is resumed. */

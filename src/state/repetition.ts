@@ -51,7 +51,7 @@ export function countPass(repetition: Repetition, calls: readonly ToolCall[]): R
 export function noteResults(repetition: Repetition, calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition {
   const [last, ...earlier] = repetition.passes;
   if (last === undefined || !repetition.compareResults) return repetition;
-  const lines = calls.map((call, index) => `${describeCall(call)} ${describeResult(results[index])}`);
+  const lines = calls.map((call, index) => `${digest(describeCall(call))} ${digest(describeResult(results[index]))}`);
   const noted: CountedPass = { ...last, results: digestOf(lines) };
   const matches = repetition.matches.map((count, index) => (earlier[index]?.results === noted.results ? count : 0));
   return { ...repetition, passes: [noted, ...earlier], matches };
@@ -86,7 +86,7 @@ function describeResult(result: ToolResultPart | undefined): string {
   return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
 }
 
-/** Of lines without line breaks, which JSON has none of. */
+/** Each line is digested by itself: together they may be longer than a string can be. */
 function digestOf(lines: readonly string[]): string {
-  return digest([...lines].sort().join("\n"));
+  return digest(lines.map(digest).sort().join("\n"));
 }

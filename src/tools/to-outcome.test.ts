@@ -51,6 +51,7 @@ describe("toOutcome", () => {
     [toolResult({ success: false, message: "The inbox is full.", error: "E_FULL" }), "The inbox is full."],
     [toolResult({ success: false, message: " ", error: "E_FULL" }), "E_FULL"],
     [toolResult({ error: "key sk-abcdefgh12345678 refused" }), "key [redacted] refused"],
+    [toolResult({ success: false, message: "x".repeat(5_000) }), "x".repeat(2_000)],
     [toolResult({ success: false, data: 1 }), "The tool reported a failure without a reason."],
     [cyclic, "The tool's result cannot be written as JSON: a cyclic value."],
     [{ rows: 1n }, "The tool's result cannot be written as JSON: a BigInt."],
@@ -85,6 +86,15 @@ describe("toOutcome", () => {
       "The tool's result cannot be written as JSON: closed.",
     ],
   ])("makes a failure of what is none (%#)", ([output, message]) => {
+    expect(toOutcome(output)).toEqual({ outcome: failure(message) });
+  });
+
+  it.for<[what: string, output: unknown]>([
+    ["a text", "\0".repeat(45_000_000)],
+    ["many texts", Array.from({ length: 450_000 }, () => "\0".repeat(100))],
+    ["content", toolResult({ data: 1, content: [{ type: "text", text: "\0".repeat(45_000_000) }] })],
+  ])("makes a failure of %s that no text can hold", ([, output]) => {
+    const message = "The tool's result cannot be written as JSON: a value of more than 268,435,456 characters as JSON.";
     expect(toOutcome(output)).toEqual({ outcome: failure(message) });
   });
 

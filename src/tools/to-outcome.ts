@@ -5,8 +5,7 @@ import type { ToolResult } from "../contract/tool.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { isFatalToolError } from "../errors/fatal-tool-error.ts";
 import { isThenable } from "../kit/is-thenable.ts";
-import { toPlainError } from "../kit/plain-error.ts";
-import { redactSecrets } from "../kit/redact-secrets.ts";
+import { tidyMessage, toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
 import { signalOf } from "./loop-signal.ts";
 import { isContentPart, isToolResult } from "./tool-result.ts";
@@ -71,6 +70,8 @@ function completeWith(result: ToolResult): Completion | Failure {
   if (isThenable(data)) return unwritable("a promise, which has to be awaited first");
   const completion = complete(data === undefined ? message : data);
   if (completion.kind === "failed") return completion;
+  const written = complete(content);
+  if (written.kind === "failed") return written;
   const { release, restart } = signalOf(result);
   return {
     ...completion,
@@ -101,5 +102,5 @@ function unwritable(problem: string): Failure {
 }
 
 function toolFailure(message: string): PlainError {
-  return { name: "ToolFailure", message: redactSecrets(message) };
+  return { name: "ToolFailure", message: tidyMessage(message) };
 }

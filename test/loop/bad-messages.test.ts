@@ -14,10 +14,26 @@ const answers = (...ids: readonly string[]): Message => ({
   results: ids.map((callId) => ({ callId, name: "t", outcome: "completed", result: callId })),
 });
 
+/** Arguments with so many levels. */
+function deep(levels: number): object {
+  let value: object = {};
+  for (let level = 0; level < levels; level += 1) value = { a: value };
+  return value;
+}
+
 describe("messages", () => {
   const bad: readonly (readonly [what: string, messages: readonly unknown[], index: number])[] = [
     ["no message", [user("a"), 7], 1],
     ["nothing", [null], 0],
+    [
+      "arguments that are nested too deeply",
+      [
+        user("a"),
+        { role: "assistant", content: [{ type: "tool-call", callId: "x", name: "t", args: deep(1_100) }] },
+        answers("x"),
+      ],
+      1,
+    ],
     ["an unknown role", [{ role: "system", content: "Be brief." }], 0],
     ["a user without content", [{ role: "user" }], 0],
     ["a picture without a type", [{ role: "user", content: [{ type: "image", data: "aGk=" }] }], 0],

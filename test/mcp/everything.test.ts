@@ -51,7 +51,8 @@ describe.for(generations)("the reference server through $name", (generation) => 
       expect([description.length > 10, inputSchema["type"], inputSchema["$schema"]]).toEqual([true, "object", undefined]);
       return shown;
     });
-    const repeats = { idempotent: true, retry: { maxAttempts: 2 }, replay: "safe" };
+    const own = { requiresFollowUp: true };
+    const repeats = { ...own, idempotent: true, retry: { maxAttempts: 2 }, replay: "safe" };
     const reads = { eager: true, ...repeats };
     expect(traits).toEqual([
       { name: "echo", ...reads },
@@ -63,10 +64,10 @@ describe.for(generations)("the reference server through $name", (generation) => 
       { name: "get-sum", ...reads },
       { name: "get-tiny-image", ...reads },
       { name: "gzip-file-as-resource", ...repeats },
-      { name: "toggle-simulated-logging" },
-      { name: "toggle-subscriber-updates" },
+      { name: "toggle-simulated-logging", ...own },
+      { name: "toggle-subscriber-updates", ...own },
       { name: "trigger-long-running-operation", ...reads },
-      { name: "simulate-research-query" },
+      { name: "simulate-research-query", ...own },
     ]);
   });
 

@@ -24,6 +24,28 @@ describe("content", () => {
     }
   });
 
+  it.for([false, true])(
+    "of a result that asks for a restart is on its span where content is captured: %s",
+    async (captureContent) => {
+      const restarting = tool("look", () => ({
+        type: "context_restart_private",
+        disable_tools: Array.from({ length: 99 }, () => "private"),
+      }));
+      const provider = createMockProvider([toolCall("look", {}), text("ok")]);
+      const scene = traceAll({ captureContent }, { provider, tools: [restarting], policies: { restarts: {} } });
+      await settle(scene);
+      const noted = scene.tracing
+        .spans()
+        .flatMap(({ events }) => events)
+        .filter(({ name }) => name === "turnwright.restart");
+      expect(noted).toHaveLength(1);
+      const { "turnwright.restart.suffix": suffix, "turnwright.restart.disabled_tools": disabled } = noted[0]?.attributes ?? {};
+      expect([suffix, disabled]).toEqual(
+        captureContent ? ["private", Array.from({ length: 50 }, () => "private")] : [undefined, undefined],
+      );
+    },
+  );
+
   it("is written as the conventions have it, without credentials and without bytes", async () => {
     const scene = traceAll({ captureContent: true });
     await settle(scene);

@@ -3,6 +3,9 @@
 import {
   copyFields,
   createToolRegistry,
+  LoopError,
+  toJson,
+  toPlainError,
   type JsonSchema,
   type Tool,
   type ToolContext,
@@ -54,6 +57,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
 
   const refresh = oneAfterAnother(async () => {
     const found = await listTools(settings.client);
+    for (const tool of found) assertDepth(tool);
     const text = JSON.stringify(found);
     if (text === listed) return;
     tools = createToolRegistry(toTools(found, settings));
@@ -92,6 +96,8 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     settings.prefix,
   );
   return found.map((tool) => ({
+    // A name that the server gave does not end a run; the caller's own traits may say otherwise.
+    requiresFollowUp: true,
     ...mergeTraits(toTraits(tool, settings.annotations), settings.traits?.(tool)),
     name: names.get(tool.name) ?? tool.name,
     description: describe(tool),
@@ -99,6 +105,21 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     execute: (args: unknown, context: ToolContext) =>
       callTool({ client: settings.client, tool, meta: settings.meta }, args, context),
   }));
+}
+
+/** Levels of a tool around its schemas. */
+const envelope = 8;
+
+/** Throws LoopError "invalid-schema" for a tool that is nested too deeply to be copied. */
+function assertDepth(tool: McpTool): void {
+  try {
+    toJson(tool, envelope);
+  } catch (error) {
+    throw new LoopError("invalid-schema", {
+      toolName: tool.name,
+      problem: `is not JSON: ${toPlainError(error).message}`,
+    });
+  }
 }
 
 /** A copy, for a server in this process may go on writing to its own. `$schema` says nothing to a model, and some providers refuse it. */

@@ -55,6 +55,17 @@ describe("the names of tools", () => {
     expect(backwards).toEqual(Object.fromEntries(toToolNames(names, "x_")));
   });
 
+  it("does not depend on the order for names with the same digits either", () => {
+    const marks = Array.from(".:/!?");
+    const names = Array.from(
+      { length: 5 ** 6 },
+      (_, at) => `t${marks.map((__, place) => marks[Math.floor(at / 5 ** place) % 5]).join("")}${at}`,
+    );
+    const alike = names.map((name) => name.replace(/\d+$/, (at) => marks[Number(at) >= 5 ** 5 ? 1 : 0] ?? ""));
+    const unique = [...new Set(alike)];
+    expect(Object.fromEntries(toToolNames([...unique].reverse(), ""))).toEqual(Object.fromEntries(toToolNames(unique, "")));
+  });
+
   it("differs even where a tool is called what another one would become", () => {
     const [taken = ""] = named(["a.b", "a/b"]);
     const made = named(["a.b", "a/b", taken]);

@@ -13,7 +13,8 @@ const digits = 6;
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));
   const taken = new Set(plain.map((name) => prefix + name));
-  const changed = names.filter((name) => !isPlain(name, prefix));
+  // Sorted: two names may have the same digits, and the first one takes them.
+  const changed = names.filter((name) => !isPlain(name, prefix)).sort();
   const wanted = countNames(changed, prefix);
   const made = new Map(plain.map((name) => [name, prefix + name]));
   for (const name of changed) {

@@ -173,7 +173,7 @@ export class RunTrace implements RunObserver {
   note<Type extends keyof Noted>(type: Type, event: Noted[Type]): void {
     if (event.replayed === true) return;
     const span = type === "attempt-discarded" ? (this.#chat?.span ?? this.#span) : this.#span;
-    span.note(`turnwright.${type.replaceAll("-", "_")}`, notes[type](event));
+    span.note(`turnwright.${type.replaceAll("-", "_")}`, notes[type](event, this.#ports.content.isOn));
   }
 
   end(event: LoopEvents["run-end"]): void {

@@ -1,9 +1,13 @@
 // What is noted on a span while it lasts: names and numbers of what happened besides.
 
 import type { Attributes } from "@opentelemetry/api";
-import type { LoopEvents } from "../../spi.ts";
+import { type LoopEvents, redactText } from "../../spi.ts";
 import { cutName } from "./facts.ts";
 import { common, genAi, own } from "./names.ts";
+
+/** Bounds of texts out of results. */
+const longestText = 128;
+const mostNames = 50;
 
 type Call = Pick<LoopEvents["late-result"], "callId" | "name">;
 
@@ -23,12 +27,17 @@ export interface Noted {
 }
 
 /** What is told of each. */
-export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type]) => Attributes } = {
+export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], capturesContent: boolean) => Attributes } = {
   "attempt-discarded": ({ attempt, error }) => ({ [own.attempt]: attempt, [common.errorType]: error.code }),
-  restart: ({ suffix, disableTools, ...call }) => ({
+  // Both come out of the result of a tool, and may hold any text.
+  restart: ({ suffix, disableTools, ...call }, capturesContent) => ({
     ...callFacts(call),
-    [own.restartSuffix]: cutName(suffix),
-    [own.disabledTools]: disableTools.map(cutName),
+    ...(capturesContent
+      ? {
+          [own.restartSuffix]: redactText(suffix, longestText),
+          [own.disabledTools]: disableTools.slice(0, mostNames).map((name) => redactText(name, longestText)),
+        }
+      : {}),
   }),
   "loop-detected": ({ toolName, count, cycle, action }) => ({
     [genAi.toolName]: cutName(toolName),

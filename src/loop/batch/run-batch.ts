@@ -84,9 +84,8 @@ function settleCall(run: Run, { outcome, live, suspended, awaiting }: Dispatched
   if (outcome.kind !== "completed") return suspended === undefined ? { outcome } : { outcome, suspended };
   const restart = detectContextRestart(outcome, policies?.restarts);
   if (restart === undefined) {
-    return run.ports.exposed.get(outcome.call.name)?.requiresFollowUp === false
-      ? { outcome, needsNoFollowUp: true }
-      : { outcome };
+    const requiresFollowUp = run.ports.exposed.get(outcome.call.name)?.requiresFollowUp;
+    return requiresFollowUp === undefined ? { outcome } : { outcome, needsNoFollowUp: !requiresFollowUp };
   }
   const { callId, name } = outcome.call;
   sendRestart(run, { ...eventBase(run, live), callId, name }, restart);
