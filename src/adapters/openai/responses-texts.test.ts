@@ -100,6 +100,11 @@ describe("a text", () => {
       hello,
     ],
     [
+      "of an item that is finished before it is begun",
+      [done(0, message("m", "Hello")), added(0, message("m", "")), piece(0, "m", "Hello"), completed(message("m", "Hello"))],
+      whole,
+    ],
+    [
       "only whole, as output_text.done",
       [at("output_text.done", [0, "m"], { content_index: 0, text: "Hello" }), completed()],
       whole,
