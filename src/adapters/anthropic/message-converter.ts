@@ -4,7 +4,7 @@ import { assertNever, hasSucceeded, isRecord, memoize, readTurn, toWireName } fr
 import type { AssistantMessage, Json, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../../spi.ts";
 import { toResultBlocks, toTextBlocks, toUserBlocks } from "./content-blocks.ts";
 import type { WireBlock, WireContainer, WireMessage } from "./messages-wire.ts";
-import { closeTurn, invalidJsonKey, readNativeTurn, type NativeReader } from "./native-turn.ts";
+import { closeTurn, invalidJsonKey, type NativeReader, readNativeTurn, toWireId } from "./native-turn.ts";
 
 /** One message as it is sent. */
 interface ConvertedMessage {
@@ -62,11 +62,6 @@ function rebuildTurn(turn: AssistantMessage): readonly WireBlock[] {
 
 function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
   return { type: "tool_use", id: toWireId(callId), name: toWireName(name), input: toWireInput(args) };
-}
-
-/** Ids of other services may hold characters that this one refuses; each stands for itself, so that ids stay different. */
-function toWireId(callId: string): string {
-  return callId.replace(/[^\w-]/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);
 }
 
 /** The wire wants an object, which arguments of a call that was refused need not be. */

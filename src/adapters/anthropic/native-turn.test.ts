@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json } from "../../spi.ts";
 import type { WireBlock } from "./messages-wire.ts";
-import { closeTurn, readNativeTurn, toContainer, toNativeItems } from "./native-turn.ts";
+import { closeTurn, readNativeTurn, toContainer, toNativeItems, toWireId } from "./native-turn.ts";
 
 const reader = { id: "anthropic", model: "m" };
 const thinking = { type: "thinking", thinking: "", signature: "s" };
@@ -107,5 +107,22 @@ describe("a container", () => {
     [null, undefined],
   ])("is read from %j", ([value, container]) => {
     expect(toContainer(value)).toEqual(container);
+  });
+});
+
+describe("the id of a call on the wire", () => {
+  it.for<[id: string]>([["toolu_01A"], ["call_xyz"], ["a_x"], ["a_x3a"], ["srvtoolu_bdrk_01-x"]])("%s stays as it is", ([id]) => {
+    expect(toWireId(id)).toBe(id);
+  });
+
+  it("is different for different ids, whatever they hold", () => {
+    const pieces = ["_", "x", "3a", ":", "_x3a_", "_x5f_", "-", "é", "😀"];
+    const ids = pieces.flatMap((one) =>
+      pieces.flatMap((two) => pieces.flatMap((three) => pieces.map((four) => one + two + three + four))),
+    );
+    const different = new Set(ids);
+    const sent = [...different].map(toWireId);
+    expect(new Set(sent).size).toBe(different.size);
+    expect(sent.every((id) => /^[\w-]+$/.test(id))).toBe(true);
   });
 });

@@ -102,7 +102,15 @@ function saysTheSame(blocks: readonly WireBlock[], turn: AssistantMessage): bool
 const wireName = /^[\w-]{1,128}$/;
 
 function isCall({ id, name }: WireBlock, call: ToolCallPart | undefined): boolean {
-  return id === call?.callId && name === call?.name && isWireName(id) && isWireName(name);
+  return id === call?.callId && name === call?.name && isWireName(id) && isWireName(name) && toWireId(String(id)) === id;
+}
+
+/**
+ * Writes the characters of an id that this service refuses as their numbers. What already looks like such a number is written so
+ * too, so that two ids never become one. Ids of the service itself stay as they are.
+ */
+export function toWireId(callId: string): string {
+  return callId.replace(/[^\w-]|_(?=x[\da-f]+(?:_|[^\w-]))/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);
 }
 
 function isWireName(value: unknown): boolean {

@@ -29,19 +29,21 @@ export interface CallDraft {
   /** How much of `text` has gone out. */
   sent: number;
   announced: boolean;
+  /** Its call id is that of another one, so that it may be that one again: nothing of it is told before this is known. */
+  isHeld: boolean;
   ready: boolean;
 }
 
 /** Makes an empty call. */
 export function createCallDraft(key: string, type: CallType): CallDraft {
-  return { key, type, id: undefined, name: "", text: "", sent: 0, announced: false, ready: false };
+  return { key, type, id: undefined, name: "", text: "", sent: 0, announced: false, isHeld: false, ready: false };
 }
 
 /** Takes what an item, or an event, says of its call, and announces it once it has a name. */
 export function nameCall(call: CallDraft, { call_id: callId, id, name }: UnknownRecord, out: ModelChunk[]): void {
   call.id ??= filledOrNone(callId) ?? filledOrNone(id);
   if (call.name === "") call.name = textOf(name);
-  if (call.announced || call.name === "") return;
+  if (call.announced || call.isHeld || call.name === "") return;
   call.announced = true;
   out.push({ type: "call-start", key: call.key, id: call.id, name: call.name });
   sendRest(call, out);
@@ -77,6 +79,11 @@ export function argumentsOf({ type, arguments: args, input }: UnknownRecord): st
 /** Whether an item asks for what a call asked for, whatever its ids are. */
 export function isSameCall({ name, text }: CallDraft, fields: UnknownRecord): boolean {
   return name === fields.name && text === argumentsOf(fields);
+}
+
+/** Whether a call, as far as it came, says nothing that another one has not said. */
+export function isContained(call: CallDraft, other: CallDraft): boolean {
+  return call.name === other.name && other.text.startsWith(call.text);
 }
 
 /** Declares a call ready; `cut` says that the model was stopped and the call may be incomplete. */

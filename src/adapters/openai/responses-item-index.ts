@@ -13,6 +13,8 @@ export interface OpenItem {
   readonly call: CallDraft | undefined;
   /** Whether the server has begun it by itself, and not with a piece of it. */
   begun: boolean;
+  /** Whether it is another item once more. */
+  isRepeated: boolean;
   /** The item once it is finished. */
   fields: { readonly [field: string]: Json } | undefined;
 }
@@ -65,7 +67,15 @@ export function createItemIndex(flow: TextFlow): ItemIndex {
     create({ type, id, index }) {
       const call = isCallType(type) ? createCallDraft(`item-${all.length}`, type) : undefined;
       const position = typeof index === "number" ? index : all.length;
-      const item: OpenItem = { type, position, texts: createItemTexts(flow), call, begun: false, fields: undefined };
+      const item: OpenItem = {
+        type,
+        position,
+        texts: createItemTexts(flow),
+        call,
+        begun: false,
+        isRepeated: false,
+        fields: undefined,
+      };
       all.push(item);
       pushTo(pending, item);
       identify(item, id);

@@ -2,7 +2,16 @@
 // list at the end.
 
 import { copyFields, isRecord, listOf, textOf, type Json, type ModelChunk, type UnknownRecord } from "../../spi.ts";
-import { argumentsOf, completeCall, declareReady, extendCall, isSameCall, nameCall, type CallType } from "./responses-calls.ts";
+import {
+  argumentsOf,
+  completeCall,
+  declareReady,
+  extendCall,
+  isContained,
+  isSameCall,
+  nameCall,
+  type CallType,
+} from "./responses-calls.ts";
 import { createItemIndex, type ItemAddress, type ItemIndex, type OpenItem } from "./responses-item-index.ts";
 import { createTextFlow, type TextFlow, type TextPlace } from "./responses-texts.ts";
 
@@ -23,8 +32,8 @@ export class ItemAssembly {
   readonly #flow: TextFlow;
   readonly #index: ItemIndex;
   readonly #calls: OpenItem[] = [];
-  /** Finished calls by their call ids. */
-  readonly #finished = new Map<unknown, OpenItem>();
+  /** The first call of each call id. */
+  readonly #byCallId = new Map<unknown, OpenItem>();
   #readyCalls = 0;
 
   /** @param out takes the chunks */
@@ -47,11 +56,15 @@ export class ItemAssembly {
     if (!isRecord(fields)) return;
     const address = addressOf(fields, place);
     const found = this.#index.find(address, ({ begun }) => !begun);
+    if (found !== undefined && isBegunLate(found, place)) {
+      found.begun = true;
+      return;
+    }
     // Some servers give all items one id.
     const item = found === undefined || found.fields !== undefined ? this.#create(address) : found;
     item.begun = true;
     this.#index.identify(item, fields.id);
-    if (item.call !== undefined) nameCall(item.call, fields, this.#out);
+    this.#name(item, fields);
   }
 
   /** Takes the item of `output_item.done`. */
@@ -76,9 +89,12 @@ export class ItemAssembly {
   addArguments(event: UnknownRecord, type: CallType, { text, isWhole }: AddedText): void {
     const { item_id: id, output_index: index, call_id: callId, name } = event;
     const address: ItemAddress = { id, index, type, callId };
-    const { call, fields } = this.#index.find(address, isUnfinished) ?? this.#create(address);
+    // Pieces may come after the whole call, and are of no use then.
+    const late = typeof index === "number" ? this.#index.find(address, () => true) : undefined;
+    const item = this.#index.find(address, isUnfinished) ?? late ?? this.#create(address);
+    const { call, fields } = item;
     if (call === undefined || fields !== undefined) return;
-    if (!call.announced) nameCall(call, { call_id: callId, name }, this.#out);
+    if (!call.announced) this.#name(item, { call_id: callId, name });
     if (isWhole) completeCall(call, text, this.#out);
     else extendCall(call, text, this.#out);
   }
@@ -91,13 +107,13 @@ export class ItemAssembly {
       const address = addressOf(fields, place);
       this.#finishItem(take(address, fields) ?? this.#create(address), fields);
     }
-    for (const { call } of this.#calls.slice(this.#readyCalls)) if (call !== undefined) declareReady(call, cut, this.#out);
+    for (const item of this.#calls.slice(this.#readyCalls)) this.#declare(item, cut);
     this.#readyCalls = this.#calls.length;
   }
 
   /** The finished items as they came, in order. */
   items(): readonly Json[] {
-    return sortItems(this.#index.all).flatMap(({ fields }) => (fields === undefined ? [] : [fields]));
+    return sortItems(this.#index.all).flatMap(({ fields, isRepeated }) => (fields === undefined || isRepeated ? [] : [fields]));
   }
 
   #create(address: ItemAddress): OpenItem {
@@ -109,8 +125,8 @@ export class ItemAssembly {
 
   /** A server that sends a whole call twice has still asked for it once. */
   #isRepeated(fields: UnknownRecord): boolean {
-    const { call } = this.#finished.get(fields.call_id) ?? {};
-    return call !== undefined && isSameCall(call, fields);
+    const { call, fields: finished } = this.#byCallId.get(fields.call_id) ?? {};
+    return call !== undefined && finished !== undefined && isSameCall(call, fields);
   }
 
   #finishItem(item: OpenItem, fields: UnknownRecord): void {
@@ -121,9 +137,32 @@ export class ItemAssembly {
     if (item.call === undefined) return;
     // Before the name, so that a call without one yet does not tell pieces that are outranked.
     completeCall(item.call, argumentsOf(fields), this.#out);
-    nameCall(item.call, fields, this.#out);
-    if (textOf(fields.call_id) !== "") this.#finished.set(fields.call_id, item);
+    this.#name(item, fields);
     this.#declareFinished();
+  }
+
+  #name(item: OpenItem, fields: UnknownRecord): void {
+    const { call } = item;
+    if (call === undefined) return;
+    const callId = textOf(fields.call_id);
+    const first = this.#byCallId.get(callId);
+    if (first === undefined && callId !== "") this.#byCallId.set(callId, item);
+    if (first !== undefined && first !== item && !call.announced) call.isHeld = true;
+    nameCall(call, fields, this.#out);
+  }
+
+  /** Declares a call ready, unless it turns out to be an earlier one, which a server has sent twice. */
+  #declare(item: OpenItem, cut: boolean): void {
+    const { call } = item;
+    if (call === undefined) return;
+    const { call: first, fields } = this.#byCallId.get(call.id) ?? {};
+    if (call.isHeld && first !== undefined && fields !== undefined) {
+      item.isRepeated = item.fields === undefined ? isContained(call, first) : isSameCall(first, item.fields);
+      if (item.isRepeated) return;
+    }
+    call.isHeld = false;
+    nameCall(call, {}, this.#out);
+    declareReady(call, cut, this.#out);
   }
 
   /** In order, so that calls are ready as they were made. */
@@ -131,7 +170,7 @@ export class ItemAssembly {
     const { all } = this.#index;
     for (let item = this.#calls[this.#readyCalls]; item?.call !== undefined; item = this.#calls[this.#readyCalls]) {
       if (item.fields === undefined || item === all[all.length - 1]) return;
-      declareReady(item.call, false, this.#out);
+      this.#declare(item, false);
       this.#readyCalls += 1;
     }
   }
@@ -143,6 +182,11 @@ function addressOf({ id, type, call_id: callId }: UnknownRecord, index: unknown)
 
 function isUnfinished({ fields }: OpenItem): boolean {
   return fields === undefined;
+}
+
+/** Whether an item that came whole is begun now. Some servers give all items one id, so that the place counts as well. */
+function isBegunLate({ begun, fields, position }: OpenItem, place: unknown): boolean {
+  return !begun && fields !== undefined && (typeof place !== "number" || place === position);
 }
 
 function sortItems(items: readonly OpenItem[]): readonly OpenItem[] {

@@ -233,6 +233,7 @@ describe("the id of a call", () => {
     const sent = ids.map(toWireCallId);
     expect(new Set(sent).size).toBe(1_000);
     expect(sent.every((id) => id.length === 64 && id.startsWith("xxxx"))).toBe(true);
-    expect(sent.map(toWireCallId)).toEqual(sent);
+    // Such an id may also come from elsewhere.
+    expect(new Set([...sent, ...sent.map(toWireCallId)]).size).toBe(2_000);
   });
 });

@@ -172,10 +172,15 @@ const longestCallId = 64;
 
 /**
  * The service refuses ids of more than 64 characters, though some of its backends give longer ones
- * (github.com/openclaw/openclaw/pull/137489). A longer one keeps its begin, and ends in a number that is made of all of it.
+ * (github.com/openclaw/openclaw/pull/137489). A longer one keeps its begin, and ends in a number that is made of all of it. So does one
+ * that looks as if it had been made in this way, so that two ids never become one.
  */
 export function toWireCallId(callId: string): string {
-  if (callId.length <= longestCallId) return callId;
+  if (callId.length <= longestCallId && !looksMade(callId)) return callId;
   const hash = digest(callId);
   return `${callId.slice(0, longestCallId - hash.length - 1)}_${hash}`;
+}
+
+function looksMade(callId: string): boolean {
+  return callId.length === longestCallId && /_[\da-f]{14}$/.test(callId);
 }

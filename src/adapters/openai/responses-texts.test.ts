@@ -1,9 +1,22 @@
 // The texts of a response, however a server sends them.
 
 import { describe, expect, it } from "vitest";
-import { added, at, brief, call, completed, done, message, piece, read } from "../../../test/wire/responses-events.ts";
+import {
+  added,
+  at,
+  brief,
+  call,
+  completed,
+  done,
+  type Fields,
+  message,
+  piece,
+  read,
+} from "../../../test/wire/responses-events.ts";
 
 const hello = ['text "Hel"', 'text "lo"', "finish stop completed"];
+const partsOf = (texts: unknown): Fields =>
+  message("m", "", { content: (Array.isArray(texts) ? texts : []).map((text: unknown) => ({ type: "output_text", text })) });
 const whole = ['text "Hello"', "finish stop completed"];
 describe("a text", () => {
   it.for<[how: string, events: readonly unknown[], said: readonly string[]]>([
@@ -53,6 +66,43 @@ describe("a text", () => {
         completed(message("e", "Hello")),
       ],
       hello,
+    ],
+    ...[
+      ["as the only part, numbered 1 (Bedrock)", 1, 1, ["Hello"]],
+      ["as the only part, numbered -1", -1, -1, ["Hello"]],
+      ["whose pieces and whole have different numbers", 0, 1, ["Hello"]],
+      ["as the second part, before one that did not come in pieces", 1, 1, ["", "Hello"]],
+    ].map(([how, delta, end, texts]): [string, readonly unknown[], readonly string[]] => [
+      String(how),
+      [
+        added(0, message("m", "", { content: [] })),
+        at("output_text.delta", [0, "m"], { content_index: delta, delta: "Hel" }),
+        at("output_text.delta", [0, "m"], { content_index: delta, delta: "lo" }),
+        at("output_text.done", [0, "m"], { content_index: end, text: "Hello" }),
+        at("content_part.done", [0, "m"], { content_index: end, part: { type: "output_text", text: "Hello" } }),
+        done(0, partsOf(texts)),
+        completed(partsOf(texts)),
+      ],
+      hello,
+    ]),
+    [
+      "in two parts, numbered from 1",
+      [
+        at("output_text.delta", [0, "m"], { content_index: 1, delta: "Hel" }),
+        at("output_text.delta", [0, "m"], { content_index: 2, delta: "lo" }),
+        completed(partsOf(["Hel", "lo"])),
+      ],
+      hello,
+    ],
+    [
+      "in two parts, the first one numbered 1, and the second one only whole",
+      [at("output_text.delta", [0, "m"], { content_index: 1, delta: "Hel" }), completed(partsOf(["Hel", "lo"]))],
+      hello,
+    ],
+    [
+      "of an item that is finished before it is begun",
+      [done(0, message("m", "Hello")), added(0, message("m", "")), piece(0, "m", "Hello"), completed(message("m", "Hello"))],
+      whole,
     ],
     [
       "only whole, as output_text.done",

@@ -1,6 +1,6 @@
 // The texts of one item of a response: what came of each in pieces, and what of the whole is still to be told.
 
-import { isRecord, textOf, type ModelChunk } from "../../spi.ts";
+import { isRecord, listOf, textOf, type ModelChunk } from "../../spi.ts";
 
 /** What kind of text a piece is. */
 export type TextKind = "text-delta" | "refusal-delta" | "reasoning-delta";
@@ -62,6 +62,9 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
   const contents = new Map<number, TextPart>();
   const summaries = new Map<number, TextPart>();
 
+  /** The text that came last in pieces. */
+  let latest: { readonly part: TextPart; readonly isSummary: boolean; isWhole: boolean } | undefined;
+
   function partAt({ index: place, isSummary }: TextPlace): TextPart {
     const parts = isSummary ? summaries : contents;
     const index = typeof place === "number" ? place : 0;
@@ -79,27 +82,72 @@ export function createItemTexts(flow: TextFlow): ItemTexts {
     flow.push(place.kind === "reasoning-delta" ? part : contents, place.kind, text);
   }
 
+  /** A whole text whose place is new is the one that came in pieces under another. */
+  function partOf(place: TextPlace, whole: string): TextPart {
+    const { index, isSummary } = place;
+    const isNew = typeof index === "number" && !(isSummary ? summaries : contents).has(index);
+    if (!isNew || latest?.isSummary !== isSummary || latest.part.told === "") return partAt(place);
+    const { told } = latest.part;
+    return (latest.isWhole ? whole === told : whole.startsWith(told)) ? latest.part : partAt(place);
+  }
+
   function complete(place: TextPlace, whole: string): void {
-    const part = partAt(place);
+    const part = partOf(place, whole);
+    if (latest?.part === part) latest.isWhole = true;
     if (whole.length > part.told.length && whole.startsWith(part.told)) tell(place, part, whole.slice(part.told.length));
   }
 
   function completeList(list: unknown, isSummary: boolean): void {
-    if (!Array.isArray(list)) return;
-    for (const [index, part] of list.entries()) {
-      const kind = isRecord(part) ? kindOf(part.type) : undefined;
-      if (kind !== undefined && isRecord(part)) complete({ kind, index, isSummary }, wordsOf(part));
+    const wholes = readWholes(list);
+    const places = findPlaces(wholes, isSummary ? summaries : contents);
+    for (const [rank, { kind, text }] of wholes.entries()) {
+      const index = places[rank];
+      if (index !== undefined) complete({ kind, index, isSummary }, text);
     }
   }
 
   return {
-    extend: (place, piece) => tell(place, partAt(place), piece),
+    extend(place, piece) {
+      const part = partAt(place);
+      if (latest?.part !== part) latest = { part, isSummary: place.isSummary, isWhole: false };
+      tell(place, part, piece);
+    },
     complete,
     completeAll({ content, summary }) {
       completeList(summary, true);
       completeList(content, false);
     },
   };
+}
+
+/** A text of a finished item, and its position in the list. */
+interface WholeText {
+  readonly kind: TextKind;
+  readonly text: string;
+  readonly position: number;
+}
+
+function readWholes(list: unknown): readonly WholeText[] {
+  return listOf(list).flatMap((part, position) => {
+    const kind = isRecord(part) ? kindOf(part.type) : undefined;
+    return kind !== undefined && isRecord(part) ? [{ kind, text: wordsOf(part), position }] : [];
+  });
+}
+
+/**
+ * The index under which each whole text was streamed. That is its position, unless what was streamed stands elsewhere: one server numbers
+ * the only part of a message 1. Then the texts have the order of their indexes. Undefined for one that cannot be told apart from what
+ * was streamed.
+ */
+function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, TextPart>): readonly (number | undefined)[] {
+  const streamed = [...parts].filter(([, { told }]) => told !== "").sort(([one], [other]) => one - other);
+  const byPosition = new Map(wholes.map(({ position, text }) => [position, text]));
+  const isPositional = streamed.every(([index, { told }]) => byPosition.get(index)?.startsWith(told) === true);
+  if (isPositional) return wholes.map(({ position }) => position);
+  const isRanked = streamed.every(([, { told }], rank) => wholes[rank]?.text.startsWith(told) === true);
+  if (!isRanked) return wholes.map(({ position }) => (wholes.length > streamed.length ? position : undefined));
+  const next = (streamed.at(-1)?.[0] ?? -1) + 1;
+  return wholes.map((_, rank) => streamed[rank]?.[0] ?? next + rank);
 }
 
 /** What a part of some content holds; undefined where it is no text that is told. */
