@@ -45,8 +45,11 @@ export interface RequestTranscript {
 export interface ModelCall {
   /** Fires when the pass is cut. */
   readonly signal: AbortSignal;
-  /** Says that the stream is alive although no chunk came. */
-  heartbeat(): void;
+  /**
+   * Says that the stream is alive although no chunk came. It puts a limit of silence off to twelve times its length at most, unless
+   * the provider itself is "waiting" for a time that it limits.
+   */
+  heartbeat(state?: "waiting" | void): void;
   readonly iteration: number;
   readonly clock: Clock;
   readonly timeouts: Timeouts;

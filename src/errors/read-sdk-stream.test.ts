@@ -223,7 +223,8 @@ it("goes on with content after a finish, for as long as it comes", async () => {
   })();
   for (let at = 0; at < 20_000; at += 200) await Promise.all([clock.advance(200), outer.advance(200)]);
   expect(heard).toBe(50);
-  await chunks.return?.();
+  void chunks.return?.();
+  await outer.advance(400);
   await reading;
 });
 

@@ -68,29 +68,28 @@ async function* readChunks(
   follow: () => FollowingSignal,
 ): AsyncGenerator<ModelChunk, void, undefined> {
   const followed = follow();
-  const patience = new Patience(reader, call.clock);
-  const lull = new Lull();
+  const patience = new Patience(reader, call.clock, followed.signal);
   let events: AsyncIterator<unknown> | undefined;
   let hasEnded = false;
+  /** Whether there was one more event. */
+  function take(event: IteratorResult<unknown> | undefined): boolean {
+    hasEnded = event?.done === true;
+    if (event === undefined || hasEnded) return false;
+    reader.read(event.value);
+    const hasContent = out.some(isContent);
+    if (!hasContent) call.heartbeat();
+    patience.note(hasContent);
+    return true;
+  }
   try {
     events = iterate(await unlessAborted(open, followed.signal));
-    for (;;) {
-      const event = await patience.next(events);
-      if (event === undefined) break;
-      hasEnded = event.done === true;
-      if (hasEnded) break;
-      reader.read(event.value);
-      const hasContent = out.some(isContent);
-      if (!hasContent) call.heartbeat();
+    while (take(await patience.next(events))) {
       // One for one is the rule, and emptying an array by its length would make the next push allocate. A loop, because `yield*` of
       // an array waits for each chunk once more.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
       else for (const chunk of out.splice(0)) yield chunk;
       if (reader.failed) return;
-      patience.note(hasContent);
-      const pause = lull.note(hasContent);
-      if (pause !== undefined) await unlessAborted(() => pause, followed.signal);
     }
   } catch (error) {
     if (isLeft(followed, call)) return;
@@ -110,25 +109,40 @@ async function* readChunks(
 class Patience {
   readonly #reader: EventReader;
   readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #lull = new Lull();
+  #hasContent = false;
   #limitMs = Number.POSITIVE_INFINITY;
   #dueAt = Number.POSITIVE_INFINITY;
 
-  constructor(reader: EventReader, clock: Clock) {
+  constructor(reader: EventReader, clock: Clock, signal: AbortSignal) {
     this.#reader = reader;
     this.#clock = clock;
+    this.#signal = signal;
+  }
+
+  /** Takes down what the last event brought. */
+  note(hasContent: boolean): void {
+    this.#hasContent = hasContent;
+  }
+
+  /** The next event. Undefined if the answer is complete without one. Counts from now: a reader may have taken its time. */
+  next(events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
+    this.#setLimit();
+    const pause = this.#lull.note(this.#hasContent);
+    return pause === undefined ? this.#ask(events) : unlessAborted(() => pause, this.#signal).then(() => this.#ask(events));
   }
 
   /** Only content puts the end off: a service may send pings and counts for ever. */
-  note(hasContent: boolean): void {
+  #setLimit(): void {
     const { finished, isOver } = this.#reader;
     const limitMs = isOver === true ? hangUpAfterMs : finished ? quietAfterMs : Number.POSITIVE_INFINITY;
-    if (!hasContent && limitMs === this.#limitMs) return;
+    if (!this.#hasContent && limitMs === this.#limitMs) return;
     this.#limitMs = limitMs;
     this.#dueAt = limitMs === Number.POSITIVE_INFINITY ? limitMs : this.#clock.now() + limitMs;
   }
 
-  /** The next event. Undefined if the answer is complete without one. */
-  next(events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
+  #ask(events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     if (this.#dueAt === Number.POSITIVE_INFINITY) return events.next();
     const waitMs = this.#dueAt - this.#clock.now();
     return waitMs <= 0 ? Promise.resolve(undefined) : this.#within(waitMs, events);

@@ -12,20 +12,11 @@ export function textIn<Field extends string>(
   throw new TypeError(`A chunk of type "${chunk.type}" must have a text as "${field}".`);
 }
 
+/** In place of content that nobody hears: the model works. It is known by identity, and says nothing. */
+export const hiddenContent: ModelChunk = { type: "reasoning-delta", text: "" };
+
 /** Whether a chunk adds to the answer. Empty texts, token counts and news of attempts do not. */
 export function isContent(chunk: ModelChunk): boolean {
-  switch (chunk.type) {
-    case "text-delta":
-    case "reasoning-delta":
-    case "refusal-delta":
-    case "call-args-delta":
-    case "details":
-      return chunk.text !== "";
-    case "usage":
-    case "attempt-start":
-    case "attempt-discarded":
-      return false;
-    default:
-      return true;
-  }
+  if ("text" in chunk) return chunk.text !== "" || chunk === hiddenContent;
+  return chunk.type !== "usage" && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded";
 }

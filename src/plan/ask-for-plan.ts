@@ -1,6 +1,7 @@
 // One planning request: what the model writes is read while it comes, and heard by nobody.
 
 import type { FinishReason, ModelChunk, ModelRequest } from "../contract/provider.ts";
+import { hiddenContent, isContent } from "../kit/chunk-text.ts";
 import { PlanScanner } from "./plan-scanner.ts";
 import { type Asking, readChunks } from "./read-chunks.ts";
 import { type DecisionRead, readDecision } from "./read-decision.ts";
@@ -14,8 +15,8 @@ export type PlanEnd =
 
 type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
-/** In place of what is hidden: the model works, and whoever guards the stream has its turn with each chunk. Nobody hears it. */
-const signOfLife: ModelChunk = { type: "reasoning-delta", text: "" };
+/** In place of what is hidden and empty: whoever guards the stream has its turn with each chunk. */
+const emptyContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
 /** Asks for a plan. Yields what bills and listeners are to know of it; a plan itself is not text. */
 export async function* askForPlan(
@@ -28,7 +29,8 @@ export async function* askForPlan(
   for await (const chunk of readChunks(asking, request)) {
     if (chunk.type === "error") return { kind: "ended", chunks: [chunk] };
     if (chunk.type === "attempt-discarded") draft = new PlanDraft();
-    yield draft.take(chunk) ? signOfLife : chunk;
+    const isHidden = draft.take(chunk);
+    yield isHidden ? (isContent(chunk) ? hiddenContent : emptyContent) : chunk;
     if (closesEarly && draft.isOver) {
       yield account.close();
       return draft.toResponse();
@@ -39,7 +41,7 @@ export async function* askForPlan(
 }
 
 /** What belongs to a turn that nobody hears, and what bills and listeners are to know. */
-const isHidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
+const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
   "text-delta": true,
   "refusal-delta": true,
   "call-start": true,
@@ -84,7 +86,7 @@ class PlanDraft {
       this.#scanner.push(this.#thoughts.take(chunk.text));
     } else if (chunk.type === "refusal-delta") this.#refusal += chunk.text;
     else if (chunk.type === "finish") this.finish = chunk;
-    return isHidden[chunk.type];
+    return hidden[chunk.type];
   }
 
   end(): PlanEnd {

@@ -83,7 +83,7 @@ export async function* readChunks(
 /** Bound by hand, because a call may be of a class. */
 function toCall(call: ModelCall, signal: AbortSignal): ModelCall {
   const { iteration, clock, timeouts } = call;
-  return { signal, heartbeat: () => call.heartbeat(), iteration, clock, timeouts };
+  return { signal, heartbeat: (state) => call.heartbeat(state), iteration, clock, timeouts };
 }
 
 /** Closes a stream, and neither waits for it nor minds what it says to that. */

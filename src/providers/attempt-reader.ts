@@ -53,7 +53,7 @@ export class AttemptReader implements GuardedStream {
   wasHeard = false;
   #hasText: boolean;
   #hasCalls = false;
-  #hasFinished = false;
+  hasFinished = false;
   /** Whether anything has come. */
   #hasBegun = false;
   #isLeft = false;
@@ -127,7 +127,7 @@ export class AttemptReader implements GuardedStream {
 
   /** The stream has ended by itself: well, if it had said why. */
   end(): Fault | undefined {
-    if (this.#hasFinished) return undefined;
+    if (this.hasFinished) return undefined;
     const error = errorOf(judgeFinish(undefined, { text: this.#hasText, calls: this.#hasCalls }));
     return error === undefined ? undefined : { error, as: { kind: "quiet" } };
   }
@@ -143,7 +143,7 @@ export class AttemptReader implements GuardedStream {
     this.wasHeard = false;
     this.#hasText = continuesTurn(this.#attempt.request);
     this.#hasCalls = false;
-    this.#hasFinished = false;
+    this.hasFinished = false;
     this.#hasBegun = false;
   }
 
@@ -154,7 +154,7 @@ export class AttemptReader implements GuardedStream {
       this.fault = { error, as: { kind: "chunk", chunk } };
       return;
     }
-    this.#hasFinished = true;
+    this.hasFinished = true;
     this.#ports.tell(this.#ports.toFinish(chunk));
   }
 
@@ -166,9 +166,9 @@ export class AttemptReader implements GuardedStream {
       get signal() {
         return guard.signal;
       },
-      heartbeat: () => {
-        guard.heartbeat();
-        if (!this.#isLeft) call.heartbeat();
+      heartbeat: (state) => {
+        guard.heartbeat(state);
+        if (!this.#isLeft) call.heartbeat(state);
       },
       iteration: call.iteration,
       clock: call.clock,

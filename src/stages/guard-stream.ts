@@ -5,8 +5,10 @@ import type { Clock, Timeouts } from "../contract/clock.ts";
 import type { EventSink } from "../contract/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../contract/provider.ts";
 import { Alarm } from "../kit/alarm.ts";
+import { isContent } from "../kit/chunk-text.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { LazySignal } from "../kit/lazy-signal.ts";
+import { Lull } from "../kit/lull.ts";
 import { abortReasonOf, type Cause, type RunScope, type Slot } from "../kit/run-scope.ts";
 
 /** How a guarded stream ended. */
@@ -35,7 +37,19 @@ export interface GuardedStream {
   take(chunk: ModelChunk): void;
   /** Whether what was taken ends the stream, so that nothing more is waited for. */
   readonly isOver?: boolean | undefined;
+  /** Whether the answer is complete, so that neither an error nor silence changes it. */
+  readonly hasFinished?: boolean | undefined;
 }
+
+/** How many times its length signs of life may put off a limit of silence. Without this, they would put it off for ever. */
+const mostDelays = 12;
+
+/** How long a provider may leave its stream open after `finish`, in milliseconds. */
+const hangUpAfterMs = 1_000;
+
+const ended: StreamEnd = { kind: "ended" };
+const failed: StreamEnd = { kind: "failed", error: undefined };
+const givenUp = (): unknown => new DOMException("The stream was given up.", "AbortError");
 
 /** A provider written without types may answer anything. */
 export function iterate(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
@@ -65,13 +79,15 @@ class StreamGuard implements ModelCall, Slot {
   readonly #alarm: Alarm;
   #signal: LazySignal | undefined;
   #iterator: AsyncIterator<ModelChunk> | undefined;
-  #phase: "first-chunk" | "stream-idle" | "settling" | "closed" = "first-chunk";
+  #phase: "first-chunk" | "stream-idle" | "finished" | "settling" | "closed" = "first-chunk";
   #held = false;
   #lastSign = 0;
+  #lastContent = 0;
+  readonly #lull = new Lull();
   #settleBy = 0;
   #resolve: (end: StreamEnd) => void = () => {};
   /** What the stream will have ended as, once it has settled. */
-  #verdict: StreamEnd = { kind: "ended" };
+  #verdict: StreamEnd = ended;
 
   constructor(stream: GuardedStream, ports: GuardPorts) {
     this.iteration = stream.iteration;
@@ -87,9 +103,15 @@ class StreamGuard implements ModelCall, Slot {
   }
 
   // A field, so that a provider may take it out of the call.
-  readonly heartbeat = (): void => {
+  readonly heartbeat = (state?: "waiting" | void): void => {
     this.#lastSign = this.clock.now();
+    if (state === "waiting") this.#lastContent = this.#lastSign;
   };
+
+  /** All limits count from now. */
+  #refresh(): void {
+    this.heartbeat("waiting");
+  }
 
   run(): Promise<StreamEnd> {
     return new Promise((resolve) => {
@@ -97,8 +119,8 @@ class StreamGuard implements ModelCall, Slot {
       const { cause } = this.#ports.scope;
       if (cause !== undefined) return this.#close({ kind: "cancelled", cause });
       this.#ports.scope.join(this);
-      this.heartbeat();
-      this.#alarm.set(this.#lastSign + this.timeouts.firstChunkMs, this.#ring);
+      this.#refresh();
+      this.#alarm.set(this.#dueAt, this.#ring);
       try {
         this.#iterator = iterate(this.#stream.open(this));
       } catch (error) {
@@ -130,23 +152,28 @@ class StreamGuard implements ModelCall, Slot {
     if (this.#phase === "closed") return;
     try {
       if (result === undefined || result.done === true) return this.#close(this.#verdict);
-      this.#onSignOfLife(result.value);
-      if (this.#phase !== "settling" || result.value.type === "usage") this.#stream.take(result.value);
-      this.#goOn();
+      const chunk = result.value;
+      const hasContent = isContent(chunk);
+      this.#onSignOfLife(chunk, hasContent);
+      if (this.#phase !== "settling" || chunk.type === "usage") this.#stream.take(chunk);
+      this.#goOn(hasContent);
     } catch (error) {
       this.#fail(error);
     }
   };
 
-  #onSignOfLife({ type }: ModelChunk): void {
+  #onSignOfLife({ type }: ModelChunk, hasContent: boolean): void {
     const now = this.clock.now();
-    if (this.#phase === "settling") return this.#settleUntil(now);
-    this.#lastSign = now;
-    // An attempt that begins has said nothing yet: whoever is asked has the time of a first chunk.
-    const phase = type === "attempt-start" ? "first-chunk" : "stream-idle";
+    if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(now);
+    if (hasContent) this.#refresh();
+    // The attempt that begins has said nothing yet: its model has the time of a first chunk.
+    else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
+    // A stream that never waits lets no timer fire.
+    else if (now >= this.#dueAt) return this.#ring();
+    const phase = hasContent ? "stream-idle" : type === "attempt-start" ? "first-chunk" : this.#phase;
     if (this.#phase !== phase) {
       this.#phase = phase;
-      this.#alarm.set(now + this.#limitMs, this.#ring);
+      this.#alarm.set(this.#dueAt, this.#ring);
     }
     this.#ports.scope.checkDeadline(now);
   }
@@ -155,23 +182,60 @@ class StreamGuard implements ModelCall, Slot {
     return this.#phase === "first-chunk" ? this.timeouts.firstChunkMs : this.timeouts.streamIdleMs;
   }
 
+  get #dueAt(): number {
+    const limitMs = this.#limitMs;
+    return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs);
+  }
+
   /** Looked at on each chunk too, for a stream that never waits lets no timer fire. */
   #settleUntil(now: number): void {
-    if (now >= this.#settleBy) this.#close(this.#verdict);
+    if (now >= this.#settleBy) this.#close(this.#verdict, givenUp);
   }
 
   /** Pulls the next chunk, when the reader has room for it. While it has none, silence is the reader's, not the model's. */
-  #goOn(): void {
+  #goOn(hasContent: boolean): void {
     if (this.#isClosed()) return;
-    if (this.#stream.isOver === true) return this.#close({ kind: "failed", error: undefined });
+    if (this.#stream.isOver === true) return this.#close(this.#phase === "finished" ? ended : failed, givenUp);
+    this.#followFinish();
     const room = this.#ports.events?.room();
-    if (room === undefined) return this.#pull();
+    if (room !== undefined) return this.#hold(room);
+    const pause = this.#lull.note(hasContent);
+    if (pause === undefined) this.#pull();
+    else void pause.then(() => this.#isClosed() || this.#pull());
+  }
+
+  #hold(room: PromiseLike<void>): void {
     this.#held = true;
     void room.then(() => {
       this.#held = false;
-      this.heartbeat();
+      this.#resume();
       if (!this.#isClosed()) this.#pull();
     });
+  }
+
+  /** Time in which the reader had no room does not count. */
+  #resume(): void {
+    this.#refresh();
+    if (this.#phase === "finished") this.#settleIn(hangUpAfterMs);
+  }
+
+  /** A wrapper may take a finished answer back, and go on with another attempt. */
+  #followFinish(): void {
+    const hasFinished = this.#stream.hasFinished === true;
+    if (this.#phase === "settling" || hasFinished === (this.#phase === "finished")) return;
+    if (hasFinished) {
+      this.#phase = "finished";
+      this.#settleIn(hangUpAfterMs);
+    } else {
+      this.#phase = "first-chunk";
+      this.#refresh();
+      this.#alarm.set(this.#dueAt, this.#ring);
+    }
+  }
+
+  #settleIn(ms: number): void {
+    this.#settleBy = this.clock.now() + ms;
+    this.#alarm.set(this.#settleBy, this.#ring);
   }
 
   /** Taking a chunk may have closed the stream: a listener that stops the run does so from within. */
@@ -181,29 +245,31 @@ class StreamGuard implements ModelCall, Slot {
 
   readonly #fail = (error: unknown): void => {
     if (this.#phase === "closed") return;
-    this.#close(this.#phase === "settling" ? this.#verdict : { kind: "failed", error });
+    const isSettled = this.#phase === "settling" || this.#phase === "finished";
+    this.#close(isSettled ? this.#verdict : { kind: "failed", error });
   };
 
   readonly #ring = (): void => {
     if (this.#phase === "closed") return;
-    if (this.#phase === "settling") return this.#close(this.#verdict);
-    const limitMs = this.#limitMs;
-    if (this.#held) this.heartbeat();
-    const dueAt = this.#lastSign + limitMs;
-    if (this.clock.now() < dueAt) return this.#alarm.set(dueAt, this.#ring);
-    const silence = (): unknown => new DOMException(`The model was silent for ${limitMs} ms.`, "TimeoutError");
+    if (this.#held) this.#resume();
+    if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(this.clock.now());
+    const now = this.clock.now();
+    if (now < this.#dueAt) return this.#alarm.set(this.#dueAt, this.#ring);
+    const limitMs = now < this.#lastSign + this.#limitMs ? mostDelays * this.#limitMs : this.#limitMs;
+    const silence = (): unknown => new DOMException(`The model said nothing for ${limitMs} ms.`, "TimeoutError");
     this.#giveUp({ kind: "silent", phase: this.#phase, limitMs }, silence);
   };
 
   /** Aborts the stream and waits for its last words, at most `settleMs`. */
   #giveUp(verdict: StreamEnd, reason: () => unknown): void {
     if (this.#phase === "closed" || this.#phase === "settling") return;
+    // Nothing is missing.
+    if (this.#phase === "finished") return this.#close(ended, reason);
     const { settleMs } = this.timeouts;
     if (settleMs === 0 || this.#held) return this.#close(verdict, reason);
     this.#phase = "settling";
     this.#verdict = verdict;
-    this.#settleBy = this.clock.now() + settleMs;
-    this.#alarm.set(this.#settleBy, this.#ring);
+    this.#settleIn(settleMs);
     this.#lazySignal().abort(reason);
   }
 
@@ -213,7 +279,7 @@ class StreamGuard implements ModelCall, Slot {
     this.#ports.scope.leave(this);
     if (this.#ports.alarm === undefined) this.#alarm.stop();
     else this.#alarm.silence();
-    if (end.kind !== "ended") this.#abandon(reason ?? (() => new DOMException("The stream was given up.", "AbortError")));
+    if (end.kind !== "ended" || reason !== undefined) this.#abandon(reason ?? givenUp);
     this.#resolve(end);
   }
 

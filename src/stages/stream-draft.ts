@@ -89,6 +89,10 @@ export class StreamDraft implements GuardedStream {
     return this.error !== undefined;
   }
 
+  get hasFinished(): boolean {
+    return this.finish !== undefined;
+  }
+
   open(call: ModelCall): AsyncIterable<ModelChunk> {
     return this.#source.stream(this.#request, call);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { providerError, type Clock, type ModelCall, type ModelChunk, type Provider, type Timeouts } from "turnwright";
+import { type Clock, type ModelCall, type ModelChunk, type Provider, type Timeouts } from "turnwright";
 import {
   chunk,
   createTestClock,
@@ -13,7 +13,6 @@ import {
   text,
   thoughtLog,
   toolCall,
-  usage,
   wait,
 } from "turnwright/testing";
 import { never, play } from "./play.ts";
@@ -69,18 +68,15 @@ describe("silence within a stream", () => {
 
   it.for<[chunk: string, part: MockPart]>([
     ["text", text(".")],
-    ["an empty text", text("")],
     ["reasoning", reasoning(".")],
     ["a refusal", refusal(".")],
     ["a call", toolCall("any", {})],
     ["the start of a call", chunk({ type: "call-start", key: "k", name: "any" })],
     ["a piece of arguments", chunk({ type: "call-args-delta", key: "k", text: "{" })],
-    ["usage", usage(spent)],
     ["a native part", native(1)],
     ["details", details(".")],
     ["a thought log", thoughtLog({})],
-    ["an attempt that is taken back", chunk({ type: "attempt-discarded", attempt: 1, error: providerError("server", "Down.") })],
-  ])("ends with any chunk: %s", async ([, part]) => {
+  ])("ends with any content: %s", async ([, part]) => {
     const playing = play([[wait(90_000), part, wait(90_000), part, wait(90_000), part, stall()]], {
       timeouts: { firstChunkMs: 100_000, streamIdleMs: 100_000 },
     });
@@ -133,7 +129,7 @@ describe("silence within a stream", () => {
     };
     const playing = play([text("x".repeat(1_000), { chunks: 1_000 })], { clock: counting });
     expect((await playing.result).text).toHaveLength(1_000);
-    expect(timers).toBeLessThanOrEqual(2);
+    expect(timers).toBeLessThanOrEqual(3);
   });
 });
 

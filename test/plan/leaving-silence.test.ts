@@ -42,7 +42,7 @@ describe("a plan", () => {
     ["that falls silent", [text("{"), stall()], { kind: "stream-idle", at: 1_000 }],
     ["that falls silent behind words", [text("Let me see."), wait(900), text("{"), stall()], { kind: "stream-idle", at: 1_900 }],
     ["that falls silent behind thoughts", [reasoning("Hm."), wait(900), text("{"), stall()], { kind: "stream-idle", at: 1_900 }],
-    ["that falls silent behind its tokens", [tokens, stall()], { kind: "stream-idle", at: 1_000 }],
+    ["that falls silent behind its tokens", [tokens, stall()], { kind: "first-chunk", at: 3_000 }],
     ["of a model that says it is alive", [wait(2_000), heartbeat(), wait(2_000), respond], { kind: "answered", at: 4_000 }],
   ])("%s", async ([, turn, ended]) => {
     expect(await run([turn, text("Done.")])).toEqual(ended);

@@ -43,7 +43,6 @@ describe("withFallback", () => {
     ["calls that were announced and did not come", finish("tool-calls"), "no-output"],
     ["an error after text", [text("Half"), busy], "overloaded", ["text Half"]],
     ["an error after a call", [toolCall("t", {}, { fragments: 0 }), busy], "overloaded", ["call t"]],
-    ["an error after a finish", [text("Half"), finish("stop"), busy], "overloaded", ["text Half", "finish stop"]],
     ["a text that is none", chunk({ type: "text-delta", text: 7 } as never), "server"],
     ["a chunk that nobody knows", chunk({ type: "odd" } as never), "server"],
     ["a chunk that is none", chunk(null as never), "server"],

@@ -50,7 +50,6 @@ describe("withRetry", () => {
     ["after the first tokens are counted", [usage({ inputTokens: 5, outputTokens: 0 }), busy], "overloaded"],
     ["after an empty text", [text(""), busy], "overloaded"],
     ["after a native part", [native(1), busy], "overloaded"],
-    ["after a finish without a word", [finish("stop"), busy], "overloaded"],
   ])("asks again after an error %s", async ([, turn, code]) => {
     const lines = await outlineAll(withRetry(single(turn, text("Hi."))));
     expect(lines).toContain(`discard 1 ${code}`);

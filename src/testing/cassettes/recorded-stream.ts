@@ -36,9 +36,9 @@ export class RecordedStream implements AsyncIterableIterator<ModelChunk, undefin
   /** Asks the provider. What it throws is recorded, and thrown. */
   open(ask: (call: ModelCall) => AsyncIterable<ModelChunk>): void {
     const { signal, iteration, clock, timeouts } = this.#call;
-    const heartbeat = (): void => {
+    const heartbeat: ModelCall["heartbeat"] = (state) => {
       if (!this.#isOver && this.#elapsedMs() > this.#lastMs) this.#tell({ type: "heartbeat" });
-      this.#call.heartbeat();
+      this.#call.heartbeat(state);
     };
     try {
       this.#iterator = iterate(ask({ signal, iteration, clock, timeouts, heartbeat }));
