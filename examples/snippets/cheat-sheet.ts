@@ -81,7 +81,7 @@ interface Core {
     provider: Provider,
     request: GenerateRequest, // { prompt } or { messages }; system?, modelSettings?, toolChoice?
     toolExecutor: ToolExecutor, // { definitions, execute(name, args, context) }
-    options?: GenerateOptions, // maxIterations (10 rounds of tools), maxCostUSD, pricing, onIteration, abortSignal
+    options?: GenerateOptions, // maxIterations (10 requests to the model), maxCostUSD, pricing, onIteration, abortSignal
   ): Promise<LoopResult>;
   // steer(message), interrupt(message), drain(), stop({ requester?, note? }), kill(), hasStopRequest(), isToolChainActive()
   createLoopControl(): LoopControl;

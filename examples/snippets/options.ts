@@ -20,9 +20,9 @@ const small = createMockProvider([text("Out."), text("Out.")], { model: "small" 
       if (iteration === 0) return { tools: ["search"], toolChoice: "required" }; // first of all, look it up
       return { provider: small }; // whatever is left out stays as the options have it
     },
-    onIteration(rounds, { cumulativeCost, lastToolCalls }) {
-      show(`${rounds}: ${lastToolCalls.map(({ name }) => name).join(", ")}, ${cumulativeCost ?? "unknown"} USD`);
-      if (rounds === 8) return { abort: true, reason: "Eight rounds are enough." };
+    onIteration(finished, { cumulativeCost, lastToolCalls }) {
+      show(`${finished}: ${lastToolCalls.map(({ name }) => name).join(", ")}, ${cumulativeCost ?? "unknown"} USD`);
+      if (finished === 8) return { abort: true, reason: "Eight iterations are enough." };
     },
   };
   const result = await runToolLoop({ provider, tools, messages, hooks });

@@ -58,7 +58,7 @@ async function ask(provider: ReturnType<typeof createMockProvider>): Promise<voi
       { prompt: "Do I need a coat in Oslo?", system: "Be short." },
       toolExecutor,
       {
-        maxIterations: 5, // rounds of tools; default 10
+        maxIterations: 5, // requests to the model; default 10
         abortSignal: AbortSignal.timeout(60_000),
         onIteration: (round, { lastToolCalls }) => say(`round ${round}: ${lastToolCalls.length} calls`),
       },
@@ -66,7 +66,7 @@ async function ask(provider: ReturnType<typeof createMockProvider>): Promise<voi
     say(text);
   } catch (error) {
     if (!isLoopEndedError(error, "max-iterations")) throw error;
-    say(`No answer after ${error.reason.limit} rounds.`);
+    say(`No answer after ${error.reason.limit} iterations.`);
   }
   // #endregion generate
 }
@@ -77,4 +77,4 @@ assert.deepEqual(said, ["round 1: 1 calls", "Take a coat."]);
 
 said.length = 0;
 await ask(createMockProvider(() => toolCall("get_weather", { city: "Oslo" })));
-assert.deepEqual(said.slice(4), ["round 5: 1 calls", "No answer after 5 rounds."]);
+assert.deepEqual(said.slice(4), ["round 5: 1 calls", "No answer after 5 iterations."]);

@@ -39,7 +39,7 @@ export interface PassPlan {
 
 /** Where a run stands after a batch. */
 export interface IterationState {
-  /** 0-based pass that just ended. */
+  /** Number of finished iterations, as the first argument: 1 after the first one. */
   readonly iteration: number;
   /** USD so far; undefined where unknown. */
   readonly cumulativeCost: number | undefined;

@@ -30,19 +30,19 @@ export interface ToolExecutor {
 
 /** How much may be done. */
 export interface GenerateOptions {
-  /** Most rounds of tools: so many batches of calls run, and the model is asked once more for its answer. Default 10. */
+  /** Most iterations, and so most requests to the model; the calls of the last one run. Default 10. */
   readonly maxIterations?: number | undefined;
   /** Most USD, as `pricing` says. Default none. */
   readonly maxCostUSD?: number | undefined;
   /** Prices each stream; needed for `maxCostUSD`. */
   readonly pricing?: Pricing | undefined;
-  /** Called after each round, with the number of finished rounds; may answer `{ abort: true, reason }`. One that throws ends the run. */
+  /** Called after each iteration, with the number of finished iterations; may answer `{ abort: true, reason }`. One that throws ends the run. */
   readonly onIteration?: LoopHooks["onIteration"];
   /** Ends the run at once. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-const defaultRounds = 10;
+const defaultIterations = 10;
 /** The loop looks at it. */
 const isAnything = (): boolean => true;
 
@@ -66,8 +66,7 @@ const optionChecks: Checks<GenerateOptions> = {
  * Asks a model, runs the tools that it calls, and asks again, until there is an answer. Resolves to the result of a run that
  * completed.
  *
- * Rejects with an IterationLimitError where the model asks for tools again after `maxIterations` rounds (those calls do not run),
- * with a CostLimitError where `maxCostUSD` is reached or cannot be kept, with an AbortedError after `abortSignal` or an `abort` of
+ * Rejects with an IterationLimitError if there is no answer after `maxIterations` iterations, with a CostLimitError where `maxCostUSD` is reached or cannot be kept, with an AbortedError after `abortSignal` or an `abort` of
  * `onIteration`, and for any other ending as `unwrap` throws. Each has the partial result: `error.result`. A tool that throws is none
  * of these: the model reads that it failed. Misuse rejects with a LoopError, before any request.
  *
@@ -86,7 +85,7 @@ export async function generateWithTools(
   options: GenerateOptions = {},
 ): Promise<LoopResult> {
   checkFields("options", options, optionChecks);
-  const { maxIterations = defaultRounds, maxCostUSD, pricing, onIteration, abortSignal } = options;
+  const { maxIterations = defaultIterations, maxCostUSD, pricing, onIteration, abortSignal } = options;
   if (maxCostUSD !== undefined && pricing === undefined) {
     throw invalidOption("pricing", 'a function where there is a "maxCostUSD"', pricing);
   }
@@ -95,13 +94,12 @@ export async function generateWithTools(
       provider,
       ...toConversation(request),
       tools: toTools(toolExecutor),
-      // The pass after the last round is the answer's.
-      limits: { maxIterations: maxIterations + 1, ...(maxCostUSD === undefined ? {} : { maxCostUSD }) },
+      limits: { maxIterations, ...(maxCostUSD === undefined ? {} : { maxCostUSD }) },
       pricing,
       hooks: onIteration === undefined ? {} : { onIteration },
       signal: abortSignal,
     },
-    { nest, maxToolRounds: maxIterations },
+    { nest },
   );
   return unwrap(await driveRun(run));
 }

@@ -133,8 +133,6 @@ describe("the next step", () => {
       [inbox(), model({ status: "function_call", calls: [{ ...call, name: " " }] })],
       "close error malformed-call",
     ],
-    ["after calls past the rounds of tools", [inbox(), calls], "close timeout max-iterations", { maxToolRounds: 0 }],
-    ["after an answer past the rounds of tools", [inbox(), model(answered)], "close completed answered", { maxToolRounds: 0 }],
     ["after a pause", [inbox(), model({ finish: "paused" })], "model"],
     ["after a pause too many", [inbox(), model({ finish: "paused" }), model({ finish: "continue" })], "close error max-pauses"],
     ["after nothing", [inbox(), model({ status: "empty_response", reason: { kind: "empty" } })], "close empty_response empty"],

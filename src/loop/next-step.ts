@@ -170,14 +170,13 @@ function findPauseEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 }
 
 /** Calls that are not to run at all. */
-function findCallEnding(state: LoopState, { loopRule, maxToolRounds: limit = none }: Bounds): Ending | undefined {
+function findCallEnding(state: LoopState, { loopRule }: Bounds): Ending | undefined {
   const loop = loopRule?.action === "stop" ? findLoop(state, loopRule) : undefined;
   if (loop !== undefined) {
     const { toolName, count } = loop;
     return { status: "error", reason: { kind: "loop-detected", toolName, count } };
   }
-  if (!state.turn.calls.every(isNamed)) return { status: "error", reason: { kind: "malformed-call" } };
-  return state.countedPasses > limit ? { status: "timeout", reason: { kind: "max-iterations", limit } } : undefined;
+  return state.turn.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
 }
 
 /** An answer that does not fit ends the run only once it has been asked for often enough. */

@@ -44,40 +44,22 @@ describe("generateWithTools", () => {
     [undefined, 10],
     [1, 1],
     [3, 3],
-  ])("with maxIterations %s runs %i rounds of tools for a model that never stops", async ([maxIterations, rounds]) => {
+  ])("with maxIterations %s makes %i requests to a model that never stops", async ([maxIterations, rounds]) => {
     const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxIterations });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(IterationLimitError);
     expect(error.message).toBe(`The run ended as timeout (max-iterations): the limit of ${rounds} iterations is reached.`);
     expect(error.reason).toEqual({ kind: "max-iterations", limit: rounds });
-    expect([executed.length, provider.calls]).toEqual([rounds, rounds + 1]);
+    expect([executed.length, provider.calls]).toEqual([rounds, rounds]);
   });
 
-  it("answers the calls of the round too many as never run", async () => {
-    const { result } = await endedBy(generate(() => [text("On it."), toolCall("a")], { maxIterations: 1 }).result);
-    expect(result).toMatchObject({ text: "On it.", iterations: 2, toolCallsExecuted: 1 });
-    const outcomes = result.messages.flatMap((message) =>
-      message.role === "tool" ? message.results.map(({ outcome }) => outcome) : [],
-    );
-    expect(outcomes).toEqual(["completed", "not-run"]);
-  });
-
-  it("starts no tool early of the round too many", async () => {
-    const { executor, executed } = recordExecutor();
-    const definitions = executor.definitions.map((definition) => ({ ...definition, eager: true }));
-    const provider = createMockProvider([toolCall("a", { n: 1 }), [text("On."), finish("continue")], toolCall("a", { n: 2 })]);
-    const result = generateWithTools(provider, { prompt: "Go." }, { ...executor, definitions }, { maxIterations: 1 });
-    expect(await endedBy(result)).toBeInstanceOf(IterationLimitError);
-    expect(executed).toEqual([["a", { n: 1 }]]);
-  });
-
-  it("lets a model answer after its last round", async () => {
-    const { executed, result } = generate([toolCall("a"), toolCall("a"), text("Done.")], { maxIterations: 2 });
+  it("lets a model answer in its last iteration", async () => {
+    const { executed, result } = generate([toolCall("a"), toolCall("a"), text("Done.")], { maxIterations: 3 });
     expect((await result).text).toBe("Done.");
     expect(executed).toHaveLength(2);
   });
 
-  it("counts rounds without end where there is no limit", async () => {
+  it("counts iterations without end where there is no limit", async () => {
     const script = Array.from({ length: 150 }, () => toolCall("a"));
     const { executed, result } = generate([...script, text("Done.")], { maxIterations: Number.POSITIVE_INFINITY });
     expect((await result).text).toBe("Done.");
@@ -129,15 +111,15 @@ describe("generateWithTools", () => {
     expect(tools.seen).toEqual([["a", {}, false, "call_p0_0"]]);
   });
 
-  it("tells onIteration of each round", async () => {
+  it("tells onIteration of each iteration, with the number of finished ones twice", async () => {
     const told: unknown[] = [];
     const onIteration: GenerateOptions["onIteration"] = (count, { iteration, messageCount, lastToolCalls, cumulativeCost }) =>
       void told.push([count, iteration, messageCount, lastToolCalls.map(({ name }) => name), cumulativeCost]);
     const script = [[toolCall("a"), toolCall("b")], toolCall("b"), text("Done.")];
     await generate(script, { onIteration, pricing: () => 0.25 }).result;
     expect(told).toEqual([
-      [1, 0, 3, ["a", "b"], 0.25],
-      [2, 1, 5, ["b"], 0.5],
+      [1, 1, 3, ["a", "b"], 0.25],
+      [2, 2, 5, ["b"], 0.5],
     ]);
   });
 

@@ -23,9 +23,9 @@ describe("onIteration", () => {
     expect(seen).toEqual([
       [
         1,
-        { iteration: 0, cumulativeCost: 0.5, messageCount: 3, lastToolCalls: [call("call_p0_0", "a"), call("call_p0_1", "b")] },
+        { iteration: 1, cumulativeCost: 0.5, messageCount: 3, lastToolCalls: [call("call_p0_0", "a"), call("call_p0_1", "b")] },
       ],
-      [2, { iteration: 1, cumulativeCost: 1, messageCount: 5, lastToolCalls: [call("call_p1_0", "nope")] }],
+      [2, { iteration: 2, cumulativeCost: 1, messageCount: 5, lastToolCalls: [call("call_p1_0", "nope")] }],
     ]);
   });
 

@@ -22,8 +22,6 @@ export interface Bounds {
   /** Whether a stream of unknown cost ends a run with a `maxCostUSD`. Default true. */
   readonly unknownCostEnds?: boolean | undefined;
   readonly wallClockMs: number;
-  /** Passes that may ask for tools and get them; the calls of one more do not run. Default none. */
-  readonly maxToolRounds?: number | undefined;
   /** Whether a limit grants one more pass without tools. */
   readonly finalAnswer: boolean;
   /** Whether there is an `onIteration` hook to ask. */
@@ -40,11 +38,10 @@ export interface Bounds {
 export type RunBounds = ResolvedLimits & Bounds;
 
 /** Makes the bounds of a run. */
-export function toBounds({ policies = {}, hooks }: LoopOptions, limits: ResolvedLimits, maxToolRounds?: number): RunBounds {
+export function toBounds({ policies = {}, hooks }: LoopOptions, limits: ResolvedLimits): RunBounds {
   const { finalAnswer, preToolText, loopDetection, output } = policies;
   return {
     ...limits,
-    maxToolRounds,
     finalAnswer: finalAnswer === true,
     asksIteration: hooks?.onIteration !== undefined,
     preToolText: copyPolicy(preToolText),

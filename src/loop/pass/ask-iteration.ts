@@ -12,15 +12,15 @@ import { stepKey } from "../run/step-key.ts";
 /** Tells `onIteration` where the run stands after a batch, as a step. */
 export function askIteration(run: Run): void | PromiseLike<void> {
   const { state, options } = run;
-  const { iteration } = state;
+  const finished = state.iteration + 1;
   const facts = {
-    iteration,
+    iteration: finished,
     cumulativeCost: state.costUSD,
     messageCount: state.messages.length,
     lastToolCalls: state.lastBatch.map(({ outcome }) => outcome.call),
   };
   const body = async (): Promise<HookAnswer> => {
-    const end = await askHook(() => options.hooks?.onIteration?.(iteration + 1, facts), toIterationAnswer, run);
+    const end = await askHook(() => options.hooks?.onIteration?.(finished, facts), toIterationAnswer, run);
     if (end.kind === "cancelled") return { kind: "continue" };
     return end.kind === "failed" ? { kind: "failed", error: end.error } : end.value;
   };

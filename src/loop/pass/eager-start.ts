@@ -15,7 +15,6 @@ export function createEagerPorts(run: Run): EagerPorts | undefined {
   if (!run.exposure.hasEager) return undefined;
   if (policies?.stopWhen !== undefined || policies?.loopDetection?.action === "stop") return undefined;
   if (policies?.approve !== undefined || run.meter.maxToolCalls !== Number.POSITIVE_INFINITY) return undefined;
-  if (isPastRounds(run)) return undefined;
   let running = 0;
   const start = (call: ToolCall, index: number): ReturnType<EagerPorts["start"]> => {
     if (running >= run.bounds.toolConcurrency || !isEager(run, call)) return undefined;
@@ -31,12 +30,6 @@ export function createEagerPorts(run: Run): EagerPorts | undefined {
     sendBoth(run, outcome, true);
   };
   return { start, onAdopted };
-}
-
-/** Whether what this pass asks for does not run any more. The pass is counted with its first stream. */
-function isPastRounds({ state, bounds }: Run): boolean {
-  const { maxToolRounds } = bounds;
-  return maxToolRounds !== undefined && state.countedPasses + (state.hop === 0 ? 1 : 0) > maxToolRounds;
 }
 
 function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {

@@ -34,15 +34,13 @@ export interface StartPorts {
   readonly queue?: EventQueue<LoopEvent> | undefined;
   /** The call that the run is in, if it is in one. */
   readonly nesting?: Nesting | undefined;
-  /** Rounds of tools, where something other than passes is counted. Default none. */
-  readonly maxToolRounds?: number | undefined;
 }
 
 /** Checks the options and takes what the run needs. Throws LoopError, and then holds nothing. */
-export function startRun(given: LoopOptions, { nest, queue, nesting, maxToolRounds }: StartPorts): Run {
+export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
   const options = snapshot(given);
   checkOptions(options);
-  const settings = settle(options, { nesting, maxToolRounds });
+  const settings = settle(options, nesting);
   const { runId, clock } = settings;
   const scope = new RunScope(nesting?.run.scope);
   const claims = claimRun({ options, runId, scope, nesting, maxInterrupts: settings.bounds.maxInterrupts });
@@ -76,7 +74,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting, maxToolRoun
 }
 
 /** What a run goes by, with defaults for what was not said. Holds nothing that would have to be released. */
-function settle(options: LoopOptions, { nesting, maxToolRounds }: Pick<StartPorts, "nesting" | "maxToolRounds">) {
+function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const limits = resolveLimits(options.limits);
   const { clock = systemClock, session = {}, journal = memoryJournal() } = options;
   const { depth, maxDepth } = findLevel(limits.maxDepth, options, nesting?.run);
@@ -95,7 +93,7 @@ function settle(options: LoopOptions, { nesting, maxToolRounds }: Pick<StartPort
     exposure: { ...noExposure, source: definitions },
     state: createState(options),
     // The least that any of the runs around this one may make.
-    bounds: toBounds(options, { ...limits, maxToolCalls: meter.maxToolCalls }, maxToolRounds),
+    bounds: toBounds(options, { ...limits, maxToolCalls: meter.maxToolCalls }),
     timeouts: resolveTimeouts(options.timeouts),
     clock,
     journal,
