@@ -5,10 +5,12 @@ import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { applyCall, applyNested, applySpending, countError } from "./apply-call.ts";
+import { noteBeforeTurn, takeTurnBack } from "./before-turn.ts";
 import { joinTurn } from "./join-turn.ts";
 import { isUnfinished } from "./judge-finish.ts";
 import { emptyTurn, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
 import { countPass, createRepetition, noteResults, type Repeats } from "./repetition.ts";
+import { wasDispatched } from "../tools/render-outcome.ts";
 import { earlyOutcomesOf, isNamed, placeResults, placeTurn } from "./transcript.ts";
 
 const malformedNote = "Your last tool call was malformed. Send it again, complete.";
@@ -72,12 +74,14 @@ function beginPass(state: LoopState): void {
   state.turnPlaced = false;
   state.lastOutput = undefined;
   state.passStart = state.messages.length;
+  noteBeforeTurn(state);
 }
 
-/** A turn that ended the run is taken back, for the model is asked again; what a batch has done stays done. */
+/** The model is asked again. What was done stays done: a batch, and a turn of which a call has run. Any other turn is taken back. */
 function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
   if (state.closedAfter === "model" || state.closedAfter === "output") {
-    state.messages.length = state.passStart;
+    const hasRun = state.turn.eagerOutcomes?.some(({ kind }) => wasDispatched(kind)) === true;
+    if (!hasRun) takeTurnBack(state);
     if (state.finalAnswerTo === undefined) state.countedPasses -= 1;
   }
   applyTime(state, { now: answer.now, token: answer.token });

@@ -198,6 +198,8 @@ export interface LoopState {
   endChecks: number;
   /** How many messages there were when this pass began. */
   passStart: number;
+  /** What the turn of this pass adds to, as it was before. */
+  beforeTurn: BeforeTurn;
   /** What was folded last before the ending. */
   closedAfter: LoopState["phase"];
   /** How the run ends, once that is decided. */
@@ -214,6 +216,23 @@ export interface InitialState {
   /** How to count repeated calls. Default not at all. */
   readonly repetition?: Pick<Repetition, "maxCycle" | "compareResults"> | undefined;
 }
+
+/** What a retry brings back when it takes a turn back. */
+export interface BeforeTurn {
+  readonly modelParts: number;
+  readonly functionHistory: number;
+  readonly finalText: string;
+  readonly detailsText: string;
+  readonly thoughtLog: Json | undefined;
+}
+
+const nothingBefore: BeforeTurn = {
+  modelParts: 0,
+  functionHistory: 0,
+  finalText: "",
+  detailsText: "",
+  thoughtLog: undefined,
+};
 
 /** A turn that has not begun. */
 export const emptyTurn: Turn = { text: "", reasoning: "", calls: [], native: [] };
@@ -268,6 +287,7 @@ export function createLoopState(initial: InitialState): LoopState {
     resumes: 0,
     endChecks: 0,
     passStart: 0,
+    beforeTurn: nothingBefore,
     closedAfter: "start",
     ending: undefined,
   };

@@ -1,0 +1,53 @@
+// One run over a journal that outlives it, played in one process after another.
+
+import { join } from "node:path";
+import { type Journal, type LoopOptions, type LoopResult, memoryJournal, runToolLoop, type Tool } from "turnwright";
+import { fileJournal, replayJournal } from "turnwright/journal";
+import { createMockProvider, type MockProvider, type MockTurn } from "turnwright/testing";
+import { makeFolder } from "./folder.ts";
+
+/** Opens the journal of the next process. */
+export type OpenNext = () => Journal;
+
+/** The journals that a run can go on over. */
+export const keepings: readonly (readonly [name: string, make: () => OpenNext])[] = [
+  ["a saved journal in memory", keepInMemory],
+  ["a journal file", keepInFile],
+];
+
+function keepInMemory(): OpenNext {
+  let journal = memoryJournal();
+  return () => (journal = memoryJournal(JSON.parse(JSON.stringify(journal))));
+}
+
+function keepInFile(): OpenNext {
+  const path = join(makeFolder(), "run.jsonl");
+  return () => fileJournal(path, { fsync: false });
+}
+
+/** One process. */
+export interface Life {
+  readonly result: LoopResult;
+  readonly provider: MockProvider;
+}
+
+/** Starts the next process of one run: what the model says in it, and what is different in it. */
+export type Live = (turns: readonly MockTurn[], more?: Partial<LoopOptions>) => Promise<Life>;
+
+/** Processes of one run over one journal. */
+export function createLives(open: OpenNext, tools: readonly Tool[], own: Partial<LoopOptions> = {}): Live {
+  return async (turns, more = {}) => {
+    const provider = createMockProvider(turns);
+    const messages = [{ role: "user" as const, content: "Go." }];
+    const result = await runToolLoop({ provider, tools, messages, runId: "lives", journal: open(), ...own, ...more });
+    return { result, provider };
+  };
+}
+
+/** What a run gave, without its journal and without what only the process itself can give back. */
+export function plainOf({ journal: _, undelivered: __, ...rest }: LoopResult): unknown {
+  return JSON.parse(JSON.stringify(rest));
+}
+
+/** The journal of the next process, if it does nothing new. */
+export const playAgain = (open: OpenNext): Journal => replayJournal(open());

@@ -1,0 +1,198 @@
+// What a retry takes back, what its steps are called, and what follows when the run is made again.
+
+import { describe, expect, it } from "vitest";
+import {
+  createLoopControl,
+  FatalToolError,
+  type LoopControl,
+  type LoopOptions,
+  memoryJournal,
+  type Tool,
+  type ToolRegistry,
+} from "turnwright";
+import { fail, finish, type MockTurn, reasoning, text, toolCall, usage } from "turnwright/testing";
+import { answersOf, tool } from "../loop/play.ts";
+import { createLives, keepings, plainOf, playAgain } from "./keepings.ts";
+
+const down = fail({ status: 503 });
+
+describe.for(keepings)("a retried run over %s", ([, make]) => {
+  it("asks about a call of the retried pass, whatever was decided about another call in its place", async () => {
+    const asked: unknown[] = [];
+    const paid: unknown[] = [];
+    let isDown = true;
+    const pay = tool("pay", (args) => {
+      paid.push(args);
+      if (isDown) throw new FatalToolError("The bank is down.");
+      return "paid";
+    });
+    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) => (asked.push(args), { kind: "ask" });
+    const live = createLives(make(), [pay], { policies: { approve } });
+    await live([toolCall("pay", { amount: 1 }, { id: "c1" })]);
+    const failed = await live([], { decisions: { c1: { kind: "approve" } } });
+    expect([failed.result.reason.kind, paid]).toEqual(["fatal-tool-error", [{ amount: 1 }]]);
+    isDown = false;
+    const next: MockTurn = toolCall("pay", { amount: 1_000_000 }, { id: "c2" });
+    const { result } = await live([next], { resume: "retry-last" });
+    expect([result.reason.kind, asked, paid]).toEqual([
+      "approval-required",
+      [{ amount: 1 }, { amount: 1_000_000 }],
+      [{ amount: 1 }],
+    ]);
+    const last = await live([text("Done.")], { decisions: { c2: { kind: "approve" } } });
+    expect([last.result.text, paid]).toEqual(["Done.", [{ amount: 1 }, { amount: 1_000_000 }]]);
+  });
+
+  it("runs a call of the retried pass, whatever was cancelled in its place", async () => {
+    const ran: unknown[] = [];
+    let isDown = true;
+    const pay = tool("pay", (args) => (ran.push(args), "ok"));
+    const db = tool("db", () => {
+      if (isDown) throw new FatalToolError("down");
+    });
+    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ name, args }) => ({
+      kind: name === "pay" && JSON.stringify(args) === '{"n":1}' ? "ask" : "approve",
+    });
+    const live = createLives(make(), [pay, db], { policies: { approve } });
+    await live([[toolCall("pay", { n: 1 }), toolCall("db")]]);
+    isDown = false;
+    const { result } = await live([toolCall("pay", { n: 2 }), text("Done.")], { resume: "retry-last" });
+    expect([result.text, ran]).toEqual(["Done.", [{ n: 2 }]]);
+  });
+
+  it("keeps the passes after a retry apart from those that a higher limit leads to", async () => {
+    const bad = tool("bad", () => Promise.reject(new Error("no")));
+    const live = createLives(make(), [bad, tool("note", () => 1)]);
+    const strict = { limits: { maxConsecutiveToolErrors: 1 } };
+    await live([toolCall("bad")], strict);
+    const retried = await live([toolCall("note"), text("Retried.")], { ...strict, resume: "retry-last" });
+    expect(retried.result.text).toBe("Retried.");
+    const lax = { limits: { maxConsecutiveToolErrors: 9 } };
+    const { result } = await live([text("Straight on.")], lax);
+    expect([result.text, result.iterations]).toEqual(["Straight on.", 2]);
+    expect(plainOf((await live([], strict)).result)).toEqual(plainOf(retried.result));
+    expect((await live([], lax)).result.text).toBe("Straight on.");
+  });
+
+  it("passes over a recorded retry of another ending", async () => {
+    const note = tool("note", () => 1);
+    const live = createLives(make(), [note]);
+    const low = { limits: { maxIterations: 1 } };
+    const high = { limits: { maxIterations: 5 } };
+    await live([toolCall("note")], low);
+    await live([], { ...low, resume: "retry-last" });
+    const failed = await live([down], high);
+    const again = await live([], high);
+    expect([failed.result.reason.kind, again.result.reason.kind, again.provider.calls]).toEqual([
+      "provider-error",
+      "provider-error",
+      0,
+    ]);
+    const done = await live([text("Done.")], { ...high, resume: "retry-last" });
+    expect([done.result.text, (await live([], high)).result.text]).toEqual(["Done.", "Done."]);
+    expect((await live([], low)).result.reason.kind).toBe("max-iterations");
+  });
+
+  it("tells two endings of one kind in one pass apart", async () => {
+    const live = createLives(make(), []);
+    const paused: MockTurn = [text("Half. "), finish("paused"), usage({ inputTokens: 9, outputTokens: 1 })];
+    const low = { limits: { maxTokens: 10 } };
+    const high = { limits: { maxTokens: 15 } };
+    const first = await live([paused], low);
+    expect(first.result.reason.kind).toBe("max-tokens");
+    await live([], { ...low, resume: "retry-last" });
+    const second = await live([paused], high);
+    expect([second.result.reason.kind, second.result.usage.totalTokens]).toEqual(["max-tokens", 20]);
+    const again = await live([], high);
+    expect([plainOf(again.result), again.provider.calls]).toEqual([plainOf(second.result), 0]);
+  });
+
+  it.for<[string, (control: LoopControl, abort: AbortController) => void]>([
+    ["a message that is to interrupt", (control) => control.interrupt("And now?")],
+    ["a steered message", (control) => control.steer("Quick.")],
+    ["a stop", (control) => control.stop()],
+    ["a kill", (control) => control.kill()],
+    ["a drain", (control) => control.drain()],
+    ["an aborted signal", (_, abort) => abort.abort("gone")],
+  ])("ends as it did with %s there", async ([, act]) => {
+    const open = make();
+    let charged = 0;
+    const live = createLives(open, [tool("charge", () => (charged += 1))]);
+    await live([down]);
+    await live([[toolCall("charge"), usage({ inputTokens: 5, outputTokens: 1 })], down], { resume: "retry-last" });
+    const { result } = await live([text("Charged.")], { resume: "retry-last" });
+    expect([result.text, charged]).toEqual(["Charged.", 1]);
+    const makeMore = (): Partial<LoopOptions> => {
+      const control = createLoopControl();
+      const abort = new AbortController();
+      act(control, abort);
+      return { control, signal: abort.signal };
+    };
+    const again = await live([], makeMore());
+    expect(plainOf(again.result)).toEqual(plainOf(result));
+    const replayed = await live([], { ...makeMore(), journal: playAgain(open) });
+    expect(plainOf(replayed.result)).toEqual(plainOf(result));
+    expect(charged).toBe(1);
+  });
+
+  it("is not retried while it is being ended", async () => {
+    const live = createLives(make(), []);
+    await live([down]);
+    const control = createLoopControl();
+    control.stop();
+    const { result, provider } = await live([text("Late.")], { resume: "retry-last", control });
+    expect([result.reason.kind, provider.calls]).toEqual(["provider-error", 0]);
+    expect((await live([text("Done.")], { resume: "retry-last" })).result.text).toBe("Done.");
+  });
+
+  it("takes a turn back as a whole", async () => {
+    const live = createLives(make(), [tool("look", () => "found")]);
+    const said: MockTurn = [reasoning("Hm."), text("Partial ans"), toolCall("look"), down];
+    const first = await live([[text("Before. "), toolCall("look")], said]);
+    expect([first.result.text, first.result.functionHistory.length]).toEqual(["Partial ans", 1]);
+    const { result } = await live([[]], { resume: "retry-last" });
+    expect([result.text, result.functionHistory.length, result.messages.length, result.iterations]).toEqual([
+      "Before. ",
+      1,
+      3,
+      2,
+    ]);
+    expect(result.streamResults.map((pass) => pass.text)).toEqual(["Before. ", "Partial ans", ""]);
+  });
+
+  it("keeps a turn whose call has run, with its result", async () => {
+    const ran: unknown[] = [];
+    const look: Tool = tool("look", () => (ran.push(1), "found"), { eager: true });
+    const open = make();
+    const live = createLives(open, [look]);
+    const first = await live([[text("Looking. "), toolCall("look"), down]]);
+    expect([first.result.reason.kind, ran.length]).toEqual(["provider-error", 1]);
+    const { result, provider } = await live([text("Here.")], { resume: "retry-last" });
+    expect(provider.requests.map(({ messages }) => messages.map(({ role }) => role))).toEqual([["user", "assistant", "tool"]]);
+    expect([result.text, result.functionHistory.length, result.toolCallsExecuted, ran.length]).toEqual(["Here.", 1, 1, 1]);
+    expect(result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
+    expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(result));
+  });
+});
+
+it("keeps names of tools apart from what else stands in a key", async () => {
+  const names = ["a/1", "a", "pay/decision1", "x/p0/model", "100%", "a%2F1"];
+  const tools: ToolRegistry = {
+    definitions: () => names.map((name) => ({ name, description: name, inputSchema: { type: "object" } })),
+    executeTool: (name) => name,
+  };
+  const journal = memoryJournal();
+  const live = createLives(() => journal, [], { tools });
+  const { result } = await live([names.map((name) => toolCall(name)), text("Done.")]);
+  expect(answersOf(result).map((answer) => answer.result)).toEqual(names);
+  expect(journal.keys().filter((key) => key.includes("/tool/"))).toMatchInlineSnapshot(`
+    [
+      "p0/tool/0/a%2F1",
+      "p0/tool/1/a",
+      "p0/tool/2/pay%2Fdecision1",
+      "p0/tool/3/x%2Fp0%2Fmodel",
+      "p0/tool/4/100%25",
+      "p0/tool/5/a%252F1",
+    ]
+  `);
+});
