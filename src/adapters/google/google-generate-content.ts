@@ -1,11 +1,12 @@
 // Gemini's generateContentStream as a provider over the caller's own client.
 
-import { type ModelChunk, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
+import { type ModelChunk, type Provider, readSdkStream, withAnswerBody, withFinishReasons } from "../../spi.ts";
 import { createContentConverter } from "./content-converter.ts";
 import { buildGenerateParams } from "./generate-body.ts";
 import { createGenerateReader } from "./generate-events.ts";
 import { generateWords } from "./generate-finish.ts";
 import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./generate-options.ts";
+import { watchFetch } from "./watched-fetch.ts";
 
 /**
  * Makes a provider of a Google client, for the Gemini API or for Vertex AI. The client stays the caller's: its key, project, base
@@ -41,8 +42,11 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
     ...(family === undefined ? {} : { family }),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
-      const open = async (given: AbortSignal): Promise<unknown> =>
-        client.models.generateContentStream(buildGenerateParams(request, { settings, convert, signal: given }));
+      const open = async (given: AbortSignal): Promise<unknown> => {
+        const { params, answer } = watchFetch(client, buildGenerateParams(request, { settings, convert, signal: given }));
+        const stream = await client.models.generateContentStream(params);
+        return withAnswerBody(stream, answer.response);
+      };
       return readSdkStream({ open, reader: createGenerateReader(out, words), out }, call);
     },
   };
