@@ -48,7 +48,7 @@ export type { ProviderErrorFacts } from "./errors/provider-error.ts";
 export { redactSecrets, toPlainError } from "./kit/plain-error.ts";
 
 // reading what an SDK streams
-export { openAnswer, withAnswerBody } from "./errors/answer-body.ts";
+export { checkAnswer, openAnswer } from "./errors/answer-body.ts";
 export { readSdkStream } from "./errors/read-sdk-stream.ts";
 export type { EventReader } from "./errors/read-sdk-stream.ts";
 

@@ -3,74 +3,90 @@
 import { isRecord } from "../kit/is-record.ts";
 import { providerError, toProviderError } from "./provider-error.ts";
 
-/** What is used of a fetch response. */
-interface AnswerBody {
-  clone(): { text(): Promise<string>; readonly body?: { cancel(): Promise<void> } | null };
-}
-
 /**
- * Waits for the stream that an SDK promises. If the SDK also gives the response, as those of OpenAI and Anthropic do, the stream throws
- * what the service said in place of events.
+ * Waits for the stream that an SDK promises. If the SDK also gives the response, as those of OpenAI and Anthropic do, and that is not
+ * of the type of an event stream, its first bytes are looked at. Throws what the service said when these are no events.
  */
 export async function openAnswer(pending: unknown): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
   const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
   if (!isRecord(answer) || !("data" in answer)) return pending;
-  return withAnswerBody(answer.data, answer.response);
+  const { data, response } = answer;
+  const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
+  // Without it nothing could take the place of a body that is read.
+  if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
+  const checked = await checkAnswer(response);
+  return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
 }
 
-/** Makes a stream without any event throw what stands in the body of its response. */
-export function withAnswerBody(stream: unknown, response: unknown): unknown {
-  const copy = isStream(stream) ? copyOf(response) : undefined;
-  if (!isStream(stream) || copy === undefined) return stream;
-  return {
-    [Symbol.asyncIterator](): AsyncIterator<unknown> {
-      const events = stream[Symbol.asyncIterator]();
-      let isEmpty = true;
-      const next = async (): Promise<IteratorResult<unknown>> => {
-        const step = await events.next().catch(async (error: unknown) => {
-          throw isEmpty ? ((await readError(copy)) ?? error) : error;
-        });
-        if (step.done !== true && isEmpty) {
-          isEmpty = false;
-          // Else all that follows would be kept for it.
-          copy.body?.cancel().catch(() => undefined);
-        }
-        const error = step.done === true && isEmpty ? await readError(copy) : undefined;
-        if (error !== undefined) throw error;
-        return step;
-      };
-      return { next, return: async () => (await events.return?.()) ?? { done: true, value: undefined } };
-    },
-  };
+/** The class of the streams of an SDK. */
+interface StreamMaker {
+  fromSSEResponse(response: Response, controller: unknown): unknown;
 }
 
-function isStream(value: unknown): value is AsyncIterable<unknown> {
-  return isRecord(value) && typeof Reflect.get(value, Symbol.asyncIterator) === "function";
+function isStreamMaker(value: unknown): value is StreamMaker {
+  return typeof value === "function" && typeof Reflect.get(value, "fromSSEResponse") === "function";
 }
 
-/** Undefined for a body that is read already, and for what is no response. */
-function copyOf(response: unknown): ReturnType<AnswerBody["clone"]> | undefined {
-  try {
-    return isResponse(response) ? response.clone() : undefined;
-  } catch {
-    return undefined;
+/**
+ * A response with the same body, which may be the same response. Throws an error with the facts of a provider error when the body is no
+ * stream of events, whatever its status says.
+ */
+export async function checkAnswer(response: Response): Promise<Response> {
+  const type = response.headers.get("content-type") ?? "";
+  if (/event-stream/i.test(type) || response.body === null) return response;
+  const reader = response.body.getReader();
+  const read: Uint8Array[] = [];
+  const decoder = new TextDecoder();
+  let text = "";
+  while (text.trim() === "") {
+    const { done, value } = await reader.read();
+    if (done) break;
+    read.push(value);
+    text += decoder.decode(value, { stream: true });
   }
+  const { status, statusText, headers } = response;
+  if (text.trim() === "" || isEventText(text)) return new Response(joinBody(read, reader), { status, statusText, headers });
+  throw errorInBody(await readRest(reader, text, decoder));
 }
 
-function isResponse(value: unknown): value is AnswerBody {
-  return isRecord(value) && typeof value.clone === "function";
+/** Whether a text may be the begin of events: fields and comments of theirs, and no JSON or markup. */
+function isEventText(text: string): boolean {
+  return /^\s*(?:data|event|id|retry)?:|^\s*(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
 }
 
-async function readError(copy: ReturnType<AnswerBody["clone"]>): Promise<unknown> {
-  // A connection that was lost is an error of its own.
-  const text = await copy.text().catch(() => "");
-  return errorInBody(text);
+function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const bytes of read) controller.enqueue(bytes);
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }
 
-/** What a body says in place of a stream; undefined for one that is blank or holds events. */
-function errorInBody(text: string): unknown {
-  if (text.trim() === "" || /^(?:data|event|id|retry)?:/m.test(text)) return undefined;
-  const error = toProviderError({ message: text });
-  return error.message === text ? providerError("server", `The service answered without a stream: ${text}`, error) : error;
+/** More than any error says. */
+const longestText = 100_000;
+
+async function readRest(reader: ReadableStreamDefaultReader<Uint8Array>, begin: string, decoder: TextDecoder): Promise<string> {
+  let text = begin;
+  while (text.length < longestText) {
+    const { done, value } = await reader.read();
+    if (done) return text;
+    text += decoder.decode(value, { stream: true });
+  }
+  await reader.cancel();
+  return text;
+}
+
+/** An Error, because SDKs hand on nothing else as it is. */
+function errorInBody(text: string): Error {
+  const said = toProviderError({ message: text });
+  const isUnread = said.message === text || /^\s*[[{]/.test(said.message);
+  const error = isUnread ? providerError(said.code, `The service answered without a stream: ${text}`, said) : said;
+  return Object.assign(new Error(error.message), error);
 }

@@ -1,6 +1,6 @@
 // Gemini's generateContentStream as a provider over the caller's own client.
 
-import { type ModelChunk, type Provider, readSdkStream, withAnswerBody, withFinishReasons } from "../../spi.ts";
+import { type ModelChunk, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
 import { createContentConverter } from "./content-converter.ts";
 import { buildGenerateParams } from "./generate-body.ts";
 import { createGenerateReader } from "./generate-events.ts";
@@ -42,11 +42,10 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
     ...(family === undefined ? {} : { family }),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
-      const open = async (given: AbortSignal): Promise<unknown> => {
-        const { params, answer } = watchFetch(client, buildGenerateParams(request, { settings, convert, signal: given }));
-        const stream = await client.models.generateContentStream(params);
-        return withAnswerBody(stream, answer.response);
-      };
+      const open = async (given: AbortSignal): Promise<unknown> =>
+        client.models.generateContentStream(
+          watchFetch(client, buildGenerateParams(request, { settings, convert, signal: given })),
+        );
       return readSdkStream({ open, reader: createGenerateReader(out, words), out }, call);
     },
   };

@@ -1,31 +1,24 @@
 // What the Google SDK keeps to itself: the status of an error whose body is no JSON, and the body of an answer that is no stream.
 
-import { isRecord, parseJson, recordOf } from "../../spi.ts";
+import { checkAnswer, isRecord, parseJson, recordOf } from "../../spi.ts";
 import type { GenerateContentParams, GoogleGenAIClient } from "./generate-wire.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** A request that is watched, and the response to it once it has come. */
-interface WatchedRequest {
-  readonly params: GenerateContentParams;
-  readonly answer: { response: Response | undefined };
-}
-
 /**
- * Puts a fetch into the request that hands on what the caller's own fetch gives, with one change: the body of an error is always JSON.
- * The SDK parses it before it looks at the status, and throws a SyntaxError without one. A client that does not tell its fetch is
- * left alone.
+ * Puts a fetch into the request that hands on what the caller's own fetch gives, with two changes. The body of an error is always JSON: the
+ * SDK parses it before it looks at the status, and throws a SyntaxError without one. An answer that is no stream throws what
+ * it says. A client that does not tell its fetch is left alone.
  */
-export function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams): WatchedRequest {
-  const answer: WatchedRequest["answer"] = { response: undefined };
+export function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams): GenerateContentParams {
   const own = readFetch(client, params);
-  if (own === undefined) return { params, answer };
+  if (own === undefined) return params;
   const watched: Fetch = async (input, init) => {
-    answer.response = await own(input, init);
-    return answer.response.ok ? answer.response : toReadable(answer.response);
+    const response = await own(input, init);
+    return response.ok ? checkAnswer(response) : toReadable(response);
   };
   const httpOptions = { ...recordOf(recordOf(params.config).httpOptions), fetch: watched };
-  return { params: { ...params, config: { ...params.config, httpOptions } }, answer };
+  return { ...params, config: { ...params.config, httpOptions } };
 }
 
 /** Undefined for a client of another kind, whose requests know no fetch. */
