@@ -49,6 +49,7 @@ export { toPlainError } from "./kit/plain-error.ts";
 export { redactSecrets, redactText } from "./kit/redact-secrets.ts";
 
 // reading what an SDK streams
+export { checkAnswer, openAnswer } from "./errors/answer-body.ts";
 export { readSdkStream } from "./errors/read-sdk-stream.ts";
 export type { EventReader } from "./errors/read-sdk-stream.ts";
 

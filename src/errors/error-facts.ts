@@ -4,6 +4,7 @@
 import { cutText } from "../kit/cut-text.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { parseJson } from "../kit/parse-json.ts";
+import { listOf, recordOf } from "../kit/read-foreign.ts";
 
 /** The facts of one error. */
 export interface ErrorFacts {
@@ -80,15 +81,20 @@ function readResponse(error: UnknownRecord, draft: Draft): void {
 /** The body of an answer: `{ error: { message, type, code } }`, or what is inside, or an array of one. */
 function readBody(body: unknown, draft: Draft, depth: number): void {
   const fields: unknown = Array.isArray(body) ? body[0] : body;
+  if (typeof fields === "string") return say(fields, draft);
   if (!isRecord(fields) || fields instanceof Error || depth > deepest) return;
   readWords(fields, draft);
-  if (typeof fields.message === "string") {
-    draft.said = cutText(fields.message, longestRead);
-    draft.messages.push(draft.said);
-  }
+  for (const text of [fields.detail, fields.message]) if (typeof text === "string") say(text, draft);
+  for (const detail of listOf(fields.details)) readWords({ code: recordOf(detail).reason }, draft);
   draft.retryDelayMs ??= readRetryDelay(fields.details);
   readBody(fields.error, draft, depth + 1);
   draft.status ??= toStatus(fields.code) ?? toStatus(fields.status);
+}
+
+function say(text: string, draft: Draft): void {
+  if (text.trim() === "") return;
+  draft.said = cutText(text, longestRead);
+  draft.messages.push(draft.said);
 }
 
 /** A class that does not set `name`, such as those of openai, is still known by its constructor. */
@@ -100,8 +106,20 @@ function readWords({ name, code, type, status, constructor }: UnknownRecord, { w
 /** Several SDKs put the whole body into the message, with or without the status before it: `429 {…}`, `got status: UNAVAILABLE. {…}`. */
 function parseBody(message: string): unknown {
   const start = /^(?:\d{3}\s{1,4}|got status: \w{1,64}\. )?(?=[{[])/.exec(message)?.[0].length;
-  return start === undefined ? undefined : parseJson(message.slice(start));
+  if (start === undefined) return undefined;
+  const text = message.slice(start);
+  return parseJson(text) ?? readCutBody(text);
 }
+
+/** The fields of a body that ends too early; those of the innermost object are the last ones. */
+function readCutBody(text: string): unknown {
+  const fields: { [field: string]: unknown } = {};
+  for (const [, field = "", value = ""] of text.slice(0, longestBody).matchAll(saidField)) fields[field] = parseJson(value);
+  return fields;
+}
+
+const longestBody = 10_000;
+const saidField = /"(message|type|code|status|reason)"\s{0,9}:\s{0,9}("(?:[^"\\]|\\.){0,2000}"|\d{1,9})/g;
 
 function toStatus(value: unknown): number | undefined {
   const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;

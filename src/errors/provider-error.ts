@@ -75,8 +75,8 @@ export function isProviderError(value: unknown): value is ProviderError {
  * Classifies anything thrown by a provider's SDK, or found as an error object in its stream. Never throws.
  *
  * A value that already is a provider error keeps its facts. Else the first of these that fits decides: a used-up quota or balance
- * (`rate-limit`, not retryable); the HTTP status, where a refused request whose words speak of the context is `context-too-long`;
- * the service's error type; a failed
+ * (`rate-limit`, not retryable); the HTTP status, where a refused request whose words speak of the context is `context-too-long`, and
+ * one whose words speak of the key is `auth`; the service's error type; a failed
  * connection (`network`; an abort counts as one, not retryable); a body that is no JSON (`server`). What is left is `server`
  * and not retryable: it may be a mistake in the program, which repeating does not mend. The header `x-should-retry` outranks
  * all of them on retrying. No header, body or credential gets into the result.
@@ -106,6 +106,7 @@ function classify(facts: ErrorFacts): Verdict {
   const code = codeOfStatus(facts.status);
   if (code !== undefined && code !== "bad-request") return { code };
   if (isAbout(facts, contextWords, contextText)) return { code: "context-too-long" };
+  if (isAbout(facts, keyWords, keyText)) return { code: "auth" };
   return code === undefined ? classifyWords(facts) : { code };
 }
 
@@ -190,6 +191,10 @@ const contextWords = /^(?:context_length_exceeded|exceed_context_size_error|mode
 /** The words of OpenAI, Anthropic, Gemini, Bedrock, xAI, Groq, vLLM and llama.cpp for the same thing. */
 const contextText =
   /context[ _](?:length|limit|window|size)|prompt is too long|input is too long|too many (?:input )?tokens|input token count|maximum prompt length|reduce the length of the (?:messages|prompt|input)/i;
+
+/** Google and xAI say so with status 400. */
+const keyWords = /^api_key_invalid$/;
+const keyText = /^(?:incorrect api key|invalid api key|api key (?:not valid|not found|expired))/i;
 
 const abortWords = /^(?:aborterror|apiuseraborterror|err_aborted)$/;
 const abortText = /^(?:request was aborted\.?|this operation was aborted\.?)$/i;

@@ -1,6 +1,6 @@
 // Anthropic Messages as a provider over the caller's own client.
 
-import { type ModelChunk, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
+import { type ModelChunk, openAnswer, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
 import { createMessageConverter } from "./message-converter.ts";
 import { buildMessagesBody } from "./messages-body.ts";
 import { createMessagesReader } from "./messages-events.ts";
@@ -47,7 +47,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
       const open = async (given: AbortSignal): Promise<unknown> => {
         // The loop's own clock counts from anywhere, and a container expires by the calendar.
         const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
-        return client.messages.create(body, { signal: given, ...headers });
+        return openAnswer(client.messages.create(body, { signal: given, ...headers }));
       };
       return readSdkStream({ open, reader: createMessagesReader(out, words), out }, call);
     },

@@ -6,6 +6,7 @@ import { buildGenerateParams } from "./generate-body.ts";
 import { createGenerateReader } from "./generate-events.ts";
 import { generateWords } from "./generate-finish.ts";
 import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./generate-options.ts";
+import { watchFetch } from "./watched-fetch.ts";
 
 /**
  * Makes a provider of a Google client, for the Gemini API or for Vertex AI. The client stays the caller's: its key, project, base
@@ -42,7 +43,9 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> =>
-        client.models.generateContentStream(buildGenerateParams(request, { settings, convert, signal: given }));
+        client.models.generateContentStream(
+          watchFetch(client, buildGenerateParams(request, { settings, convert, signal: given })),
+        );
       return readSdkStream({ open, reader: createGenerateReader(out, words), out }, call);
     },
   };

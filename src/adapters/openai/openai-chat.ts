@@ -1,6 +1,6 @@
 // OpenAI Chat Completions, and every server that speaks it, as a provider over the caller's own client.
 
-import { type ModelChunk, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
+import { type ModelChunk, openAnswer, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
 import { buildChatBody } from "./chat-body.ts";
 import { createChatReader } from "./chat-chunks.ts";
 import { chatWords } from "./chat-finish.ts";
@@ -37,7 +37,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> =>
-        settings.client.chat.completions.create(buildChatBody(request, settings, toMessages), { signal: given });
+        openAnswer(settings.client.chat.completions.create(buildChatBody(request, settings, toMessages), { signal: given }));
       return readSdkStream({ open, reader: createChatReader(out, words), out }, call);
     },
   };

@@ -1,6 +1,6 @@
 // OpenAI Responses, and every server that speaks it, as a provider over the caller's own client.
 
-import { type ModelChunk, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
+import { type ModelChunk, openAnswer, type Provider, readSdkStream, withFinishReasons } from "../../spi.ts";
 import { buildResponsesBody, createToolConverter } from "./responses-body.ts";
 import { createResponsesReader } from "./responses-events.ts";
 import { incompleteWords } from "./responses-finish.ts";
@@ -45,7 +45,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> =>
-        client.responses.create(buildResponsesBody(request, ports), { signal: given });
+        openAnswer(client.responses.create(buildResponsesBody(request, ports), { signal: given }));
       const reader = createResponsesReader(out, store, words);
       return readSdkStream({ open, reader, out }, call);
     },

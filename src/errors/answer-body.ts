@@ -1,0 +1,92 @@
+// A service that answers with status 200 and no stream: an error as JSON, or a page of a proxy. The SDKs find no event in it and say nothing.
+
+import { isRecord } from "../kit/is-record.ts";
+import { providerError, toProviderError } from "./provider-error.ts";
+
+/**
+ * Waits for the stream that an SDK promises. If the SDK also gives the response, as those of OpenAI and Anthropic do, and that is not
+ * of the type of an event stream, its first bytes are looked at. Throws what the service said when these are no events.
+ */
+export async function openAnswer(pending: unknown): Promise<unknown> {
+  if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
+  const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
+  if (!isRecord(answer) || !("data" in answer)) return pending;
+  const { data, response } = answer;
+  const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
+  // Without it nothing could take the place of a body that is read.
+  if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
+  const checked = await checkAnswer(response);
+  return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
+}
+
+/** The class of the streams of an SDK. */
+interface StreamMaker {
+  fromSSEResponse(response: Response, controller: unknown): unknown;
+}
+
+function isStreamMaker(value: unknown): value is StreamMaker {
+  return typeof value === "function" && typeof Reflect.get(value, "fromSSEResponse") === "function";
+}
+
+/**
+ * A response with the same body, which may be the same response. Throws an error with the facts of a provider error when the body is no
+ * stream of events, whatever its status says.
+ */
+export async function checkAnswer(response: Response): Promise<Response> {
+  const type = response.headers.get("content-type") ?? "";
+  if (/event-stream/i.test(type) || response.body === null) return response;
+  const reader = response.body.getReader();
+  const read: Uint8Array[] = [];
+  const decoder = new TextDecoder();
+  let text = "";
+  while (text.trim() === "") {
+    const { done, value } = await reader.read();
+    if (done) break;
+    read.push(value);
+    text += decoder.decode(value, { stream: true });
+  }
+  const { status, statusText, headers } = response;
+  if (text.trim() === "" || isEventText(text)) return new Response(joinBody(read, reader), { status, statusText, headers });
+  throw errorInBody(await readRest(reader, text, decoder));
+}
+
+/** Whether a text may be the begin of events: fields and comments of theirs, and no JSON or markup. */
+function isEventText(text: string): boolean {
+  return /^\s*(?:data|event|id|retry)?:|^\s*(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
+}
+
+function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const bytes of read) controller.enqueue(bytes);
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** More than any error says. */
+const longestText = 100_000;
+
+async function readRest(reader: ReadableStreamDefaultReader<Uint8Array>, begin: string, decoder: TextDecoder): Promise<string> {
+  let text = begin;
+  while (text.length < longestText) {
+    const { done, value } = await reader.read();
+    if (done) return text;
+    text += decoder.decode(value, { stream: true });
+  }
+  await reader.cancel();
+  return text;
+}
+
+/** An Error, because SDKs hand on nothing else as it is. */
+function errorInBody(text: string): Error {
+  const said = toProviderError({ message: text });
+  const isUnread = said.message === text || /^\s*[[{]/.test(said.message);
+  const error = isUnread ? providerError(said.code, `The service answered without a stream: ${text}`, said) : said;
+  return Object.assign(new Error(error.message), error);
+}
