@@ -8,9 +8,9 @@ export interface Clock {
 
 /** Every time limit that guards one foreign await, in milliseconds; `Infinity` means none. */
 export interface Timeouts {
-  /** Longest silence of a model stream once its first chunk has come. Default 120,000. */
+  /** Longest silence of a model stream after its first content. Heartbeats put it off to twelve times as long. Default 120,000. */
   readonly streamIdleMs: number;
-  /** Longest wait for the first chunk of a model stream. Default max(streamIdleMs, 300,000). */
+  /** Longest silence before the first content of a model stream, put off in the same way. Default max(streamIdleMs, 300,000). */
   readonly firstChunkMs: number;
   /** Longest run of one tool call, fresh for each call. Default 300,000. */
   readonly toolMs: number;

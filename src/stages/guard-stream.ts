@@ -256,7 +256,7 @@ class StreamGuard implements ModelCall, Slot {
     const now = this.clock.now();
     if (now < this.#dueAt) return this.#alarm.set(this.#dueAt, this.#ring);
     const limitMs = now < this.#lastSign + this.#limitMs ? mostDelays * this.#limitMs : this.#limitMs;
-    const silence = (): unknown => new DOMException(`The model said nothing for ${limitMs} ms.`, "TimeoutError");
+    const silence = (): unknown => new DOMException(`The model was silent for ${limitMs} ms.`, "TimeoutError");
     this.#giveUp({ kind: "silent", phase: this.#phase, limitMs }, silence);
   };
 

@@ -188,7 +188,7 @@ describe("a tool that holds the thread", () => {
     const counting: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) };
     const turns = [[toolCall("work"), toolCall("work"), toolCall("work")], toolCall("work"), text("Done.")];
     await play(turns, { clock: counting, tools: [tool("work", () => "done")] }).result;
-    // Those of the first stream, for its first chunk and for its silence; the streams after it share them.
-    expect(timers).toBe(2);
+    // Those of the first stream: for its first chunk, its silence and its end. The streams after it share them.
+    expect(timers).toBe(3);
   });
 });

@@ -2,13 +2,22 @@
 
 import { describe, expect, it } from "vitest";
 import { type Provider, runToolLoop, withRetry } from "turnwright";
+import { aiSdkModel } from "turnwright/ai-sdk";
 import { createTestClock } from "turnwright/testing";
+import { type PackageWire, packageWires } from "./ai-sdk-client.ts";
 import { wires, type Wire } from "./all-wires.ts";
 import { connectReply } from "./connect-reply.ts";
 import { ask, createCall, type Pass, runPass } from "./provider-pass.ts";
 import { type RawReply, sse, startRawServer } from "./raw-sse-server.ts";
 
 type Name = Wire["name"];
+
+const scriptOf: { readonly [Api in PackageWire["api"]]: Name } = {
+  chat: "openai",
+  responses: "openai-responses",
+  messages: "anthropic",
+  generate: "google",
+};
 
 /** Frames of a script without its end. */
 const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
@@ -99,6 +108,28 @@ describe("a connection that stays open after a finished answer", () => {
     const { types, afterMs: seen } = await readOpen(provider);
     expect([types.at(-1), seen]).toEqual(["finish", afterMs]);
     await server.left;
+  });
+});
+
+describe.for(packageWires)("a package of the AI SDK, $name,", ({ connect, api }) => {
+  const wire = wires.find(({ name }) => name === scriptOf[api]);
+
+  it.for<[how: "stays open" | "is reset", line: string]>([
+    ["stays open", "Hel, stop, 5 tokens"],
+    ["is reset", api === "generate" ? "Hel, network, undefined tokens" : "Hel, stop, 5 tokens"],
+  ])("over a connection that %s after a finished answer", async ([how, line]) => {
+    const frames = framesOf(wire?.toReply({ text: "Hel", end: "stop" }) ?? {});
+    const ending = how === "is reset" ? "drop" : "stall";
+    const { provider } = await connectReply({ frames, ending }, (url) => aiSdkModel({ model: connect(url).model }));
+    const clock = createTestClock();
+    const reading = runPass(provider, ask("hi"), { clock });
+    if (ending === "stall") {
+      await expect.poll(() => clock.pending).toBe(1);
+      await clock.runAll();
+      expect([1_000, 5_000]).toContain(clock.now());
+    }
+    const pass = await reading;
+    expect(`${toLine(pass)}, ${pass.usage?.totalTokens} tokens`).toBe(line);
   });
 });
 

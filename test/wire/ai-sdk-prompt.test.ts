@@ -12,7 +12,7 @@ describe.each(specs)("a call of specification $version", (spec) => {
     const { send } = createBench(spec);
     expect(await send({})).toEqual({
       prompt: [{ role: "user", content: [{ type: "text", text: "Hi" }] }],
-      includeRawChunks: false,
+      includeRawChunks: true,
       abortSignal: expect.any(AbortSignal),
     });
   });
@@ -47,7 +47,7 @@ describe.each(specs)("a call of specification $version", (spec) => {
       seed: 7,
       headers: { "x-team": "a" },
       providerOptions: { mock: { effort: "low" } },
-      includeRawChunks: false,
+      includeRawChunks: true,
       abortSignal: expect.any(AbortSignal),
     });
   });
@@ -61,13 +61,13 @@ describe.each(specs)("a call of specification $version", (spec) => {
 
   it("puts extra fields in last, but for the signal", async () => {
     const { send } = createBench(spec, { providerOptions: { mock: { effort: "low" } } });
-    const extra = { topK: 4, temperature: 1, providerOptions: { mock: { n: 1 } }, abortSignal: null, includeRawChunks: true };
+    const extra = { topK: 4, temperature: 1, providerOptions: { mock: { n: 1 } }, abortSignal: null, includeRawChunks: null };
     expect(await send({ settings: { temperature: 0, extra } })).toMatchObject({
       topK: 4,
       temperature: 1,
       providerOptions: { mock: { n: 1 } },
       abortSignal: expect.any(AbortSignal),
-      includeRawChunks: false,
+      includeRawChunks: true,
     });
   });
 

@@ -50,14 +50,20 @@ export interface PassPorts {
   readonly signal?: AbortSignal;
   /** Sees every chunk as it comes. */
   readonly onChunk?: (chunk: ModelChunk) => void;
+  /** Default: the one of the host. */
+  readonly clock?: ModelCall["clock"];
 }
 
 /** Reads one stream to its end. */
-export async function runPass(provider: Provider, request: ModelRequest, { signal, onChunk }: PassPorts = {}): Promise<Pass> {
+export async function runPass(
+  provider: Provider,
+  request: ModelRequest,
+  { signal, onChunk, clock = systemClock }: PassPorts = {},
+): Promise<Pass> {
   const chunks: ModelChunk[] = [];
   let error: ProviderError | undefined;
   try {
-    for await (const chunk of provider.stream(request, createCall(signal))) {
+    for await (const chunk of provider.stream(request, { ...createCall(signal), clock })) {
       chunks.push(chunk);
       onChunk?.(chunk);
     }

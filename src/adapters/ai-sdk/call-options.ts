@@ -26,7 +26,8 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...(settings.headers === undefined ? {} : { headers: settings.headers }),
       // Spread, not assigned: an own key "__proto__" stays a field.
       ...request.settings?.extra,
-      includeRawChunks: false,
+      // Of a gateway they would cross the network twice.
+      includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };
   };

@@ -8,6 +8,7 @@ import { type ModelWords, readFinish, type SaidFinish, toFinishReason } from "./
 import type { ModelSettings } from "./model-options.ts";
 import { readModelUsage } from "./model-usage.ts";
 import { type ApprovalAnswer, toNativeItems } from "./native-turn.ts";
+import { RawEnding } from "./raw-ending.ts";
 import { TurnCalls } from "./turn-calls.ts";
 import { createTurnParts, type TurnParts } from "./turn-parts.ts";
 
@@ -26,6 +27,8 @@ interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   readonly references: Json[];
   readonly answers: ApprovalAnswer[];
   finish: SaidFinish | undefined;
+  /** What the service itself said of the end, for packages that wait for the connection to close. */
+  readonly ending: RawEnding;
   /** The last part has come, whether or not it says why the model stopped. */
   isOver: boolean;
   failed: boolean;
@@ -44,12 +47,16 @@ export function createPartsReader(out: ModelChunk[], { settings, words, tools }:
     references: [],
     answers: [],
     finish: undefined,
+    ending: new RawEnding(),
     isOver: false,
     failed: false,
   };
   return {
     get finished() {
-      return reading.finish !== undefined;
+      return (reading.finish ?? reading.ending.finish) !== undefined;
+    },
+    get mayGoOn() {
+      return !reading.isOver && reading.ending.mayGoOn;
     },
     get isOver() {
       return reading.isOver;
@@ -66,7 +73,7 @@ export function createPartsReader(out: ModelChunk[], { settings, words, tools }:
 }
 
 function readPart(part: UnknownRecord, reading: Reading): void {
-  const { parts, calls, out } = reading;
+  const { parts, calls } = reading;
   switch (part.type) {
     case "text-delta":
     case "reasoning-delta":
@@ -86,9 +93,7 @@ function readPart(part: UnknownRecord, reading: Reading): void {
     case "tool-call":
       return calls.take(part);
     case "error":
-      reading.failed = true;
-      out.push({ type: "error", error: toModelError(part.error) });
-      return;
+      return fail(part.error, reading);
     case "finish":
       return readEnding(part, reading);
     default:
@@ -118,6 +123,8 @@ function readRarePart(part: UnknownRecord, reading: Reading): void {
       return;
     case "stream-start":
       return tellWarnings(part.warnings, settings);
+    case "raw":
+      return reading.ending.read(part.rawValue);
     default:
       return;
   }
@@ -172,16 +179,29 @@ function attempt<Result>(run: () => Result): Result | undefined {
   }
 }
 
+/** An error after the end of an answer takes nothing away. */
+function fail(error: unknown, reading: Reading): void {
+  const { ending, out } = reading;
+  if (ending.finish !== undefined && !ending.mayGoOn) return;
+  reading.failed = true;
+  out.push({ type: "error", error: toModelError(error) });
+}
+
 function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Reading): void {
-  const { settings, words, out } = reading;
+  const { settings, words, out, ending } = reading;
   const usage = readModelUsage(counts, settings.model);
   if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
-  reading.finish = readFinish(finishReason, words);
+  const said = readFinish(finishReason, words);
+  // Packages make an error of what they cannot parse, also after the end.
+  reading.finish = said?.reason === "error" ? (ending.finish ?? said) : said;
   reading.isOver = true;
 }
 
-function endReading({ out, parts, calls, references, answers, finish }: Reading): void {
+function endReading(reading: Reading): void {
+  const { out, parts, calls, references, answers, ending, isOver } = reading;
+  const finish = isOver ? reading.finish : ending.finish;
   if (finish === undefined) return;
+  if (!isOver && ending.usage !== undefined) out.push({ type: "usage", usage: ending.usage, mode: "snapshot" });
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
   // What came before a refusal is not to be sent back as it was.
