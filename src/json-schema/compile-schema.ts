@@ -9,10 +9,14 @@ import { memoize } from "../kit/memoize.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
 import { findExcess } from "./find-excess.ts";
+import { type CheckedKeys, expressionsOf, keysOf, refusedPatterns, replacePatterns } from "./replace-patterns.ts";
 import { toIssues } from "./to-issues.ts";
 
 /** A schema that can check, or why it cannot; `problem` reads on after the schema's name. */
-export type CompiledSchema = { readonly check: (value: unknown) => readonly Issue[] } | { readonly problem: string };
+export type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
+
+/** The issues of a value, none if it fits; or why it was not checked. */
+export type Judgement = { readonly issues: readonly Issue[] } | { readonly unchecked: string };
 
 /** How many parts a schema may have. A `$id` inside of another one is read twice, what is in it four times, and so on. */
 const mostParts = 100_000;
@@ -25,17 +29,24 @@ const mostLooks = 500_000;
 const tooLong = "it would take too long";
 
 /** Compiles a schema once. The schema itself is not touched. */
-export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize(compile);
+export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
 
-function compile(schema: JsonSchema): CompiledSchema {
+/** As `compileSchema`, for a schema that the caller did not write: a pattern that cannot be run in linear time is not checked. */
+export const compileForeignSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) =>
+  compile(schema, "not checked"),
+);
+
+function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): CompiledSchema {
   try {
     // A copy, because the validator writes into what it reads.
     const root = toJson(schema) as Schema;
     const lookup: Lookup = Object.create(null);
     dereference(root, countReads(lookup));
     const parts = Object.values(lookup).filter(isRecord);
-    const problem = parts.map((part) => problemOf(part, lookup)).find((found) => found !== undefined);
-    return problem === undefined ? { check: checkerOf(root, lookup) } : { problem };
+    const problem = parts
+      .map((part) => problemOf(part, lookup) ?? (slowPatterns === "refused" ? slownessOf(part) : undefined))
+      .find((found) => found !== undefined);
+    return problem === undefined ? { judge: judgeOf(root, lookup) } : { problem };
   } catch (error) {
     return { problem: `cannot be read: ${toPlainError(error).message.replace(/\.$/, "")}` };
   }
@@ -56,27 +67,32 @@ function countReads(lookup: Lookup): Lookup {
   });
 }
 
-function checkerOf(root: Schema, lookup: Lookup): (value: unknown) => readonly Issue[] {
+function judgeOf(root: Schema, lookup: Lookup): (value: unknown) => Judgement {
   const parts = Object.values(lookup).filter(isRecord);
   const draft = draftOf(root["$schema"], parts);
   const comparesItems = parts.some(({ uniqueItems }) => uniqueItems === true);
   let looks = 0;
+  let keys: CheckedKeys = { keys: new Set() };
+  const look = (weight: number): void => {
+    looks += weight;
+    if (looks > mostLooks) throw new RangeError(tooLong);
+  };
+  let needsKeys = false;
   for (const part of parts) {
     const weight = weightOf(part);
-    countLooks(part, () => {
-      looks += weight;
-      if (looks > mostLooks) throw new RangeError(tooLong);
-    });
+    countLooks(part, () => look(weight));
+    if (replacePatterns(part, { checked: () => keys, look })) needsKeys = true;
   }
   return (value) => {
     const excess = findExcess(value, comparesItems);
-    if (excess !== undefined) return [{ message: `${excess}, and is not checked` }];
+    if (excess !== undefined) return { unchecked: `${excess}, and is not checked` };
     looks = 0;
+    keys = { keys: needsKeys ? keysOf(value) : new Set() };
     try {
       const { valid, errors } = validate(value, root, draft, lookup, false);
-      return valid ? [] : toIssues(errors, value);
+      return { issues: valid ? [] : toIssues(errors, value) };
     } catch (error) {
-      return [{ message: `could not be checked: ${toPlainError(error).message}` }];
+      return { unchecked: `could not be checked: ${toPlainError(error).message}` };
     }
   };
 }
@@ -115,15 +131,20 @@ function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
     if (typeof part[keyword] === "string") return `has a "${keyword}", which is not followed: write "$ref"`;
   }
-  const { $ref, pattern, patternProperties } = part;
+  const { $ref } = part;
   if (typeof $ref === "string" && lookup[addressOf(part, $ref)] === undefined) {
     return `has the "$ref" ${quote($ref)}, which is not inside it, and nothing is fetched`;
   }
   // Its expression takes longer for each character, and a model may write many. A "url" is no format of JSON Schema.
   if (part.format === "url") part.format = "uri";
-  const expressions = [...(typeof pattern === "string" ? [pattern] : []), ...Object.keys(patternProperties ?? {})];
-  const bad = expressions.find((expression) => !isExpression(expression));
+  const bad = expressionsOf(part).find((expression) => !isExpression(expression));
   return bad === undefined ? undefined : `has the pattern ${quote(cutText(bad, 64))}, which is no regular expression`;
+}
+
+function slownessOf(part: Schema): string | undefined {
+  const [slow] = refusedPatterns(part);
+  if (slow === undefined) return undefined;
+  return `has the pattern ${quote(cutText(slow, 64))}, which cannot be run in linear time: write it without look-around, back references and more than 1,000 repetitions`;
 }
 
 function addressOf({ __absolute_ref__: address }: Schema, ref: string): string {

@@ -4,7 +4,7 @@ import type { JsonSchema, StandardSchema } from "../contract/schema.ts";
 import { invalidOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { compileSchema } from "./compile-schema.ts";
+import { compileSchema, type Judgement } from "./compile-schema.ts";
 
 /**
  * Makes a Standard Schema of a JSON Schema, over `@cfworker/json-schema`: drafts 4, 6, 7, 2019-09 and 2020-12, by `$schema`, the last one
@@ -12,11 +12,11 @@ import { compileSchema } from "./compile-schema.ts";
  * your word for what fits.
  *
  * Values are refused unchecked that are nested more than 100 levels deep, have more than 20,000 values in them, or would take too long
- * because the schema refers to itself, or lists a lot for many items. A `pattern` is run as it stands: what a slow one costs is up to
- * whoever wrote the schema.
+ * because the schema refers to itself, or lists a lot for many items. Patterns are run in time proportional to the text, by RE2.
  *
  * Throws LoopError "invalid-option" for what is no JSON Schema, has more than 100,000 parts, a `$ref` to somewhere else, `$dynamicRef` or
- * `$recursiveRef`, or a pattern that is no regular expression. Nothing is ever fetched.
+ * `$recursiveRef`, a pattern that is no regular expression, or one that cannot be run in linear time: with look-around, back references or
+ * more than 1,000 repetitions. Nothing is ever fetched.
  *
  * @example
  * const clock = defineTool({
@@ -32,12 +32,21 @@ export function fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSc
   const made = compileSchema(schema);
   if ("problem" in made)
     throw new LoopError("invalid-option", { option: "fromJsonSchema", expected, received: `one that ${made.problem}` });
+  return toStandardSchema(schema, made.judge);
+}
+
+/** A Standard Schema of a schema that has been compiled. A value that could not be checked does not fit. */
+export function toStandardSchema<Output = unknown>(
+  schema: JsonSchema,
+  judge: (value: unknown) => Judgement,
+): StandardSchema<Output> {
   return {
     "~standard": {
       version: 1,
       vendor: "json-schema",
       validate(value) {
-        const issues = made.check(value);
+        const judged = judge(value);
+        const issues = "issues" in judged ? judged.issues : [{ message: judged.unchecked }];
         // What fits is what the caller says it is.
         return issues.length === 0 ? { value: value as Output } : { issues };
       },

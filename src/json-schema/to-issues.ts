@@ -3,6 +3,7 @@
 import type { OutputUnit } from "@cfworker/json-schema";
 import type { Issue } from "../contract/schema.ts";
 import { isRecord } from "../kit/is-record.ts";
+import { patternFormat } from "./replace-patterns.ts";
 
 const mostIssues = 20;
 
@@ -40,9 +41,10 @@ function saysNothing(unit: OutputUnit, next: OutputUnit | undefined, previous: O
   return wrappers.has(unit.keyword) && holdsNext && !unit.error.includes("does not have");
 }
 
-function toIssue({ instanceLocation, error }: OutputUnit, value: unknown): Issue {
+function toIssue({ instanceLocation, keyword, error }: OutputUnit, value: unknown): Issue {
   const path = toPath(instanceLocation, value);
-  const message = error.replace(/\.$/, "");
+  const message =
+    keyword === "format" && error.includes(patternFormat) ? "String does not match pattern" : error.replace(/\.$/, "");
   return path.length === 0 ? { message } : { message, path };
 }
 

@@ -8,13 +8,15 @@ import { whenReady } from "../kit/when-ready.ts";
 import { isStandardSchema } from "../tools/json-schema.ts";
 import { toRegistry } from "../tools/registry.ts";
 import { validateArgs } from "../tools/validate-args.ts";
-import { compileSchema } from "./compile-schema.ts";
-import { fromJsonSchema } from "./from-json-schema.ts";
+import { compileForeignSchema, compileSchema } from "./compile-schema.ts";
+import { toStandardSchema } from "./from-json-schema.ts";
 
 /**
  * Puts validation around a registry, or around tools: arguments that nobody has checked are checked against the JSON Schema that the model
  * is shown of the tool. That is so for every tool of a registry without `validate`, and for those that `validate` answers with `unchecked`,
  * such as tools of `createToolRegistry` with plain JSON Schema. What has been checked is not checked again. Each schema is compiled once.
+ *
+ * A pattern that cannot be run in linear time is refused in a list of tools, and not checked in a registry, whose schemas may be a server's.
  *
  * A schema that cannot be checked is told by LoopError "invalid-schema": at once, and from `definitions()` when it comes later, which ends a
  * run as "hook-failed". Of a registry that has `validate` it is an issue of the first call in its way, because only then is it known to be
@@ -24,13 +26,13 @@ import { fromJsonSchema } from "./from-json-schema.ts";
  * await runToolLoop({ provider, tools: withValidation(remoteTools), messages });
  */
 export function withValidation(tools: ToolRegistry | readonly Tool[]): ToolRegistry {
-  const { registry, isUnchecked } = toSource(tools);
+  const { registry, isUnchecked, compile } = toSource(tools);
   let seen: readonly ToolDefinition[] = [];
   let schemas: ReadonlyMap<string, JsonSchema> = new Map();
   const look = (): readonly ToolDefinition[] => {
     const definitions = registry.definitions();
     if (definitions === seen) return seen;
-    for (const definition of definitions) if (isUnchecked(definition)) assertSchema(definition);
+    for (const definition of definitions) if (isUnchecked(definition)) assertSchema(definition, compile);
     schemas = new Map(definitions.map(({ name, inputSchema }) => [name, inputSchema]));
     seen = definitions;
     return seen;
@@ -43,7 +45,7 @@ export function withValidation(tools: ToolRegistry | readonly Tool[]): ToolRegis
     validate(name, args) {
       look();
       const own = registry.validate?.(name, args) ?? { value: args, unchecked: true };
-      const checked = whenReady(own, (validation) => check(validation, schemas.get(name)));
+      const checked = whenReady(own, (validation) => check(validation, schemas.get(name), compile));
       return "then" in checked ? Promise.resolve(checked) : checked;
     },
   };
@@ -53,25 +55,33 @@ interface Source {
   readonly registry: ToolRegistry;
   /** Whether it is known beforehand that nobody checks the arguments of a tool. */
   isUnchecked(definition: ToolDefinition): boolean;
+  /** The schemas of a registry may come from a server; those of tools in a list are the caller's. */
+  readonly compile: typeof compileSchema;
 }
 
 function toSource(tools: ToolRegistry | readonly Tool[]): Source {
   const registry = toRegistry(tools, "withValidation");
-  if (!Array.isArray(tools)) return { registry, isUnchecked: () => registry.validate === undefined };
+  if (!Array.isArray(tools)) {
+    return { registry, isUnchecked: () => registry.validate === undefined, compile: compileForeignSchema };
+  }
   const list: readonly Tool[] = tools;
   const plain = new Set(list.filter(({ inputSchema }) => !isStandardSchema(inputSchema)).map(({ name }) => name));
-  return { registry, isUnchecked: ({ name }) => plain.has(name) };
+  return { registry, isUnchecked: ({ name }) => plain.has(name), compile: compileSchema };
 }
 
-function assertSchema({ name, inputSchema }: ToolDefinition): void {
-  const made = compileSchema(inputSchema);
+function assertSchema({ name, inputSchema }: ToolDefinition, compile: typeof compileSchema): void {
+  const made = compile(inputSchema);
   if ("problem" in made) throw new LoopError("invalid-schema", { toolName: name, problem: made.problem });
 }
 
 /** The value stays the one that was given, and counts as checked. */
-function check(validation: Validation, schema: JsonSchema | undefined): Validation | Promise<Validation> {
+function check(
+  validation: Validation,
+  schema: JsonSchema | undefined,
+  compile: typeof compileSchema,
+): Validation | Promise<Validation> {
   if (!("value" in validation) || validation.unchecked !== true || schema === undefined) return validation;
-  const made = compileSchema(schema);
+  const made = compile(schema);
   if ("problem" in made) return { issues: [{ message: `could not be checked: the schema ${made.problem}` }] };
-  return validateArgs(fromJsonSchema(schema), validation.value);
+  return validateArgs(toStandardSchema(schema, made.judge), validation.value);
 }

@@ -26,6 +26,12 @@ function bare(...tools: readonly Tool[]): ToolRegistry {
   return { definitions, executeTool };
 }
 
+it("does not check a pattern that cannot be run in linear time, if the schema may be a server's", () => {
+  const slow: JsonSchema = { type: "object", properties: { n: { type: "string", pattern: "^(?=a)b" } } };
+  expect(withValidation(bare(plain("get", slow))).validate?.("get", { n: "b" })).toEqual({ value: { n: "b" } });
+  expect(() => withValidation([plain("get", slow)])).toThrow(/cannot be run in linear time/);
+});
+
 const misfit = { issues: [{ message: 'Instance type "string" is invalid. Expected "number"', path: ["n"] }] };
 
 describe.for<[string, (tools: readonly Tool[]) => ToolRegistry]>([

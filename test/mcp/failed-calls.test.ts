@@ -58,6 +58,17 @@ describe.for(generations)("a call through $name", (generation) => {
     ]);
   });
 
+  it.for<[what: string, pattern: string, outcome: string]>([
+    ["an evil pattern, and fails where it does not match", "^(a+)+$", "failed"],
+    ["a pattern that cannot be run in linear time, which is not checked", "^(?=(a+)+$)", "completed"],
+    ["a pattern that is none, which is not checked", "(", "completed"],
+  ])("survives %s", async ([, pattern, outcome]) => {
+    const outputSchema = { type: "object" as const, properties: { x: { type: "string", pattern } } };
+    const answer: Answer = () => ({ content: [], structuredContent: { x: `${"a".repeat(50_000)}!` } });
+    const { start } = await setUp(generation, [{ name: "act", outputSchema }], { answer });
+    expect(answersOf(await start(["act"]).result)).toMatchObject([{ outcome }]);
+  });
+
   it("is refused where the tool runs as a task only, and where the server only starts one", async () => {
     const started = { task: { taskId: "t1", status: "working", ttl: null, createdAt: "", lastUpdatedAt: "" } };
     const tools = [{ name: "task", execution: { taskSupport: "required" as const } }, { name: "act" }];

@@ -1,15 +1,9 @@
 // Sends one call to its server, for as long as the loop lets it run.
 
-import { isRecord, recordOf, toPlainError, type ToolContext, toolResult, type ToolResult } from "../../spi.ts";
+import { isRecord, toPlainError, type ToolContext, toolResult, type ToolResult } from "../../spi.ts";
 import { refuseTask, toToolResult } from "./call-result.ts";
-import {
-  isSecondGeneration,
-  type McpCallParams,
-  type McpClient,
-  type McpProgress,
-  type McpRequestOptions,
-  type McpTool,
-} from "./mcp-client.ts";
+import { checkAnswer } from "./check-answer.ts";
+import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
 /** The longest that a timer can wait. How long a call may take is the loop's to say, and the SDK's own 60 seconds would cut it. */
 const longestMs = 2 ** 31 - 1;
@@ -33,13 +27,14 @@ export async function callTool({ client, tool, meta }: McpCallTarget, args: unkn
   const params = { name: tool.name, arguments: { ...args }, ...(made === undefined ? {} : { _meta: { ...made } }) };
   const cancellation = followSignal(context.signal);
   try {
-    const result = await send(client, params, {
+    const result = await sendCall(client, tool, params, {
       signal: cancellation.signal,
       timeout: longestMs,
       resetTimeoutOnProgress: true,
       onprogress: (progress) => context.progress(toPlainProgress(progress)),
     });
-    return toToolResult(recordOf(result));
+    checkAnswer(tool, result);
+    return toToolResult(result);
   } catch (error) {
     throw new Error(`The MCP server gave no result: ${toPlainError(error).message}`, { cause: error });
   } finally {
@@ -49,10 +44,6 @@ export async function callTool({ client, tool, meta }: McpCallTarget, args: unkn
 
 function toPlainProgress({ progress, total, message }: McpProgress): McpProgress {
   return { progress, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
-}
-
-function send(client: McpClient, params: McpCallParams, options: McpRequestOptions): Promise<object> {
-  return isSecondGeneration(client) ? client.callTool(params, options) : client.callTool(params, undefined, options);
 }
 
 /**

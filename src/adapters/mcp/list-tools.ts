@@ -1,6 +1,7 @@
 // Asks a server for all of its tools.
 
-import { isConnected, isSecondGeneration, type McpClient, type McpTool, type McpToolPage } from "./mcp-client.ts";
+import { isRecord } from "../../spi.ts";
+import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 
 /** A server that goes on for ever is none to wait for. */
 const mostPages = 1_000;
@@ -23,8 +24,14 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
   throw new Error(`The MCP server lists its tools on more than ${mostPages} pages.`);
 }
 
-/** The second generation may answer from its cache, and gives all pages as one where no cursor is named. */
-function readPage(client: McpClient, cursor: string | undefined): Promise<McpToolPage> {
-  const params = cursor === undefined ? undefined : { cursor };
-  return isSecondGeneration(client) ? client.listTools(params, { cacheMode: "refresh" }) : client.listTools(params);
+async function readPage(client: McpClient, cursor: string | undefined): Promise<McpToolPage> {
+  const page = await requestPage(client, cursor);
+  if (isPage(page)) return page;
+  throw new Error("The MCP server gave no list of tools.");
+}
+
+function isPage(page: unknown): page is McpToolPage {
+  if (!isRecord(page) || !Array.isArray(page.tools)) return false;
+  const isCursor = page.nextCursor === undefined || typeof page.nextCursor === "string";
+  return isCursor && page.tools.every((tool) => isRecord(tool) && typeof tool.name === "string" && isRecord(tool.inputSchema));
 }

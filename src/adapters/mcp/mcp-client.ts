@@ -15,6 +15,7 @@ export interface McpTool {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly outputSchema?: Readonly<Record<string, unknown>> | undefined;
   readonly annotations?: McpToolAnnotations | undefined;
   readonly execution?: { readonly taskSupport?: string | undefined } | undefined;
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
@@ -66,7 +67,7 @@ export interface McpClientV1 extends McpClientBase {
 /** `Client` of `@modelcontextprotocol/client`. */
 export interface McpClientV2 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions & { cacheMode?: "refresh" }): Promise<McpToolPage>;
-  callTool(params: McpCallParams, options: McpRequestOptions): Promise<object>;
+  callTool(params: McpCallParams, options: McpRequestOptions & { toolDefinition?: never }): Promise<object>;
   setNotificationHandler(method: typeof toolsChanged, handler: () => void): void;
   /** Only this generation has it. */
   listen(filter: object): Promise<object>;
@@ -88,12 +89,48 @@ export function isConnected(client: McpClient): boolean {
 /** What a server says when its tools have changed. */
 const toolsChanged = "notifications/tools/list_changed";
 
-/** As much of a zod schema as a client of the first generation looks at: the method it is about, and how to read it. */
-const toolsChangedSchema = {
-  shape: { method: { value: toolsChanged } },
-  parse: (notification: unknown): unknown => notification,
-  safeParse: (notification: unknown): object => ({ success: true, data: notification }),
+/** As much of a zod schema as a client of the first generation looks at. Anything fits. */
+const anySchema = {
+  parse: (value: unknown): unknown => value,
+  safeParse: (value: unknown): object => ({ success: true, data: value }),
 };
+
+const toolsChangedSchema = { shape: { method: { value: toolsChanged } }, ...anySchema };
+
+/** Sends any request. Its own type would not be the same in two versions of the SDK. */
+interface HasRequest {
+  request(request: object, resultSchema: object, options?: McpRequestOptions): Promise<unknown>;
+}
+
+/** A client of the caller's own making may lack it. */
+function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
+  return "request" in client && typeof client.request === "function";
+}
+
+/**
+ * Sends a call. The clients' own `callTool` would check the answer by the server's output schema, whose patterns can stop the process: the
+ * first generation is asked for the bare request, and the second one is told of a tool without an output schema.
+ */
+export function sendCall(client: McpClient, tool: McpTool, params: McpCallParams, options: McpRequestOptions): Promise<unknown> {
+  if (isSecondGeneration(client)) return client.callTool(params, { ...options, toolDefinition: withoutOutput(tool) as never });
+  return hasRequest(client)
+    ? client.request({ method: "tools/call", params }, anySchema, options)
+    : client.callTool(params, undefined, options);
+}
+
+function withoutOutput(tool: McpTool): McpTool {
+  const { outputSchema: _, ...rest } = tool;
+  return rest;
+}
+
+/** Asks for a page of tools. The first generation's `listTools` would compile every output schema, and refuse all tools for a bad one. */
+export function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
+  const params = cursor === undefined ? undefined : { cursor };
+  // The second generation may answer from its cache, and gives all pages as one if no cursor is named.
+  if (isSecondGeneration(client)) return client.listTools(params, { cacheMode: "refresh" });
+  if (!hasRequest(client)) return client.listTools(params);
+  return client.request({ method: "tools/list", ...(params === undefined ? {} : { params }) }, anySchema);
+}
 
 /** A client has one handler for each notification; registries over one client share it. */
 const listeners = new WeakMap<McpClient, Set<() => void>>();
