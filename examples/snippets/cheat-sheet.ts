@@ -201,6 +201,7 @@ interface Limits {
   maxConsecutiveToolErrors?: number; // 5
   maxRestarts?: number; // 5
   maxInterrupts?: number; // 3, in a row on one control
+  maxIdenticalCalls?: number; // 10
   maxPauses?: number; // 10
   maxDepth?: number; // 3 levels of runs
   toolConcurrency?: number; // 10

@@ -10,6 +10,8 @@ export interface LoopLimits {
   readonly maxRestarts?: number | undefined;
   /** Runs in a row that one control may interrupt; past it messages only queue. Default 3. */
   readonly maxInterrupts?: number | undefined;
+  /** Iterations in a row with the same calls, arguments and successful results that end the run as `loop-detected`. At least 2. Default 10. */
+  readonly maxIdenticalCalls?: number | undefined;
   /** Resends of a paused turn allowed. Default 10. */
   readonly maxPauses?: number | undefined;
   /** How deep runs may be nested: with 3 a run, a run in one of its tools, and one in that one's. Default 3. */

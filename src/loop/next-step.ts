@@ -3,7 +3,7 @@
 
 import type { Ending, StreamStatus } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
-import { findLoop } from "../policies/loop-detection.ts";
+import { findIdenticalCalls, findLoop } from "../policies/loop-detection.ts";
 import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isUnfinished } from "../state/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "../state/loop-state.ts";
@@ -207,6 +207,8 @@ function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   if (suspension !== undefined) return suspension;
   const cap = bounds.maxConsecutiveToolErrors;
   if (state.errorPeak >= cap) return { status: "error", reason: { kind: "tool-error-cap", count: cap } };
+  const loop = findIdenticalCalls(state, bounds);
+  if (loop !== undefined) return { status: "error", reason: { kind: "loop-detected", ...loop } };
   if (state.restarts > bounds.maxRestarts) return { status: "error", reason: { kind: "restart-cap", count: state.restarts } };
   return undefined;
 }

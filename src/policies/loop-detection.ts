@@ -16,6 +16,16 @@ export interface FoundLoop extends Repeats {
   readonly toolName: string;
 }
 
+/** The iterations in a row that did the same, once there are too many. One more iteration than `maxIterations` there is none of anyway. */
+export function findIdenticalCalls(
+  { identical, countedPasses }: LoopState,
+  { maxIdenticalCalls, maxIterations }: { readonly maxIdenticalCalls?: number | undefined; readonly maxIterations: number },
+): Pick<FoundLoop, "toolName" | "count"> | undefined {
+  const { count, outcomes } = identical;
+  if (maxIdenticalCalls === undefined || count < maxIdenticalCalls || countedPasses >= maxIterations) return undefined;
+  return { toolName: outcomes[0]?.call.name ?? "", count };
+}
+
 /** Finds out whether the calls that the model has just asked for are a loop. A pass that ends the run in another way is none. */
 export function findLoop(state: LoopState, rule: LoopRule | undefined): FoundLoop | undefined {
   const { repetition, turn, streamResults, finalAnswerTo } = state;

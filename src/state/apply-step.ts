@@ -6,6 +6,7 @@ import type { Ending } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { applyCall, applyNested, applySpending, countError } from "./apply-call.ts";
 import { noteBeforeTurn, takeTurnBack } from "./before-turn.ts";
+import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
 import { joinTurn } from "./join-turn.ts";
 import { isUnfinished } from "./judge-finish.ts";
 import { emptyTurn, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
@@ -124,6 +125,7 @@ function applySteering(state: LoopState): void {
 /** What the model has repeated, or answered badly, counts no more. */
 function beginCounts(state: LoopState): void {
   if (state.repetition !== undefined) state.repetition = createRepetition(state.repetition);
+  state.identical = noIdenticalCalls;
   state.invalidAnswers = 0;
 }
 
@@ -142,6 +144,7 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
   // What an interrupted pass said is in its stream's result only: the next run answers anew.
   if (result.status !== "follow_up_interrupt") applySaid(state, result);
+  if (result.status !== "function_call" && !isUnfinished(result)) state.identical = noIdenticalCalls;
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
 }
 
@@ -198,6 +201,7 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
   state.chainStarted ||= settled.length > 0;
   state.toolLimitBroken = state.toolLimitReached && settled.length > 0;
   state.lastBatch = settled;
+  state.identical = countIdenticalCalls(state.identical, settled);
   state.errorPeak = 0;
   settled.forEach((call, index) => applyCall(state, call, results[index]));
   if (state.streamResults.at(-1)?.finish === "malformed-call") {

@@ -17,6 +17,7 @@ import type {
 } from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
 import { noUsage } from "./add-usage.ts";
+import { type IdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
 import { createRepetition, type Repeats, type Repetition } from "./repetition.ts";
 
 /** A message from outside, and what it asks for: to be sent, to end the run and be the next one's, or nothing any more. */
@@ -184,6 +185,8 @@ export interface LoopState {
   toolLimitBroken: boolean;
   /** How the calls of the last passes repeat; undefined where nobody looks. */
   repetition: Repetition | undefined;
+  /** How many iterations in a row have done the same. */
+  identical: IdenticalCalls;
   /** What became of the last answer, until the next pass. */
   lastOutput: OutputAnswer | undefined;
   /** Answers in a row that did not fit. */
@@ -280,6 +283,7 @@ export function createLoopState(initial: InitialState): LoopState {
     toolLimitReached: false,
     toolLimitBroken: false,
     repetition: initial.repetition === undefined ? undefined : createRepetition(initial.repetition),
+    identical: noIdenticalCalls,
     lastOutput: undefined,
     invalidAnswers: 0,
     finalAnswerTo: undefined,

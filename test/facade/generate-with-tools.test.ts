@@ -60,7 +60,7 @@ describe("generateWithTools", () => {
   });
 
   it("counts iterations without end where there is no limit", async () => {
-    const script = Array.from({ length: 150 }, () => toolCall("a"));
+    const script = Array.from({ length: 150 }, (_, n) => toolCall("a", { n }));
     const { executed, result } = generate([...script, text("Done.")], { maxIterations: Number.POSITIVE_INFINITY });
     expect((await result).text).toBe("Done.");
     expect(executed).toHaveLength(150);

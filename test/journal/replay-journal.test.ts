@@ -206,7 +206,7 @@ describe("a replay", () => {
         createMockProvider(() => ((calls.count += 1) < passes ? toolCall("work") : text("Done.")));
       const { options } = cast([]);
       const asked = { count: 0 };
-      const limits = { maxIterations: passes, maxConsecutiveToolErrors: passes };
+      const limits = { maxIterations: passes, maxConsecutiveToolErrors: passes, maxIdenticalCalls: Number.POSITIVE_INFINITY };
       const live = await runToolLoop({
         ...options,
         limits,

@@ -174,7 +174,9 @@ describe("the events of a run", () => {
 
 describe("notices", () => {
   const noticesOf = async (passes: number, options: Partial<LoopOptions> = {}): Promise<readonly string[]> => {
-    const playing = play((_, index) => (index < passes ? call("t") : text("Done.")), { tools: [tool("t", () => 1)], ...options });
+    let ran = 0;
+    const tools = [tool("t", () => (ran += 1))];
+    const playing = play((_, index) => (index < passes ? call("t") : text("Done.")), { tools, ...options });
     await playing.result;
     return playing.recording.of("notice").map(({ kind, iteration }) => `${kind} ${iteration}`);
   };
@@ -195,8 +197,9 @@ describe("notices", () => {
   });
 
   it("come before the 21st pass, once, also where its turn is resent", async () => {
+    let ran = 0;
     const playing = play((_, index) => (index < 20 ? call("t") : index < 23 ? [text("."), finish("paused")] : text("Done.")), {
-      tools: [tool("t", () => 1)],
+      tools: [tool("t", () => (ran += 1))],
     });
     await playing.result;
     const types = playing.recording.types();

@@ -31,7 +31,7 @@ const nothing: StandardSchema = {
 const gate: DeliberateGate = { active: true, allowedNames: ["other"] };
 
 const rows: Readonly<Record<string, Row>> = {
-  "the same call": { says: () => echo(), ends: "max-iterations", streams: 100, ran: 100 },
+  "the same call": { says: () => echo(), ends: "loop-detected", streams: 10, ran: 10 },
   "the same call, watched": { says: () => echo(), more: stopping, ends: "loop-detected", streams: 3, ran: 2 },
   "two calls in turn, watched": { says: inTurn("a", "b"), more: stopping, ends: "loop-detected", streams: 6, ran: 5 },
   "four calls in turn, watched": { says: inTurn(..."abcd"), more: stopping, ends: "loop-detected", streams: 12, ran: 11 },
@@ -94,10 +94,10 @@ const rows: Readonly<Record<string, Row>> = {
   },
   "tokens past their limit": {
     says: () => [toolCall("echo"), usage({ inputTokens: 5, outputTokens: 5 })],
-    limits: { maxTokens: 100 },
+    limits: { maxTokens: 50 },
     ends: "max-tokens",
-    streams: 10,
-    ran: 10,
+    streams: 5,
+    ran: 5,
   },
   "a refusal, and calls with it": {
     says: () => [refusal("No."), toolCall("echo"), finish("refusal")],

@@ -178,9 +178,13 @@ describe.for(verbs)("%s", ([, act, kind]) => {
 describe("a run over a wrapping provider", () => {
   it("leaves no listener and no timer on its way", async () => {
     const listeners = countListeners();
+    let ran = 0;
     const a = createMockProvider((_, index) => (index % 2 === 0 ? busy : [toolCall("work"), lost]), { id: "a" });
     const b = createMockProvider((_, index) => (index === 50 ? text("Done.") : toolCall("work")), { id: "b" });
-    const playing = play([], { provider: withFallback([withRetry(a, { maxAttempts: 2 }), b]), tools: [tool("work", () => 1)] });
+    const playing = play([], {
+      provider: withFallback([withRetry(a, { maxAttempts: 2 }), b]),
+      tools: [tool("work", () => (ran += 1))],
+    });
     await playing.clock.runAll();
     expect((await playing.result).iterations).toBe(51);
     listeners.stop();

@@ -42,6 +42,7 @@ const limitNames: { readonly [Limit in keyof Required<LoopLimits>]: string } = {
   maxConsecutiveToolErrors: "turnwright.limit.max_consecutive_tool_errors",
   maxRestarts: "turnwright.limit.max_restarts",
   maxInterrupts: "turnwright.limit.max_interrupts",
+  maxIdenticalCalls: "turnwright.limit.max_identical_calls",
   maxPauses: "turnwright.limit.max_pauses",
   maxDepth: "turnwright.limit.max_depth",
   toolConcurrency: "turnwright.limit.tool_concurrency",

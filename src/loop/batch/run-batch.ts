@@ -5,7 +5,7 @@ import type { CallEvent } from "../../contract/loop-event.ts";
 import type { ContextRestart, ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
 import { redactJson } from "../../kit/redact-json.ts";
 import { whenReady } from "../../kit/when-ready.ts";
-import { findLoop } from "../../policies/loop-detection.ts";
+import { findIdenticalCalls, findLoop } from "../../policies/loop-detection.ts";
 import { detectContextRestart } from "../../stages/context-restart.ts";
 import { type Prepared, prepareCall } from "../../stages/prepare-call.ts";
 import { applyStep } from "../../state/apply-step.ts";
@@ -42,12 +42,22 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   return whenReady(dispatched, (outcomes) => {
     const loop = findToldLoop(run);
     const settled = outcomes.map((call) => settleCall(run, call));
-    return whenReady(processResults(run, settled), (read) => applyStep(state, { kind: "batch", settled: read, loop }));
+    return whenReady(processResults(run, settled), (read) => {
+      applyStep(state, { kind: "batch", settled: read, loop });
+      sendIdentical(run);
+    });
   });
 }
 
 function mayAsk({ options, exposure }: Run): boolean {
   return options.policies?.approve !== undefined || exposure.hasApproval;
+}
+
+/** Tells listeners that the run ends because its last iterations did the same. */
+function sendIdentical(run: Run): void {
+  const loop = findIdenticalCalls(run.state, run.bounds);
+  if (loop === undefined) return;
+  run.events.send({ type: "loop-detected", ...eventBase(run, !run.replayed), ...loop, cycle: 1, action: "stop" });
 }
 
 /** A loop that the model is told of. */

@@ -25,6 +25,7 @@ export const limitRules: { readonly [Name in LimitName]: Rule } = {
   maxConsecutiveToolErrors: { fallback: 5, min: 1 },
   maxRestarts: { fallback: 5, min: 0 },
   maxInterrupts: { fallback: 3, min: 0 },
+  maxIdenticalCalls: { fallback: 10, min: 2 },
   maxPauses: { fallback: 10, min: 0 },
   maxDepth: { fallback: 3, min: 1 },
   toolConcurrency: { fallback: 10, min: 1 },

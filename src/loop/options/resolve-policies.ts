@@ -14,6 +14,8 @@ export interface Bounds {
   readonly maxIterations: number;
   readonly maxConsecutiveToolErrors: number;
   readonly maxRestarts: number;
+  /** Equal iterations in a row that end the run. Default none. */
+  readonly maxIdenticalCalls?: number | undefined;
   readonly maxPauses: number;
   readonly maxToolCalls: number;
   readonly maxTokens: number;

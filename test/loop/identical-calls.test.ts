@@ -1,0 +1,112 @@
+// `limits.maxIdenticalCalls`: a model that asks for the same again and again, and gets the same answer, is ended.
+
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, memoryJournal, type Tool, toolResult } from "turnwright";
+import { type MockScript, text, toolCall } from "turnwright/testing";
+import { play, type Playing, tool } from "./play.ts";
+
+const same: MockScript = () => toolCall("look", { a: 1, b: [2, { c: 3 }] });
+const start = (script: MockScript, execute: () => unknown, more: Partial<LoopOptions> = {}): Playing =>
+  play(script, { tools: [tool("look", execute), tool("other", () => "other")], ...more });
+
+it("a model that never stops by itself is ended after ten equal iterations, and listeners hear of it", async () => {
+  const playing = start(same, () => ({ found: ["nothing"] }));
+  const result = await playing.result;
+  const reason = { kind: "loop-detected", toolName: "look", count: 10 };
+  expect([result.status, result.reason, playing.provider.calls, result.toolCallsExecuted]).toEqual(["error", reason, 10, 10]);
+  expect(playing.recording.of("loop-detected")).toMatchObject([{ toolName: "look", count: 10, cycle: 1, action: "stop" }]);
+  expect(result.messages.at(-1)).toMatchObject({ role: "tool", results: [{ outcome: "completed" }] });
+});
+
+describe("limits.maxIdenticalCalls", () => {
+  it.for<[limit: number, iterations: number]>([
+    [2, 2],
+    [25, 25],
+    [Number.POSITIVE_INFINITY, 40],
+  ])("of %d ends the run after %d iterations", async ([maxIdenticalCalls, iterations]) => {
+    const playing = start(same, () => "same", { limits: { maxIdenticalCalls, maxIterations: 40 } });
+    const { reason } = await playing.result;
+    expect([playing.provider.calls, reason.kind]).toEqual([iterations, iterations === 40 ? "max-iterations" : "loop-detected"]);
+  });
+
+  it.for<[what: string, script: MockScript, execute: (count: number) => unknown]>([
+    ["a result that differs", same, (count) => ({ count: Math.floor(count / 9) })],
+    ["content that differs", same, (count) => toolResult({ content: [{ type: "text", text: `${Math.floor(count / 9)}` }] })],
+    ["a failure between", same, (count) => (count % 9 === 0 ? toolResult({ success: false }) : "same")],
+    ["other arguments", (_, index) => toolCall("look", { page: Math.floor(index / 9) }), () => "same"],
+    ["another tool", (_, index) => toolCall(index % 9 === 0 ? "other" : "look"), () => "same"],
+    ["one more call", (_, index) => (index % 9 === 0 ? [toolCall("look"), toolCall("other")] : toolCall("look")), () => "same"],
+    ["a change beside", (_, index) => [toolCall("look"), toolCall("other", { index })], () => "same"],
+  ])("starts to count anew after %s", async ([, script, execute]) => {
+    let count = 0;
+    const playing = start(script, () => execute((count += 1)), { limits: { maxIterations: 30 } });
+    expect((await playing.result).reason.kind).toBe("max-iterations");
+  });
+
+  it("starts to count anew after a message from outside", async () => {
+    const script: MockScript = (_, index) => (index < 15 ? toolCall("look") : text("Done."));
+    const playing = play(script, ({ control }) => ({
+      tools: [tool("look", () => "same")],
+      hooks: { onIteration: (finished) => void (finished === 8 && control.steer("Go on.")) },
+    }));
+    expect((await playing.result).reason.kind).toBe("answered");
+  });
+
+  let processed = 0;
+  it.for<[what: string, more: Partial<LoopOptions>]>([
+    ["the order of keys", {}],
+    ["what a stage of policies.results makes of it", { policies: { results: { processor: () => String((processed += 1)) } } }],
+  ])("does not look at %s", async ([, more]) => {
+    const script: MockScript = (_, index) => toolCall("look", index % 2 === 0 ? { a: 1, b: 2 } : { b: 2, a: 1 });
+    let count = 0;
+    const give = (): unknown => ((count += 1) % 2 === 0 ? { x: 1, y: 2 } : { y: 2, x: 1 });
+    expect((await start(script, give, more).result).reason.kind).toBe("loop-detected");
+  });
+
+  it("leaves eager tools eager", async () => {
+    const ran: string[] = [];
+    const tools: readonly Tool[] = [tool("look", () => void ran.push("look"), { eager: true })];
+    const turn = [toolCall("look"), text("Wait.")];
+    const playing = play(() => turn, { tools });
+    playing.recording.emitter.on("text-delta", () => ran.push("said"));
+    await playing.result;
+    expect(ran.slice(0, 2)).toEqual(["look", "said"]);
+    expect(ran.filter((what) => what === "look")).toHaveLength(10);
+  });
+
+  it("lets maxIterations end the run if both are reached at once", async () => {
+    const playing = start(same, () => "same", { limits: { maxIterations: 10 } });
+    expect((await playing.result).reason.kind).toBe("max-iterations");
+  });
+
+  it("counts the same in a replay, and in a run that goes on from a journal", async () => {
+    const first = await start(same, () => "same").result;
+    const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
+    const again = start([], () => "unused", { journal: memoryJournal(saved) });
+    expect([(await again.result).reason, again.provider.calls]).toEqual([first.reason, 0]);
+    const kept = Object.fromEntries(Object.entries(saved.steps).filter(([key]) => key === "run" || /^p[0-6]\//.test(key)));
+    const resumed = start(same, () => "same", { journal: memoryJournal({ steps: kept }) });
+    expect([(await resumed.result).reason, resumed.provider.calls]).toEqual([first.reason, 3]);
+  });
+
+  it("counts an iteration once that waited for a decision", async () => {
+    const steps: number[] = [];
+    let journal = memoryJournal();
+    for (;;) {
+      const playing = play(same, {
+        tools: [tool("look", () => "same", { needsApproval: true })],
+        journal,
+        runId: "waits",
+        decisions: steps.length === 0 ? undefined : { [`call_p${steps.length - 1}_0`]: { kind: "approve" } },
+        limits: { maxIdenticalCalls: 3 },
+      });
+      const { reason, journal: kept } = await playing.result;
+      if (reason.kind !== "approval-required") {
+        expect([reason, steps.length]).toEqual([{ kind: "loop-detected", toolName: "look", count: 3 }, 3]);
+        return;
+      }
+      steps.push(playing.provider.calls);
+      journal = memoryJournal(JSON.parse(JSON.stringify(kept)));
+    }
+  });
+});
