@@ -54,6 +54,13 @@ export interface NestedRun {
   readonly result: Promise<LoopResult>;
 }
 
+/** A run that holds what it needs and has not taken a step yet: it is driven, or released. */
+export interface StartedRun {
+  readonly run: Run;
+  /** Runs it to its end, and releases it. */
+  drive(): Promise<LoopResult>;
+}
+
 /** The call that a nested run belongs to, and the run of that call. */
 export interface Nesting {
   readonly run: Run;
@@ -106,8 +113,8 @@ export interface Run {
   view: MaskedView | undefined;
   /** What broke the run, such as a journal that threw. */
   failure: { readonly error: unknown } | undefined;
-  /** Runs the loop again, inside a call of this run. */
-  nest(options: LoopOptions, nesting: Nesting): NestedRun;
+  /** Starts the loop again, inside a call of this run. */
+  nest(options: LoopOptions, nesting: Nesting): StartedRun;
   /** The tools that the model was shown last. */
   exposure: Exposure;
   /** Whether all that the current pass has done so far was replayed from the journal: `runStep` clears it, and so does `readInbox`. */
