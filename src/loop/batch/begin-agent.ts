@@ -87,6 +87,7 @@ async function tryBegin(run: Run, agentCall: AgentCall): Promise<Tried> {
   const { call } = ready;
   scope.checkDeadline(clock.now());
   if (scope.cause !== undefined || isBarred === true) return { kind: "over", outcome: { call, durationMs: 0, kind: "not-run" } };
+  if (ready.unfit !== undefined) return { kind: "over", outcome: ready.unfit };
   if (meter.toolCallsLeft < 1) return { kind: "over", outcome: { call, durationMs: 0, kind: "limit" } };
   meter.add({ toolCalls: 1 });
   const tried = await tryStart(run, agentCall, { ask: askHook, isOver: false });
@@ -105,6 +106,8 @@ async function tryBegin(run: Run, agentCall: AgentCall): Promise<Tried> {
 async function goOn(run: Run, agentCall: AgentCall): Promise<Begun> {
   run.meter.add({ toolCalls: 1 });
   const { journal } = run;
+  // `prepare` gets arguments that fit, or is not asked.
+  if (agentCall.ready.unfit !== undefined) return { kind: "lost", error: undefined };
   const isOver = (await journal.has?.(keyOf(run, agentCall))) === true;
   const tried = await tryStart(run, agentCall, { ask: askAgain, isOver });
   return tried.kind === "begun" ? { ...tried, isOver } : tried;

@@ -50,6 +50,7 @@ function tell(run: Run, end: Dispatched): Dispatched {
 
 /** Makes the call's outcome of the nested run's result, as if that were what a tool did. */
 async function conclude(run: Run, { ready, agent }: AgentCall, end: NestedEnd): Promise<ToolOutcome> {
+  if (ready.unfit !== undefined) return finishCall(run, ready.unfit);
   const outcome = await dispatchCall(ready, run.ports, () => {
     if (end.kind === "ended") return agent.toResult(end.result);
     throw end.error;

@@ -14,6 +14,7 @@ import type { Alarm } from "../../kit/alarm.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
 import type { WantedOutput } from "../../policies/structured-output.ts";
 import type { MaskedView } from "../../state/masked-view.ts";
+import type { Prepared } from "../../stages/prepare-call.ts";
 import type { ToolCallPorts } from "../../stages/execute-tool-call.ts";
 import type { LoopState } from "../../state/loop-state.ts";
 import type { Decisions } from "./decisions.ts";
@@ -119,6 +120,8 @@ export interface Run {
   exposure: Exposure;
   /** Whether all that the current pass has done so far was replayed from the journal: `runStep` clears it, and so does `readInbox`. */
   replayed: boolean;
+  /** The calls of a turn whose stream was live, as they were found when it ended; undefined where the stream was replayed. */
+  prepared: ReadonlyMap<string, Prepared | Promise<Prepared>> | undefined;
   /** The last stream, until listeners are told that its pass is over. */
   openPass: { readonly result: StreamResult; readonly hop: number } | undefined;
   release(): void;
