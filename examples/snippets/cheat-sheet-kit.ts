@@ -69,6 +69,7 @@ interface JournalPort {
   all: Journal["all"]; // several steps at once, answers in their order
   open?(how?: { readonly readOnly?: boolean }): PromiseLike<() => PromiseLike<void>>; // before the first step; gives what lets go of it
   replays?(key: string): PromiseLike<boolean> | boolean; // set by replayJournal: whether a step is recorded
+  has?(key: string): PromiseLike<boolean> | boolean; // whether a step is recorded, for journals that can say so
   wait?(key: string): PromiseLike<Json>; // there: a call that is asked about waits for its decision under this key, and the run does not end
 }
 // #endregion ports

@@ -38,6 +38,11 @@ export interface Journal {
    * an ending where its records do, and nowhere else.
    */
   replays?(key: string): PromiseLike<boolean> | boolean;
+  /**
+   * Whether a step is recorded, where a journal can say that without running it. A run inside a call whose outcome is recorded does
+   * nothing new then, whatever its own records lack.
+   */
+  has?(key: string): PromiseLike<boolean> | boolean;
   /** Where an engine can wait for days: waits for the decision about a call that nobody could decide about, sent under `key`. */
   wait?(key: string): PromiseLike<Json>;
 }

@@ -50,6 +50,7 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
     durable: false,
     step,
     all: (steps) => whenAllReady(steps.map(step)),
+    has: (key) => keys.includes(key),
     keys: () => [...keys],
     toJSON: () => ({ steps: Object.fromEntries(keys.map((key, index) => [key, answers[index]])) as SavedJournal["steps"] }),
   };

@@ -26,6 +26,7 @@ export function replayJournal(journal: Journal): Journal {
     step: (one) => journal.step(withoutBody(one)),
     all: (steps) => journal.all(steps.map(withoutBody)),
     replays: (key) => isRecorded(journal, key),
+    has: (key) => isRecorded(journal, key),
     ...(open === undefined ? {} : { open: () => open({ readOnly: true }) }),
   };
 }
@@ -40,6 +41,7 @@ function withoutBody<T>(step: Step<T>): Step<T> {
 }
 
 async function isRecorded(journal: Journal, key: string): Promise<boolean> {
+  if (journal.has !== undefined) return journal.has(key);
   try {
     await journal.step(withoutBody({ key, kind: "inbox", input: null, run: () => undefined }));
     return true;

@@ -105,9 +105,11 @@ export class RunScope {
     return Math.max(0, Math.min(this.#deadlineAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));
   }
 
-  /** Releases the wall clock's timer. */
+  /** Releases the wall clock's timer, and whatever still waits for something that the run did not come to need. */
   release(): void {
     this.#stopTimer?.();
+    const cause: Cause = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
+    for (const slot of [...this.#slots]) slot.cancel(cause);
   }
 }
 

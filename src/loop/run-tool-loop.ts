@@ -17,7 +17,7 @@ import { recordRun } from "./start/record-run.ts";
 import { runBatch } from "./batch/run-batch.ts";
 import { goesOn } from "./inbox/reopen-run.ts";
 import { endPass, runPass } from "./pass/run-pass.ts";
-import type { NestedRun, Nesting, Run } from "./run/run.ts";
+import type { Nesting, Run, StartedRun } from "./run/run.ts";
 import { startRun } from "./start/start-run.ts";
 
 /**
@@ -41,10 +41,10 @@ export async function runToolLoop<Output = unknown>(options: LoopOptions<Output>
   return driveRun(startRun(options, { nest })) as Promise<LoopResult<Plain<Output>>>;
 }
 
-/** Runs the loop inside a call of another run. */
-export function nest(options: LoopOptions, nesting: Nesting): NestedRun {
+/** Starts a run inside a call of another run. */
+export function nest(options: LoopOptions, nesting: Nesting): StartedRun {
   const run = startRun(options, { nest, nesting });
-  return { run, result: driveRun(run) };
+  return { run, drive: () => driveRun(run) };
 }
 
 /** Runs a started run to its end, and releases all that it holds. */

@@ -24,6 +24,8 @@ export interface ReadyCall {
   /** Validated; the schema's own output. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
+  /** Why it may not run any more, though it was found fit before. It keeps the outcome that is recorded; without one, this is it. */
+  readonly unfit?: ToolOutcome | undefined;
 }
 
 /** What preparing uses of a run. */
@@ -71,6 +73,14 @@ function namesOf(choice: NonNullable<PreparePorts["choice"]>): readonly string[]
 export function editCall(ready: ReadyCall, args: Json, ports: PreparePorts): Prepared | Promise<Prepared> {
   const approvedArgs = toJson(args);
   return validateCall({ ...ready, args: toJson(args), approvedArgs }, ports);
+}
+
+/** A call that was found fit and is refused now. It stays a call that may have run. */
+export function toUnfit(refused: ToolOutcome, { exposed }: Pick<PreparePorts, "exposed">): Prepared {
+  const { call, approvedArgs } = refused;
+  const definition = exposed.get(call.name);
+  if (definition === undefined) return refused;
+  return { kind: "ready", call, definition, args: toJson(approvedArgs ?? call.args), approvedArgs, unfit: refused };
 }
 
 function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise<Prepared> {

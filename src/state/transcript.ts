@@ -56,7 +56,7 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
 const noOutcomes: ReadonlyMap<string, ToolOutcome> = new Map();
 
 /** What became of the calls that were started while the model spoke, by call. */
-export function earlyOutcomesOf({ eagerOutcomes = [] }: Turn): ReadonlyMap<string, ToolOutcome> {
+export function earlyOutcomesOf({ eagerOutcomes = [] }: Pick<Turn, "eagerOutcomes">): ReadonlyMap<string, ToolOutcome> {
   return eagerOutcomes.length === 0 ? noOutcomes : new Map(eagerOutcomes.map((outcome) => [outcome.call.callId, outcome]));
 }
 

@@ -1,7 +1,15 @@
 // One run over a journal that outlives it, played in one process after another.
 
 import { join } from "node:path";
-import { type Journal, type LoopOptions, type LoopResult, memoryJournal, runToolLoop, type Tool } from "turnwright";
+import {
+  type Journal,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  runToolLoop,
+  type SavedJournal,
+  type Tool,
+} from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, type MockTurn } from "turnwright/testing";
 import { makeFolder } from "./folder.ts";
@@ -17,7 +25,11 @@ export const keepings: readonly (readonly [name: string, make: () => OpenNext])[
 
 function keepInMemory(): OpenNext {
   let journal = memoryJournal();
-  return () => (journal = memoryJournal(JSON.parse(JSON.stringify(journal))));
+  return () => {
+    const saved: SavedJournal = JSON.parse(JSON.stringify(journal));
+    journal = memoryJournal(saved);
+    return journal;
+  };
 }
 
 function keepInFile(): OpenNext {

@@ -151,12 +151,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     const first = await live([[text("Before. "), toolCall("look")], said]);
     expect([first.result.text, first.result.functionHistory.length]).toEqual(["Partial ans", 1]);
     const { result } = await live([[]], { resume: "retry-last" });
-    expect([result.text, result.functionHistory.length, result.messages.length, result.iterations]).toEqual([
-      "Before. ",
-      1,
-      3,
-      2,
-    ]);
+    expect([result.text, result.functionHistory.length, result.messages.length, result.iterations]).toEqual(["Before.", 1, 3, 2]);
     expect(result.streamResults.map((pass) => pass.text)).toEqual(["Before. ", "Partial ans", ""]);
   });
 

@@ -71,7 +71,14 @@ export function fileJournal(path: string, options: FileJournalOptions = {}): Fil
     const recalled = session?.answers;
     return recalled?.has(one.key) === true ? (recalled.get(one.key) as T) : perform(session, one, path);
   };
-  return { durable: true, path, open, step, all: (steps) => whenAllReady(steps.map(step)) };
+  return {
+    durable: true,
+    path,
+    open,
+    step,
+    all: (steps) => whenAllReady(steps.map(step)),
+    has: (key) => session?.answers.has(key) === true,
+  };
 }
 
 /** A body that ends after its run belongs to the session in which it began, and is not recorded. */

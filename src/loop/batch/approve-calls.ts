@@ -7,8 +7,8 @@ import type { ToolCall } from "../../contract/tool-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { assertNever } from "../../kit/assert-never.ts";
 import { Deadline } from "../../kit/deadline.ts";
-import { isThenable } from "../../kit/is-thenable.ts";
 import { digest, stableJson } from "../../kit/stable-json.ts";
+import { whenReady } from "../../kit/when-ready.ts";
 import { askApproval, type Cancelled, toDecision, waitWhereNeeded } from "../../policies/approval.ts";
 import { editCall, type Prepared, type ReadyCall } from "../../stages/prepare-call.ts";
 import type { BatchEntry } from "./batch-entry.ts";
@@ -77,6 +77,7 @@ function approvalStep(run: Run, { ready, index, approve }: Asked): Step<Recorded
   const { callId, name, args } = call;
   const { iteration, messages } = state;
   const body = async (): Promise<RecordedDecision> => {
+    if (ready.unfit !== undefined) return { kind: "deny", reason: "The arguments do not fit the schema of the tool any more." };
     events.send({ type: "approval-asked", ...eventBase(run), callId, name, args });
     const context = { tool: ready.definition, iteration, messages, session, context: options.context };
     return toRecorded(run, ready, await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope }));
@@ -177,13 +178,10 @@ function obey(run: Run, { ready, index }: Placed, answer: Final): Prepared | Pro
   }
 }
 
+/** What a person typed is rare, so that what its schema says is a step of its own. */
 function edit(run: Run, { ready, index }: Placed, args: Json): Prepared | PromiseLike<Prepared> {
-  const edited = editCall(ready, args, run.ports);
-  return isThenable(edited)
-    ? edited.then((entry) =>
-        recordVerdict(run, { entry, key: `${callKey(run.state, "validation", { index, name: ready.call.name })}/edit` }),
-      )
-    : edited;
+  const key = `${callKey(run.state, "validation", { index, name: ready.call.name })}/edit`;
+  return whenReady(editCall(ready, args, run.ports), (entry) => recordVerdict(run, { entry, key }));
 }
 
 function sendDecision(run: Run, { callId, name }: ToolCall, { answer, live }: { answer: Final; live: boolean }): void {

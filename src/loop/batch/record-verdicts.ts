@@ -1,11 +1,12 @@
-// What a validation said that took its time is recorded: told again, it might be cut off, or be in time where it was too late, and what
-// the model read would not be what happened.
+// What the schemas of the calls said is recorded, and wins: asked again, a schema may say something else, be cut off, or be in time where
+// it was too late, and what the model read would not be what happened.
 
 import type { Step } from "../../contract/journal.ts";
-import type { ToolOutcome } from "../../contract/tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import { assertNever } from "../../kit/assert-never.ts";
 import { isThenable } from "../../kit/is-thenable.ts";
-import type { Prepared } from "../../stages/prepare-call.ts";
-import type { BatchEntry } from "./batch-entry.ts";
+import { type Prepared, prepareCall, toUnfit } from "../../stages/prepare-call.ts";
+import type { BatchEntry, OverCall } from "./batch-entry.ts";
 import type { Run } from "../run/run.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
 import { callKey } from "../run/step-key.ts";
@@ -19,36 +20,69 @@ interface Validated {
 /** What became of a call's arguments; "cut" where the run was ended meanwhile. */
 type Verdict = { readonly kind: "fits" | "cut" } | { readonly kind: "refused"; readonly outcome: ToolOutcome };
 
-/** Waits for the validations of a batch, where any takes its time. */
+/** A call of a batch as its schema found it, and whether what the schema says is a step of its own. */
+interface Found {
+  readonly entry: Prepared | Promise<Prepared>;
+  readonly isLate: boolean;
+}
+
+/**
+ * Finds how a call of the turn was found when its stream ended. The record has the last word: what was refused stays refused, and what
+ * was fit keeps its outcome, or is refused if it has none.
+ */
+export function createRecall(run: Run): (call: ToolCall) => Found {
+  const { state, ports, prepared } = run;
+  const { refusals = [], lateChecks = [] } = state.streamResults.at(-1) ?? {};
+  const refused = new Map(refusals.map(({ callId, issues }) => [callId, issues]));
+  const late = new Set(lateChecks);
+  return (call) => {
+    const isLate = late.has(call.callId);
+    const found = prepared?.get(call.callId);
+    if (found !== undefined) return { entry: found, isLate };
+    const issues = refused.get(call.callId);
+    if (issues !== undefined) return { entry: { call, durationMs: 0, kind: "invalid-input", issues }, isLate };
+    const entry = prepareCall(call, ports);
+    if (isLate) return { entry, isLate };
+    return { entry: isThenable(entry) ? entry.then((one) => keepFit(run, one)) : keepFit(run, entry), isLate };
+  };
+}
+
+/** What is refused for another reason was refused then: the reason is in the record. */
+function keepFit({ ports }: Run, entry: Prepared): Prepared {
+  return entry.kind === "invalid-input" ? toUnfit(entry, ports) : entry;
+}
+
+/** Waits for the validations of a batch, if any takes its time. */
 export function awaitValidations(
   run: Run,
-  asked: readonly (BatchEntry | Promise<Prepared>)[],
+  asked: readonly (Found | OverCall)[],
 ): readonly BatchEntry[] | Promise<readonly BatchEntry[]> {
   const entries: BatchEntry[] = [];
-  for (const one of asked) if (!isThenable(one)) entries.push(one);
+  for (const one of asked) {
+    if (!("entry" in one)) entries.push(one);
+    else if (!one.isLate && !isThenable(one.entry)) entries.push(one.entry);
+  }
   return entries.length === asked.length ? entries : validateLate(run, asked);
 }
 
-async function validateLate(run: Run, asked: readonly (BatchEntry | Promise<Prepared>)[]): Promise<readonly BatchEntry[]> {
+async function validateLate(run: Run, asked: readonly (Found | OverCall)[]): Promise<readonly BatchEntry[]> {
   const entries: BatchEntry[] = [];
   const late: (Validated & { readonly index: number })[] = [];
   for (const [index, one] of asked.entries()) {
-    if (!isThenable(one)) entries.push(one);
-    else {
-      const entry = await one;
-      late.push({ entry, index, key: callKey(run.state, "validation", { index, name: entry.call.name }) });
-      entries.push(entry);
-    }
+    const entry = "entry" in one ? await one.entry : one;
+    entries.push(entry);
+    if (!("entry" in one) || !one.isLate || entry.kind === "over") continue;
+    late.push({ entry, index, key: callKey(run.state, "validation", { index, name: entry.call.name }) });
   }
   const steps = late.map((one) => verdictStep(run, one));
   const verdicts = await runSteps(steps, run, (answers) => answers);
-  for (const [position, { entry, index }] of late.entries()) entries[index] = obey(entry, verdicts[position]);
+  for (const [position, { entry, index }] of late.entries()) entries[index] = obey(run, entry, verdicts[position]);
   return entries;
 }
 
 /** Records what became of one call, or finds it recorded. What was cut off never runs. */
 export function recordVerdict(run: Run, validated: Validated): Prepared | PromiseLike<Prepared> {
-  return runStep(verdictStep(run, validated), run, (verdict) => obey(validated.entry, verdict));
+  return runStep(verdictStep(run, validated), run, (verdict) => obey(run, validated.entry, verdict));
 }
 
 function verdictStep(run: Run, { entry, key }: Validated): Step<Verdict> {
@@ -60,7 +94,17 @@ function verdictStep(run: Run, { entry, key }: Validated): Step<Verdict> {
   return { key, kind: "validation", input: { callId, name, args }, run: body };
 }
 
-function obey(entry: Prepared, verdict: Verdict | undefined): Prepared {
-  if (verdict?.kind === "refused") return verdict.outcome;
-  return verdict?.kind === "cut" ? { call: entry.call, durationMs: 0, kind: "not-run" } : entry;
+function obey(run: Run, entry: Prepared, verdict: Verdict | undefined): Prepared {
+  switch (verdict?.kind) {
+    case "refused":
+      return verdict.outcome;
+    case "cut":
+      return { call: entry.call, durationMs: 0, kind: "not-run" };
+    case "fits":
+      return keepFit(run, entry);
+    case undefined:
+      return entry;
+    default:
+      return assertNever(verdict);
+  }
 }

@@ -1,56 +1,46 @@
 // A call that is a run of its own. It is no step: the steps of its run are in the journal under the call's key, between one that begins
 // the call and one that ends it, so that it can suspend, crash and go on.
 
-import type { Agent, NestedLoopOptions } from "../../contract/loop-options.ts";
 import type { LoopResult } from "../../contract/loop-result.ts";
 import type { ToolOutcome } from "../../contract/tool-outcome.ts";
-import { LoopError } from "../../errors/loop-error.ts";
-import { Deadline } from "../../kit/deadline.ts";
-import { isRecord } from "../../kit/is-record.ts";
+import { isLoopError } from "../../errors/loop-error.ts";
 import { dispatchCall } from "../../stages/dispatch-call.ts";
-import type { ReadyCall } from "../../stages/prepare-call.ts";
-import { askHook } from "../run/ask-hook.ts";
+import { type AgentCall, beginAgent, inputOf, keyOf } from "./begin-agent.ts";
 import { finishCall } from "../call/finish-call.ts";
-import { spendingOf, startNested } from "../call/nested-run.ts";
-import type { Park } from "../run/parking.ts";
-import { prefixJournal } from "../run/prefix-journal.ts";
-import type { Dispatched, NestedRun, Run } from "../run/run.ts";
+import { spendingOf } from "../call/nested-run.ts";
+import type { Dispatched, Run, StartedRun } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
-import { callKey } from "../run/step-key.ts";
-import { sendToolEnd, sendToolStart } from "../call/tool-events.ts";
+import { sendToolEnd } from "../call/tool-events.ts";
 
-/** A call that becomes a run. */
-export interface AgentCall {
-  readonly ready: ReadyCall;
-  readonly index: number;
-  readonly agent: Agent;
-  /** Set where it begins no more, and only goes on. */
-  readonly isBarred?: true | undefined;
-  readonly park: Park;
-}
-
-/** How the run inside a call ended, or why there is none. */
+/** How the run inside the call ended, or why it could not go on. */
 type NestedEnd =
   | { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run }
-  | { readonly kind: "not-started"; readonly error: unknown };
+  | { readonly kind: "lost"; readonly error: unknown };
 
 /** Runs one call as a nested run, or goes on with one. */
 export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatched> {
-  const { ready, index } = agentCall;
-  const { call } = ready;
-  const key = callKey(run.state, "tool", { index, name: call.name });
-  const begun = await begin(run, agentCall);
-  sendToolStart(run, call, begun.live);
-  if (begun.kind !== "begun") return tell(run, { outcome: { call, durationMs: 0, kind: begun.kind }, live: begun.live });
-  const end = await runNested(run, agentCall, key);
+  const { call } = agentCall.ready;
+  const begun = await beginAgent(run, agentCall);
+  if (begun.kind === "over") return tell(run, begun.end);
+  const end = begun.kind === "lost" ? begun : await drive(begun.started, begun.isOver);
   if (end.kind === "ended" && end.result.status === "suspended") {
     const { status, reason } = end.result;
     const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(end) };
     return tell(run, { outcome, live: run.journal.replays === undefined, suspended: { status, reason } });
   }
-  const input = { callId: call.callId, name: call.name, args: call.args };
-  const step = { key, kind: "tool" as const, input, run: () => conclude(run, agentCall, end) };
+  const body = (): Promise<ToolOutcome> => conclude(run, agentCall, end);
+  const step = { key: keyOf(run, agentCall), kind: "tool" as const, input: inputOf(call), run: body };
   return runStep(step, run, (outcome, live) => tell(run, { outcome, live }));
+}
+
+/** What its journal throws ends the outer run as well. A run whose outcome is recorded may lack records of its own, or be another one by now. */
+async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): Promise<NestedEnd> {
+  try {
+    return { kind: "ended", result: await driveNested(), nested: run };
+  } catch (error) {
+    if (isOver && isLoopError(error)) return { kind: "lost", error };
+    throw error;
+  }
 }
 
 function tell(run: Run, end: Dispatched): Dispatched {
@@ -58,64 +48,9 @@ function tell(run: Run, end: Dispatched): Dispatched {
   return end;
 }
 
-interface Begun {
-  readonly kind: "begun" | "not-run" | "limit";
-}
-
-/** Whether the call may still begin is looked at once, and recorded. */
-async function begin(run: Run, { ready, index, isBarred }: AgentCall): Promise<Begun & { readonly live: boolean }> {
-  const { meter, scope, clock } = run;
-  const body = (): Begun => {
-    scope.checkDeadline(clock.now());
-    if (scope.cause !== undefined || isBarred === true) return { kind: "not-run" };
-    if (meter.toolCallsLeft < 1) return { kind: "limit" };
-    meter.add({ toolCalls: 1 });
-    return { kind: "begun" };
-  };
-  const key = callKey(run.state, "agent", { index, name: ready.call.name });
-  return runStep({ key, kind: "intent", input: null, run: body }, run, ({ kind }, live) => {
-    if (kind === "begun" && !live) meter.add({ toolCalls: 1 });
-    return { kind, live };
-  });
-}
-
-/** What is misuse in the options of a nested run is for the model to read; what its journal throws ends the outer run as well. */
-async function runNested(run: Run, { ready, agent, park }: AgentCall, key: string): Promise<NestedEnd> {
-  const { callId } = ready.call;
-  if (run.depth + 1 >= run.maxDepth) {
-    return { kind: "not-started", error: new LoopError("depth-exceeded", { current: run.depth + 1, limit: run.maxDepth }) };
-  }
-  const deadline = new Deadline({ limitMs: Number.POSITIVE_INFINITY }, run);
-  run.scope.join(deadline);
-  let nested: NestedRun;
-  try {
-    const context = run.ports.contextFor(ready.call, deadline);
-    const asked = await askHook(() => agent.prepare(ready.args, context), toOptions, run);
-    if (asked.kind !== "value") return { kind: "not-started", error: asked.kind === "failed" ? asked.thrown : undefined };
-    const journal = prefixJournal(run.journal, { prefix: `${key}/`, failureOf: () => failureOf(run) });
-    const own = { journal, runId: `${run.runId}/${key}`, resume: undefined };
-    nested = startNested({ run, callId, isPart: true, park }, { ...asked.value, ...own });
-  } catch (error) {
-    return { kind: "not-started", error };
-  } finally {
-    deadline.end();
-    run.scope.leave(deadline);
-  }
-  return { kind: "ended", result: await nested.result, nested: nested.run };
-}
-
-/** What broke this run or one around it. */
-function failureOf(run: Run): Run["failure"] {
-  return run.failure ?? (run.outer === undefined ? undefined : failureOf(run.outer));
-}
-
-function toOptions(value: unknown): NestedLoopOptions {
-  if (!isRecord(value)) throw new TypeError("The agent's prepare() gave no options for its run.");
-  return value as unknown as NestedLoopOptions;
-}
-
 /** Makes the call's outcome of the nested run's result, as if that were what a tool did. */
 async function conclude(run: Run, { ready, agent }: AgentCall, end: NestedEnd): Promise<ToolOutcome> {
+  if (ready.unfit !== undefined) return finishCall(run, ready.unfit);
   const outcome = await dispatchCall(ready, run.ports, () => {
     if (end.kind === "ended") return agent.toResult(end.result);
     throw end.error;

@@ -7,31 +7,31 @@ import { redactJson } from "../../kit/redact-json.ts";
 import { whenReady } from "../../kit/when-ready.ts";
 import { findIdenticalCalls, findLoop } from "../../policies/loop-detection.ts";
 import { detectContextRestart } from "../../stages/context-restart.ts";
-import { type Prepared, prepareCall } from "../../stages/prepare-call.ts";
 import { applyStep } from "../../state/apply-step.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
 import type { SettledCall } from "../../state/loop-state.ts";
 import type { Repeats } from "../../state/repetition.ts";
 import { earlyOutcomesOf } from "../../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
-import type { BatchEntry } from "./batch-entry.ts";
+import type { BatchEntry, OverCall } from "./batch-entry.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
 import { endWaiting, waits } from "./end-waiting.ts";
 import { eventBase } from "../run/event-base.ts";
 import { processResults } from "./process-results.ts";
-import { awaitValidations } from "./record-verdicts.ts";
+import { awaitValidations, createRecall } from "./record-verdicts.ts";
 import type { Dispatched, Run } from "../run/run.ts";
 
 /** Runs the calls of the current turn and folds their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {
-  const { state, ports } = run;
+  const { state } = run;
+  const recall = createRecall(run);
   const { calls } = state.turn;
   if (calls.length > 0) run.control?.startToolChain();
   const early = earlyOutcomesOf(state.turn);
-  const prepare = (call: ToolCall): BatchEntry | Promise<Prepared> => {
+  const prepare = (call: ToolCall): ReturnType<typeof recall> | OverCall => {
     const outcome = early.get(call.callId);
     // A call that was started while the model spoke is over already.
-    return outcome === undefined ? prepareCall(call, ports) : { kind: "over", outcome, live: !run.replayed, announced: true };
+    return outcome === undefined ? recall(call) : { kind: "over", outcome, live: !run.replayed, announced: true };
   };
   const prepared = awaitValidations(run, calls.map(prepare));
   const approved = mayAsk(run) ? whenReady(prepared, (entries) => approveCalls(run, entries)) : prepared;

@@ -6,10 +6,10 @@ import type { LoopResult } from "../../contract/loop-result.ts";
 import { Deadline, type Raced } from "../../kit/deadline.ts";
 import { RunScope } from "../../kit/run-scope.ts";
 import { addCost, addUsage, noUsage } from "../../state/add-usage.ts";
-import type { NestedRun, Nesting, Run } from "../run/run.ts";
+import type { NestedRun, Nesting, Run, StartedRun } from "../run/run.ts";
 
 /** Starts a run inside a call. Throws LoopError for misuse, "depth-exceeded" among others. */
-export function startNested(nesting: Nesting, options: NestedLoopOptions): NestedRun {
+export function startNested(nesting: Nesting, options: NestedLoopOptions): StartedRun {
   const { run: outer } = nesting;
   const { provider, pricing, session, context } = outer.options;
   const given = definedIn(options);

@@ -37,6 +37,7 @@ function dispatch(
   scope.checkDeadline(clock.now());
   if (scope.cause !== undefined || isBarred === true)
     return { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
+  if (ready.unfit !== undefined) return mayHaveRun ? { call, durationMs: 0, kind: "interrupted" } : ready.unfit;
   if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
   meter.add({ toolCalls: 1 });
   if (mayHaveRun && definition.replay !== "safe" && definition.eager !== true)

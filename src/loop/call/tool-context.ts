@@ -111,7 +111,8 @@ export class CallContext implements ToolContext {
     if (this.#deadline.isOver) throw new Error("The call is over: it can start no more runs.");
     const { ports } = this.#run;
     const made = `${this.idempotencyKey}/run${ports.countNested(callId)}`;
-    const nested = startNested({ run: this.#run, callId }, { ...options, runId: runIdOf(options) ?? made });
+    const { run, drive } = startNested({ run: this.#run, callId }, { ...options, runId: runIdOf(options) ?? made });
+    const nested = { run, result: drive() };
     ports.addNested(callId, nested);
     this.#deadline.holdWhile(nested.result);
     return nested.result;

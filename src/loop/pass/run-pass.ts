@@ -16,6 +16,7 @@ import { endingOfCause } from "../../state/ending-of-cause.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { askStopConditions } from "./ask-stop.ts";
 import { checkPlan } from "../options/check-options.ts";
+import { prepareCalls } from "./prepare-calls.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import { eventBase } from "../run/event-base.ts";
 import { expose, exposeNames } from "./exposure.ts";
@@ -42,9 +43,10 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   const key = stepKey(state, hop === 0 ? step : `${step}/hop${hop}`);
   const masked = maskOld(run);
   run.replayed = true;
+  run.prepared = undefined;
   const body = (): Promise<StreamResult> => {
     sendStart(run, masked);
-    return streamPass(run, next);
+    return streamPass(run, next).then((result) => (next.finalAnswerTo === undefined ? prepareCalls(run, result) : result));
   };
   return runStep({ key, kind: "model", input: null, run: body }, run, (result, live) => {
     if (!live) {

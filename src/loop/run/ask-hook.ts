@@ -5,7 +5,7 @@ import { assertNever } from "../../kit/assert-never.ts";
 import { Deadline } from "../../kit/deadline.ts";
 import { toPlainError } from "../../kit/plain-error.ts";
 import { promiseOrValue } from "../../kit/promise-or-value.ts";
-import type { Cause } from "../../kit/run-scope.ts";
+import { type Cause, RunScope } from "../../kit/run-scope.ts";
 import type { Run } from "./run.ts";
 
 /** What became of a hook. */
@@ -55,19 +55,40 @@ export async function askAfterStream<T>(
   read: (answer: unknown) => T,
   run: Pick<Run, "clock" | "scope" | "timeouts">,
 ): Promise<HookEnd<T>> {
+  const askOnce = once(hook);
+  for (;;) {
+    run.scope.withdrawInterrupt();
+    const end = await askHook(askOnce, read, run);
+    if (end.kind !== "cancelled" || end.cause.kind !== "interrupt") return end;
+  }
+}
+
+/**
+ * Calls a hook that was called before, in an execution that went on with its answer: without the answer nothing of what is recorded can
+ * be told again. So it is called also in a run that is ending, and waited for as long as the run waits for its tools.
+ */
+export async function askAgain<T>(
+  hook: () => unknown,
+  read: (answer: unknown) => T,
+  run: Pick<Run, "clock" | "scope" | "timeouts">,
+): Promise<HookEnd<T>> {
+  const askOnce = once(hook);
+  const end = await askHook(askOnce, read, run);
+  if (end.kind !== "cancelled") return end;
+  const { hookMs, settleMs } = run.timeouts;
+  const graceMs = end.cause.kind === "kill" ? 1 : Math.max(1, Math.min(hookMs, settleMs));
+  return askHook(askOnce, read, { clock: run.clock, scope: new RunScope(), timeouts: { ...run.timeouts, hookMs: graceMs } });
+}
+
+function once(hook: () => unknown): () => unknown {
   let asked: { readonly answer: unknown } | undefined;
-  const askOnce = (): unknown => {
+  return () => {
     if (asked === undefined) {
       // A thenable of another kind may not like to be waited for twice.
       asked = { answer: promiseOrValue(hook()) };
     }
     return asked.answer;
   };
-  for (;;) {
-    run.scope.withdrawInterrupt();
-    const end = await askHook(askOnce, read, run);
-    if (end.kind !== "cancelled" || end.cause.kind !== "interrupt") return end;
-  }
 }
 
 function toFailed(thrown: unknown): HookEnd<never> {

@@ -1,6 +1,7 @@
 // The part of a journal that belongs to one call: the steps of a run inside it, under the call's key.
 
 import type { Journal, Step } from "../../contract/journal.ts";
+import { LoopError } from "../../errors/loop-error.ts";
 import { whenReady } from "../../kit/when-ready.ts";
 
 /** Where the steps belong. */
@@ -9,23 +10,29 @@ export interface JournalPart {
   readonly prefix: string;
   /** What broke the run around: then nothing more is recorded, for what comes now says how that run broke, not how this one went. */
   failureOf(): { readonly error: unknown } | undefined;
+  /** Whether the call is over, so that nothing of it runs any more. Default false. */
+  readonly isOver?: boolean | undefined;
 }
 
 /** A view of a journal in which every key starts with a prefix. */
-export function prefixJournal(journal: Journal, { prefix, failureOf }: JournalPart): Journal {
+export function prefixJournal(journal: Journal, { prefix, failureOf, isOver = false }: JournalPart): Journal {
   const within = <T>(step: Step<T>): Step<T> => ({
     ...step,
     key: prefix + step.key,
-    run: (call) =>
-      whenReady(step.run(call), (answer) => {
+    run: (call) => {
+      if (isOver) throw new LoopError("journal-incomplete", { key: prefix + step.key });
+      return whenReady(step.run(call), (answer) => {
         const failure = failureOf();
         if (failure !== undefined) throw failure.error;
         return answer;
-      }),
+      });
+    },
   });
-  const replays = journal.replays?.bind(journal);
+  const has = journal.has?.bind(journal);
+  const replays = isOver ? has : journal.replays?.bind(journal);
   const wait = journal.wait?.bind(journal);
   return {
+    ...(has === undefined ? {} : { has: (key: string) => has(prefix + key) }),
     ...(replays === undefined ? {} : { replays: (key: string) => replays(prefix + key) }),
     ...(wait === undefined ? {} : { wait: (key: string) => wait(prefix + key) }),
     durable: journal.durable,

@@ -14,6 +14,7 @@ import type { Alarm } from "../../kit/alarm.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
 import type { WantedOutput } from "../../policies/structured-output.ts";
 import type { MaskedView } from "../../state/masked-view.ts";
+import type { Prepared } from "../../stages/prepare-call.ts";
 import type { ToolCallPorts } from "../../stages/execute-tool-call.ts";
 import type { LoopState } from "../../state/loop-state.ts";
 import type { Decisions } from "./decisions.ts";
@@ -53,6 +54,13 @@ export interface Dispatched {
 export interface NestedRun {
   readonly run: Run;
   readonly result: Promise<LoopResult>;
+}
+
+/** A run that holds what it needs and has not taken a step yet: it is driven, or released. */
+export interface StartedRun {
+  readonly run: Run;
+  /** Runs it to its end, and releases it. */
+  drive(): Promise<LoopResult>;
 }
 
 /** The call that a nested run belongs to, and the run of that call. */
@@ -109,14 +117,16 @@ export interface Run {
   view: MaskedView | undefined;
   /** What broke the run, such as a journal that threw. */
   failure: { readonly error: unknown } | undefined;
-  /** Runs the loop again, inside a call of this run. */
-  nest(options: LoopOptions, nesting: Nesting): NestedRun;
+  /** Starts the loop again, inside a call of this run. */
+  nest(options: LoopOptions, nesting: Nesting): StartedRun;
   /** The tools that the model was shown last. */
   exposure: Exposure;
   /** What `toolChoice` forbids in the current pass; undefined if any tool may run. */
   toolChoice: StreamResult["toolChoice"];
   /** Whether all that the current pass has done so far was replayed from the journal: `runStep` clears it, and so does `readInbox`. */
   replayed: boolean;
+  /** The calls of a turn whose stream was live, as they were found when it ended; undefined where the stream was replayed. */
+  prepared: ReadonlyMap<string, Prepared | Promise<Prepared>> | undefined;
   /** The last stream, until listeners are told that its pass is over. */
   openPass: { readonly result: StreamResult; readonly hop: number } | undefined;
   release(): void;

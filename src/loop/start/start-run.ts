@@ -61,6 +61,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     failure: undefined,
     toolChoice: undefined,
     replayed: false,
+    prepared: undefined,
     openPass: undefined,
     release: () => {
       events.close();

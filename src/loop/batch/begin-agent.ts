@@ -1,0 +1,161 @@
+// Begins a call that is a run of its own. Whether the run was started is recorded before its first step: a replay starts none that the
+// records do not know.
+
+import type { Agent, NestedLoopOptions } from "../../contract/loop-options.ts";
+import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { Deadline } from "../../kit/deadline.ts";
+import { isRecord } from "../../kit/is-record.ts";
+import type { ReadyCall } from "../../stages/prepare-call.ts";
+import { dispatchCall } from "../../stages/dispatch-call.ts";
+import { wasDispatched } from "../../tools/render-outcome.ts";
+import { askAgain, askHook } from "../run/ask-hook.ts";
+import { finishCall } from "../call/finish-call.ts";
+import { startNested } from "../call/nested-run.ts";
+import type { Park } from "../run/parking.ts";
+import { prefixJournal } from "../run/prefix-journal.ts";
+import type { Dispatched, Run, StartedRun } from "../run/run.ts";
+import { runStep } from "../run/run-step.ts";
+import { callKey } from "../run/step-key.ts";
+import { sendToolStart } from "../call/tool-events.ts";
+
+/** A call that becomes a run. */
+export interface AgentCall {
+  readonly ready: ReadyCall;
+  readonly index: number;
+  readonly agent: Agent;
+  /** Set where it begins no more, and only goes on. */
+  readonly isBarred?: true | undefined;
+  readonly park: Park;
+}
+
+/** What the journal keeps: that the run was started, or what became of the call instead. */
+type BegunRecord = { readonly kind: "begun" } | { readonly kind: "over"; readonly outcome: ToolOutcome };
+
+/** The run inside a call; or the error for which a run that was started before could not be started again. */
+export type Begun =
+  | { readonly kind: "begun"; readonly started: StartedRun; readonly isOver: boolean }
+  | { readonly kind: "lost"; readonly error: unknown }
+  | { readonly kind: "over"; readonly end: Dispatched };
+
+/** Starts the run inside a call, or one that was started before. */
+export async function beginAgent(run: Run, agentCall: AgentCall): Promise<Begun> {
+  const { ready, index } = agentCall;
+  const { call } = ready;
+  let live: StartedRun | undefined;
+  let isTold = false;
+  const body = async (): Promise<BegunRecord> => {
+    // An engine that tries the step again starts the run again.
+    live?.run.release();
+    live = undefined;
+    if (!isTold) sendToolStart(run, call, true);
+    isTold = true;
+    const begun = await tryBegin(run, agentCall);
+    if (begun.kind === "over") return begun;
+    live = begun.started;
+    return { kind: "begun" };
+  };
+  const key = callKey(run.state, "agent", { index, name: call.name });
+  try {
+    const record = await runStep({ key, kind: "intent", input: inputOf(call), run: body }, run, (answer) => answer);
+    if (!isTold) sendToolStart(run, call, false);
+    if (record.kind === "over") return { kind: "over", end: toEnd(run, record.outcome, isTold) };
+    if (live !== undefined) return { kind: "begun", started: live, isOver: false };
+  } catch (error) {
+    live?.run.release();
+    throw error;
+  }
+  return goOn(run, agentCall);
+}
+
+/** What a step of a call takes in. */
+export function inputOf({ callId, name, args }: ToolCall): Pick<ToolCall, "callId" | "name" | "args"> {
+  return { callId, name, args };
+}
+
+function toEnd(run: Run, outcome: ToolOutcome, live: boolean): Dispatched {
+  if (!live && wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
+  return { outcome, live };
+}
+
+type Tried = Extract<BegunRecord, { kind: "over" }> | { readonly kind: "begun"; readonly started: StartedRun };
+
+/** Whether the call may still begin is looked at once. What is misuse in the options of its run is for the model to read. */
+async function tryBegin(run: Run, agentCall: AgentCall): Promise<Tried> {
+  const { meter, scope, clock } = run;
+  const { ready, isBarred } = agentCall;
+  const { call } = ready;
+  scope.checkDeadline(clock.now());
+  if (scope.cause !== undefined || isBarred === true) return { kind: "over", outcome: { call, durationMs: 0, kind: "not-run" } };
+  if (ready.unfit !== undefined) return { kind: "over", outcome: ready.unfit };
+  if (meter.toolCallsLeft < 1) return { kind: "over", outcome: { call, durationMs: 0, kind: "limit" } };
+  meter.add({ toolCalls: 1 });
+  const tried = await tryStart(run, agentCall, { ask: askHook, isOver: false });
+  if (tried.kind === "begun") return tried;
+  const outcome = await dispatchCall(ready, run.ports, () => {
+    throw tried.error;
+  });
+  // It had begun, and how far `prepare` came nobody knows.
+  return {
+    kind: "over",
+    outcome: await finishCall(run, outcome.kind === "not-run" ? { ...outcome, kind: "interrupted" } : outcome),
+  };
+}
+
+/** The run was started before: it goes on over its records. Where the call's outcome is among them, nothing new is done. */
+async function goOn(run: Run, agentCall: AgentCall): Promise<Begun> {
+  run.meter.add({ toolCalls: 1 });
+  const { journal } = run;
+  // `prepare` gets arguments that fit, or is not asked.
+  if (agentCall.ready.unfit !== undefined) return { kind: "lost", error: undefined };
+  const isOver = (await journal.has?.(keyOf(run, agentCall))) === true;
+  const tried = await tryStart(run, agentCall, { ask: askAgain, isOver });
+  return tried.kind === "begun" ? { ...tried, isOver } : tried;
+}
+
+/** The key of what the call gave, which the keys of its run start with. */
+export function keyOf({ state }: Run, { ready, index }: Pick<AgentCall, "ready" | "index">): string {
+  return callKey(state, "tool", { index, name: ready.call.name });
+}
+
+interface Starting {
+  readonly ask: typeof askHook;
+  /** Whether the call's outcome is recorded. */
+  readonly isOver: boolean;
+}
+
+type Start = { readonly kind: "begun"; readonly started: StartedRun } | { readonly kind: "lost"; readonly error: unknown };
+
+async function tryStart(run: Run, agentCall: AgentCall, { ask, isOver }: Starting): Promise<Start> {
+  const { ready, agent, park } = agentCall;
+  const { callId } = ready.call;
+  if (run.depth + 1 >= run.maxDepth) {
+    return { kind: "lost", error: new LoopError("depth-exceeded", { current: run.depth + 1, limit: run.maxDepth }) };
+  }
+  const deadline = new Deadline({ limitMs: Number.POSITIVE_INFINITY }, run);
+  run.scope.join(deadline);
+  try {
+    const context = run.ports.contextFor(ready.call, deadline);
+    const asked = await ask(() => agent.prepare(ready.args, context), toOptions, run);
+    if (asked.kind !== "value") return { kind: "lost", error: asked.kind === "failed" ? asked.thrown : undefined };
+    const key = keyOf(run, agentCall);
+    const journal = prefixJournal(run.journal, { prefix: `${key}/`, failureOf: () => failureOf(run), isOver });
+    const own = { journal, runId: `${run.runId}/${key}`, resume: undefined };
+    return { kind: "begun", started: startNested({ run, callId, isPart: true, park }, { ...asked.value, ...own }) };
+  } catch (error) {
+    return { kind: "lost", error };
+  } finally {
+    deadline.end();
+    run.scope.leave(deadline);
+  }
+}
+
+/** What broke this run or one around it. */
+function failureOf(run: Run): Run["failure"] {
+  return run.failure ?? (run.outer === undefined ? undefined : failureOf(run.outer));
+}
+
+function toOptions(value: unknown): NestedLoopOptions {
+  if (!isRecord(value)) throw new TypeError("The agent's prepare() gave no options for its run.");
+  return value as unknown as NestedLoopOptions;
+}

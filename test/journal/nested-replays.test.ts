@@ -1,0 +1,115 @@
+// A call that is a run of its own, made again over its journal: what is recorded of the call is what became of it.
+
+import { describe, expect, it } from "vitest";
+import {
+  createLoopControl,
+  defineAgentTool,
+  type LoopOptions,
+  memoryJournal,
+  type NestedLoopOptions,
+  type SavedJournal,
+  type Tool,
+} from "turnwright";
+import { createMockProvider, createTestClock, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { createDurableStore } from "../loop/durable-store.ts";
+import { plain, question } from "../loop/nested/nesting.ts";
+import { play, tool } from "../loop/play.ts";
+import { createLives, keepings, type OpenNext, playAgain } from "./keepings.ts";
+
+/** With one that cannot say whether a step is recorded. */
+const all: readonly (readonly [name: string, make: () => OpenNext])[] = [
+  ...keepings,
+  ["a journal of `step` and `all`", () => createDurableStore().open],
+];
+
+interface Service {
+  readonly agent: Tool;
+  readonly charged: () => number;
+  readonly asked: () => number;
+}
+
+/** An agent that charges something; `prepare` may change its options. */
+function openService(prepare: (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>): Service {
+  let charged = 0;
+  let asked = 0;
+  const charge = tool("charge", () => (charged += 1));
+  const inner: readonly MockTurn[] = [[toolCall("charge"), usage({ inputTokens: 7, outputTokens: 1 })], text("inner")];
+  const agent = defineAgentTool({
+    name: "agent",
+    description: "agent",
+    inputSchema: { type: "object" },
+    prepare: () => {
+      const provider = createMockProvider(({ messages }) => {
+        asked += 1;
+        return inner[messages.filter(({ role }) => role === "assistant").length];
+      });
+      return prepare({ provider, messages: question, tools: [charge] });
+    },
+  });
+  return { agent, charged: () => charged, asked: () => asked };
+}
+
+describe.for(all)("a run inside a call over %s", ([, make]) => {
+  it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions | Promise<NestedLoopOptions>, Partial<LoopOptions>]>([
+    ["prepare failed", () => Promise.reject(new Error("The settings service is down.")), {}],
+    ["its options were misuse", (own) => ({ ...own, limits: { maxIterations: -1 } }), {}],
+    ["it was too deep", (own) => own, { limits: { maxDepth: 1 } }],
+  ])("is never started by a replay, if %s", async ([, failing, more]) => {
+    let isDown = true;
+    const { agent, charged, asked } = openService((own) => (isDown ? failing(own) : own));
+    const open = make();
+    const live = createLives(open, [agent]);
+    const first = await live([toolCall("agent"), text("It failed.")], more);
+    expect([first.result.text, first.result.functionHistory.map(({ outcome }) => outcome)]).toEqual(["It failed.", ["failed"]]);
+    isDown = false;
+    const again = await live([]);
+    expect([plain(again.result), charged(), asked()]).toEqual([plain(first.result), 0, 0]);
+    const replayed = await live([], { journal: playAgain(open) });
+    expect([plain(replayed.result), charged(), asked()]).toEqual([plain(first.result), 0, 0]);
+  });
+
+  it("is never started by a replay, if the outer run was stopped while it was prepared", async () => {
+    const control = createLoopControl();
+    const { agent, charged, asked } = openService((own) => {
+      control.stop();
+      return Promise.resolve(own);
+    });
+    const live = createLives(make(), [agent]);
+    const first = await live([toolCall("agent")], { control });
+    expect(first.result.reason.kind).toBe("stopped");
+    const again = await live([]);
+    expect([plain(again.result), charged(), asked()]).toEqual([plain(first.result), 0, 0]);
+  });
+});
+
+describe.for(keepings)("a run inside a call whose outcome is recorded, over %s", ([, make]) => {
+  it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions]>([
+    ["has more passes to make", (own) => ({ ...own, limits: { maxIterations: 9 } })],
+    ["is asked something else", (own) => ({ ...own, messages: [{ role: "user", content: "Else?" }] })],
+  ])("does nothing new where it now %s", async ([, change]) => {
+    let isChanged = false;
+    const { agent, charged, asked } = openService((own) => (isChanged ? change(own) : { ...own, limits: { maxIterations: 1 } }));
+    const live = createLives(make(), [agent]);
+    const first = await live([toolCall("agent"), text("Done.")]);
+    expect([first.result.text, charged(), asked()]).toEqual(["Done.", 1, 1]);
+    isChanged = true;
+    const again = await live([]);
+    expect([plain(again.result), charged(), asked()]).toEqual([plain(first.result), 1, 1]);
+  });
+});
+
+it("a run inside a call keeps what it spent, if the outer run is stopped before it goes on", async () => {
+  const clock = createTestClock();
+  const { agent } = openService((own) => own);
+  const first = play([toolCall("agent"), text("Done.")], { tools: [agent], clock });
+  const { journal } = await first.result;
+  const { steps }: SavedJournal = JSON.parse(JSON.stringify(journal));
+  const keys = Object.keys(steps);
+  const kept = keys.slice(0, keys.indexOf("p0/tool/0/agent/p0/tool/0/charge") + 1);
+  const saved = memoryJournal({ steps: Object.fromEntries(kept.map((key) => [key, steps[key] ?? null])) });
+  const control = createLoopControl();
+  control.stop();
+  const again = play([], { tools: [agent], clock, journal: saved, control });
+  const { reason, usage: used, toolCallsExecuted } = await again.result;
+  expect([reason.kind, used.totalTokens, toolCallsExecuted]).toEqual(["stopped", 36, 2]);
+});

@@ -1,0 +1,142 @@
+// What a schema said of a call is what a replay goes by, whatever the schema says now.
+
+import { describe, expect, it } from "vitest";
+import {
+  defineAgentTool,
+  defineTool,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  type SavedJournal,
+  type Tool,
+} from "turnwright";
+import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { question } from "../loop/nested/nesting.ts";
+import { answersOf, outcomesOf } from "../loop/play.ts";
+import { createLives, keepings, plainOf, playAgain } from "./keepings.ts";
+
+type Schema = "sync" | "async";
+
+interface Shop {
+  readonly tools: readonly Tool[];
+  readonly ran: unknown[];
+  /** What the schema finds, and how; may be changed between processes. */
+  readonly mind: { fits: boolean; schema: Schema };
+}
+
+function openShop({ mind, isAgent = false }: { readonly mind: Shop["mind"]; readonly isAgent?: boolean }): Shop {
+  const ran: unknown[] = [];
+  const validate = (value: unknown): unknown => {
+    const isFree = mind.fits && !JSON.stringify(value).includes("never");
+    const answer = isFree ? { value } : { issues: [{ message: "taken" }] };
+    return mind.schema === "sync" ? answer : Promise.resolve(answer);
+  };
+  const inputSchema = {
+    "~standard": { version: 1, vendor: "test", validate, jsonSchema: { input: () => ({ type: "object" }) } },
+  };
+  const traits = { name: "order", description: "Orders", inputSchema: inputSchema as never };
+  const order = isAgent
+    ? defineAgentTool({
+        ...traits,
+        prepare: (args) => {
+          ran.push(args);
+          return { messages: question, provider: createMockProvider([text("ordered")]) };
+        },
+        toResult: (result) => result.text,
+      })
+    : defineTool({ ...traits, execute: (args: unknown) => (ran.push(args), "ordered") });
+  return { tools: [order], ran, mind };
+}
+
+const turns: readonly MockTurn[] = [[toolCall("order", { id: "A1" })], text("Done.")];
+const schemas: readonly Schema[] = ["sync", "async"];
+const changes = schemas.flatMap((before) => schemas.map((after) => ({ before, after })));
+
+describe.for(keepings)("a call over %s", ([, make]) => {
+  it.for(changes)("that was let through keeps its outcome ($before, then $after)", async ({ before, after }) => {
+    for (const isAgent of [false, true]) {
+      const { tools, ran, mind } = openShop({ mind: { fits: true, schema: before }, isAgent });
+      const open = make();
+      const live = createLives(open, tools);
+      const first = await live(turns);
+      expect([answersOf(first.result).map(({ result }) => result), ran.length]).toEqual([["ordered"], 1]);
+      Object.assign(mind, { fits: false, schema: after });
+      expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
+      expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
+      expect(ran.length).toBe(1);
+    }
+  });
+
+  it.for(changes)("that was refused stays refused ($before, then $after)", async ({ before, after }) => {
+    for (const isAgent of [false, true]) {
+      const { tools, ran, mind } = openShop({ mind: { fits: false, schema: before }, isAgent });
+      const open = make();
+      const live = createLives(open, tools);
+      const first = await live(turns);
+      expect(outcomesOf(first.result)).toEqual(["call_p0_0: invalid-input"]);
+      Object.assign(mind, { fits: true, schema: after });
+      expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
+      expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
+      expect(ran).toEqual([]);
+    }
+  });
+
+  it.for(changes)("whose edit was let through or refused has that said of it again ($before, then $after)", async (schema) => {
+    for (const id of ["B2", "never"]) {
+      const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { id } });
+      const { tools, ran, mind } = openShop({ mind: { fits: true, schema: schema.before } });
+      const open = make();
+      const live = createLives(open, tools, { policies: { approve } });
+      const first = await live(turns);
+      const isFit = id === "B2";
+      expect([outcomesOf(first.result), ran.length]).toEqual([
+        [`call_p0_0: ${isFit ? "completed" : "invalid-input"}`],
+        isFit ? 1 : 0,
+      ]);
+      Object.assign(mind, { fits: !isFit, schema: schema.after });
+      expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
+      expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
+    }
+  });
+});
+
+describe("a call that was found fit and did not come to run", () => {
+  const cutBefore = async (result: LoopResult, key: string): Promise<ReturnType<typeof memoryJournal>> => {
+    const { steps }: SavedJournal = JSON.parse(JSON.stringify(result.journal));
+    const kept = Object.entries(steps);
+    const end = kept.findIndex(([one]) => one === key);
+    return memoryJournal({ steps: Object.fromEntries(kept.slice(0, end)) });
+  };
+
+  it.for([
+    { isAgent: false, key: "p0/tool/0/order" },
+    { isAgent: true, key: "p0/agent/0/order" },
+  ])("does not run if its arguments do not fit any more: $key", async ({ isAgent, key }) => {
+    const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" }, isAgent });
+    const live = createLives(memoryJournal, tools);
+    const first = await live(turns);
+    const journal = await cutBefore(first.result, key);
+    mind.fits = false;
+    const again = await live([text("Sorry.")], { journal });
+    expect([outcomesOf(again.result), ran.length]).toEqual([["call_p0_0: invalid-input"], 1]);
+  });
+
+  it("is not asked about if its arguments do not fit any more", async () => {
+    const asked: unknown[] = [];
+    const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" } });
+    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) => (asked.push(args), { kind: "approve" });
+    const live = createLives(memoryJournal, tools, { policies: { approve } });
+    const first = await live(turns);
+    const journal = await cutBefore(first.result, "p0/approval/0/order");
+    mind.fits = false;
+    const again = await live([text("Sorry.")], { journal });
+    expect([outcomesOf(again.result), ran.length, asked.length]).toEqual([["call_p0_0: denied"], 1, 1]);
+  });
+});
+
+it("asks the schema of a call once in a run that nobody disturbs, and makes no step for its answer", async () => {
+  const { tools, mind } = openShop({ mind: { fits: false, schema: "sync" } });
+  const journal = memoryJournal();
+  await createLives(() => journal, tools)(turns);
+  expect([journal.keys(), mind.fits]).toEqual([["run", "p0/inbox", "p0/model", "p1/inbox", "p1/model", "p1/inbox-end"], false]);
+});
