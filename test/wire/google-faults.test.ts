@@ -116,6 +116,17 @@ describe("googleGenerateContent over a real connection", () => {
   it.for<[what: string, frames: readonly string[], finish: string]>([
     ["after several rounds of code", [codeWithReason, result, text("lo"), stop()], "stop"],
     ["in the chunk of a result", [code, says({ codeExecutionResult: { output: "" } }, { text: "lo" }), stop()], "stop"],
+    [
+      "in a chunk that holds the whole answer",
+      [
+        chunk({
+          candidates: [
+            { content: { parts: [{ executableCode: {} }, { codeExecutionResult: {} }, { text: "lo" }] }, finishReason: "STOP" },
+          ],
+        }),
+      ],
+      "stop",
+    ],
     ["in a text after code whose result was left out", [codeWithReason, text("lo"), stop()], "stop"],
     ["at the limit of tokens, in code", [text("lo"), code, stop("MAX_TOKENS")], "length"],
   ])("takes a finish reason for the end %s", async ([, frames, end]) => {

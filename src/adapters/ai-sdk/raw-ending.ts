@@ -47,9 +47,11 @@ export class RawEnding {
   /** A finish reason beside code that the service runs ends nothing, and code takes back one that came before. */
   #readCandidate({ content, finishReason }: UnknownRecord): void {
     this.mayGoOn = true;
-    const last = listOf(recordOf(content).parts).at(-1);
-    if (isRecord(last) && (isRecord(last.executableCode) || isRecord(last.codeExecutionResult))) this.#word = undefined;
-    if (!isRecord(last) || !isRecord(last.executableCode)) this.#note(finishReason);
+    const code = listOf(recordOf(content).parts)
+      .map(recordOf)
+      .filter((part) => isRecord(part.executableCode) || isRecord(part.codeExecutionResult));
+    if (code.length > 0) this.#word = undefined;
+    if (!isRecord(code.at(-1)?.executableCode)) this.#note(finishReason);
   }
 
   #note(word: unknown): void {

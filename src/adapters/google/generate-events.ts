@@ -23,7 +23,7 @@ interface Reading {
   readonly parts: PartAssembly;
   readonly usage: UsageCounts;
   readonly words: FinishWords;
-  /** Whether the latest part is code that the service runs: its result and more text follow, whatever the finish reason says. */
+  /** Whether the chunk holds code without its result: that and more text follow, whatever the finish reason says. */
   runsCode: boolean;
   /** Why the model stopped. */
   finishRaw: string | undefined;
@@ -88,6 +88,7 @@ function readCandidate(candidate: unknown, reading: Reading): void {
   // More than one comes only where the caller asked for it; the first is the answer.
   if (!isRecord(candidate) || (typeof candidate.index === "number" && candidate.index > 0)) return;
   const { content, finishReason, finishMessage, continuationToken } = candidate;
+  reading.runsCode = false;
   for (const part of listOf(recordOf(content).parts)) readPart(part, reading);
   if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
   if (typeof finishReason !== "string" || finishReason === "" || (reading.runsCode && isCleanEnd(finishReason))) return;
@@ -104,11 +105,10 @@ function readPart(part: unknown, reading: Reading): void {
 }
 
 /** Code and its result also take back a finish reason that came before them. */
-function noteCode(part: UnknownRecord, reading: Reading): void {
-  const isCode = isRecord(part.executableCode);
-  if (part.text !== "") reading.runsCode = isCode;
-  const goesOn = isCode || isRecord(part.codeExecutionResult);
-  if (goesOn && reading.finishRaw !== undefined && isCleanEnd(reading.finishRaw)) reading.finishRaw = undefined;
+function noteCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
+  if (!isRecord(executableCode) && !isRecord(codeExecutionResult)) return;
+  reading.runsCode = isRecord(executableCode);
+  if (reading.finishRaw !== undefined && isCleanEnd(reading.finishRaw)) reading.finishRaw = undefined;
 }
 
 function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, reading: Reading): void {
