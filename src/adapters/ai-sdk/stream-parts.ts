@@ -1,7 +1,16 @@
 // Parts of a model's stream into neutral chunks.
 
-import { copyFields, type EventReader, isRecord, type Json, type ModelChunk, textOf } from "../../spi.ts";
-import type { ToolDefinition, UnknownRecord } from "../../spi.ts";
+import {
+  copyFields,
+  type EventReader,
+  isRecord,
+  type Json,
+  type ModelChunk,
+  providerError,
+  recordOf,
+  textOf,
+} from "../../spi.ts";
+import type { ProviderError, ToolDefinition, UnknownRecord } from "../../spi.ts";
 import { toFilePart } from "./made-files.ts";
 import { toModelError } from "./model-error.ts";
 import { type ModelWords, readFinish, type SaidFinish, toFinishReason } from "./model-finish.ts";
@@ -25,14 +34,21 @@ interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   readonly calls: TurnCalls;
   readonly references: Json[];
   readonly answers: ApprovalAnswer[];
+  /** The media type of the answer, if the package tells it. */
+  answerType: string;
   finish: SaidFinish | undefined;
   /** The last part has come, whether or not it says why the model stopped. */
   isOver: boolean;
   failed: boolean;
 }
 
+/** Also hears how the service has answered. */
+interface PartsReader extends EventReader {
+  opened(headers: unknown): void;
+}
+
 /** Makes a reader that appends to `out`. Parts of types that no specification has yet are passed over. */
-export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): EventReader {
+export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): PartsReader {
   const parts = createTurnParts();
   const calls = new TurnCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
   const reading: Reading = {
@@ -43,6 +59,7 @@ export function createPartsReader(out: ModelChunk[], { settings, words, tools }:
     calls,
     references: [],
     answers: [],
+    answerType: "",
     finish: undefined,
     isOver: false,
     failed: false,
@@ -57,6 +74,7 @@ export function createPartsReader(out: ModelChunk[], { settings, words, tools }:
     get failed() {
       return reading.failed;
     },
+    opened: (headers) => void (reading.answerType = textOf(recordOf(headers)["content-type"])),
     read: (part) => {
       // One stream holds one turn.
       if (isRecord(part) && !reading.isOver) readPart(part, reading);
@@ -180,8 +198,11 @@ function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Rea
   reading.isOver = true;
 }
 
-function endReading({ out, parts, calls, references, answers, finish }: Reading): void {
-  if (finish === undefined) return;
+function endReading({ out, parts, calls, references, answers, finish, answerType }: Reading): void {
+  if (finish === undefined) {
+    if (parts.all().length === 0 && isNoStream(answerType)) out.push({ type: "error", error: noStreamError(answerType) });
+    return;
+  }
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
   // What came before a refusal is not to be sent back as it was.
@@ -189,4 +210,14 @@ function endReading({ out, parts, calls, references, answers, finish }: Reading)
     for (const item of toNativeItems({ parts: parts.all(), references, answers })) out.push({ type: "native", item });
   }
   out.push({ type: "finish", reason, raw: finish.raw });
+}
+
+function isNoStream(mediaType: string): boolean {
+  return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
+}
+
+/** The package has read what the service said, and does not hand it on. */
+function noStreamError(mediaType: string): ProviderError {
+  const message = `The service answered with ${mediaType} in place of a stream: an error, or the page of a proxy.`;
+  return providerError("server", message, { retryable: false });
 }
