@@ -47,7 +47,7 @@ export async function checkAnswer(response: Response): Promise<Response> {
   }
   const { status, statusText, headers } = response;
   if (text.trim() === "" || isEventText(text)) return new Response(joinBody(read, reader), { status, statusText, headers });
-  throw errorInBody(await readRest(reader, text, decoder));
+  throw errorInBody((await readRest(reader, text, decoder)).trim());
 }
 
 /** Whether a text may be the begin of events: fields and comments of theirs, and no JSON or markup. */

@@ -40,7 +40,7 @@ describe("googleGenerateContent over a real connection", () => {
     [
       "a page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
-      {},
+      { error: expect.objectContaining({ code: "server", retryable: false, message: "The server sent an HTML page: Sign in" }) },
     ],
   ])("has no finish for %s", async ([, reply, pass]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...pass });
@@ -151,7 +151,7 @@ describe("googleGenerateContent over a real connection", () => {
     [
       400,
       { message: "API key not valid. AIzaSyA1234567890abcdefghijklmnopqrstuv", status: "INVALID_ARGUMENT" },
-      { code: "bad-request", message: "API key not valid. [redacted]" },
+      { code: "auth", message: "API key not valid. [redacted]" },
     ],
     [401, { message: "No.", status: "UNAUTHENTICATED" }, { code: "auth", retryable: false }],
     [403, { message: "No.", status: "PERMISSION_DENIED" }, { code: "auth", retryable: false }],

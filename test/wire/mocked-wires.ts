@@ -20,8 +20,6 @@ export interface MockedWire {
   readonly reasoning: string;
   /** What the mock says of waiting, with status 429. */
   readonly retryAfterMs: number | undefined;
-  /** The body of a page with status 200 that is none of its streams. */
-  readonly garbled: "stream-ended-early" | "network";
   /** The second request of the exchange. */
   readonly second: object;
   connect(mockUrl: string): { readonly provider: Provider; readonly bodies: readonly unknown[] };
@@ -103,7 +101,6 @@ const vendorWire = (wire: Wire, path: string, facts: Pick<MockedWire, "second"> 
   besides: {},
   reasoning: "Both, I think.",
   retryAfterMs: 1_000,
-  garbled: "stream-ended-early",
   connect: (mockUrl) => wire.connect(mockUrl + path),
   check: wire.check,
   ...facts,
@@ -143,7 +140,6 @@ export const mockedWires: readonly MockedWire[] = [
     besides: { finishReason: "stop" },
     // The SDK keeps no headers, and the mock has the delay nowhere else.
     retryAfterMs: undefined,
-    garbled: "network",
     second: generateBody,
     connect: (mockUrl) => generate.connect(mockUrl, { options: { model: "gemini-2.5-flash" } }),
     check: (body) => checkGenerateContract(body, { signed: false }),

@@ -47,9 +47,13 @@ describe("openaiChat over a real connection", () => {
     [
       "a page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
-      {},
+      { error: expect.objectContaining({ code: "server", retryable: false, message: "The server sent an HTML page: Sign in" }) },
     ],
-    ["a JSON answer with status 200", json(200, { error: { message: "no" } }), {}],
+    [
+      "a JSON answer with status 200",
+      json(200, { error: { message: "no" } }),
+      { error: expect.objectContaining({ message: "no" }) },
+    ],
   ])("has no finish and no call for %s", async ([, reply, pass]) => {
     expect(await read(reply)).toEqual({ ...nothing, ...pass });
   });

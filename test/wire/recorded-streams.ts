@@ -26,6 +26,15 @@ export function readRecorded(wire: string, name: string): readonly string[] {
   return text.split("\n").filter((line) => line.trim() !== "");
 }
 
+const failing = new URL("../../../shared/fixtures/recorded-failing/", import.meta.url);
+
+/** The bodies of recorded streams that servers wrote in ways of their own, by their names; none where they are absent. */
+export function readOdd(wire: string): ReadonlyMap<string, string> {
+  const folder = fileURLToPath(new URL(`${wire}/`, failing));
+  if (!existsSync(folder)) return new Map();
+  return new Map(readdirSync(folder).map((file) => [file.replace(/\.sse$/, ""), readFileSync(`${folder}${file}`, "utf8")]));
+}
+
 /** What a provider reads of a body, and what it would send back of it. */
 export async function readBody(
   body: string,

@@ -1,6 +1,6 @@
 // Any language model of the AI SDK as a provider.
 
-import { type ModelChunk, type Provider, readSdkStream } from "../../spi.ts";
+import { type ModelChunk, type Provider, readSdkStream, recordOf } from "../../spi.ts";
 import { createCallBuilder } from "./call-options.ts";
 import { toModelError } from "./model-error.ts";
 import { toModelWords } from "./model-finish.ts";
@@ -50,16 +50,17 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
     ...(family === undefined ? {} : { family }),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
+      const reader = createPartsReader(out, { settings, words, tools: request.tools });
       const open = async (signal: AbortSignal): Promise<unknown> => {
         const callOptions = await buildCall(request, signal);
         try {
-          const { stream } = await model.doStream(callOptions);
+          const { stream, response } = await model.doStream(callOptions);
+          reader.opened(recordOf(response).headers);
           return toIterable(stream, signal);
         } catch (error) {
           throw toModelError(error);
         }
       };
-      const reader = createPartsReader(out, { settings, words, tools: request.tools });
       return readSdkStream({ open, reader, out }, call);
     },
   };

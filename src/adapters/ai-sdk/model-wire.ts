@@ -19,7 +19,7 @@ export interface AiSdkLanguageModel {
   readonly modelId: string;
   /** Patterns of URLs by media type, or a promise of them. */
   readonly supportedUrls: object | PromiseLike<object>;
-  doStream(options: AiSdkCallOptions): PromiseLike<{ readonly stream: object }>;
+  doStream(options: AiSdkCallOptions): PromiseLike<{ readonly stream: object; readonly response?: object | undefined }>;
 }
 
 /** A piece of a message of a prompt. */

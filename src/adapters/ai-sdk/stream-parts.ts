@@ -1,7 +1,16 @@
 // Parts of a model's stream into neutral chunks.
 
-import { copyFields, type EventReader, isRecord, type Json, type ModelChunk, textOf } from "../../spi.ts";
-import type { ToolDefinition, UnknownRecord } from "../../spi.ts";
+import {
+  copyFields,
+  type EventReader,
+  isRecord,
+  type Json,
+  type ModelChunk,
+  providerError,
+  recordOf,
+  textOf,
+} from "../../spi.ts";
+import type { ProviderError, ToolDefinition, UnknownRecord } from "../../spi.ts";
 import { toFilePart } from "./made-files.ts";
 import { toModelError } from "./model-error.ts";
 import { type ModelWords, readFinish, type SaidFinish, toFinishReason } from "./model-finish.ts";
@@ -26,6 +35,8 @@ interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   readonly calls: TurnCalls;
   readonly references: Json[];
   readonly answers: ApprovalAnswer[];
+  /** The media type of the answer, if the package tells it. */
+  answerType: string;
   finish: SaidFinish | undefined;
   /** What the service itself said of the end, for packages that wait for the connection to close. */
   readonly ending: RawEnding;
@@ -34,8 +45,13 @@ interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   failed: boolean;
 }
 
+/** Also hears how the service has answered. */
+interface PartsReader extends EventReader {
+  opened(headers: unknown): void;
+}
+
 /** Makes a reader that appends to `out`. Parts of types that no specification has yet are passed over. */
-export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): EventReader {
+export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): PartsReader {
   const parts = createTurnParts();
   const calls = new TurnCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
   const reading: Reading = {
@@ -46,6 +62,7 @@ export function createPartsReader(out: ModelChunk[], { settings, words, tools }:
     calls,
     references: [],
     answers: [],
+    answerType: "",
     finish: undefined,
     ending: new RawEnding(),
     isOver: false,
@@ -64,6 +81,7 @@ export function createPartsReader(out: ModelChunk[], { settings, words, tools }:
     get failed() {
       return reading.failed;
     },
+    opened: (headers) => void (reading.answerType = textOf(recordOf(headers)["content-type"])),
     read: (part) => {
       // One stream holds one turn.
       if (isRecord(part) && !reading.isOver) readPart(part, reading);
@@ -198,9 +216,12 @@ function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Rea
 }
 
 function endReading(reading: Reading): void {
-  const { out, parts, calls, references, answers, ending, isOver } = reading;
+  const { out, parts, calls, references, answers, answerType, ending, isOver } = reading;
   const finish = isOver ? reading.finish : ending.finish;
-  if (finish === undefined) return;
+  if (finish === undefined) {
+    if (parts.all().length === 0 && isNoStream(answerType)) out.push({ type: "error", error: noStreamError(answerType) });
+    return;
+  }
   if (!isOver && ending.usage !== undefined) out.push({ type: "usage", usage: ending.usage, mode: "snapshot" });
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
@@ -209,4 +230,14 @@ function endReading(reading: Reading): void {
     for (const item of toNativeItems({ parts: parts.all(), references, answers })) out.push({ type: "native", item });
   }
   out.push({ type: "finish", reason, raw: finish.raw });
+}
+
+function isNoStream(mediaType: string): boolean {
+  return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
+}
+
+/** The package has read what the service said, and does not hand it on. */
+function noStreamError(mediaType: string): ProviderError {
+  const message = `The service answered with ${mediaType} in place of a stream: an error, or the page of a proxy.`;
+  return providerError("server", message, { retryable: false });
 }

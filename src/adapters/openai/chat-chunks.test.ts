@@ -41,6 +41,46 @@ const begun = ["start f", 'call-args {"n":1}'];
 const called = [...begun, 'ready f {"n":1}'];
 const cut = [...begun, "ready f truncated"];
 
+/** Counts beside an empty delta, as OpenRouter sends them last, and others in each chunk. */
+const counted = (delta: unknown = { content: "" }): Fields => ({ ...choice(delta), usage });
+const final = { choices: [], usage };
+const spent = "usage 3 2 snapshot";
+
+describe("a stream that never says why the model stopped", () => {
+  it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
+    ["ends with the final counts", [text("Hi"), final], ["text Hi", spent, "finish stop (undefined)"]],
+    ["ends with counts beside an empty delta", [text("Hi"), counted()], ["text Hi", spent, "finish stop (undefined)"]],
+    [
+      "runs a call whose arguments are whole",
+      [call('{"n":1}'), choice({ role: "assistant" }), counted()],
+      ["start f", 'call-args {"n":1}', spent, 'ready f {"n":1}', "finish tool-calls (undefined)"],
+    ],
+    ["runs a call without arguments", [call(""), final], ["start f", spent, "ready f {}", "finish tool-calls (undefined)"]],
+    [
+      "does not run a call whose arguments are not whole",
+      [call('{"n":1}'), choice({ tool_calls: [{ index: 1, id: "b", function: { name: "g", arguments: `{"n` } }] }), final],
+      [
+        "start f",
+        'call-args {"n":1}',
+        'ready f {"n":1}',
+        "start g",
+        `call-args {"n`,
+        spent,
+        "ready g truncated",
+        "finish tool-calls (undefined)",
+      ],
+    ],
+    ["is cut without counts", [text("Hi")], ["text Hi"]],
+    ["is cut before it says anything", [{ choices: [], usage: { ...usage, completion_tokens: 0 } }], ["usage 3 0 snapshot"]],
+    ["is cut after counts that came first", [counted(), text("Hi")], [spent, "text Hi"]],
+    ["is cut after the final counts, which were not", [text("Hi"), final, text("!")], ["text Hi", spent, "text !"]],
+    ["is cut among counts in every chunk", [counted({ content: "Hi" }), counted()], ["text Hi", spent, spent]],
+    ["is cut with counts in its last piece", [text("Hi"), counted({ content: "!" })], ["text Hi", "text !", spent]],
+  ])("%s", ([, chunks, lines]) => {
+    expect(linesOf(read(chunks))).toEqual(lines);
+  });
+});
+
 describe("the reader of wire chunks", () => {
   it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
     [
@@ -48,6 +88,7 @@ describe("the reader of wire chunks", () => {
       [choice({ role: "assistant", content: "" }), text("Hel"), text("lo"), finish("stop")],
       ["text Hel", "text lo", "finish stop (stop)"],
     ],
+    ["counts in Groq's own place", [{ ...finish("stop"), x_groq: { id: "r", usage } }], [spent, "finish stop (stop)"]],
     ["a call", [call('{"n":1}'), finish("tool_calls")], [...called, "finish tool-calls (tool_calls)"]],
     [
       "text and a call",

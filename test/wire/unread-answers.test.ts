@@ -1,0 +1,95 @@
+// Answers that are no streams and errors whose bodies cannot be read, over every adapter with a connection: the status counts, and the
+// service's words are read.
+
+import type { Provider, ProviderErrorCode } from "turnwright";
+import { aiSdkModel } from "turnwright/ai-sdk";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { packageWires } from "./ai-sdk-client.ts";
+import { chat } from "./chat-script.ts";
+import { generate } from "./generate-script.ts";
+import { messages } from "./messages-script.ts";
+import { ask, type Pass, runPass } from "./provider-pass.ts";
+import { type RawReply, startRawServer } from "./raw-sse-server.ts";
+import { responses } from "./responses-script.ts";
+
+const vendors = [chat, responses, messages, generate];
+const error = { message: "Invalid API key", type: "authentication_error", code: "invalid_api_key" };
+
+async function hear(connect: (url: string) => Provider, reply: RawReply): Promise<Pass> {
+  const server = await startRawServer([reply]);
+  onTestFinished(() => server.close());
+  return runPass(connect(server.url), ask("Go."));
+}
+
+const page = (status: number, type: string, ...frames: readonly string[]): RawReply => ({
+  status,
+  headers: { "content-type": type },
+  frames,
+});
+
+/** A body in two pieces: the first one need not say what it is. */
+const inPieces = (text: string): readonly string[] => [" \n", text.slice(0, 9), text.slice(9)];
+
+const all: readonly (readonly [name: string, connect: (url: string) => Provider])[] = [
+  ...vendors.map(({ name, connect }) => [name, (url: string) => connect(url).provider] as const),
+  ...packageWires.map(({ name, connect }) => [name, (url: string) => aiSdkModel({ model: connect(url).model })] as const),
+];
+
+describe.for(all)("an error of %s", ([, connect]) => {
+  it.for<[status: number, body: string, code: ProviderErrorCode]>([
+    [401, "", "auth"],
+    [400, "", "bad-request"],
+    [403, '{"error":{"code":403,"mess', "auth"],
+    [400, '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","ty', "context-too-long"],
+    [429, "Slow down.", "rate-limit"],
+    [503, "<html><title>Busy</title>", "overloaded"],
+    [
+      400,
+      '{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}',
+      "auth",
+    ],
+  ])("with status %i and the body %j is %s", async ([status, body, code]) => {
+    const { error: found } = await hear(connect, page(status, "application/json", body));
+    // Packages keep no words of a body that they cannot parse.
+    expect([code, "bad-request"]).toContain(found?.code);
+    expect(found?.status).toBe(status);
+  });
+});
+
+describe.for(vendors)("an answer of $name with status 200", ({ connect }) => {
+  const read = (reply: RawReply): Promise<Pass> => hear((url) => connect(url).provider, reply);
+
+  it.for<[what: string, reply: RawReply, code: ProviderErrorCode, message: string]>([
+    ["JSON", page(200, "application/json", JSON.stringify({ error })), "auth", error.message],
+    ["JSON in pieces", page(200, "application/json", ...inPieces(JSON.stringify({ error }, null, 2))), "auth", error.message],
+    ["JSON that is cut off", page(200, "text/plain", JSON.stringify({ error }).slice(0, -9)), "auth", error.message],
+    ["a text for an error", page(200, "application/json", '{"error":"Model is loading"}'), "server", "Model is loading"],
+    ["a detail", page(200, "application/json", '{"detail":"Not allowed"}'), "server", "Not allowed"],
+    [
+      "a whole answer",
+      page(200, "application/json", '{"choices":[]}'),
+      "server",
+      'The service answered without a stream: {"choices":[]}',
+    ],
+    [
+      "a page",
+      page(200, "text/html", "<!doctype html><title>Sign in</title>"),
+      "server",
+      "The server sent an HTML page: Sign in",
+    ],
+  ])("and %s says so", async ([, reply, code, message]) => {
+    expect((await read(reply)).error).toMatchObject({ code, retryable: false, message });
+  });
+
+  it("and nothing at all may be asked again", async () => {
+    const { error: found, finish } = await read(page(200, "application/json", ""));
+    expect([found?.retryable ?? true, finish]).toEqual([true, undefined]);
+  });
+});
+
+it.for(vendors)("a stream of $name under the type of JSON is read as it comes", async ({ toReply, connect }) => {
+  const { frames } = toReply({ text: "Mild.", calls: [["call_1", "look", "{}"]], end: "tools" });
+  const reply = { headers: { "content-type": "application/json" }, frames: [" \n", ...(frames ?? [])] };
+  const { text, calls, finish } = await hear((url) => connect(url).provider, reply);
+  expect([text, calls.length, finish]).toEqual(["Mild.", 1, "tool-calls"]);
+});
