@@ -104,32 +104,40 @@ function fold(name: string): string {
     .slice(0, comparedLength);
 }
 
-/** The distance of two texts, or Infinity if more than `allowed` letters differ. */
+/** The distance of two texts, or Infinity if more than `allowed` letters differ. Gives up at the first row that is over. */
 function distanceWithin(allowed: number, from: string, to: string): number {
-  const distance = editDistance(from, to);
+  let beforeLast: Row = rows[0];
+  let last: Row = rows[1];
+  let current: Row = rows[2];
+  for (let column = 0; column <= to.length; column++) last[column] = column;
+  for (let row = 1; row <= from.length; row++) {
+    current[0] = row;
+    let shortest = row;
+    for (let column = 1; column <= to.length; column++) {
+      const isSame = from[row - 1] === to[column - 1];
+      let distance = Math.min(at(last, column) + 1, at(current, column - 1) + 1, at(last, column - 1) + (isSame ? 0 : 1));
+      const isSwapped = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      if (isSwapped) distance = Math.min(distance, at(beforeLast, column - 2) + 1);
+      current[column] = distance;
+      if (distance < shortest) shortest = distance;
+    }
+    // Two rows are looked back at, for a swap.
+    if (shortest > allowed + 1) return Number.POSITIVE_INFINITY;
+    [beforeLast, last, current] = [last, current, beforeLast];
+  }
+  const distance = at(last, to.length);
   return distance > allowed ? Number.POSITIVE_INFINITY : distance;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that make one text of the other, row by row. */
-function editDistance(from: string, to: string): number {
-  let beforeLast: readonly number[] = [];
-  let last: readonly number[] = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= from.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= to.length; column++) {
-      const replaced = at(last, column - 1) + (from[row - 1] === to[column - 1] ? 0 : 1);
-      const swapped =
-        from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
-          ? at(beforeLast, column - 2) + 1
-          : Number.POSITIVE_INFINITY;
-      current.push(Math.min(at(last, column) + 1, at(current, column - 1) + 1, replaced, swapped));
-    }
-    beforeLast = last;
-    last = current;
-  }
-  return at(last, to.length);
+type Row = Uint8Array;
+
+/** Rows of the table of distances, made once. */
+const rows: readonly [Row, Row, Row] = [makeRow(), makeRow(), makeRow()];
+
+function makeRow(): Row {
+  return new Uint8Array(comparedLength + 1);
 }
 
-function at(row: readonly number[], column: number): number {
+function at(row: Row, column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }

@@ -1,0 +1,37 @@
+// How the time of a function grows with its input.
+// Timings are no tests elsewhere, but in bench/. This is the one exception: that no input of a model, a tool or a server makes a function take
+// more than linear time is a promise, and only the clock sees it broken in code that nobody thought of.
+
+/** Makes an input of a size, and returns the work on it. The input must be new each time: engines remember what they have seen. */
+export type Prepare = (size: number) => () => unknown;
+
+/** Ten times the input may take this many times as long. Linear is 10, quadratic is 100. */
+export const mostGrowth = 15;
+
+const factor = 10;
+
+/** Work is repeated until the growth is small enough: what is linear becomes so, and what is quadratic never does. */
+const mostRounds = 15;
+
+/** Shorter times are counted as this one: they say nothing. */
+const leastMs = 3;
+
+/** How many times longer the work on ten times `size` takes. In processor time, which other processes do not add to; the best of several runs. */
+export async function growthOf(prepare: Prepare, size: number): Promise<number> {
+  let small = Number.POSITIVE_INFINITY;
+  let large = Number.POSITIVE_INFINITY;
+  let growth = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < mostRounds && growth >= mostGrowth; round += 1) {
+    small = Math.min(small, await timeOf(prepare(size)));
+    large = Math.min(large, await timeOf(prepare(size * factor)));
+    growth = large / Math.max(small, leastMs);
+  }
+  return growth;
+}
+
+async function timeOf(work: () => unknown): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
