@@ -22,6 +22,7 @@ import type { JournalTraffic } from "./journal-call.ts";
 import type { ControlClaim } from "./loop-control.ts";
 import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
+import type { RequestViews } from "../pass/request-views.ts";
 import type { RunBounds } from "../options/resolve-policies.ts";
 
 /** What the calls of a run see of it. */
@@ -115,6 +116,8 @@ export interface Run {
   exposure: Exposure;
   /** Whether all that the current pass has done so far was replayed from the journal: `runStep` clears it, and so does `readInbox`. */
   replayed: boolean;
+  /** What the requests of the run show of its transcript; made with the first one. */
+  requestViews: RequestViews | undefined;
   /** The last stream, until listeners are told that its pass is over. */
   openPass: { readonly result: StreamResult; readonly hop: number } | undefined;
   release(): void;
