@@ -1,5 +1,7 @@
 // The error by which a tool ends the whole run.
 
+import { hasBrand } from "../kit/has-brand.ts";
+
 /** Shared by every copy of the package. */
 const brand = Symbol.for("turnwright.FatalToolError");
 
@@ -20,5 +22,5 @@ export class FatalToolError extends Error {
 
 /** True for a FatalToolError, of any copy of the package. */
 export function isFatalToolError(value: unknown): value is FatalToolError {
-  return typeof value === "object" && value !== null && brand in value;
+  return hasBrand(value, brand);
 }

@@ -2,6 +2,7 @@
 
 import type { LoopResult } from "../contract/loop-result.ts";
 import type { LoopStatus } from "../contract/termination.ts";
+import { hasBrand } from "../kit/has-brand.ts";
 import { describeEnding, type EndedKind, type ReasonOf } from "./describe-ending.ts";
 
 /** The result of a run that ended in some ways. */
@@ -87,5 +88,5 @@ export function isLoopEndedError<Kind extends EndedKind = EndedKind>(
 }
 
 function isBranded(value: unknown): value is LoopEndedError {
-  return typeof value === "object" && value !== null && brand in value;
+  return hasBrand(value, brand);
 }

@@ -1,6 +1,7 @@
 // What the loop throws: misuse only, found before any request. Everything else that can happen is an ending, not an error.
 
 import type { PartialResult } from "../contract/loop-result.ts";
+import { hasBrand } from "../kit/has-brand.ts";
 import { quote } from "../kit/describe-value.ts";
 
 /** Every error the loop throws: its code, and the facts that come with that code. A code without a message does not compile. */
@@ -128,6 +129,6 @@ export class LoopError<Code extends LoopErrorCode = LoopErrorCode> extends Error
  * @example if (isLoopError(error, "unknown-option")) console.log(error.details.nearest);
  */
 export function isLoopError<Code extends LoopErrorCode = LoopErrorCode>(value: unknown, code?: Code): value is LoopErrorOf<Code> {
-  if (typeof value !== "object" || value === null || !(brand in value)) return false;
+  if (!hasBrand(value, brand)) return false;
   return code === undefined || ("code" in value && value.code === code);
 }

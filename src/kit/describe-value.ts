@@ -18,8 +18,17 @@ export function describeValue(value: unknown): string {
   if (typeof value === "string") return describeText(value);
   if (typeof value === "number") return String(value);
   if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function") return `a ${typeof value}`;
-  if (Array.isArray(value)) return `an array of ${value.length} ${value.length === 1 ? "item" : "items"}`;
-  return value instanceof Promise ? "a promise" : "an object";
+  return describeObject(value);
+}
+
+/** A proxy may refuse to be looked at. */
+function describeObject(value: object): string {
+  try {
+    if (Array.isArray(value)) return `an array of ${value.length} ${value.length === 1 ? "item" : "items"}`;
+    return value instanceof Promise ? "a promise" : "an object";
+  } catch {
+    return "an object";
+  }
 }
 
 /** Puts a foreign name in quotes, cut to 64 characters. What a terminal would obey, or not show, is escaped. */

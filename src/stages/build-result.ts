@@ -8,6 +8,7 @@ import type { PlainError } from "../contract/plain-error.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { frozenView } from "../state/frozen-view.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import { isNamed } from "../state/transcript.ts";
 
@@ -42,7 +43,8 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     streamResults: state.streamResults,
     functionHistory: state.functionHistory,
     accumulatedModelParts: state.modelParts,
-    messages: state.messages,
+    // A list of the caller's own, of messages that nobody can change.
+    messages: [...frozenView(state.messages)],
     usage: state.usage,
     costUSD: state.costUSD,
     iterations: state.countedPasses,

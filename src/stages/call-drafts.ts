@@ -5,6 +5,7 @@ import type { ModelChunk } from "../contract/provider.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { textIn } from "../kit/chunk-text.ts";
+import { freezeDeep } from "../kit/freeze-deep.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { parseToolArguments } from "../kit/parse-arguments.ts";
 import { toJson } from "../kit/to-json.ts";
@@ -113,7 +114,8 @@ function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem
     callId,
     providerCallId: id,
     name,
-    args: ready && problem !== "truncated" ? args : readWholeArgs(argsText),
+    // Shared by the transcript, by events and by all who are shown the call.
+    args: freezeDeep(ready && problem !== "truncated" ? args : readWholeArgs(argsText)),
     argsText: argsText === "" ? undefined : argsText,
     problem: ready ? (turnProblem ?? problem) : "truncated",
   };

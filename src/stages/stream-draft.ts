@@ -11,7 +11,7 @@ import { textIn } from "../kit/chunk-text.ts";
 import { toJson } from "../kit/to-json.ts";
 import type { GuardedStream } from "./guard-stream.ts";
 import { toProviderError } from "../errors/provider-error.ts";
-import { countOf, textOrNone } from "../kit/read-foreign.ts";
+import { countOf, textOf, textOrNone } from "../kit/read-foreign.ts";
 import { createCallIds, type IdOf } from "./call-ids.ts";
 import { EagerCalls, type EagerPorts, type SettledEarly } from "./eager-calls.ts";
 import { type AttemptContent, emptyAttempt, mergeDetails, toUsage, wasRefused } from "./attempt.ts";
@@ -79,9 +79,10 @@ export class StreamDraft implements GuardedStream {
     this.#request = request;
     this.#source = provider;
     this.#events = events;
-    this.provider = provider.id;
-    this.model = provider.model;
-    this.family = provider.family;
+    // They stand in the result, which can always be saved.
+    this.provider = textOf(provider.id);
+    this.model = textOf(provider.model);
+    this.family = textOrNone(provider.family);
   }
 
   /** An error chunk ends the stream, whether or not the provider closes it. */

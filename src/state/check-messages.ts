@@ -4,9 +4,10 @@
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../contract/message.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { toJson } from "../kit/to-json.ts";
+import { toPlainError } from "../kit/plain-error.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
 import { isContentPart } from "../tools/tool-result.ts";
+import { seal, sealedCopy } from "./frozen-view.ts";
 
 /** A conversation that can be sent, and every call id in it. */
 export interface CheckedMessages {
@@ -120,33 +121,35 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
   tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have as "results" an array of tool results'),
 };
 
-/** Whether a value is a user message that can be sent and saved. */
-export function isUserMessage(value: unknown): value is UserMessage {
-  return isRecord(value) && value["role"] === "user" && problems.user(value) === undefined && isWritable(value);
+/** A frozen copy of a user message that can be sent and saved; undefined for anything else. */
+export function toUserMessage(given: unknown): UserMessage | undefined {
+  try {
+    const value = sealedCopy(given);
+    const isFit = isRecord(value) && value["role"] === "user" && problems.user(value) === undefined;
+    return isFit ? seal(value as unknown as UserMessage) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-function assertMessage(value: unknown, index: number): Message {
+function assertMessage(given: unknown, index: number): Message {
+  const value = copy(given, index);
   if (!isRecord(value)) throw invalid(index, "is not an object");
   const { role } = value;
   if (role !== "user" && role !== "assistant" && role !== "tool") {
     throw invalid(index, 'must have as "role" one of "user", "assistant" and "tool"; system text goes into the option "system"');
   }
-  const problem = problems[role](value) ?? (isWritable(value) ? undefined : "cannot be written as JSON");
+  const problem = problems[role](value);
   if (problem !== undefined) throw invalid(index, problem);
-  return value as unknown as Message;
+  return seal(value as unknown as Message);
 }
 
-/** Levels of a message around the arguments and results in it. */
-const envelope = 8;
-
-/** What is in the transcript is in the result, and a result can always be saved. */
-function isWritable(message: object): boolean {
+/** What is in the transcript is in the result, and a result can always be saved. What the caller does to the original is not seen. */
+function copy(value: unknown, index: number): unknown {
   try {
-    // Copied as well: a run compares and records messages as copies, whose depth is bounded.
-    JSON.stringify(toJson(message, envelope));
-    return true;
-  } catch {
-    return false;
+    return sealedCopy(value);
+  } catch (error) {
+    throw invalid(index, `cannot be written as JSON: ${toPlainError(error).message}`);
   }
 }
 

@@ -31,9 +31,9 @@ export function endingOfCause(cause: Cause): {
 
 /** A signal's own reason as plain data: errors as PlainError, anything else as JSON. */
 function toAbortReason(reason: unknown): PlainError | Json {
-  if (reason instanceof Error) return toPlainError(reason);
-  if (typeof reason === "string") return tidyMessage(reason);
   try {
+    if (reason instanceof Error) return toPlainError(reason);
+    if (typeof reason === "string") return tidyMessage(reason);
     return toJson(reason);
   } catch (error) {
     return toPlainError(error);

@@ -4,6 +4,7 @@
 import type { Message, ToolResultPart } from "../contract/message.ts";
 import { cutText } from "../kit/cut-text.ts";
 import { estimateTokens } from "../kit/estimate-tokens.ts";
+import { forgetView, seal } from "./frozen-view.ts";
 import type { LoopState, ReleasedResults } from "./loop-state.ts";
 
 /** When results are masked. */
@@ -180,7 +181,8 @@ export class MaskedView {
       const result = placeholders.get(index);
       return result === undefined ? part : { callId: part.callId, name: part.name, outcome: part.outcome, result };
     });
-    this.#messages[at] = { ...message, results };
+    this.#messages[at] = seal({ ...message, results });
+    forgetView(this.#messages);
   }
 }
 

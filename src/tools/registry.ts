@@ -127,5 +127,6 @@ function toDefinition(tool: Tool): ToolDefinition {
   // Asked for by name, because the tool may be an instance of a class with getters.
   const traits = Object.keys(traitNames).map((trait) => [trait, Reflect.get(tool, trait)] as const);
   const given = Object.fromEntries(traits.filter(([, value]) => value !== undefined));
-  return { ...given, name, description, inputSchema: toJsonSchema(jsonSchema, name) };
+  // Hooks and providers are shown it.
+  return Object.freeze({ ...given, name, description, inputSchema: toJsonSchema(jsonSchema, name) });
 }

@@ -5,6 +5,7 @@ import type { ToolResult } from "../contract/tool.ts";
 import { unknownOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { describeValue } from "../kit/describe-value.ts";
+import { hasBrand } from "../kit/has-brand.ts";
 import { isRecord } from "../kit/is-record.ts";
 
 /** What `toolResult` takes. `success` is true where it is not said, unless there is an `error`. */
@@ -44,7 +45,7 @@ export function toolResult(fields: ToolResultFields): ToolResult {
 
 /** True for what `toolResult` made, of any copy of the package. */
 export function isToolResult(value: unknown): value is ToolResult {
-  return typeof value === "object" && value !== null && brand in value;
+  return hasBrand(value, brand);
 }
 
 /** Whether a value is a part that can be kept and sent. */

@@ -11,6 +11,7 @@ import { digest, stableJson } from "../../kit/stable-json.ts";
 import { whenReady } from "../../kit/when-ready.ts";
 import { askApproval, type Cancelled, toDecision, waitWhereNeeded } from "../../policies/approval.ts";
 import { editCall, type Prepared, type ReadyCall } from "../../stages/prepare-call.ts";
+import { frozenView } from "../../state/frozen-view.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import { eventBase } from "../run/event-base.ts";
 import { isReplayed } from "../run/ask-journal.ts";
@@ -72,14 +73,15 @@ function toAsked({ options }: Run, entry: BatchEntry, index: number): readonly A
 }
 
 function approvalStep(run: Run, { ready, index, approve }: Asked): Step<RecordedDecision> {
-  const { events, state, options, timeouts, clock, scope, session } = run;
+  const { events, state, options, timeouts, clock, scope } = run;
+  const { session = {} } = options;
   const { call } = ready;
   const { callId, name, args } = call;
   const { iteration, messages } = state;
   const body = async (): Promise<RecordedDecision> => {
     if (ready.unfit !== undefined) return { kind: "deny", reason: "The arguments do not fit the schema of the tool any more." };
     events.send({ type: "approval-asked", ...eventBase(run), callId, name, args });
-    const context = { tool: ready.definition, iteration, messages, session, context: options.context };
+    const context = { tool: ready.definition, iteration, messages: frozenView(messages), session, context: options.context };
     return toRecorded(run, ready, await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope }));
   };
   return { key: approvalKey(run, ready, index), kind: "approval", input: { callId, name, args }, run: body };

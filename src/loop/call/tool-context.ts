@@ -10,6 +10,7 @@ import type { NestedLoopOptions, ToolContext } from "../../contract/loop-options
 import type { ToolCall } from "../../contract/tool-outcome.ts";
 import type { Deadline } from "../../kit/deadline.ts";
 import { startNested } from "./nested-run.ts";
+import { frozenView } from "../../state/frozen-view.ts";
 import type { Run } from "../run/run.ts";
 import { callKey } from "../run/step-key.ts";
 
@@ -34,11 +35,11 @@ export class CallContext implements ToolContext {
   }
 
   get messages(): readonly Message[] {
-    return this.#run.state.messages;
+    return frozenView(this.#run.state.messages);
   }
 
   get contextItems(): readonly Json[] {
-    return this.#run.state.contextItems;
+    return Object.freeze([...this.#run.state.contextItems]);
   }
 
   get messageIdMap(): unknown {
@@ -77,7 +78,7 @@ export class CallContext implements ToolContext {
   }
 
   get session(): Session {
-    return this.#run.session;
+    return this.#run.options.session ?? {};
   }
 
   get context(): unknown {

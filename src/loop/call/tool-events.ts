@@ -2,6 +2,7 @@
 
 import type { Json } from "../../contract/json.ts";
 import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import { freezeDeep } from "../../kit/freeze-deep.ts";
 import { detectContextRestart } from "../../stages/context-restart.ts";
 import { restartedResult } from "../../state/transcript.ts";
 import { renderOutcome } from "../../tools/render-outcome.ts";
@@ -32,7 +33,7 @@ export function sendToolEnd(run: Run, outcome: ToolOutcome, live: boolean): void
     callId,
     name,
     outcome: kind,
-    result: resultOf(outcome, options),
+    result: freezeDeep(resultOf(outcome, options)),
     durationMs,
     metadata,
   });

@@ -95,7 +95,7 @@ const settingsChecks: Checks<ModelSettings> = {
   topP: ["a number", Number.isFinite],
   stopSequences: is.texts,
   seed: ["a number", Number.isFinite],
-  extra: ["an object; fields of the wire's own go here", isRecord],
+  extra: ["an object of plain data; fields of the wire's own go here", (value) => isRecord(value) && isPlainData(value)],
 };
 
 const hookChecks: Checks<NonNullable<LoopOptions["hooks"]>> = {
@@ -134,6 +134,11 @@ const outputChecks: Checks<OutputPolicy> = {
   maxRetries: numberWithin({ min: 0 }),
 };
 
+const sessionChecks: Checks<Pick<Session, "detailsLabel" | "surfaceUserErrors">> = {
+  detailsLabel: is.text,
+  surfaceUserErrors: is.flag,
+};
+
 const targetKinds: readonly ResponseTarget["kind"][] = ["impersonated-user", "alter-persona", "default"];
 
 /** Throws LoopError "unknown-option" or "invalid-option" where the caller's options cannot be run with. */
@@ -142,6 +147,7 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkFields("options", options, optionChecks);
   const { provider, messages, modelSettings, policies, hooks, session } = options as LoopOptions;
   if (provider === undefined) throw invalidOption("provider", optionChecks.provider[0], provider);
+  if (provider.family !== undefined && !isText(provider.family)) throw invalidOption("provider.family", "a string", provider.family);
   if (messages === undefined) throw invalidOption("messages", optionChecks.messages[0], messages);
   if (modelSettings !== undefined) checkFields("modelSettings", modelSettings, settingsChecks);
   if (policies !== undefined) checkPolicies(policies);
@@ -234,14 +240,17 @@ function isDecision(value: unknown): boolean {
   );
 }
 
-/** Its other fields are only handed on. A kind that nobody knows would be noticed when the answer is there, and lose it. */
-function checkSession({ responseTarget }: Session): void {
+/** Its other fields are only handed on. One that cannot be read would be noticed when the answer is there, and lose it. */
+function checkSession({ responseTarget, detailsLabel, surfaceUserErrors }: Session): void {
+  checkFields("session", { detailsLabel, surfaceUserErrors }, sessionChecks);
   if (responseTarget === undefined || isResponseTarget(responseTarget)) return;
-  throw invalidOption("session.responseTarget", `an object whose "kind" is one of ${targetKinds.join(", ")}`, responseTarget);
+  throw invalidOption("session.responseTarget", `an object whose "kind" is one of ${targetKinds.join(", ")}, and whose "name" is a string`, responseTarget);
 }
 
 function isResponseTarget(value: unknown): boolean {
-  return isRecord(value) && targetKinds.some((kind) => kind === value["kind"]);
+  if (!isRecord(value)) return false;
+  const { kind, name } = value;
+  return targetKinds.some((known) => known === kind) && (name === undefined || typeof name === "string");
 }
 
 function isToolChoice(value: unknown): boolean {

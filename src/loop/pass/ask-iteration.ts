@@ -1,5 +1,6 @@
 // Asks the hook `onIteration` whether the run goes on after a batch.
 
+import { freezeDeep } from "../../kit/freeze-deep.ts";
 import { isRecord } from "../../kit/is-record.ts";
 import { textOrNone } from "../../kit/read-foreign.ts";
 import { applyStep } from "../../state/apply-step.ts";
@@ -17,7 +18,7 @@ export function askIteration(run: Run): void | PromiseLike<void> {
     iteration: finished,
     cumulativeCost: state.costUSD,
     messageCount: state.messages.length,
-    lastToolCalls: state.lastBatch.map(({ outcome }) => outcome.call),
+    lastToolCalls: state.lastBatch.map(({ outcome }) => freezeDeep(outcome.call)),
   };
   const body = async (): Promise<HookAnswer> => {
     const end = await askHook(() => options.hooks?.onIteration?.(finished, facts), toIterationAnswer, run);

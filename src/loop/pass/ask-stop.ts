@@ -4,6 +4,7 @@ import type { StopContext } from "../../contract/stop-condition.ts";
 import type { StreamResult } from "../../contract/stream-result.ts";
 import { assertNever } from "../../kit/assert-never.ts";
 import { describeValue } from "../../kit/describe-value.ts";
+import { freezeDeep } from "../../kit/freeze-deep.ts";
 import { isRecord } from "../../kit/is-record.ts";
 import { addCost, addUsage, noUsage } from "../../state/add-usage.ts";
 import { endingOfCause } from "../../state/ending-of-cause.ts";
@@ -39,11 +40,11 @@ export async function askStopConditions(run: Run, result: StreamResult): Promise
 function toContext({ state }: Run, result: StreamResult): StopContext {
   return {
     iteration: state.iteration + 1,
-    response: state.hop === 0 ? result : { ...result, ...joinTurn(state.turn, result) },
+    response: freezeDeep(state.hop === 0 ? result : { ...result, ...joinTurn(state.turn, result) }),
     totalUsage: addUsage(state.usage, result.usage ?? noUsage),
     costUSD: addCost(state.costUSD, result.costUSD),
     toolCallsExecuted: state.toolCallsExecuted,
-    lastToolResults: state.lastBatch.map(({ outcome }) => outcome),
+    lastToolResults: state.lastBatch.map(({ outcome }) => freezeDeep(outcome)),
   };
 }
 

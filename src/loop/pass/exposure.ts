@@ -31,7 +31,8 @@ export function exposeNames(run: Run, names: readonly string[]): Exposure {
 
 function toExposure(tools: readonly ToolDefinition[], made: Pick<Exposure, "source" | "hiddenCount">): Exposure {
   return {
-    tools,
+    // Hooks and providers are shown it.
+    tools: Object.freeze(tools),
     byName: new Map(tools.map((tool) => [tool.name, tool])),
     hasEager: tools.some(({ eager }) => eager === true),
     hasApproval: tools.some(({ needsApproval = false }) => needsApproval !== false),

@@ -1,13 +1,14 @@
 // One provider stream as a step: what is sent, what listeners hear, and the fold of what came back.
 
 import type { PassPlan } from "../../contract/hooks.ts";
-import type { Message } from "../../contract/message.ts";
 import type { PlainError } from "../../contract/plain-error.ts";
 import type { ModelRequest, ToolChoice } from "../../contract/provider.ts";
 import type { StreamResult } from "../../contract/stream-result.ts";
 import type { Ending } from "../../contract/termination.ts";
 import type { Judgement } from "../../state/judge-finish.ts";
+import { freezeDeep } from "../../kit/freeze-deep.ts";
 import { toPlainError } from "../../kit/plain-error.ts";
+import { textOf, textOrNone } from "../../kit/read-foreign.ts";
 import { findLoop } from "../../policies/loop-detection.ts";
 import { type Masked, MaskedView } from "../../state/masked-view.ts";
 import { streamOnce } from "../../stages/stream-once.ts";
@@ -17,6 +18,7 @@ import { askHook } from "../run/ask-hook.ts";
 import { askStopConditions } from "./ask-stop.ts";
 import { checkPlan } from "../options/check-options.ts";
 import { prepareCalls } from "./prepare-calls.ts";
+import { createRequestViews, type RequestViews } from "./request-views.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import { eventBase } from "../run/event-base.ts";
 import { expose, exposeNames } from "./exposure.ts";
@@ -90,12 +92,12 @@ function planPass(run: Run, next: ModelStep): Promise<StreamResult> {
   const { tools } = expose(run);
   const view = {
     iteration: state.iteration,
-    messages: viewOf(run),
+    messages: requestViewsOf(run).sent(),
     tools,
     system: options.system,
     modelSettings: options.modelSettings,
     toolChoice: options.toolChoice,
-    usage: state.usage,
+    usage: freezeDeep(state.usage),
   };
   return askHook(() => options.hooks?.preparePass?.(view), toPlan, run).then((answer) => {
     // The registry is asked again, and may be broken by now.
@@ -119,16 +121,17 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
   const { tools } = expose(run, plan.tools);
   const toolChoice = plan.toolChoice ?? options.toolChoice;
   run.toolChoice = toRestriction(toolChoice);
-  const request: ModelRequest = {
-    messages: viewOf(run),
+  const views = requestViewsOf(run);
+  const fields: Omit<ModelRequest, "messages"> = {
     system: systemOf(run, plan.system),
     tools,
     toolChoice: next.withoutTools ? "none" : toolChoice,
     settings: plan.modelSettings ?? options.modelSettings,
     iteration: state.iteration,
     continuationToken: state.hop === 0 ? undefined : state.streamResults.at(-1)?.token,
-    transcript: { messages: state.messages, given: state.givenMessages },
+    transcript: views.transcript,
   };
+  const request = Object.defineProperty(fields, "messages", views.messages) as ModelRequest;
   const carried = state.hop === 0 ? undefined : { text: turn.text.trim() !== "", callCount: turn.calls.length };
   const streamed = streamOnce(request, {
     provider: plan.provider ?? options.provider,
@@ -168,13 +171,9 @@ function maskOld(run: Run): Masked | undefined {
   return run.view?.update(run.state);
 }
 
-/** What is sent of the transcript, with the context items at its end; before the turn where a paused one is resent. */
-function viewOf({ state, view }: Run): readonly Message[] {
-  const { contextMessage, turnPlaced } = state;
-  const { messages } = view ?? state;
-  if (contextMessage === undefined) return messages;
-  const end = turnPlaced ? messages.length - 1 : messages.length;
-  return [...messages.slice(0, end), contextMessage, ...messages.slice(end)];
+function requestViewsOf(run: Run): RequestViews {
+  run.requestViews ??= createRequestViews(run);
+  return run.requestViews;
 }
 
 function failed(run: Run, hook: string, error: PlainError): StreamResult {
@@ -183,9 +182,9 @@ function failed(run: Run, hook: string, error: PlainError): StreamResult {
 
 /** A pass that ended before its stream began. */
 function unstreamed(run: Run, judgement: Judgement): StreamResult {
-  const { provider } = run.options;
+  const { id, model, family } = run.options.provider;
   const nothing = { text: "", reasoning: "", details: "", calls: [], native: [], exposedTools: [], costUSD: 0, durationMs: 0 };
-  return { ...judgement, ...nothing, provider: provider.id, model: provider.model, family: provider.family };
+  return { ...judgement, ...nothing, provider: textOf(id), model: textOf(model), family: textOrNone(family) };
 }
 
 function sendStart(run: Run, masked: Masked | undefined): void {

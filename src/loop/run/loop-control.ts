@@ -8,7 +8,7 @@ import { assertNever } from "../../kit/assert-never.ts";
 import { describeValue } from "../../kit/describe-value.ts";
 import { textOrNone } from "../../kit/read-foreign.ts";
 import type { Cause, RunScope } from "../../kit/run-scope.ts";
-import { isUserMessage } from "../../state/check-messages.ts";
+import { toUserMessage as copyMessage } from "../../state/check-messages.ts";
 import type { InboxMessage } from "../../state/loop-state.ts";
 
 /** Something that was asked of a run. */
@@ -127,7 +127,8 @@ function interrupt(holder: Holder, message: UserMessage): void {
 
 function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessage {
   if (typeof message === "string" && message.trim() !== "") return { role: "user", content: message };
-  if (isUserMessage(message) && message.content !== "") return message;
+  const copy = copyMessage(message);
+  if (copy !== undefined && copy.content !== "") return copy;
   throw new LoopError("invalid-option", {
     option: `control.${verb}`,
     expected: 'given a text that is not blank, or a message of the role "user"',

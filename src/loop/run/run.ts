@@ -23,6 +23,7 @@ import type { JournalTraffic } from "./journal-call.ts";
 import type { ControlClaim } from "./loop-control.ts";
 import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
+import type { RequestViews } from "../pass/request-views.ts";
 import type { RunBounds } from "../options/resolve-policies.ts";
 
 /** What the calls of a run see of it. */
@@ -127,6 +128,8 @@ export interface Run {
   replayed: boolean;
   /** The calls of a turn whose stream was live, as they were found when it ended; undefined where the stream was replayed. */
   prepared: ReadonlyMap<string, Prepared | Promise<Prepared>> | undefined;
+  /** What the requests of the run show of its transcript; made with the first one. */
+  requestViews: RequestViews | undefined;
   /** The last stream, until listeners are told that its pass is over. */
   openPass: { readonly result: StreamResult; readonly hop: number } | undefined;
   release(): void;

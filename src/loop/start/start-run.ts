@@ -7,7 +7,7 @@ import { memoryJournal } from "../../journal/memory-journal.ts";
 import { Alarm } from "../../kit/alarm.ts";
 import { systemClock } from "../../kit/clock.ts";
 import type { EventQueue } from "../../kit/event-queue.ts";
-import { isRecord } from "../../kit/is-record.ts";
+import { freezeDeep } from "../../kit/freeze-deep.ts";
 import { RunScope } from "../../kit/run-scope.ts";
 import { toJson } from "../../kit/to-json.ts";
 import { toWantedOutput } from "../../policies/structured-output.ts";
@@ -23,6 +23,7 @@ import { LoopEventSink } from "../run/emit.ts";
 import { checkDefinitions } from "../options/check-definitions.ts";
 import { Meter } from "../run/meter.ts";
 import { resolveLimits, resolveTimeouts } from "../options/resolve-limits.ts";
+import { readOptions, readSession, snapshotOptions } from "../options/snapshot-options.ts";
 import { allowedBy, createView, toBounds, toRepetition } from "../options/resolve-policies.ts";
 import { noExposure, type Nesting, type Run } from "../run/run.ts";
 
@@ -38,8 +39,9 @@ export interface StartPorts {
 
 /** Checks the options and takes what the run needs. Throws LoopError, and then holds nothing. */
 export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPorts): Run {
-  const options = snapshot(given);
-  checkOptions(options);
+  const checked = readOptions(given);
+  checkOptions(checked);
+  const options = snapshotOptions(checked);
   const settings = settle(options, nesting);
   const { runId, clock } = settings;
   const scope = new RunScope(nesting?.run.scope);
@@ -63,6 +65,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     replayed: false,
     prepared: undefined,
     openPass: undefined,
+    requestViews: undefined,
     release: () => {
       events.close();
       claims.release();
@@ -77,7 +80,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
 /** What a run goes by, with defaults for what was not said. Holds nothing that would have to be released. */
 function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const limits = resolveLimits(options.limits);
-  const { clock = systemClock, session = {}, journal = memoryJournal() } = options;
+  const { clock = systemClock, journal = memoryJournal() } = options;
   const { depth, maxDepth } = findLevel(limits.maxDepth, options, nesting?.run);
   const meter = new Meter(limits, nesting?.run.meter);
   const registry = toRegistry(options.tools);
@@ -99,7 +102,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     clock,
     journal,
     traffic: nesting?.isPart === true ? nesting.run.traffic : new JournalTraffic(),
-    session,
+    session: readSession(options.session),
     depth,
     maxDepth,
     meter,
@@ -129,20 +132,9 @@ function findLevel(own: number, { limits }: LoopOptions, outer: Run | undefined)
 
 function createState(options: LoopOptions): LoopState {
   const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
-  const contextItems = (options.contextItems ?? []).map(toJson);
+  const contextItems = (options.contextItems ?? []).map((item) => freezeDeep(toJson(item)));
   const repetition = toRepetition(options.policies?.loopDetection);
   return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
-}
-
-/** What the caller changes later does not change the run: a policy that is taken out of its object still holds. */
-function snapshot(given: LoopOptions): LoopOptions {
-  if (!isRecord(given)) return given;
-  const options = { ...given };
-  return {
-    ...options,
-    ...(isRecord(options.policies) ? { policies: { ...options.policies } } : {}),
-    ...(isRecord(options.hooks) ? { hooks: { ...options.hooks } } : {}),
-  };
 }
 
 /** The ports look back at the run that they belong to. */

@@ -1,0 +1,110 @@
+// Options are looked at when a run starts. What the caller does to them afterwards neither breaks the run nor changes it.
+
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, runToolLoop } from "turnwright";
+import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
+import { tool } from "./play.ts";
+
+type Fields = { [field: string]: unknown };
+
+/** Every option that is data or a group; functions and ports among them are the caller's own. */
+function createOptions(): Fields {
+  return {
+    system: "Be brief.",
+    messages: [
+      { role: "user", content: "Hi." },
+      { role: "assistant", content: [{ type: "text", text: "Hello." }] },
+      { role: "user", content: [{ type: "text", text: "Again." }] },
+    ],
+    modelSettings: { temperature: 0, stopSequences: ["END"], extra: { deep: { list: [1] } } },
+    toolChoice: { name: "t" },
+    contextItems: [{ fact: ["one"] }],
+    limits: { maxIterations: 5, maxToolCalls: 4, maxTokens: 1_000_000, wallClockMs: 60_000 },
+    timeouts: { toolMs: 1_000, hookMs: 1_000 },
+    session: { detailsLabel: "[More]", responseTarget: { kind: "default", name: "Ann" }, surfaceUserErrors: true },
+    decisions: {},
+    hooks: { preparePass: () => undefined, onIteration: () => undefined },
+    policies: {
+      gate: { active: true, allowedNames: ["t", "context", "u"], triggerMatchByToolName: new Map([["t", { trigger: "x" }]]) },
+      approve: () => ({ kind: "approve" }),
+      restarts: { effects: { more: ["u"] }, stash: { take: () => undefined } },
+      preToolText: { endAfterTextFamilies: ["none"], suppressFollowUpAfterText: ["none"] },
+      finalAnswer: false,
+      stopWhen: [() => false],
+      loopDetection: { threshold: 5, action: "warn" },
+      results: {
+        processor: (_: string, output: string) => `${output}.`,
+        extractor: { threshold: 0, extract: () => "E" },
+        cacher: { threshold: 0, store: () => "S" },
+      },
+      masking: { keepIterations: 1, minTokens: 0, batchOf: 1 },
+    },
+  };
+}
+
+/** All places below the top where something can be changed. */
+function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
+  if (typeof value !== "object" || value === null || value instanceof Map) return [];
+  return Object.keys(value).flatMap((key) => [[...path, key], ...pathsIn((value as Fields)[key], [...path, key])]);
+}
+
+const wrong: { readonly [how: string]: (holder: Fields, key: string) => void } = {
+  "null in its place": (holder, key) => (holder[key] = null),
+  "a number in its place": (holder, key) => (holder[key] = 5),
+  "an empty object in its place": (holder, key) => (holder[key] = {}),
+  "a symbol in its place": (holder, key) => (holder[key] = Symbol("no")),
+  "it being gone": (holder, key) => void delete holder[key],
+};
+
+/** Runs, and changes the options at the first request and at the first call. */
+async function run(change: (options: Fields) => void): Promise<unknown> {
+  const options = createOptions();
+  const mock = createMockProvider([[text("Let me see. "), toolCall("t"), toolCall("context")], toolCall("t"), text("Done.")]);
+  const provider = {
+    ...{ id: "p", model: "m", family: "f" },
+    stream: (...[request, call]: Parameters<typeof mock.stream>) => {
+      change(options);
+      return mock.stream(request, call);
+    },
+  };
+  const tools = [
+    tool("t", () => (change(options), "a result")),
+    tool("u", () => "hidden"),
+    tool("context", () => ({ type: "context_restart_more", context: "more" })),
+  ];
+  Object.assign(options, { provider, tools, clock: createTestClock(), runId: "changed" });
+  const result = await runToolLoop(options as unknown as LoopOptions);
+  const requests = mock.requests.map(({ messages, system, tools: shown, toolChoice, settings }) => ({
+    ...{ messages, system, toolChoice, settings },
+    shown: shown.map(({ name }) => name),
+  }));
+  return JSON.parse(JSON.stringify({ ...result, journal: undefined, requests }));
+}
+
+describe("an option that is changed while the run goes on", () => {
+  const rows = pathsIn(createOptions()).flatMap((path) => Object.keys(wrong).map((how) => [path.join("."), how] as const));
+
+  it("is looked at everywhere", () => {
+    expect(rows.length).toBeGreaterThan(250);
+  });
+
+  it.for(rows)("changes nothing: %s, by %s", async ([path, how]) => {
+    const keys = path.split(".");
+    const last = keys.pop() ?? "";
+    const changed = await run((options) => {
+      let holder: unknown = options;
+      for (const key of keys) holder = typeof holder === "object" && holder !== null ? (holder as Fields)[key] : undefined;
+      if (typeof holder === "object" && holder !== null) wrong[how]?.(holder as Fields, last);
+    });
+    expect(changed).toEqual(await run(() => {}));
+  });
+
+  it("changes nothing where its lists and maps are emptied", async () => {
+    const changed = await run((options) => {
+      const policies = options["policies"] as { gate: { triggerMatchByToolName: Map<string, unknown>; allowedNames: string[] } };
+      policies.gate.triggerMatchByToolName.clear();
+      policies.gate.allowedNames.length = 0;
+    });
+    expect(changed).toEqual(await run(() => {}));
+  });
+});

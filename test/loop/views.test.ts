@@ -1,0 +1,182 @@
+// What a run hands out cannot be changed, and what the caller handed in is neither changed nor live.
+
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, type Message, runToolLoop } from "turnwright";
+import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
+import { play, tool } from "./play.ts";
+
+/** Ways of changing a list or a message in it, as plain JavaScript does. */
+const changes: { readonly [how: string]: (messages: Message[]) => unknown } = {
+  reverse: (messages) => messages.reverse(),
+  sort: (messages) => messages.sort(),
+  push: (messages) => messages.push({ role: "user", content: "Forged." }),
+  pop: (messages) => messages.pop(),
+  splice: (messages) => messages.splice(0, 1),
+  shorten: (messages) => (messages.length = 0),
+  replace: (messages) => (messages[0] = { role: "user", content: "Forged." }),
+  "a field": (messages) => Object.assign(messages[0] ?? {}, { content: "Forged." }),
+  "a part": (messages) => (messages[1]?.content as unknown[]).push({ type: "text", text: "Forged." }),
+  "a field of a part": (messages) => Object.assign((messages[1]?.content as object[])[0] ?? {}, { text: "Forged." }),
+  arguments: (messages) =>
+    Object.assign(messages.flatMap(({ content }) => (Array.isArray(content) ? content : [])).at(-1)?.args ?? messages, {
+      to: "me",
+    }),
+};
+
+const given = (): Message[] => [
+  { role: "user", content: "Hi." },
+  { role: "assistant", content: [{ type: "text", text: "Hello." }] },
+  { role: "user", content: "Again." },
+];
+
+/** Who is shown messages, and what puts the change there. */
+const readers: { readonly [who: string]: (change: (messages: readonly Message[]) => void) => Partial<LoopOptions> } = {
+  "a tool": (change) => ({ tools: [tool("t", (_, { messages }) => void change(messages))] }),
+  preparePass: (change) => ({ hooks: { preparePass: ({ messages }) => void change(messages) } }),
+  approve: (change) => ({ policies: { approve: (_, { messages }) => (change(messages), { kind: "approve" }) } }),
+  needsApproval: (change) => ({
+    tools: [tool("t", () => 1, { needsApproval: (_, { messages }) => (change(messages), false) })],
+  }),
+};
+
+const script = [toolCall("t", { to: "you" }), text("Done.")];
+
+async function sent(options: Partial<LoopOptions>): Promise<readonly unknown[]> {
+  const playing = play(script, { tools: [tool("t", () => undefined)], messages: given(), ...options });
+  const result = await playing.result;
+  return [playing.provider.requests.map(({ messages }) => messages), result.status, result.messages];
+}
+
+describe("a view of the messages", () => {
+  const rows = Object.keys(readers).flatMap((who) => Object.keys(changes).map((how) => [who, how] as const));
+
+  it.for(rows)("shown to %s cannot be changed by: %s", async ([who, how]) => {
+    const thrown: unknown[] = [];
+    const options = readers[who]?.((messages) => {
+      try {
+        changes[how]?.(messages as Message[]);
+      } catch (error) {
+        thrown.push(error);
+      }
+    });
+    const quiet = readers[who]?.(() => {});
+    expect(await sent(options ?? {})).toEqual(await sent(quiet ?? {}));
+    // Quiet where the list has no such part yet.
+    for (const error of thrown) expect(error).toBeInstanceOf(TypeError);
+  });
+
+  it.for(Object.keys(changes))("shown to a provider cannot be changed by: %s", async (how) => {
+    const run = async (change: (messages: Message[]) => unknown): Promise<unknown> => {
+      const mock: MockProvider = createMockProvider(script);
+      const provider = {
+        ...{ id: "p", model: "m" },
+        stream: (...[request, call]: Parameters<MockProvider["stream"]>) => {
+          for (const list of [request.messages, request.transcript?.messages]) {
+            try {
+              change(list as Message[]);
+            } catch {}
+          }
+          return mock.stream(request, call);
+        },
+      };
+      const { messages } = await runToolLoop({ provider, messages: given(), tools: [tool("t", () => undefined)] });
+      return [mock.requests.map((request) => request.messages), messages];
+    };
+    expect(await run(changes[how] ?? (() => {}))).toEqual(await run(() => {}));
+  });
+
+  it("can be cloned, written as JSON and spread, and is made once for all who read it", async () => {
+    const seen: (readonly Message[])[] = [];
+    const look = tool("t", (_, { messages }) => void seen.push(messages));
+    await play([[toolCall("t"), toolCall("t")], text("Done.")], { tools: [look], messages: given() }).result;
+    const [first = [], second] = seen;
+    expect(second).toBe(first);
+    expect([structuredClone(first), JSON.parse(JSON.stringify(first)), [...first]]).toEqual([first, first, first]);
+    expect(Array.isArray(first)).toBe(true);
+  });
+
+  it("is in a copy of a request", async () => {
+    const mock = createMockProvider(script);
+    const copies: (readonly Message[])[] = [];
+    const provider = {
+      ...{ id: "p", model: "m" },
+      stream: (...[request, call]: Parameters<MockProvider["stream"]>) => {
+        const copy = { ...request };
+        copies.push(copy.messages, structuredClone(request.messages), JSON.parse(JSON.stringify(request)).messages);
+        return mock.stream(copy, call);
+      },
+    };
+    await runToolLoop({ provider, messages: given(), tools: [tool("t", () => undefined)], contextItems: ["Now."] });
+    expect(copies.map(({ length }) => length)).toEqual([4, 4, 4, 6, 6, 6]);
+  });
+});
+
+describe("the caller's own messages", () => {
+  it("are neither frozen nor live", async () => {
+    const messages = given();
+    const change = tool("t", () => {
+      messages.reverse();
+      Object.assign(messages[0] ?? {}, { content: "Forged." });
+    });
+    const playing = play(script, { tools: [change], messages });
+    const result = await playing.result;
+    expect(result.messages.slice(0, 3)).toEqual(given());
+    expect([Object.isFrozen(messages), messages.some(Object.isFrozen)]).toEqual([false, false]);
+  });
+
+  it("that a run has made go into the next run as they are", async () => {
+    const { messages } = await play(script, { tools: [tool("t", () => undefined)], messages: given() }).result;
+    const list = [...messages, { role: "user" as const, content: "And?" }];
+    const next = await play([text("So.")], { messages: list }).result;
+    expect(next.messages.slice(0, -2).every((message, index) => message === messages[index])).toBe(true);
+    // The list is the caller's, and its messages nobody's to change.
+    (messages as Message[]).push({ role: "user", content: "Mine." });
+    expect([Object.isFrozen(messages), messages.slice(0, -1).every(Object.isFrozen)]).toEqual([false, true]);
+  });
+
+  it("said to a control can be changed later", async () => {
+    const message = { role: "user" as const, content: "Steered." };
+    const playing = play(script, { tools: [tool("t", () => void (message.content = "Forged."))] });
+    playing.control.steer(message);
+    expect(JSON.stringify((await playing.result).messages)).toContain("Steered.");
+    expect(Object.isFrozen(message)).toBe(false);
+  });
+});
+
+describe("what else is handed out", () => {
+  it.for<[what: string, options: (change: (value: unknown) => void) => Partial<LoopOptions>]>([
+    [
+      "context items",
+      (change) => ({ contextItems: [{ a: [1] }], tools: [tool("t", (_, { contextItems }) => change(contextItems))] }),
+    ],
+    ["tools of a pass", (change) => ({ hooks: { preparePass: ({ tools }) => change(tools) } })],
+    ["a definition", (change) => ({ hooks: { preparePass: ({ tools }) => change(tools[0]) } })],
+    ["usage", (change) => ({ hooks: { preparePass: ({ usage }) => change(usage) } })],
+    [
+      "settings",
+      (change) => ({ modelSettings: { seed: 1 }, hooks: { preparePass: ({ modelSettings }) => change(modelSettings) } }),
+    ],
+    [
+      "a tool choice",
+      (change) => ({ toolChoice: { name: "t" }, hooks: { preparePass: ({ toolChoice }) => change(toolChoice) } }),
+    ],
+    ["calls of an iteration", (change) => ({ hooks: { onIteration: (_, { lastToolCalls }) => change(lastToolCalls[0]) } })],
+    ["a response", (change) => ({ policies: { stopWhen: ({ response }) => (change(response), false) } })],
+    ["calls of a response", (change) => ({ policies: { stopWhen: ({ response }) => (change(response.calls), false) } })],
+    ["outcomes", (change) => ({ policies: { stopWhen: ({ lastToolResults }) => (change(lastToolResults[0]), false) } })],
+  ])("is frozen: %s", async ([, options]) => {
+    const seen: unknown[] = [];
+    const playing = play(script, { tools: [tool("t", () => 1)], ...options((value) => void seen.push(value)) });
+    expect((await playing.result).status).toBe("completed");
+    expect(seen.filter((value) => value !== undefined).map(Object.isFrozen)).not.toContain(false);
+    expect(seen.length).toBeGreaterThan(0);
+  });
+
+  it("is frozen: what events say of calls", async () => {
+    const playing = play(script, { tools: [tool("t", () => ({ list: [1] }))] });
+    await playing.result;
+    const [start] = playing.recording.of("tool-start");
+    const [end] = playing.recording.of("tool-end");
+    expect([Object.isFrozen(start?.args), Object.isFrozen(end?.result)]).toEqual([true, true]);
+  });
+});
