@@ -50,6 +50,8 @@ export function toModelWords(option: { readonly [word: string]: FinishReason } |
   return { exact: withFinishReasons(exactWords, option), unified: withFinishReasons(unifiedWords, option) };
 }
 
+const cutWords: ReadonlySet<string> = new Set(["interrupted", "unknown"]);
+
 /**
  * Reads a finish reason: a word in v2, `{ unified, raw }` in v3 and v4. Undefined where the stream was cut. Provider packages say that a
  * stream has finished as soon as it is over, and until the service says why, the reason is "unknown" in v2, "other" without a word of the
@@ -59,9 +61,8 @@ export function readFinish(said: unknown, words: ModelWords = knownWords): SaidF
   const fields = isRecord(said) ? said : { unified: said };
   const [unified, raw] = [textOf(fields.unified), textOf(fields.raw)];
   const reason = words.exact.get(raw) ?? words.unified.get(unified);
-  const isOver = unified !== "interrupted" && unified !== "unknown";
-  if (unified === "" || (reason === undefined && !isOver)) return undefined;
-  if (unified === "other" && raw === "" && isRecord(said)) return undefined;
+  if (reason === undefined && cutWords.has(unified)) return undefined;
+  if (unified === "" || (unified === "other" && raw === "" && isRecord(said))) return undefined;
   return { reason: reason ?? "unknown", raw: raw === "" ? unified : raw };
 }
 

@@ -67,7 +67,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       if (found === undefined && isEmpty(fragment)) return true;
       const call = found ?? open(fragment);
       call.extra = entry.extra_content ?? call.extra;
-      if (call.id === undefined && fragment.id !== undefined) calls.identify(call, fragment.id);
+      calls.identify(call, fragment.id);
       if (found !== undefined && isRepetition(found, fragment)) return true;
       takeName(call, fragment.name);
       if (call.ready) return isLate(fragment) ? contradict(out) : true;

@@ -23,8 +23,8 @@ export interface CallIndex<Call extends IndexedCall> {
   /** In the order in which they began. */
   readonly all: readonly Call[];
   add(call: Call): void;
-  /** Notes the id of a call that had none. */
-  identify(call: Call, id: string): void;
+  /** Notes the id of a call that has none yet. */
+  identify(call: Call, id: string | undefined): void;
   /** The call that a fragment belongs to; undefined when it begins a new one. */
   find(fragment: Fragment): Call | undefined;
 }
@@ -38,8 +38,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
   /** Those without an id. */
   const nameless = new Map<number | undefined, Call>();
 
-  function identify(call: Call, id: string): void {
-    call.id = id;
+  function note(call: Call, id: string): void {
     byId.set(id, call);
     byBoth.set(`${call.index} ${id}`, call);
     if (nameless.get(call.index) === call) nameless.delete(call.index);
@@ -66,12 +65,16 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
 
   return {
     all,
-    identify,
+    identify(call, id) {
+      if (call.id !== undefined || id === undefined) return;
+      call.id = id;
+      note(call, id);
+    },
     add(call) {
       all.push(call);
       if (call.index !== undefined) byIndex.set(call.index, call);
       if (call.id === undefined) nameless.set(call.index, call);
-      else identify(call, call.id);
+      else note(call, call.id);
     },
     find(fragment) {
       const { id, index, name } = fragment;
