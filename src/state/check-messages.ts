@@ -3,6 +3,7 @@
 
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../contract/message.ts";
 import { LoopError } from "../errors/loop-error.ts";
+import { partAdviceOf } from "../errors/other-words.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
 import { isContentPart } from "../tools/tool-result.ts";
@@ -76,6 +77,9 @@ function callsOf(message: AssistantMessage, { index, heldIds }: { index: number;
   return calls;
 }
 
+const repairAdvice = 'Answer each call, or set the option "repair" to true: then open calls are answered as not run';
+const dropAdvice = 'Leave such results out, or set the option "repair" to true, which does so';
+
 interface AnswerCheck {
   readonly open: readonly OpenCall[];
   readonly index: number;
@@ -88,15 +92,16 @@ function checkAnswers(message: ToolMessage, { open, index, repair }: AnswerCheck
   for (const result of message.results) {
     const known = ids.has(result.callId) && !results.has(result.callId);
     if (known) results.set(result.callId, result);
-    else if (!repair) throw invalid(index, "answers a call that the message before does not make, or answers one twice");
+    else if (!repair)
+      throw invalid(index, `answers a call that the message before does not make, or answers one twice. ${dropAdvice}`);
   }
   if (results.size === open.length && results.size === message.results.length) return message;
-  if (!repair) throw invalid(index, "leaves a call of the message before unanswered");
+  if (!repair) throw invalid(index, `leaves a call of the message before unanswered. ${repairAdvice}`);
   return { role: "tool", results: open.map((call) => results.get(call.callId) ?? notRun(call)) };
 }
 
 function answerOpen(open: readonly OpenCall[], index: number, repair: boolean): readonly ToolMessage[] {
-  if (!repair) throw invalid(index, "makes calls that the next message does not answer");
+  if (!repair) throw invalid(index, `makes calls that the next message does not answer. ${repairAdvice}`);
   return [{ role: "tool", results: open.map(notRun) }];
 }
 
@@ -110,11 +115,25 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
   user: ({ content }) =>
     typeof content === "string" || isListOf(content, isContentPart)
       ? undefined
-      : 'must have as "content" a string or content parts',
+      : withAdvice('must have as "content" a string or content parts', content),
   assistant: ({ content }) =>
     isListOf(content, isAssistantPart) ? undefined : 'must have as "content" an array of text, reasoning and tool-call parts',
-  tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have as "results" an array of tool results'),
+  tool: ({ results, content }) =>
+    isListOf(results, isResult)
+      ? undefined
+      : withAdvice('must have as "results" an array of tool results', [results, content].flat().flatMap(contentOf)),
 };
+
+/** A problem, and what to write in place of a part that is of another library's form. */
+function withAdvice(problem: string, parts: unknown): string {
+  const advices = Array.isArray(parts) ? parts.map((part) => (isRecord(part) ? partAdviceOf(part) : undefined)) : [];
+  const advice = advices.find((found) => found !== undefined);
+  return advice === undefined ? problem : `${problem}. ${advice}`;
+}
+
+function contentOf(result: unknown): readonly unknown[] {
+  return isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
+}
 
 /** Whether a value is a user message that can be sent and saved. */
 export function isUserMessage(value: unknown): value is UserMessage {
