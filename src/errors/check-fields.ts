@@ -5,6 +5,7 @@ import { isRecord } from "../kit/is-record.ts";
 import { nearestName } from "../kit/nearest-name.ts";
 import { describeRule, isWithin, type NumberRule } from "../kit/number-rule.ts";
 import { LoopError } from "./loop-error.ts";
+import { type Replacement, replacementOf } from "./other-words.ts";
 
 /** What a field must be, in words, and whether a value is that. */
 export type Check = readonly [expected: string, fits: (value: unknown) => boolean];
@@ -93,10 +94,11 @@ export function invalidOption(option: string, expected: string, received: unknow
 
 /** An option that does not exist, with the known one that was probably meant. */
 export function unknownOption(name: string, group: string, known: readonly string[]): LoopError<"unknown-option"> {
-  const nearest = nearestName(name, known);
+  const { nearest = nearestName(name, known), instead }: Partial<Replacement> = replacementOf(name, known) ?? {};
   return new LoopError("unknown-option", {
     option: pathOf(group, name),
     nearest: nearest === undefined ? undefined : pathOf(group, nearest),
+    instead,
   });
 }
 

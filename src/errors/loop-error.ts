@@ -9,7 +9,12 @@ export interface LoopErrorDetails {
   /** An option the loop cannot run with. `received` says what kind of value came, never its content. */
   readonly "invalid-option": { readonly option: string; readonly expected: string; readonly received: string };
   /** An option that does not exist, with the one that was probably meant. */
-  readonly "unknown-option": { readonly option: string; readonly nearest?: string | undefined };
+  readonly "unknown-option": {
+    readonly option: string;
+    readonly nearest?: string | undefined;
+    /** How to write that, if the name is a word of another library. */
+    readonly instead?: string | undefined;
+  };
   /** Two tools of one name. */
   readonly "duplicate-tool": { readonly toolName: string };
   /** A tool that is not one; `problem` reads on after the tool's name. */
@@ -71,8 +76,12 @@ type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[C
 
 const messages: Messages = {
   "invalid-option": ({ option, expected, received }) => `Option ${quote(option)} must be ${expected}, but is ${received}.`,
-  "unknown-option": ({ option, nearest }) =>
-    `There is no option ${quote(option)}.${nearest === undefined ? "" : ` Did you mean ${quote(nearest)}?`}`,
+  "unknown-option": ({ option, nearest, instead }) =>
+    [
+      `There is no option ${quote(option)}.`,
+      ...(nearest === undefined ? [] : [`Did you mean ${quote(nearest)}?`]),
+      ...(instead === undefined ? [] : [`Write: ${instead}`]),
+    ].join(" "),
   "duplicate-tool": ({ toolName }) =>
     `There are two tools named ${quote(toolName)}: rename one, or all of its registry by withPrefix of "turnwright/tools".`,
   "invalid-tool": ({ toolName, problem }) => `Tool ${quote(toolName)} ${problem}.`,

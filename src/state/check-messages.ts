@@ -3,7 +3,8 @@
 
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../contract/message.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { isRecord } from "../kit/is-record.ts";
+import { partAdviceOf } from "../errors/other-words.ts";
+import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
 import { isContentPart } from "../tools/tool-result.ts";
@@ -81,6 +82,9 @@ function callsOf(message: AssistantMessage, { index, heldIds }: { index: number;
   return calls;
 }
 
+const repairAdvice = 'Answer each call, or set the option "repair" to true: then open calls are answered as not run';
+const dropAdvice = 'Leave such results out, or set the option "repair" to true, which does so';
+
 interface AnswerCheck {
   readonly open: readonly OpenCall[];
   readonly index: number;
@@ -93,15 +97,16 @@ function checkAnswers(message: ToolMessage, { open, index, repair }: AnswerCheck
   for (const result of message.results) {
     const known = ids.has(result.callId) && !results.has(result.callId);
     if (known) results.set(result.callId, result);
-    else if (!repair) throw invalid(index, "answers a call that the message before does not make, or answers one twice");
+    else if (!repair)
+      throw invalid(index, `answers a call that the message before does not make, or answers one twice. ${dropAdvice}`);
   }
   if (results.size === open.length && results.size === message.results.length) return message;
-  if (!repair) throw invalid(index, "leaves a call of the message before unanswered");
+  if (!repair) throw invalid(index, `leaves a call of the message before unanswered. ${repairAdvice}`);
   return { role: "tool", results: open.map((call) => results.get(call.callId) ?? notRun(call)) };
 }
 
 function answerOpen(open: readonly OpenCall[], index: number, repair: boolean): readonly ToolMessage[] {
-  if (!repair) throw invalid(index, "makes calls that the next message does not answer");
+  if (!repair) throw invalid(index, `makes calls that the next message does not answer. ${repairAdvice}`);
   return [{ role: "tool", results: open.map(notRun) }];
 }
 
@@ -120,6 +125,22 @@ const problems: { readonly [Role in Message["role"]]: (message: { readonly [fiel
     isListOf(content, isAssistantPart) ? undefined : 'must have as "content" an array of text, reasoning and tool-call parts',
   tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have as "results" an array of tool results'),
 };
+
+/** A problem, and what to write in place of a part that is of another library's form. Bytes are seen in the caller's own parts only. */
+function withAdvice(problem: string, given: UnknownRecord): string {
+  try {
+    const { content, results } = given;
+    const parts = [content, [results, content].flat().map(contentOf)].flat(2);
+    const advice = parts.map((part) => (isRecord(part) ? partAdviceOf(part) : undefined)).find((found) => found !== undefined);
+    return advice === undefined ? problem : `${problem}. ${advice}`;
+  } catch {
+    return problem;
+  }
+}
+
+function contentOf(result: unknown): readonly unknown[] {
+  return isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
+}
 
 /** A frozen copy of a user message that can be sent and saved; undefined for anything else. */
 export function toUserMessage(given: unknown): UserMessage | undefined {
@@ -140,7 +161,7 @@ function assertMessage(given: unknown, index: number): Message {
     throw invalid(index, 'must have as "role" one of "user", "assistant" and "tool"; system text goes into the option "system"');
   }
   const problem = problems[role](value);
-  if (problem !== undefined) throw invalid(index, problem);
+  if (problem !== undefined) throw invalid(index, isRecord(given) ? withAdvice(problem, given) : problem);
   return seal(value as unknown as Message);
 }
 

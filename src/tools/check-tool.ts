@@ -2,6 +2,7 @@
 
 import type { Tool } from "../contract/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
+import { replacementOf } from "../errors/other-words.ts";
 import { describeValue, quote } from "../kit/describe-value.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { nearestName } from "../kit/nearest-name.ts";
@@ -41,7 +42,10 @@ export function assertTool(value: unknown): asserts value is Tool {
 function problemOf(fields: UnknownRecord): string | undefined {
   for (const [field, check] of Object.entries(checks)) {
     const expected = check(fields[field]);
-    if (expected !== undefined) return `must have as ${quote(field)} ${expected}, but has ${describeValue(fields[field])}`;
+    if (expected === undefined) continue;
+    const problem = `must have as ${quote(field)} ${expected}, but has ${describeValue(fields[field])}`;
+    const word = fields[field] === undefined ? findWordFor(field, fields) : undefined;
+    return word === undefined ? problem : `${problem}: rename ${quote(word)} to ${quote(field)}`;
   }
   if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
     return 'has "retry", which only a tool with "idempotent: true" may have';
@@ -59,9 +63,15 @@ function findVeto({ replay, sequential, needsApproval = false }: UnknownRecord):
   return needsApproval === false ? undefined : "needsApproval";
 }
 
+/** The field of another library that stands in the place of a field that is not there. */
+function findWordFor(field: string, fields: UnknownRecord): string | undefined {
+  return Object.keys(fields).find((word) => !Object.hasOwn(checks, word) && replacementOf(word, [field])?.nearest === field);
+}
+
 /** " (did you mean …?)" for a mistyped field, or nothing. */
 function didYouMean(field: string): string {
-  const nearest = nearestName(field, Object.keys(checks));
+  const known = Object.keys(checks);
+  const nearest = replacementOf(field, known)?.nearest ?? nearestName(field, known);
   return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
 }
 

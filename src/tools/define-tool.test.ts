@@ -94,7 +94,7 @@ describe("assertTool", () => {
     [{ retry: { maxAttempts: 2 } }, 'search: has "retry", which only a tool with "idempotent: true" may have'],
     [{ replay: "always" }, 'search: must have as "replay" "safe" or "never", but has "always"'],
     [{ timoutMs: 5 }, 'search: has an unknown field "timoutMs" (did you mean "timeoutMs"?)'],
-    [{ parameters: {} }, 'search: has an unknown field "parameters"'],
+    [{ parameters: {} }, 'search: has an unknown field "parameters" (did you mean "inputSchema"?)'],
     [JSON.parse('{"__proto__":{"a":1}}'), 'search: has an unknown field "__proto__"'],
     [{ constructor: 1 }, 'search: has an unknown field "constructor"'],
   ])("refuses %j", ([fields, problem]) => {

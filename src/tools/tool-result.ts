@@ -4,9 +4,10 @@ import type { ContentPart } from "../contract/content.ts";
 import type { ToolResult } from "../contract/tool.ts";
 import { unknownOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
+import { partAdviceOf } from "../errors/other-words.ts";
 import { describeValue } from "../kit/describe-value.ts";
 import { hasBrand } from "../kit/has-brand.ts";
-import { isRecord } from "../kit/is-record.ts";
+import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 
 /** What `toolResult` takes. `success` is true where it is not said, unless there is an `error`. */
 export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
@@ -82,8 +83,15 @@ function toContentPart(part: unknown, index: number): ContentPart {
   return {
     type,
     mediaType: textOf(mediaType, `${at}.mediaType`),
-    data: textOf(data instanceof URL ? data.href : data, `${at}.data`),
+    data: dataOf(data, part, `${at}.data`),
   };
+}
+
+function dataOf(data: unknown, part: UnknownRecord, at: string): string {
+  const text = data instanceof URL ? data.href : data;
+  if (typeof text === "string") return text;
+  const advice = partAdviceOf(part);
+  throw invalid(at, `base64 text or a URL${advice === undefined ? "" : ` (${advice})`}`, text);
 }
 
 function textOf(value: unknown, at: string): string {

@@ -93,7 +93,7 @@ describe("an option", () => {
     [{ limits: { maxIteration: 5 } }, "limits.maxIteration", "limits.maxIterations"],
     [{ timeouts: { streamIdle: 5 } }, "timeouts.streamIdle", "timeouts.streamIdleMs"],
     [{ policies: { gate: { active: true, allowedName: [] } } }, "policies.gate.allowedName", "policies.gate.allowedNames"],
-    [{ modelSettings: { maxTokens: 5 } }, "modelSettings.maxTokens", undefined],
+    [{ modelSettings: { maxTokens: 5 } }, "modelSettings.maxTokens", "modelSettings.maxOutputTokens"],
     [{ policies: { aprove: () => 1 } }, "policies.aprove", "policies.approve"],
     [{ policies: { restarts: { effect: {} } } }, "policies.restarts.effect", "policies.restarts.effects"],
     [{ hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "hooks.onIteration"],

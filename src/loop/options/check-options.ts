@@ -25,6 +25,7 @@ import {
   oneOf,
 } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
+import { replacementOf } from "../../errors/other-words.ts";
 import { providerCheck } from "../../errors/provider-check.ts";
 import { isEmitter } from "../../kit/is-emitter.ts";
 import { isRecord } from "../../kit/is-record.ts";
@@ -41,9 +42,12 @@ const has =
   (value: unknown): boolean =>
     typeof value === "object" && value !== null && methods.every((name) => isFunction(Reflect.get(value, name)));
 
+const toolsExpected =
+  'an array of tools, or a registry (of an object of tools by name: importTools(tools) of "turnwright/tools")';
+
 const optionChecks: Checks<LoopOptions> = {
   provider: providerCheck,
-  tools: ["an array of tools, or a registry", (value) => Array.isArray(value) || has("definitions", "executeTool")(value)],
+  tools: [toolsExpected, (value) => Array.isArray(value) || has("definitions", "executeTool")(value)],
   messages: ["an array of at least one message", (value) => Array.isArray(value) && value.length > 0],
   system: is.text,
   modelSettings: is.object,
@@ -170,7 +174,11 @@ function checkPlacement(options: unknown): void {
   for (const name of isRecord(options) ? Object.keys(options) : []) {
     if (Object.hasOwn(optionChecks, name)) continue;
     for (const [group, known] of Object.entries(groups)) {
-      if (Object.hasOwn(known, name)) throw new LoopError("unknown-option", { option: name, nearest: `${group}.${name}` });
+      if (!Object.hasOwn(known, name)) continue;
+      const nearest = `${group}.${name}`;
+      const found = replacementOf(name, Object.keys(optionChecks));
+      const instead = found?.nearest === nearest ? found.instead : undefined;
+      throw new LoopError("unknown-option", { option: name, nearest, instead });
     }
   }
 }

@@ -38,7 +38,7 @@ export async function askStopConditions(run: Run, result: StreamResult): Promise
 }
 
 function toContext({ state }: Run, result: StreamResult): StopContext {
-  return {
+  const context: StopContext = {
     iteration: state.iteration + 1,
     response: freezeDeep(state.hop === 0 ? result : { ...result, ...joinTurn(state.turn, result) }),
     totalUsage: addUsage(state.usage, result.usage ?? noUsage),
@@ -46,6 +46,14 @@ function toContext({ state }: Run, result: StreamResult): StopContext {
     toolCallsExecuted: state.toolCallsExecuted,
     lastToolResults: state.lastBatch.map(({ outcome }) => freezeDeep(outcome)),
   };
+  return Object.defineProperty(context, "steps", { get: refuseSteps });
+}
+
+/** Conditions of the AI SDK, such as `stepCountIs`, read `steps`. An error about `undefined` would not tell their author what to do. */
+function refuseSteps(): never {
+  throw new TypeError(
+    'The stop condition reads "steps", as those of the AI SDK do. Use iterationCountIs or hasToolCall of "turnwright", or your own function.',
+  );
 }
 
 /** An answer of another form is a mistake: taken for a no, the condition would never hold and nobody would know. */

@@ -17,7 +17,7 @@ const count: NumberRule = { min: 1, infinite: false };
 const fallbackLines = 20;
 const longestPattern = 1_000;
 
-const json: JsonSchema = {
+const json = {
   type: "object",
   properties: {
     action: { type: "string", enum: ["read", "grep", "head", "tail", "stats"] },
@@ -29,7 +29,7 @@ const json: JsonSchema = {
     ignore_case: { type: "boolean", description: "For grep. Default false." },
   },
   required: ["action", "id"],
-};
+} satisfies JsonSchema;
 
 /** The arguments of the tool `result_cache`. */
 export const cacheRequestSchema: StandardSchema<unknown, CacheRequest> = argumentSchema<CacheRequest>(json, readRequest);

@@ -44,6 +44,9 @@ describe("a release", () => {
 
   it.for<[what: string, args: object]>([
     ["no ids", { call_ids: [] }],
+    ["ids under another name", { callIds: ["c0"] }],
+    ["ids and another field", { call_ids: ["c0"], reason: "done" }],
+    ["all, and another field", { call_ids: null, keep: ["c1"] }],
     ["a text", { call_ids: "c0" }],
     ["numbers", { call_ids: [0] }],
     ["more ids than it takes", { call_ids: Array.from({ length: 1_001 }, (_, index) => `c${index}`) }],

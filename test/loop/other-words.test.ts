@@ -1,0 +1,113 @@
+// Words of other libraries: the error names the option here, and how to write it.
+
+import { expect, it } from "vitest";
+import { stepCountIs, hasToolCall as aiHasToolCall } from "ai";
+import { z } from "zod";
+import { defineTool, generateWithTools, type LoopError, type StopCondition, toolResult } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { answersOf, play, tool } from "./play.ts";
+import { refusal } from "./refusal.ts";
+
+it.for<[bad: object, nearest: string, instead: string | undefined]>([
+  [{ prompt: "Hi." }, "messages", 'messages: [{ role: "user", content: "..." }]'],
+  [{ maxSteps: 5 }, "limits.maxIterations", "limits: { maxIterations: 10 }"],
+  [{ maxTurns: 5 }, "limits.maxIterations", "limits: { maxIterations: 10 }"],
+  [{ limits: { maxSteps: 5 } }, "limits.maxIterations", "maxIterations: 10"],
+  [{ stopWhen: stepCountIs(5) }, "policies.stopWhen", "policies: { stopWhen: iterationCountIs(5) }"],
+  [{ onStepFinish: () => {} }, "hooks.onIteration", "hooks: { onIteration(finished, state) {} }"],
+  [{ hooks: { onStepFinish: () => {} } }, "hooks.onIteration", undefined],
+  [{ hooks: { prepareStep: () => {} } }, "hooks.preparePass", undefined],
+  [{ experimental_prepareStep: () => {} }, "hooks.preparePass", "hooks: { preparePass(view) { return {}; } }"],
+  [{ experimental_output: {} }, "policies.output", "policies: { output: { schema } }"],
+  [{ experimental_context: {} }, "context", undefined],
+  [{ experimental_telemetry: {} }, "events", 'withTracing(options) of "turnwright/otel"'],
+  [{ instructions: "Be brief." }, "system", 'system: "..."'],
+  [{ model: "gpt-5" }, "provider", 'provider: openaiChat({ client, model: "..." })'],
+  [{ abortSignal: undefined }, "signal", "signal: controller.signal"],
+  [{ temperature: 0 }, "modelSettings.temperature", "modelSettings: { temperature }"],
+  [{ modelSettings: { maxTokens: 5 } }, "modelSettings.maxOutputTokens", undefined],
+  [{ onFinish: () => {} }, "events", 'events: createLoopEvents(), and events.on("run-end", listener)'],
+])("%j is refused with the option that does it", async ([bad, nearest, instead]) => {
+  const { code, details, message } = await refusal(bad);
+  expect([code, details]).toMatchObject(["unknown-option", { nearest, instead }]);
+  expect(message).toContain(`Did you mean "${nearest}"?${instead === undefined ? "" : ` Write: ${instead}`}`);
+});
+
+it("a word whose option is not known in its place gets no such hint", async () => {
+  const executor = { definitions: [], execute: () => 1 };
+  const ask = async (more: object): Promise<LoopError> => {
+    const asked: unknown = await Promise.resolve()
+      .then(() => Reflect.apply(generateWithTools, undefined, [createMockProvider([]), { prompt: "Hi." }, executor, more]))
+      .catch((error: unknown) => error);
+    return asked as LoopError;
+  };
+  expect((await ask({ maxSteps: 5 })).details).toMatchObject({ nearest: "maxIterations", instead: "maxIterations: 10" });
+  expect((await ask({ signal: 1 })).details).toMatchObject({ nearest: "abortSignal" });
+  expect((await ask({ prompt: "Hi." })).message).toBe('There is no option "prompt".');
+});
+
+it.for<[fields: object, problem: string]>([
+  [
+    { parameters: z.object({}) },
+    'must have as "inputSchema" a Standard Schema or a JSON Schema, but has undefined: rename "parameters" to "inputSchema"',
+  ],
+  [{ input_schema: {} }, 'rename "input_schema" to "inputSchema"'],
+  [
+    { inputSchema: z.object({}), execute: undefined, handler: () => 1 },
+    'must have as "execute" a function, but has undefined: rename "handler" to "execute"',
+  ],
+  [{ inputSchema: z.object({}), parameters: z.object({}) }, 'has an unknown field "parameters" (did you mean "inputSchema"?)'],
+])("a tool with %j names the field", ([fields, problem]) => {
+  const make = (): unknown => Reflect.apply(defineTool, undefined, [{ name: "t", description: "", execute: () => 1, ...fields }]);
+  expect(make).toThrow(problem);
+});
+
+it("tools as an object by name are refused with the function that takes them", async () => {
+  const { message } = await refusal({ tools: { t: tool("t", () => 1) } });
+  expect(message).toContain('of an object of tools by name: importTools(tools) of "turnwright/tools"');
+});
+
+const bytes = new Uint8Array([1, 2, 3]);
+it.for<[what: string, messages: readonly object[], advice: string]>([
+  ["an image of bytes", [{ role: "user", content: [{ type: "image", image: bytes }] }], "Bytes go as base64 text"],
+  [
+    "a file of bytes",
+    [{ role: "user", content: [{ type: "file", mediaType: "a/b", data: bytes.buffer }] }],
+    "Bytes go as base64 text",
+  ],
+  [
+    "an image of another form",
+    [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://a.b" } }] }],
+    'Write: { type: "image", mediaType: "image/png", data }',
+  ],
+  ["a system message", [{ role: "system", content: "Be brief." }], 'system text goes into the option "system"'],
+  [
+    "an open call",
+    [{ role: "assistant", content: [{ type: "tool-call", callId: "a", name: "t", args: {} }] }],
+    'set the option "repair" to true: then open calls are answered as not run',
+  ],
+  [
+    "an orphan result",
+    [{ role: "tool", results: [{ callId: "a", name: "t", result: 1 }] }],
+    'set the option "repair" to true, which does so',
+  ],
+])("messages with %s are refused with what to do", async ([, messages, advice]) => {
+  const { code, message } = await refusal({ messages });
+  expect([code, message]).toEqual(["invalid-messages", expect.stringContaining(advice)]);
+});
+
+it("a result with bytes is a failed call that says what to write", async () => {
+  const give = (): unknown =>
+    Reflect.apply(toolResult, undefined, [{ content: [{ type: "image", mediaType: "image/png", data: bytes }] }]);
+  const playing = play([toolCall("t"), text("Done.")], { tools: [tool("t", give)] });
+  expect(JSON.stringify(answersOf(await playing.result)[0])).toContain("Bytes go as base64 text");
+});
+
+it.for([stepCountIs(5), aiHasToolCall("t")])(
+  "a stop condition of the AI SDK ends the run with what to use",
+  async (condition) => {
+    const { result } = play([text("Hi.")], { policies: { stopWhen: condition as unknown as StopCondition } });
+    const error = { message: expect.stringContaining("Use iterationCountIs") };
+    expect((await result).reason).toMatchObject({ kind: "hook-failed", hook: "stopWhen", error });
+  },
+);
