@@ -129,10 +129,20 @@ function beginCounts(state: LoopState): void {
   state.invalidAnswers = 0;
 }
 
-/** Only times of one execution are compared: days between two do not count. */
 function applyTime(state: LoopState, answer: InboxAnswer): void {
-  if (state.lastInbox?.token === answer.token) state.activeMs += answer.now - state.lastInbox.now;
+  state.activeMs = activeAt(state, answer);
   state.lastInbox = answer;
+}
+
+/** Only times of one execution are compared: days between two do not count. */
+function activeAt({ activeMs, lastInbox }: LoopState, { now, token }: InboxAnswer): number {
+  return lastInbox?.token === token ? activeMs + now - lastInbox.now : activeMs;
+}
+
+/** The state as a look at the inbox would leave it, as far as its judge goes by the look. */
+export function previewLook(state: LoopState, answer: InboxAnswer): LoopState {
+  const unsent = [...state.unsent, ...(answer.messages ?? [])];
+  return { ...state, unsent, lastInbox: answer, activeMs: activeAt(state, answer) };
 }
 
 function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Ending | undefined): void {

@@ -107,13 +107,14 @@ describe("a journal that is opened", () => {
     expect((await runToolLoop(again)).text).toBe("Done.");
   });
 
-  it("that cannot be closed has taken no message: whoever makes the call again with this control has what was said", async () => {
+  it("that cannot be closed takes no message while it is closed", async () => {
     const control = createLoopControl();
     const { journal } = openable();
+    const answers: string[] = [];
     const stuck: Journal = {
       ...journal,
       open: async () => () => {
-        control.steer("Wait!");
+        answers.push(control.steer("Wait!"));
         return Promise.reject(new Error("stuck"));
       },
     };
@@ -121,6 +122,6 @@ describe("a journal that is opened", () => {
     await expect(result).rejects.toThrow("stuck");
     expect(recording.types()).not.toContain("run-end");
     const again = await play([text("Waiting.")], { control }).result;
-    expect(linesOf(again.messages)).toContain("user: Wait!");
+    expect([answers, linesOf(again.messages)]).toEqual([["finished"], ["user: Go.", "assistant: Waiting."]]);
   });
 });

@@ -28,6 +28,8 @@ export async function endWaiting(run: Run, entries: readonly BatchEntry[], batch
   // A run inside a call waits as its calls do.
   if (run.park !== undefined) await run.park(run.scope, dispatched.some(isDrained));
   const isLast = run.journal.replays === undefined && (isEnded(run.scope) || dispatched.some(({ outcome }) => isFatal(outcome)));
+  // The run is suspended: nothing looks at its control any more.
+  if (!isLast) run.control?.shut();
   run.parking = undefined;
   await parking?.leave(isLast);
   if (isLast) {

@@ -4,11 +4,13 @@ import type { UserMessage } from "../../contract/message.ts";
 import type { Ending } from "../../contract/termination.ts";
 import type { Cause } from "../../kit/run-scope.ts";
 import { whenReady } from "../../kit/when-ready.ts";
-import { applyStep } from "../../state/apply-step.ts";
+import { applyStep, previewLook } from "../../state/apply-step.ts";
 import { endingOfCause } from "../../state/ending-of-cause.ts";
 import type { InboxAnswer, LoopState } from "../../state/loop-state.ts";
+import { nextStep } from "../next-step.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { Run } from "../run/run.ts";
+import { mayReopen } from "../run/may-reopen.ts";
 import { runStep } from "../run/run-step.ts";
 import { againKey, endingKey, stepKey } from "../run/step-key.ts";
 
@@ -22,7 +24,9 @@ export function readInbox(run: Run): void | PromiseLike<void> {
   const body = (): InboxAnswer => {
     // The last look before an ending does not: after a crash there, the ending can still be reopened.
     run.replayed = false;
-    return withForced(run, lookAround(run));
+    const answer = withForced(run, lookAround(run));
+    if (answer.drain === true) shutIfLast(run, { ...previewLook(state, answer), phase: "inbox" });
+    return answer;
   };
   return whenReady(readStep(run, key, body), (found) => applyStep(state, { kind: "inbox", answer: found }));
 }
@@ -35,13 +39,26 @@ export function readLastInbox(run: Run, ending: Ending, attempt: number = run.st
   const { state } = run;
   const key = lastInboxKey(state, attempt);
   const before = endingKey(state, ending);
-  return whenReady(
-    readStep(run, key, () => ({ ...lookAround(run), before })),
-    (found) => {
-      if (found.before !== before) return readLastInbox(run, ending, attempt + 1);
-      return applyStep(state, { kind: "close", answer: found, ending, attempt });
-    },
-  );
+  const body = (): InboxAnswer => {
+    const answer = { ...lookAround(run), before };
+    if (run.control !== undefined) shutIfLast(run, { ...previewLook(state, answer), phase: "close", ending });
+    return answer;
+  };
+  return whenReady(readStep(run, key, body), (found) => {
+    if (found.before !== before) return readLastInbox(run, ending, attempt + 1);
+    return applyStep(state, { kind: "close", answer: found, ending, attempt });
+  });
+}
+
+/**
+ * Shuts the control where the run ends with this look, before the look is written: what is said during the write would be said to no run.
+ * A retry may still follow, and a run that waits inside a call may still be ended.
+ */
+function shutIfLast(run: Run, looked: LoopState): void {
+  const next = nextStep(looked, run.bounds);
+  if (next.kind !== "end") return;
+  const isOpen = next.ending.status === "suspended" ? run.park !== undefined : mayReopen(run, next.ending);
+  if (!isOpen) run.control?.shut();
 }
 
 /** The key of the inbox step that is read next where the run resumes past a suspension. */

@@ -1,17 +1,16 @@
 // What follows a recorded ending: a suspended run is resumed, and one that ended badly can be tried again from where it ended.
 
-import type { Ending, LoopStatus } from "../../contract/termination.ts";
+import type { Ending } from "../../contract/termination.ts";
 import { whenReady } from "../../kit/when-ready.ts";
 import { applyStep } from "../../state/apply-step.ts";
 import { type ReopenAnswer, suspensionOf } from "../../state/loop-state.ts";
 import { isEnded } from "../run/parking.ts";
+import { mayReopen } from "../run/may-reopen.ts";
 import type { Run } from "../run/run.ts";
 import { isReplayed } from "../run/ask-journal.ts";
 import { nextKeyAfter } from "./read-inbox.ts";
 import { runStep } from "../run/run-step.ts";
 import { endingKey, retryKey } from "../run/step-key.ts";
-
-const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped_by_user"]);
 
 /**
  * Whether a run that is about to end goes on after all. Answers at once where its ending is new: between the last look at the inbox and
@@ -19,8 +18,7 @@ const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stoppe
  */
 export function goesOn(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
   if (ending.status === "suspended") return resumeRun(run);
-  const isRecalled = run.replayed && !run.isPart;
-  return isRecalled && reopenable.has(ending.status) ? reopenRun(run, ending) : false;
+  return mayReopen(run, ending) ? reopenRun(run, ending) : false;
 }
 
 /**
@@ -34,6 +32,7 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
   if (suspensionOf(state) !== undefined) return false;
   const resumeIf = (goes: boolean): boolean => {
     if (goes) applyStep(state, { kind: "resume" });
+    else run.control?.shut();
     return goes;
   };
   const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
@@ -55,6 +54,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
     // Once this has run, the pass counts as new: an ending that a limit brings about at once is not reopened again.
     const body = (): ReopenAnswer => {
       const reopen = options.resume === "retry-last" && scope.cause === undefined;
+      if (!reopen) run.control?.shut();
       return { reopen, before, now: clock.now(), token };
     };
     const key = retryKey(attempt);

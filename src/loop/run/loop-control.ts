@@ -25,6 +25,8 @@ interface Holder {
   readonly messages: InboxMessage[];
   drains: boolean;
   chainActive: boolean;
+  /** Whether the run has looked for the last time. */
+  isShut: boolean;
 }
 
 interface ControlState {
@@ -45,6 +47,8 @@ export interface ControlClaim {
   readonly drains: boolean;
   /** The first call of the run is about to start: from now on nothing interrupts it. */
   startToolChain(): void;
+  /** The run has looked for the last time: from then on the verbs answer "finished". */
+  shut(): void;
   /** Lets go of the control, once. From then on the verbs answer "finished", and messages that nobody took wait for the next run. */
   release(ending?: Termination["kind"]): void;
 }
@@ -62,7 +66,7 @@ const states = new WeakMap<LoopControl, ControlState>();
  * that has called no tool yet so that the message can be answered first, `drain` suspends the run between two passes, `stop` lets
  * running tools finish within `settleMs`, and `kill` leaves them at once. A kill outranks a stop, and a stop an interrupt.
  *
- * All of them answer "accepted", or "finished" after a run until the next run takes the control; before the first run they queue. What
+ * All of them answer "accepted", or "finished" once it is decided how the run ends, until the next run takes the control; before the first run they queue. What
  * was not sent to the model comes back in `result.undelivered`. A message that is none throws LoopError "invalid-option"; one control
  * in two live runs throws "already-running".
  *
@@ -76,7 +80,9 @@ const states = new WeakMap<LoopControl, ControlState>();
 export function createLoopControl(): LoopControl {
   const state: ControlState = { holder: undefined, queued: [], hasRun: false, interruptsInARow: 0 };
   const ask = (request: Request): "accepted" | "finished" => {
-    if (state.holder !== undefined) deliver(state.holder, request);
+    const { holder } = state;
+    if (holder?.isShut === true) return askShut(holder, request);
+    if (holder !== undefined) deliver(holder, request);
     else if (state.hasRun) return "finished";
     else state.queued.push(request);
     return "accepted";
@@ -97,6 +103,12 @@ export function createLoopControl(): LoopControl {
   };
   states.set(control, state);
   return control;
+}
+
+/** How the run ends is decided. A kill still ends what it waits for, such as a journal that does not answer. */
+function askShut({ scope }: Holder, request: Request): "finished" {
+  if (request.verb === "cancel" && request.cause.kind === "kill") scope.cancel(request.cause);
+  return "finished";
 }
 
 function deliver(holder: Holder, request: Request): void {
@@ -153,7 +165,7 @@ export function claimControl(control: LoopControl, { scope, maxInterrupts }: Cla
   }
   if (state.holder !== undefined) throw new LoopError("already-running", { what: "control" });
   const mayInterrupt = state.interruptsInARow < maxInterrupts;
-  const holder: Holder = { scope, mayInterrupt, messages: [], drains: false, chainActive: false };
+  const holder: Holder = { scope, mayInterrupt, messages: [], drains: false, chainActive: false, isShut: false };
   state.holder = holder;
   state.hasRun = true;
   const { queued } = state;
@@ -170,6 +182,9 @@ export function claimControl(control: LoopControl, { scope, maxInterrupts }: Cla
     startToolChain: () => {
       holder.chainActive = true;
       scope.withdrawInterrupt();
+    },
+    shut: () => {
+      holder.isShut = true;
     },
     release: (ending) => {
       if (state.holder !== holder) return;

@@ -1,0 +1,96 @@
+// What is said to a run while its journal writes the end: "accepted" takes effect, and what has no effect is "finished".
+
+import { describe, expect, it } from "vitest";
+import { createLoopControl, type Journal, type LoopControl, type LoopOptions } from "turnwright";
+import { createTestClock, fail, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "../loop/durable-store.ts";
+import { play, tool } from "../loop/play.ts";
+import { textsOf } from "../loop/transcript-lines.ts";
+
+const verbs: readonly (readonly [name: string, act: (control: LoopControl) => "accepted" | "finished"])[] = [
+  ["stop", (control) => control.stop()],
+  ["kill", (control) => control.kill()],
+  ["steer", (control) => control.steer("And?")],
+  ["interrupt", (control) => control.interrupt("And?")],
+  ["drain", (control) => control.drain()],
+];
+
+/** A journal that takes 100 ms to write a step, or to close. */
+function slowAt(place: string, clock: ReturnType<typeof createTestClock>, journal: Journal): Journal {
+  const wait = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 100));
+  const step: Journal["step"] = async (one) => {
+    const answer = await journal.step(one);
+    if (one.key === place) await wait();
+    return answer;
+  };
+  const open: Journal["open"] = async () => async () => {
+    if (place === "close") await wait();
+  };
+  return { ...journal, step, open, all: (steps) => Promise.all(steps.map(step)) };
+}
+
+const ask: LoopOptions["policies"] = { approve: () => ({ kind: "ask" }) };
+const ends: readonly (readonly [
+  name: string,
+  turns: readonly MockTurn[],
+  more: Partial<LoopOptions>,
+  places: readonly string[],
+])[] = [
+  ["an answer", [text("Hi.")], {}, ["p0/inbox-end", "close"]],
+  ["a failed stream", [fail({ status: 503 })], {}, ["p0/inbox-end", "close"]],
+  ["a limit", [toolCall("quick")], { limits: { maxIterations: 1 } }, ["p1/inbox-end", "close"]],
+  ["a call that waits", [toolCall("quick")], { policies: ask }, ["close"]],
+];
+
+describe.for(ends.flatMap(([end, turns, more, places]) => places.map((place) => ({ end, turns, more, place }))))(
+  "while $place of a run is written that ends with $end",
+  ({ turns, more, place }) => {
+    it.for(verbs)("%s comes too late, and says so", async ([, act]) => {
+      const clock = createTestClock();
+      const store = createDurableStore();
+      const playing = play(turns, {
+        clock,
+        tools: [tool("quick", () => 1)],
+        journal: slowAt(place, clock, store.open()),
+        ...more,
+      });
+      await clock.flush();
+      expect(playing.endedAt()).toBe(undefined);
+      const answer = act(playing.control);
+      await clock.runAll();
+      const result = await playing.result;
+      const undisturbed = play(turns, { tools: [tool("quick", () => 1)], ...more });
+      expect([answer, result.reason.kind, textsOf(result.undelivered)]).toEqual([
+        "finished",
+        (await undisturbed.result).reason.kind,
+        [],
+      ]);
+    });
+  },
+);
+
+it("a stop takes effect where a steered message may still be answered", async () => {
+  const clock = createTestClock();
+  const control = createLoopControl();
+  const journal = slowAt("p0/inbox-end", clock, createDurableStore().open());
+  const playing = play([text("Hi."), text("Again.")], { clock, control, journal });
+  playing.recording.emitter.once("pass-start", () => void control.steer("More."));
+  await clock.flush();
+  const answer = control.stop();
+  await clock.runAll();
+  const { reason, undelivered } = await playing.result;
+  expect([answer, reason.kind, textsOf(undelivered)]).toEqual(["accepted", "stopped", ["More."]]);
+});
+
+it("a stop takes effect where a retry may still follow", async () => {
+  const clock = createTestClock();
+  const store = createDurableStore();
+  await play([fail({ status: 503 })], { runId: "late", journal: store.open() }).result;
+  store.records.delete("p0/inbox-end");
+  const journal = slowAt("p0/inbox-end", clock, store.open());
+  const playing = play([text("Hi.")], { runId: "late", clock, journal, resume: "retry-last" });
+  await clock.flush();
+  const answer = playing.control.stop();
+  await clock.runAll();
+  expect([answer, (await playing.result).reason.kind, playing.provider.calls]).toEqual(["accepted", "provider-error", 0]);
+});
