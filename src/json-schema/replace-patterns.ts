@@ -33,7 +33,7 @@ export function refusedPatterns(part: Schema): readonly string[] {
 
 /** All expressions of a part, as the validator would read them. */
 export function expressionsOf({ pattern, patternProperties }: Schema): readonly string[] {
-  return [...(pattern === undefined ? [] : [String(pattern)]), ...Object.keys(patternProperties ?? {})];
+  return [...(pattern === undefined ? [] : [pattern]), ...Object.keys(patternProperties ?? {})];
 }
 
 /** Replaces the patterns of one part. Those that cannot be run are left out. Returns whether keys of values are needed. */
@@ -42,7 +42,7 @@ export function replacePatterns(part: Schema, ports: PatternPorts): boolean {
   if (part.format === patternFormat) delete part.format;
   if (pattern !== undefined) {
     delete part.pattern;
-    const compiled = compileLinearPattern(String(pattern));
+    const compiled = compileLinearPattern(pattern);
     if (compiled !== undefined) part.allOf = [...(Array.isArray(part.allOf) ? part.allOf : []), toLeaf(compiled)];
   }
   if (!isRecord(patternProperties)) return false;

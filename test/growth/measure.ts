@@ -14,7 +14,7 @@ const factor = 10;
 const mostRounds = 15;
 
 /** Shorter times are counted as this one: they say nothing. */
-const leastMs = 3;
+const leastMs = 10;
 
 /** How many times longer the work on ten times `size` takes. In processor time, which other processes do not add to; the best of several runs. */
 export async function growthOf(prepare: Prepare, size: number): Promise<number> {

@@ -27,7 +27,7 @@ export async function callTool({ client, tool, meta }: McpCallTarget, args: unkn
   const params = { name: tool.name, arguments: { ...args }, ...(made === undefined ? {} : { _meta: { ...made } }) };
   const cancellation = followSignal(context.signal);
   try {
-    const result = await sendCall(client, tool, params, {
+    const result = await sendCall({ client, tool }, params, {
       signal: cancellation.signal,
       timeout: longestMs,
       resetTimeoutOnProgress: true,

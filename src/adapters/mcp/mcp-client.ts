@@ -77,7 +77,7 @@ export interface McpClientV2 extends McpClientBase {
 export type McpClient = McpClientV1 | McpClientV2;
 
 /** Tells the generations apart, whose methods take their arguments at different places. */
-export function isSecondGeneration(client: McpClient): client is McpClientV2 {
+function isSecondGeneration(client: McpClient): client is McpClientV2 {
   return "listen" in client && typeof client.listen === "function";
 }
 
@@ -111,7 +111,11 @@ function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
  * Sends a call. The clients' own `callTool` would check the answer by the server's output schema, whose patterns can stop the process: the
  * first generation is asked for the bare request, and the second one is told of a tool without an output schema.
  */
-export function sendCall(client: McpClient, tool: McpTool, params: McpCallParams, options: McpRequestOptions): Promise<unknown> {
+export function sendCall(
+  { client, tool }: { readonly client: McpClient; readonly tool: McpTool },
+  params: McpCallParams,
+  options: McpRequestOptions,
+): Promise<unknown> {
   if (isSecondGeneration(client)) return client.callTool(params, { ...options, toolDefinition: withoutOutput(tool) as never });
   return hasRequest(client)
     ? client.request({ method: "tools/call", params }, anySchema, options)

@@ -1,30 +1,15 @@
-// Readers of streams, and whole runs, on streams of very many chunks.
+// Readers of streams, on streams of very many events.
 
 import { expect, it } from "vitest";
-import {
-  createResultCache,
-  defineTool,
-  type LoopOptions,
-  type Message,
-  type ModelChunk,
-  type Provider,
-  runToolLoop,
-  truncateResults,
-  withFallback,
-  withRetry,
-} from "turnwright";
+import { type Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
-import { withTracing } from "turnwright/otel";
-import { withPlanner } from "turnwright/plan";
-import { memoryCassette, recordTo, replayFrom } from "turnwright/testing";
 import { ask, createCall } from "../wire/provider-pass.ts";
 import { collect, streamScript } from "../wire/scripted-stream.ts";
-import { growthOf, mostGrowth, type Prepare } from "./measure.ts";
-
-type Row = readonly [what: string, size: number, prepare: Prepare];
+import { growthOf, mostGrowth } from "./measure.ts";
+import type { Row } from "./rows.ts";
 
 /** An event of a stream, by its number and the number of all. */
 type Event = (index: number, size: number) => object;
@@ -205,109 +190,6 @@ const adapters: readonly Row[] = [chat, responses, anthropic, google, sdk].flatM
   ]),
 );
 
-const messages: readonly Message[] = [{ role: "user", content: "go" }];
-const tool = defineTool({ name: "t", description: "", inputSchema: { type: "object" }, execute: () => "x".repeat(100) });
-
-/** A provider that streams so many chunks in its first iteration, and a word in the next. */
-function says(size: number, chunk: (index: number) => ModelChunk, last: ModelChunk): Provider {
-  return {
-    id: "p",
-    model: "m",
-    async *stream({ iteration }) {
-      if (iteration === 0) for (let index = 0; index < size; index += 1) yield chunk(index);
-      else yield { type: "text-delta", text: "ok" };
-      yield iteration === 0 ? last : stop;
-    },
-  };
-}
-
-const stop: ModelChunk = { type: "finish", reason: "stop" };
-const toCalls: ModelChunk = { type: "finish", reason: "tool-calls" };
-const textChunk = (): ModelChunk => ({ type: "text-delta", text: " " });
-const thoughtChunk = (): ModelChunk => ({ type: "reasoning-delta", text: "x" });
-const callChunk = (index: number): ModelChunk => ({
-  type: "call-ready",
-  key: `k${index}`,
-  id: `c${index}`,
-  name: "t",
-  args: { index },
-});
-const wrongChunk = (index: number): ModelChunk => ({ ...callChunk(index), name: `t${index}` }) as ModelChunk;
-const piece = (index: number): ModelChunk =>
-  index === 0 ? { type: "call-start", key: "k", name: "t" } : { type: "call-args-delta", key: "k", text: " " };
-
-const run = (options: Partial<LoopOptions> & Pick<LoopOptions, "provider">) => (): unknown =>
-  runToolLoop({ messages, tools: [tool], ...options });
-
-const policies = { loopDetection: { compareResults: true, threshold: 3 }, masking: { keepIterations: 0, minTokens: 0 } } as const;
-
-const runs: readonly Row[] = [
-  ["a run over many texts", 3_000, (size) => run({ provider: says(size, textChunk, stop) })],
-  ["a run over many thoughts", 3_000, (size) => run({ provider: says(size, thoughtChunk, stop) })],
-  ["a run over many pieces of arguments", 3_000, (size) => run({ provider: says(size, piece, toCalls) })],
-  ["a run over many calls", 300, (size) => run({ provider: says(size, callChunk, toCalls), limits: { maxToolCalls: 1e6 } })],
-  [
-    "a run over many calls with policies",
-    300,
-    (size) =>
-      run({
-        provider: says(size, callChunk, toCalls),
-        limits: { maxToolCalls: 1e6 },
-        policies: {
-          ...policies,
-          results: { processor: truncateResults({ maxTokens: 50 }), cacher: createResultCache({ threshold: 1 }).cacher },
-        },
-        tools: [tool, createResultCache().tool],
-      }),
-  ],
-  [
-    "a run over many wrong names",
-    300,
-    (size) => run({ provider: says(size, wrongChunk, toCalls), limits: { maxConsecutiveToolErrors: 1e6 } }),
-  ],
-  ["withRetry", 3_000, (size) => run({ provider: withRetry(says(size, textChunk, stop)) })],
-  ["withFallback", 3_000, (size) => run({ provider: withFallback([says(size, textChunk, stop), says(1, textChunk, stop)]) })],
-  ["withPlanner over blanks", 3_000, (size) => run({ provider: withPlanner(says(size, textChunk, stop), { planRetries: 0 }) })],
-  [
-    "withTracing with content",
-    2_000,
-    (size) => {
-      const provider = says(size, (index) => (index % 2 === 0 ? textChunk() : thoughtChunk()), stop);
-      return run(withTracing({ messages, tools: [tool], provider }, { captureContent: true }));
-    },
-  ],
-  [
-    "recordTo and replayFrom",
-    500,
-    (size) => async () => {
-      const cassette = memoryCassette();
-      await collect(recordTo(cassette, says(size, textChunk, stop)).stream(ask("hi"), createCall()));
-      await collect(replayFrom(cassette).stream(ask("hi"), createCall()));
-    },
-  ],
-  [
-    "repair of many results",
-    1_000,
-    (size) => {
-      const ids = Array.from({ length: size }, (_, index) => `c${index}`);
-      const history: Message[] = [
-        { role: "user", content: "q" },
-        { role: "assistant", content: ids.map((callId) => ({ type: "tool-call", callId, name: "t", args: {} })) },
-        ...ids.map((callId): Message => ({ role: "tool", results: [{ callId, name: "t", outcome: "completed", result: 1 }] })),
-      ];
-      return run({ provider: says(1, textChunk, stop), messages: history, repair: true });
-    },
-  ],
-  [
-    "a long history",
-    1_000,
-    (size) => {
-      const history = Array.from({ length: size }, (_, index): Message => ({ role: "user", content: `q${index}` }));
-      return run({ provider: says(1, textChunk, stop), messages: history });
-    },
-  ],
-];
-
-it.for<Row>([...adapters, ...runs])("%s takes time in proportion to the stream", async ([, size, prepare]) => {
+it.for<Row>(adapters)("%s takes time in proportion to the stream", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
 });

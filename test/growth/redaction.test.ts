@@ -1,0 +1,104 @@
+// What makes texts safe and short, on texts that make expressions begin again and again.
+
+import { expect, it } from "vitest";
+import { createResultCache } from "turnwright";
+import { runTool } from "turnwright/testing";
+import { redactSecrets } from "../../src/kit/redact-secrets.ts";
+import { PlanScanner } from "../../src/plan/plan-scanner.ts";
+import { ThoughtFilter } from "../../src/plan/thought-filter.ts";
+import { growthOf, mostGrowth } from "./measure.ts";
+import { onPieces, onText, type Row } from "./rows.ts";
+
+/** Texts that make expressions begin again and again. */
+const pieces = [
+  "-eyJ",
+  "eyJaaaaaaaaaaa.",
+  "eyJaaaaaaaaaaa.aaaaaaaa.",
+  "sk-",
+  "sk-a",
+  "ghp_",
+  "://",
+  "://a:",
+  "://a@",
+  "%3A%2F%2Fa%3A",
+  "Headers.append: ",
+  "password=",
+  'password:"',
+  "token\n",
+  "<token>",
+  "--token ",
+  "cookie: a=",
+  "authorization: digest ",
+  "MIIE",
+  "a.",
+  "a-",
+  "AKIA/",
+  "\\",
+  '\\"',
+  "unexpected token:",
+  "'token','",
+  "api key ",
+  "Bearer ",
+  "-----BEGIN PRIVATE KEY-----",
+  "x",
+  "=",
+  ":",
+  "\n",
+  " ",
+  "a:",
+  "a b\n",
+];
+
+const redaction: readonly Row[] = pieces.map((piece) => [
+  `redactSecrets on ${JSON.stringify(piece)}`,
+  50_000,
+  onText(piece, redactSecrets),
+]);
+
+async function keepAndFind(text: string): Promise<void> {
+  const cache = createResultCache();
+  const kept = await cache.cacher.store(text, { toolName: "t" });
+  const id = /id "([^"]+)"/.exec(kept)?.[1] ?? "";
+  for (const request of [{ action: "read" }, { action: "tail" }, { action: "stats" }, { action: "grep", pattern: "(b|c)+d" }]) {
+    await runTool(cache.tool, { ...request, id });
+  }
+}
+
+const cached: readonly Row[] = ["A", ",", "\n", " ", "\r", "😀", "AAAA,"].map((piece) => [
+  `the result cache on ${JSON.stringify(piece)}`,
+  100_000,
+  onText(piece, keepAndFind),
+]);
+
+function scan(texts: readonly string[]): void {
+  const filter = new ThoughtFilter();
+  const scanner = new PlanScanner();
+  for (const text of texts) {
+    scanner.push(filter.take(text));
+    if (scanner.isLeading && scanner.isResponse) return;
+  }
+  void scanner.problem;
+}
+
+const plans: readonly Row[] = [
+  " ",
+  "\n",
+  "{",
+  "}",
+  "{}",
+  '"',
+  '{"',
+  "[",
+  ",",
+  '{"a":1}',
+  "<think>",
+  "<",
+  "</think",
+  "\\",
+  '{"next_action":',
+  "`",
+].map((piece) => [`the planner's scanner on ${JSON.stringify(piece)}`, 10_000, onPieces(piece, scan)]);
+
+it.for<Row>([...redaction, ...cached, ...plans])("%s takes time in proportion to its input", async ([, size, prepare]) => {
+  expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
+});

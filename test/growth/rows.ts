@@ -1,0 +1,35 @@
+// What the tables of growth are made of.
+
+import type { Prepare } from "./measure.ts";
+
+let made = 0;
+
+/** A text of so many units, never the same twice. */
+export function textOf(piece: string, size: number): string {
+  made += 1;
+  return piece.repeat(Math.ceil(size / piece.length)).slice(0, size) + made;
+}
+
+/** So many pieces, one after the other. */
+function piecesOf(piece: string, size: number): readonly string[] {
+  return Array.from({ length: size }, (_, index) => piece + (index % 7 === 0 ? "" : piece));
+}
+
+/** Work on one text. */
+export const onText =
+  (piece: string, work: (text: string) => unknown): Prepare =>
+  (size) => {
+    const text = textOf(piece, size);
+    return () => work(text);
+  };
+
+/** Work on many pieces. */
+export const onPieces =
+  (piece: string, work: (pieces: readonly string[]) => unknown): Prepare =>
+  (size) => {
+    const pieces = piecesOf(piece, size);
+    return () => work(pieces);
+  };
+
+/** What is measured, at which size. */
+export type Row = readonly [what: string, size: number, prepare: Prepare];
