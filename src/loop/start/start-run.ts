@@ -101,7 +101,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     timeouts: resolveTimeouts(options.timeouts),
     clock,
     journal,
-    traffic: nesting?.isPart === true ? nesting.run.traffic : new JournalTraffic(),
+    traffic: trafficOf(nesting),
     session: readSession(options.session),
     depth,
     maxDepth,
@@ -113,6 +113,11 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     stopConditions: [stopWhen].flat(),
     output: output === undefined ? undefined : toWantedOutput(output),
   };
+}
+
+/** A run whose steps are in the journal of the one around it waits for that journal as one. */
+function trafficOf(nesting: Nesting | undefined): JournalTraffic {
+  return nesting?.isPart === true ? nesting.run.traffic : new JournalTraffic();
 }
 
 /** A run whose steps are in the journal of the one around it takes its decisions from there. */
