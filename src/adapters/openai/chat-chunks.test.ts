@@ -1,6 +1,8 @@
 // What a stream of wire chunks says, for OpenAI itself and for every row of what compatible servers do to it.
 
 import { describe, expect, it } from "vitest";
+import type { ModelChunk } from "../../spi.ts";
+import { createChatReader } from "./chat-chunks.ts";
 import { call, choice, finish, linesOf, read, text, usage } from "../../../test/wire/chat-chunks.ts";
 
 const broke = { message: "It broke.", type: "server_error", code: null };
