@@ -144,7 +144,7 @@ describe.each(generations)("a run over the OpenAI package of specification $vers
     [
       "a page with status 200",
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html>\n\n"] },
-      { code: "stream-ended-early" },
+      { code: "server", retryable: false },
       "",
     ],
   ])("ends as one error for %s, keeps what was said and runs nothing", async ([, reply, error, said]) => {
