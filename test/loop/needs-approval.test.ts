@@ -39,7 +39,11 @@ describe("a tool that wants a decision", () => {
       (() => undefined) as unknown as NeedsApproval,
       ["awaiting-approval", "completed", "awaiting-approval"],
     ],
-    ["a function that throws: no", () => Promise.reject(new Error("Who knows?")), ["denied", "completed", "denied"]],
+    [
+      "no call, where it throws",
+      () => Promise.reject(new Error("Who knows?")),
+      ["approval-failed", "completed", "approval-failed"],
+    ],
     ["nothing, where it says no", false, ["completed", "completed", "completed"]],
   ])("waits with %s, without a policy", async ([, needs, outcomes]) => {
     const playing = setUp(needs).start();

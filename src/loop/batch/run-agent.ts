@@ -7,22 +7,25 @@ import type { ToolOutcome } from "../../contract/tool-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { Deadline } from "../../kit/deadline.ts";
 import { isRecord } from "../../kit/is-record.ts";
-import { dispatchCall } from "../../stages/dispatch-call.ts";
-import type { ReadyCall } from "../../stages/prepare-call.ts";
+import { dispatchCall, refuseChanged } from "../../stages/dispatch-call.ts";
+import { type ReadyCall, validateCall } from "../../stages/prepare-call.ts";
 import { askHook } from "../run/ask-hook.ts";
+import { findQuestion } from "../call/perform-call.ts";
 import { finishCall } from "../call/finish-call.ts";
 import { spendingOf, startNested } from "../call/nested-run.ts";
 import type { Park } from "../run/parking.ts";
 import { prefixJournal } from "../run/prefix-journal.ts";
 import type { Dispatched, NestedRun, Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
-import { callKey } from "../run/step-key.ts";
+import { againKey, callKey } from "../run/step-key.ts";
 import { sendToolEnd, sendToolStart } from "../call/tool-events.ts";
 
 /** A call that becomes a run. */
 export interface AgentCall {
   readonly ready: ReadyCall;
   readonly index: number;
+  /** How often somebody was asked about the call again. */
+  readonly round: number;
   readonly agent: Agent;
   /** Set where it begins no more, and only goes on. */
   readonly isBarred?: true | undefined;
@@ -36,12 +39,15 @@ type NestedEnd =
 
 /** Runs one call as a nested run, or goes on with one. */
 export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatched> {
-  const { ready, index } = agentCall;
+  const { ready, index, round } = agentCall;
   const { call } = ready;
-  const key = callKey(run.state, "tool", { index, name: call.name });
+  const key = againKey(callKey(run.state, "tool", { index, name: call.name }), "again", round);
   const begun = await begin(run, agentCall);
-  sendToolStart(run, call, begun.live);
-  if (begun.kind !== "begun") return tell(run, { outcome: { call, durationMs: 0, kind: begun.kind }, live: begun.live });
+  const { live } = begun;
+  if (begun.kind === "must-ask") return { outcome: { call, durationMs: 0, kind: "not-run", mustAsk: begun.mustAsk }, live };
+  sendToolStart(run, call, live);
+  if (begun.kind === "refused") return tell(run, { outcome: begun.outcome, live });
+  if (begun.kind !== "begun") return tell(run, { outcome: { call, durationMs: 0, kind: begun.kind }, live });
   const end = await runNested(run, agentCall, key);
   if (end.kind === "ended" && end.result.status === "suspended") {
     const { status, reason } = end.result;
@@ -50,7 +56,7 @@ export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatch
   }
   const input = { callId: call.callId, name: call.name, args: call.args };
   const step = { key, kind: "tool" as const, input, run: () => conclude(run, agentCall, end) };
-  return runStep(step, run, (outcome, live) => tell(run, { outcome, live }));
+  return runStep(step, run, (outcome, isLive) => tell(run, { outcome, live: isLive }));
 }
 
 function tell(run: Run, end: Dispatched): Dispatched {
@@ -58,24 +64,32 @@ function tell(run: Run, end: Dispatched): Dispatched {
   return end;
 }
 
-interface Begun {
-  readonly kind: "begun" | "not-run" | "limit";
-}
+type Begun =
+  | { readonly kind: "begun" | "not-run" | "limit" }
+  | { readonly kind: "must-ask"; readonly mustAsk: "first" | "again" }
+  | { readonly kind: "refused"; readonly outcome: ToolOutcome };
 
 /** Whether the call may still begin is looked at once, and recorded. */
-async function begin(run: Run, { ready, index, isBarred }: AgentCall): Promise<Begun & { readonly live: boolean }> {
+async function begin(run: Run, agentCall: AgentCall): Promise<Begun & { readonly live: boolean }> {
+  const { ready, index, isBarred, round } = agentCall;
   const { meter, scope, clock } = run;
-  const body = (): Begun => {
+  const body = async (): Promise<Begun> => {
     scope.checkDeadline(clock.now());
     if (scope.cause !== undefined || isBarred === true) return { kind: "not-run" };
+    const mustAsk = findQuestion(run, ready, { mayHaveRun: false, isBarred, round });
+    if (mustAsk !== undefined) return { kind: "must-ask", mustAsk };
+    const checked = ready.unvalidated === true ? await validateCall(ready, run.ports) : ready;
+    if (checked.kind !== "ready") return { kind: "refused", outcome: checked };
+    if (ready.mustAsk !== undefined || !run.ports.isCurrent(ready.definition))
+      return { kind: "refused", outcome: refuseChanged(ready.call, run) };
     if (meter.toolCallsLeft < 1) return { kind: "limit" };
     meter.add({ toolCalls: 1 });
     return { kind: "begun" };
   };
-  const key = callKey(run.state, "agent", { index, name: ready.call.name });
-  return runStep({ key, kind: "intent", input: null, run: body }, run, ({ kind }, live) => {
-    if (kind === "begun" && !live) meter.add({ toolCalls: 1 });
-    return { kind, live };
+  const key = againKey(callKey(run.state, "agent", { index, name: ready.call.name }), "again", round);
+  return runStep({ key, kind: "intent", input: null, run: body }, run, (begun, live) => {
+    if (begun.kind === "begun" && !live) meter.add({ toolCalls: 1 });
+    return { ...begun, live };
   });
 }
 
