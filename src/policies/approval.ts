@@ -68,8 +68,8 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
 /** A trait that is a function has to say a clear no. */
 function needsDecision(call: ToolCall, { context }: ApprovalPorts, deadline: Deadline): boolean | PromiseLike<boolean> {
   const { needsApproval = false } = context.tool;
-  if (typeof needsApproval !== "function") return needsApproval !== false;
-  const needs: unknown = needsApproval(copyOf(call), withSignal({ ...context }, deadline));
+  const needs: unknown =
+    typeof needsApproval === "function" ? needsApproval(copyOf(call), withSignal({ ...context }, deadline)) : needsApproval;
   return whenReady(needs, (answer) => answer !== false);
 }
 

@@ -130,7 +130,8 @@ function* findValues(was: UnknownRecord, now: UnknownRecord, field: string): Gen
 }
 
 function valuesOf(schema: UnknownRecord): readonly unknown[] | undefined {
-  if (Array.isArray(schema["enum"])) return schema["enum"];
+  const values: unknown = schema["enum"];
+  if (Array.isArray(values)) return values as readonly unknown[];
   return Object.hasOwn(schema, "const") ? [schema["const"]] : undefined;
 }
 

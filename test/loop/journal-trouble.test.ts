@@ -45,10 +45,8 @@ describe("the journal of another run", () => {
     const thrown: unknown = await playing.result.catch((error: unknown) => error);
     expect(isLoopError(thrown) && [thrown.code, thrown.details]).toEqual([code, expect.objectContaining(details)]);
     expect([playing.provider.calls, playing.clock.pending, [...store.records]]).toEqual([0, 0, before]);
-    expect([control.stop(), playing.recording.events.every(({ type, replayed }) => type === "run-start" || replayed)]).toEqual([
-      "finished",
-      true,
-    ]);
+    const live = playing.recording.events.filter(({ type, replayed }) => type !== "run-start" && replayed !== true);
+    expect([control.stop(), live]).toEqual(["finished", []]);
   });
 
   it("is refused in memory as well, also where one run begins behind another; where no id was given, under any id", async () => {
@@ -87,14 +85,8 @@ describe("the journal of another run", () => {
   it.for<[what: string, options: Partial<LoopOptions>]>([
     ["tools that no call is of", { tools: [echo, tool("constructor", () => 1), tool("__proto__", () => 1)] }],
     ["a tool less, that no call is of", { tools: [echo] }],
-    [
-      "an optional field more",
-      { tools: [{ ...echo, inputSchema: { type: "object", properties: { say: { type: "string" } } } }] },
-    ],
-    [
-      "what the caller allows",
-      { tools: [changed], policies: { allowToolChange: ({ kind }) => kind === "required-field-added" } },
-    ],
+    ["an optional field more", { tools: [{ ...echo, inputSchema: { type: "object", properties: { say: {} } } }] }],
+    ["what the caller allows", { tools: [changed], policies: { allowToolChange: ({ field }) => field === "say" } }],
     ["the order of tools", { tools: [tool("other", () => 1), echo] }],
     ["a description", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
     [

@@ -7,6 +7,7 @@ import type { ToolOutcome } from "../../contract/tool-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { Deadline } from "../../kit/deadline.ts";
 import { isRecord } from "../../kit/is-record.ts";
+import { RunScope } from "../../kit/run-scope.ts";
 import { dispatchCall, refuseChanged } from "../../stages/dispatch-call.ts";
 import { type ReadyCall, validateCall } from "../../stages/prepare-call.ts";
 import { askHook } from "../run/ask-hook.ts";
@@ -48,7 +49,7 @@ export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatch
   sendToolStart(run, call, live);
   if (begun.kind === "refused") return tell(run, { outcome: begun.outcome, live });
   if (begun.kind !== "begun") return tell(run, { outcome: { call, durationMs: 0, kind: begun.kind }, live });
-  const end = await runNested(run, agentCall, key);
+  const end = await runNested(run, agentCall, { key, isResumed: !live });
   if (end.kind === "ended" && end.result.status === "suspended") {
     const { status, reason } = end.result;
     const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(end) };
@@ -93,8 +94,23 @@ async function begin(run: Run, agentCall: AgentCall): Promise<Begun & { readonly
   });
 }
 
+interface NestedPlace {
+  readonly key: string;
+  /** Whether an execution before this one began it. */
+  readonly isResumed: boolean;
+}
+
+/**
+ * Ports for asking about a nested run that began in another execution, in a run that is being ended. Only the nested run knows whether it
+ * waits: without it, a call that waits inside would be recorded as cut off.
+ */
+function toBrief({ clock, timeouts }: Run): Pick<Run, "clock" | "scope" | "timeouts"> {
+  const hookMs = Math.max(1, Math.min(timeouts.hookMs, timeouts.settleMs));
+  return { clock, scope: new RunScope(), timeouts: { ...timeouts, hookMs } };
+}
+
 /** What is misuse in the options of a nested run is for the model to read; what its journal throws ends the outer run as well. */
-async function runNested(run: Run, { ready, agent, park }: AgentCall, key: string): Promise<NestedEnd> {
+async function runNested(run: Run, { ready, agent, park }: AgentCall, { key, isResumed }: NestedPlace): Promise<NestedEnd> {
   const { callId } = ready.call;
   if (run.depth + 1 >= run.maxDepth) {
     return { kind: "not-started", error: new LoopError("depth-exceeded", { current: run.depth + 1, limit: run.maxDepth }) };
@@ -104,7 +120,8 @@ async function runNested(run: Run, { ready, agent, park }: AgentCall, key: strin
   let nested: NestedRun;
   try {
     const context = run.ports.contextFor(ready.call, deadline);
-    const asked = await askHook(() => agent.prepare(ready.args, context), toOptions, run);
+    const ports = isResumed && run.scope.cause !== undefined ? toBrief(run) : run;
+    const asked = await askHook(() => agent.prepare(ready.args, context), toOptions, ports);
     if (asked.kind !== "value") return { kind: "not-started", error: asked.kind === "failed" ? asked.thrown : undefined };
     const journal = prefixJournal(run.journal, { prefix: `${key}/`, failureOf: () => failureOf(run) });
     const own = { journal, runId: `${run.runId}/${key}`, resume: undefined };
