@@ -45,7 +45,7 @@ export interface StreamResult {
 }
 
 /** What the calls of a stream were made against. */
-export interface CallBasis {
+interface CallBasis {
   /** Whether `policies.approve` was there to decide about them. */
   readonly asks?: true | undefined;
   /** Called tools that came, or changed, after the run began. */

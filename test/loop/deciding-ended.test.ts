@@ -54,7 +54,7 @@ function setUp(isNested: boolean, open: () => Journal): Stage {
       runId: "r",
       provider,
       tools: [isNested ? agent : pay],
-      pricing: ({ totalTokens = 0 }) => totalTokens / 10,
+      pricing: ({ totalTokens }) => totalTokens / 10,
       journal: open(),
       ...more,
       ...ends(stage),

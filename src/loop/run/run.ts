@@ -138,14 +138,14 @@ export interface Run {
 }
 
 /** The tools that a run began with. */
-export interface FirstTools {
+interface FirstTools {
   readonly shown: { readonly [name: string]: ShownTool };
   /** The definitions that they were made of; undefined where an execution before this one began the run. */
   readonly registered: readonly ToolDefinition[] | undefined;
 }
 
 /** What a replayed pass says of the tools of its calls. */
-export interface RecordedTools {
+interface RecordedTools {
   /** Whether a policy was there to decide about the calls. */
   readonly asks: boolean;
   /** The called tools as they were shown. */
