@@ -73,16 +73,20 @@ export async function driveRun(run: Run): Promise<LoopResult> {
       if (isThenable(pending)) await pending;
     }
   } catch (error) {
-    run.failure = { error };
-    events.fail(error);
-    // A journal that failed may have left streams and tools running.
-    run.scope.cancel({ kind: "abort", reason: error });
-    run.parking?.open();
-    if (close !== undefined && !isClosing(error)) await closeBroken(close);
+    await breakRun(run, error, close);
     throw error;
   } finally {
     run.release();
   }
+}
+
+/** Ends everything that a failed journal may have left running. */
+async function breakRun(run: Run, error: unknown, close: CloseJournal | undefined): Promise<void> {
+  run.failure = { error };
+  run.events.fail(error);
+  run.scope.cancel({ kind: "abort", reason: error });
+  run.parking?.open();
+  if (close !== undefined && !isClosing(error)) await closeBroken(close);
 }
 
 /** A journal that hangs while it is closed is not asked again. */

@@ -62,10 +62,8 @@ function complete(value: unknown): Completion | Failure {
 
 /** A success that has a message and no data gives the message as its data, so that the model reads it. */
 function completeWith(result: ToolResult): Completion | Failure {
-  const { data, message, content, endTurn } = result;
-  if (content !== undefined && !(Array.isArray(content) && content.every(isContentPart))) {
-    return unwritable("its content, which must be an array of parts");
-  }
+  const { data, message, content = [], endTurn } = result;
+  if (!Array.isArray(content) || !content.every(isContentPart)) return unwritable("its content, which must be an array of parts");
   // Only a value that was returned itself has been awaited.
   if (isThenable(data)) return unwritable("a promise, which has to be awaited first");
   const completion = complete(data === undefined ? message : data);
@@ -75,7 +73,7 @@ function completeWith(result: ToolResult): Completion | Failure {
   const { release, restart } = signalOf(result);
   return {
     ...completion,
-    ...(content === undefined || content.length === 0 ? {} : { content }),
+    ...(content.length === 0 ? {} : { content }),
     ...(endTurn === true ? { endTurn } : {}),
     ...(release === undefined ? {} : { release }),
     ...(restart === undefined ? {} : { restart }),

@@ -108,8 +108,8 @@ const texts: readonly Row[] = [
         text += line.text;
       }
       const bytes = Buffer.from(text);
-      const read = async (buffer: Buffer, offset: number, length: number, position: number) => {
-        const bytesRead = bytes.copy(buffer, offset, position, position + length);
+      const read = async (buffer: Buffer, ...[, length, position]: readonly [number, number, number]) => {
+        const bytesRead = bytes.copy(buffer, 0, position, position + length);
         return { buffer, bytesRead };
       };
       return async () => expect((await readLines({ read } as Pick<FileHandle, "read">, "x")).answers.size).toBe(size);

@@ -1,7 +1,7 @@
 // Streams of servers that never say why the model stopped.
 
 import { describe, expect, it } from "vitest";
-import { call, choice, type Fields, finish, linesOf, read, text, usage } from "../../../test/wire/chat-chunks.ts";
+import { call, choice, type Fields, linesOf, read, text, usage } from "../../../test/wire/chat-chunks.ts";
 
 /** Counts beside an empty delta, as OpenRouter sends them last, and others in each chunk. */
 const counted = (delta: unknown = { content: "" }): Fields => ({ ...choice(delta), usage });

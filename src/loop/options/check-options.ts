@@ -152,7 +152,8 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkFields("options", options, optionChecks);
   const { provider, messages, modelSettings, policies, hooks, session } = options as LoopOptions;
   if (provider === undefined) throw invalidOption("provider", optionChecks.provider[0], provider);
-  if (provider.family !== undefined && !isText(provider.family)) throw invalidOption("provider.family", "a string", provider.family);
+  if (provider.family !== undefined && !isText(provider.family))
+    throw invalidOption("provider.family", "a string", provider.family);
   if (messages === undefined) throw invalidOption("messages", optionChecks.messages[0], messages);
   if (modelSettings !== undefined) checkFields("modelSettings", modelSettings, settingsChecks);
   if (policies !== undefined) checkPolicies(policies);
@@ -253,7 +254,11 @@ function isDecision(value: unknown): boolean {
 function checkSession({ responseTarget, detailsLabel, surfaceUserErrors }: Session): void {
   checkFields("session", { detailsLabel, surfaceUserErrors }, sessionChecks);
   if (responseTarget === undefined || isResponseTarget(responseTarget)) return;
-  throw invalidOption("session.responseTarget", `an object whose "kind" is one of ${targetKinds.join(", ")}, and whose "name" is a string`, responseTarget);
+  throw invalidOption(
+    "session.responseTarget",
+    `an object whose "kind" is one of ${targetKinds.join(", ")}, and whose "name" is a string`,
+    responseTarget,
+  );
 }
 
 function isResponseTarget(value: unknown): boolean {

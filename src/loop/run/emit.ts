@@ -69,7 +69,7 @@ export class LoopEventSink implements EventSink {
   guard(at: EventPlace, call: () => unknown): void {
     try {
       const answer = promiseOrValue(call());
-      if (answer instanceof Promise) answer.catch( (error: unknown) => this.#tell(at, error));
+      if (answer instanceof Promise) answer.catch((error: unknown) => this.#tell(at, error));
     } catch (error) {
       this.#tell(at, error);
     }
@@ -105,7 +105,7 @@ export class LoopEventSink implements EventSink {
       emitter.removeListener(event.type, listener as never, undefined, true);
       try {
         const answer = promiseOrValue(listener.call(emitter, event));
-        if (answer instanceof Promise) answer.catch( (error: unknown) => this.#report(event, listener, error));
+        if (answer instanceof Promise) answer.catch((error: unknown) => this.#report(event, listener, error));
       } catch (error) {
         this.#report(event, listener, error);
       }

@@ -8,7 +8,10 @@ import type { Slot } from "../../kit/run-scope.ts";
 import type { Run } from "./run.ts";
 
 /** What asking a journal uses of a run. */
-export type JournalPorts = Pick<Run, "runId" | "scope" | "clock" | "timeouts" | "bounds" | "state" | "failure" | "traffic" | "outer" | "isPart">;
+export type JournalPorts = Pick<
+  Run,
+  "runId" | "scope" | "clock" | "timeouts" | "bounds" | "state" | "failure" | "traffic" | "outer" | "isPart"
+>;
 
 /** What became of one step in this execution. */
 export interface StepMark {
@@ -165,7 +168,7 @@ export class JournalCall implements Slot {
 
   async #watch(): Promise<void> {
     for (let tick = 0; tick < patientTicks; tick += 1) {
-      await undefined;
+      await Promise.resolve();
       if (this.#giveUp === undefined || this.#ports.traffic.isBusy) return;
     }
     if (this.#timer === undefined) this.#arm();

@@ -102,7 +102,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     timeouts: resolveTimeouts(options.timeouts),
     clock,
     journal,
-    traffic: nesting?.isPart === true ? nesting.run.traffic : new JournalTraffic(),
+    traffic: trafficOf(nesting),
     session: readSession(options.session),
     depth,
     maxDepth,
@@ -114,6 +114,11 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     stopConditions: [stopWhen].flat(),
     output: output === undefined ? undefined : toWantedOutput(output),
   };
+}
+
+/** A run whose steps are in the journal of the one around it waits for that journal as one. */
+function trafficOf(nesting: Nesting | undefined): JournalTraffic {
+  return nesting?.isPart === true ? nesting.run.traffic : new JournalTraffic();
 }
 
 /** A run whose steps are in the journal of the one around it takes its decisions from there. */
