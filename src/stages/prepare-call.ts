@@ -23,6 +23,12 @@ export interface ReadyCall {
   /** Validated; the schema's own output. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
+  /** Set for a recorded call whose tool has changed: its arguments are validated before it runs. */
+  readonly unvalidated?: true | undefined;
+  /** Whether somebody has decided that it runs. */
+  readonly approved?: true | undefined;
+  /** Set where somebody has to decide before it runs: for the first time, or again because its tool has changed. */
+  readonly mustAsk?: "first" | "again" | undefined;
 }
 
 /** What preparing uses of a run. */
@@ -30,6 +36,8 @@ export interface PreparePorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
   /** The tools that the model was shown in this pass. */
   readonly exposed: ReadonlyMap<string, ToolDefinition>;
+  /** Tools of recorded calls that have changed since: what the calls ask for is not judged by them. */
+  readonly changed?: ReadonlyMap<string, unknown> | undefined;
   /** Names that the deliberate gate lets through; undefined where it is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
   /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
@@ -55,7 +63,8 @@ export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Pro
     const nearest = ports.hint === undefined ? nearestName(name, known) : ports.hint(name, known);
     return { ...refused, kind: "unknown-tool", known, nearest };
   }
-  return validateCall({ kind: "ready", call, definition, args: toJson(call.args) }, ports);
+  const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
+  return ports.changed?.has(name) === true ? { ...ready, unvalidated: true } : validateCall(ready, ports);
 }
 
 /** Takes an edit of a ready call's arguments; what a person typed is validated like what a model wrote. */
@@ -64,7 +73,8 @@ export function editCall(ready: ReadyCall, args: Json, ports: PreparePorts): Pre
   return validateCall({ ...ready, args: toJson(args), approvedArgs }, ports);
 }
 
-function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise<Prepared> {
+/** Checks the arguments of a ready call. */
+export function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise<Prepared> {
   const { registry } = ports;
   if (registry.validate === undefined) return ready;
   try {
