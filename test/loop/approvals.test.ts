@@ -54,14 +54,6 @@ describe("an approval", () => {
 
   it.for<[answer: string, approve: Approve, reads: object]>([
     ["no", () => ({ kind: "deny", reason: "too much" }), { status: "denied", reason: "too much", tool_name: "pay" }],
-    ["a throw", () => Promise.reject(new Error("no one there")), failed],
-    [
-      "a throw at once",
-      () => {
-        throw new Error("no one there");
-      },
-      failed,
-    ],
     ...[
       undefined,
       null,
@@ -79,7 +71,21 @@ describe("an approval", () => {
       () => answer as ApprovalDecision,
       { status: "denied", reason: "The approval gave no decision.", tool_name: "pay" },
     ]),
-    ["an edit that is no data", () => ({ kind: "modify", args: { amount: 7n } as never }), failed],
+  ])("that is %s denies", async ([, approve, reads]) => {
+    const result = await asking(approve).result;
+    expect(answersOf(result).map((part) => part.result)).toEqual([reads]);
+    expect([result.reason.kind, result.toolCallsExecuted]).toEqual(["answered", 0]);
+  });
+
+  it.for<[answer: string, approve: Approve]>([
+    ["a throw", () => Promise.reject(new Error("no one there"))],
+    [
+      "a throw at once",
+      () => {
+        throw new Error("no one there");
+      },
+    ],
+    ["an edit that is no data", () => ({ kind: "modify", args: { amount: 7n } as never })],
     [
       "an answer that cannot be read",
       () => ({
@@ -87,11 +93,10 @@ describe("an approval", () => {
           throw new Error("broken");
         },
       }),
-      failed,
     ],
-  ])("that is %s lets nothing run", async ([, approve, reads]) => {
+  ])("that is %s decides nothing: its call does not run", async ([, approve]) => {
     const result = await asking(approve).result;
-    expect(answersOf(result).map((part) => part.result)).toEqual([reads]);
+    expect(answersOf(result).map((part) => part.result)).toEqual([failed]);
     expect([result.reason.kind, result.toolCallsExecuted]).toEqual(["answered", 0]);
   });
 

@@ -162,7 +162,9 @@ function resumesPast(run: Run, next: string, asked: string): boolean | PromiseLi
 /** Waits where the journal can. A run that is ended meanwhile does not go on waiting. */
 async function waitFor({ journal, scope, clock }: Run, key: string): Promise<ApprovalDecision | undefined> {
   if (journal.wait === undefined || journal.replays !== undefined) return undefined;
-  const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(Promise.resolve(journal.wait(key)));
+  const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(
+    Promise.resolve(journal.wait(key)),
+  );
   switch (raced.kind) {
     case "value":
       return toDecision(raced.value);

@@ -148,8 +148,13 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
   // What is said after a limit has ended the run ends nothing more.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
   const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
-  const restriction = run.toolChoice;
-  const restricted = restriction === undefined ? asked : asked.then((result) => ({ ...result, toolChoice: restriction }));
+  return withTerms(run, asked);
+}
+
+/** Adds what a replay has to know of the calls. */
+function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
+  const { toolChoice } = run;
+  const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));
   return needsBasis(run) ? restricted.then((result) => withBasis(run, result)) : restricted;
 }
 
