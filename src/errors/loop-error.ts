@@ -1,7 +1,9 @@
 // What the loop throws: misuse only, found before any request. Everything else that can happen is an ending, not an error.
 
 import type { PartialResult } from "../contract/loop-result.ts";
+import type { ToolChange } from "../contract/tool-change.ts";
 import { hasBrand } from "../kit/has-brand.ts";
+import { describeChange } from "./describe-change.ts";
 import { quote } from "../kit/describe-value.ts";
 
 /** Every error the loop throws: its code, and the facts that come with that code. A code without a message does not compile. */
@@ -62,8 +64,8 @@ export interface LoopErrorDetails {
     readonly ended?: "stop" | "kill" | "abort" | "wall-clock" | undefined;
     readonly partial?: PartialResult | undefined;
   };
-  /** A resumed run whose tools are no longer those that it was recorded with. */
-  readonly "tools-changed": { readonly changed: readonly string[] };
+  /** A resumed run with recorded calls that their tools no longer take: the names of these tools, and what changed. */
+  readonly "tools-changed": { readonly changed: readonly string[]; readonly changes: readonly ToolChange[] };
 }
 
 /** What went wrong, in a word that a program can compare. */
@@ -109,7 +111,8 @@ const messages: Messages = {
   "journal-incomplete": ({ key }) => `Step ${quote(key)} is not recorded, and a replay runs nothing.`,
   "journal-unresponsive": ({ verb, key, ms, ended }) =>
     `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` of ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. See what holds up its storage, then make the same call again.`,
-  "tools-changed": ({ changed }) => `These tools changed since the run was recorded: ${changed.map(quote).join(", ")}.`,
+  "tools-changed": ({ changes }) =>
+    `Recorded calls do not fit their tools any more: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change in "policies.allowToolChange".`,
 };
 
 /** Shared by every copy of the package, so that the guard works across ESM and CommonJS. */

@@ -7,6 +7,7 @@ import type { Ending, Termination } from "../contract/termination.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
+import { endingOfCause } from "../state/ending-of-cause.ts";
 import { buildResult } from "../stages/build-result.ts";
 import { type CloseJournal, openJournal } from "./run/ask-journal.ts";
 import { askIteration } from "./pass/ask-iteration.ts";
@@ -17,6 +18,7 @@ import { recordRun } from "./start/record-run.ts";
 import { runBatch } from "./batch/run-batch.ts";
 import { goesOn } from "./inbox/reopen-run.ts";
 import { endPass, runPass } from "./pass/run-pass.ts";
+import { isEnded } from "./run/parking.ts";
 import type { Nesting, Run, StartedRun } from "./run/run.ts";
 import { startRun } from "./start/start-run.ts";
 
@@ -65,7 +67,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
         run.control?.shut();
         // First, because one that cannot be closed has kept too little, and what was said meanwhile comes back as well.
         if (close !== undefined) await close();
-        return finishRun(run, next.ending);
+        return finishRun(run, whenOverruled(run, next.ending));
       }
       const pending = perform(run, next);
       if (isThenable(pending)) await pending;
@@ -90,6 +92,16 @@ async function breakRun(run: Run, error: unknown, close: CloseJournal | undefine
 /** A journal that hangs while it is closed is not asked again. */
 function isClosing(error: unknown): boolean {
   return isLoopError(error, "journal-unresponsive") && error.details.verb === "close";
+}
+
+/**
+ * A run that waits for decisions, and was told to end before it took them, ends as that says. Its records still say that it waits, so that
+ * the decisions can be made again.
+ */
+function whenOverruled({ scope, decisions, journal, isPart }: Run, ending: Ending): Ending {
+  const { cause } = scope;
+  if (cause === undefined || ending.reason.kind !== "approval-required" || isPart || journal.replays !== undefined) return ending;
+  return isEnded(scope) || !decisions.isEmpty ? endingOfCause(cause) : ending;
 }
 
 /** How a run broke says more than that its journal could not be closed either. */

@@ -26,6 +26,12 @@ export interface ReadyCall {
   readonly approvedArgs?: Json | undefined;
   /** Why it may not run any more, though it was found fit before. It keeps the outcome that is recorded; without one, this is it. */
   readonly unfit?: ToolOutcome | undefined;
+  /** Set for a recorded call whose tool has changed: its arguments are validated before it runs. */
+  readonly unvalidated?: true | undefined;
+  /** Whether somebody has decided that it runs. */
+  readonly approved?: true | undefined;
+  /** Set where somebody has to decide before it runs: for the first time, or again because its tool has changed. */
+  readonly mustAsk?: "first" | "again" | undefined;
 }
 
 /** What preparing uses of a run. */
@@ -33,6 +39,8 @@ export interface PreparePorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
   /** The tools that the model was shown in this pass. */
   readonly exposed: ReadonlyMap<string, ToolDefinition>;
+  /** Tools of recorded calls that have changed since: what the calls ask for is not judged by them. */
+  readonly changed?: ReadonlyMap<string, unknown> | undefined;
   /** Names that the deliberate gate lets through; undefined where it is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
   /** What `toolChoice` says of this pass, for servers and models that do not obey it. Default: any tool may run. */
@@ -62,7 +70,8 @@ export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Pro
   }
   const chosen = ports.choice === undefined ? undefined : namesOf(ports.choice);
   if (chosen?.includes(name) === false) return { ...refused, kind: "blocked", allowed: chosen, by: "tool-choice" };
-  return validateCall({ kind: "ready", call, definition, args: toJson(call.args) }, ports);
+  const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
+  return ports.changed?.has(name) === true ? { ...ready, unvalidated: true } : validateCall(ready, ports);
 }
 
 function namesOf(choice: NonNullable<PreparePorts["choice"]>): readonly string[] {
@@ -83,7 +92,8 @@ export function toUnfit(refused: ToolOutcome, { exposed }: Pick<PreparePorts, "e
   return { kind: "ready", call, definition, args: toJson(approvedArgs ?? call.args), approvedArgs, unfit: refused };
 }
 
-function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise<Prepared> {
+/** Checks the arguments of a ready call. */
+export function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise<Prepared> {
   const { registry } = ports;
   if (registry.validate === undefined) return ready;
   try {

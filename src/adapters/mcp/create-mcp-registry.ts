@@ -98,6 +98,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
   return found.map((tool) => ({
     // A name that the server gave does not end a run; the caller's own traits may say otherwise.
     requiresFollowUp: true,
+    ...originOf(tool, settings, names),
     ...mergeTraits(toTraits(tool, settings.annotations), settings.traits?.(tool)),
     name: names.get(tool.name) ?? tool.name,
     description: describe(tool),
@@ -120,6 +121,11 @@ function assertDepth(tool: McpTool): void {
       problem: `is not JSON: ${toPlainError(error).message}`,
     });
   }
+}
+
+/** A name that was made from another one may stand for another tool when the server's list changes. */
+function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
+  return names.get(name) === prefix + name ? {} : { origin: name };
 }
 
 /** A copy, for a server in this process may go on writing to its own. `$schema` says nothing to a model, and some providers refuse it. */

@@ -6,48 +6,63 @@ import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { Deadline } from "../../kit/deadline.ts";
 import { isRecord } from "../../kit/is-record.ts";
-import type { ReadyCall } from "../../stages/prepare-call.ts";
-import { dispatchCall } from "../../stages/dispatch-call.ts";
+import { type Prepared, type ReadyCall, validateCall } from "../../stages/prepare-call.ts";
+import { dispatchCall, refuseChanged } from "../../stages/dispatch-call.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
 import { askAgain, askHook } from "../run/ask-hook.ts";
 import { finishCall } from "../call/finish-call.ts";
 import { startNested } from "../call/nested-run.ts";
+import { findQuestion } from "../call/perform-call.ts";
 import type { Park } from "../run/parking.ts";
 import { prefixJournal } from "../run/prefix-journal.ts";
 import type { Dispatched, Run, StartedRun } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
-import { callKey } from "../run/step-key.ts";
+import { againKey, callKey, type CallStep } from "../run/step-key.ts";
 import { sendToolStart } from "../call/tool-events.ts";
 
 /** A call that becomes a run. */
 export interface AgentCall {
   readonly ready: ReadyCall;
   readonly index: number;
+  /** How often somebody was asked about the call again. */
+  readonly round: number;
   readonly agent: Agent;
   /** Set where it begins no more, and only goes on. */
   readonly isBarred?: true | undefined;
   readonly park: Park;
 }
 
-/** What the journal keeps: that the run was started, or what became of the call instead. */
-type BegunRecord = { readonly kind: "begun" } | { readonly kind: "over"; readonly outcome: ToolOutcome };
+/** What the journal keeps: that the run was started, what became of the call instead, or that somebody has to decide about it first. */
+type BegunRecord =
+  | { readonly kind: "begun" }
+  | { readonly kind: "over"; readonly outcome: ToolOutcome }
+  | { readonly kind: "must-ask"; readonly mustAsk: NonNullable<ReadyCall["mustAsk"]> };
 
-/** The run inside a call; or the error for which a run that was started before could not be started again. */
+/** Why a run that was started before could not be started again: the error, or what refuses the call now. */
+export interface Lost {
+  readonly kind: "lost";
+  readonly error?: unknown;
+  readonly refused?: ToolOutcome | undefined;
+}
+
+/** The run inside a call, or why there is none. */
 export type Begun =
   | { readonly kind: "begun"; readonly started: StartedRun; readonly isOver: boolean }
-  | { readonly kind: "lost"; readonly error: unknown }
-  | { readonly kind: "over"; readonly end: Dispatched };
+  | Lost
+  | { readonly kind: "over"; readonly end: Dispatched }
+  | { readonly kind: "must-ask"; readonly end: Dispatched };
 
 /** Starts the run inside a call, or one that was started before. */
 export async function beginAgent(run: Run, agentCall: AgentCall): Promise<Begun> {
-  const { ready, index } = agentCall;
-  const { call } = ready;
+  const { call } = agentCall.ready;
   let live: StartedRun | undefined;
   let isTold = false;
   const body = async (): Promise<BegunRecord> => {
     // An engine that tries the step again starts the run again.
     live?.run.release();
     live = undefined;
+    const mustAsk = mustAskFirst(run, agentCall);
+    if (mustAsk !== undefined) return { kind: "must-ask", mustAsk };
     if (!isTold) sendToolStart(run, call, true);
     isTold = true;
     const begun = await tryBegin(run, agentCall);
@@ -55,9 +70,13 @@ export async function beginAgent(run: Run, agentCall: AgentCall): Promise<Begun>
     live = begun.started;
     return { kind: "begun" };
   };
-  const key = callKey(run.state, "agent", { index, name: call.name });
+  const step = { key: stepKeyOf(run, "agent", agentCall), kind: "intent" as const, input: inputOf(call), run: body };
   try {
-    const record = await runStep({ key, kind: "intent", input: inputOf(call), run: body }, run, (answer) => answer);
+    const { record, isLive } = await runStep(step, run, (answer, wasMade) => ({ record: answer, isLive: wasMade }));
+    if (record.kind === "must-ask") {
+      const { mustAsk } = record;
+      return { kind: "must-ask", end: { outcome: { call, durationMs: 0, kind: "not-run", mustAsk }, live: isLive } };
+    }
     if (!isTold) sendToolStart(run, call, false);
     if (record.kind === "over") return { kind: "over", end: toEnd(run, record.outcome, isTold) };
     if (live !== undefined) return { kind: "begun", started: live, isOver: false };
@@ -80,17 +99,25 @@ function toEnd(run: Run, outcome: ToolOutcome, live: boolean): Dispatched {
 
 type Tried = Extract<BegunRecord, { kind: "over" }> | { readonly kind: "begun"; readonly started: StartedRun };
 
+/** A question comes before anything is said of the call. */
+function mustAskFirst(run: Run, { ready, isBarred, round }: AgentCall): ReadyCall["mustAsk"] {
+  run.scope.checkDeadline(run.clock.now());
+  return findQuestion(run, ready, { mayHaveRun: false, isBarred, round });
+}
+
 /** Whether the call may still begin is looked at once. What is misuse in the options of its run is for the model to read. */
 async function tryBegin(run: Run, agentCall: AgentCall): Promise<Tried> {
-  const { meter, scope, clock } = run;
+  const { meter, scope } = run;
   const { ready, isBarred } = agentCall;
   const { call } = ready;
-  scope.checkDeadline(clock.now());
   if (scope.cause !== undefined || isBarred === true) return { kind: "over", outcome: { call, durationMs: 0, kind: "not-run" } };
-  if (ready.unfit !== undefined) return { kind: "over", outcome: ready.unfit };
+  const checked = await checkFit(run, ready);
+  if (checked.kind !== "ready") return { kind: "over", outcome: checked };
+  if (ready.mustAsk !== undefined || !run.ports.isCurrent(ready.definition))
+    return { kind: "over", outcome: refuseChanged(call, run) };
   if (meter.toolCallsLeft < 1) return { kind: "over", outcome: { call, durationMs: 0, kind: "limit" } };
   meter.add({ toolCalls: 1 });
-  const tried = await tryStart(run, agentCall, { ask: askHook, isOver: false });
+  const tried = await tryStart(run, { ...agentCall, ready: checked }, { ask: askHook, isOver: false });
   if (tried.kind === "begun") return tried;
   const outcome = await dispatchCall(ready, run.ports, () => {
     throw tried.error;
@@ -102,20 +129,30 @@ async function tryBegin(run: Run, agentCall: AgentCall): Promise<Tried> {
   };
 }
 
+/** `prepare` gets arguments that fit, or is not asked. */
+function checkFit(run: Run, ready: ReadyCall): Prepared | Promise<Prepared> {
+  if (ready.unfit !== undefined) return ready.unfit;
+  return ready.unvalidated === true ? validateCall(ready, run.ports) : ready;
+}
+
 /** The run was started before: it goes on over its records. Where the call's outcome is among them, nothing new is done. */
 async function goOn(run: Run, agentCall: AgentCall): Promise<Begun> {
   run.meter.add({ toolCalls: 1 });
   const { journal } = run;
-  // `prepare` gets arguments that fit, or is not asked.
-  if (agentCall.ready.unfit !== undefined) return { kind: "lost", error: undefined };
+  const ready = await checkFit(run, agentCall.ready);
+  if (ready.kind !== "ready") return { kind: "lost", refused: ready };
   const isOver = (await journal.has?.(keyOf(run, agentCall))) === true;
-  const tried = await tryStart(run, agentCall, { ask: askAgain, isOver });
+  const tried = await tryStart(run, { ...agentCall, ready }, { ask: askAgain, isOver });
   return tried.kind === "begun" ? { ...tried, isOver } : tried;
 }
 
 /** The key of what the call gave, which the keys of its run start with. */
-export function keyOf({ state }: Run, { ready, index }: Pick<AgentCall, "ready" | "index">): string {
-  return callKey(state, "tool", { index, name: ready.call.name });
+export function keyOf(run: Run, agentCall: AgentCall): string {
+  return stepKeyOf(run, "tool", agentCall);
+}
+
+function stepKeyOf({ state }: Run, step: CallStep, { ready, index, round }: AgentCall): string {
+  return againKey(callKey(state, step, { index, name: ready.call.name }), "again", round);
 }
 
 interface Starting {
@@ -124,7 +161,7 @@ interface Starting {
   readonly isOver: boolean;
 }
 
-type Start = { readonly kind: "begun"; readonly started: StartedRun } | { readonly kind: "lost"; readonly error: unknown };
+type Start = { readonly kind: "begun"; readonly started: StartedRun } | Lost;
 
 async function tryStart(run: Run, agentCall: AgentCall, { ask, isOver }: Starting): Promise<Start> {
   const { ready, agent, park } = agentCall;

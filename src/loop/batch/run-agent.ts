@@ -5,7 +5,7 @@ import type { LoopResult } from "../../contract/loop-result.ts";
 import type { ToolOutcome } from "../../contract/tool-outcome.ts";
 import { isLoopError } from "../../errors/loop-error.ts";
 import { dispatchCall } from "../../stages/dispatch-call.ts";
-import { type AgentCall, beginAgent, inputOf, keyOf } from "./begin-agent.ts";
+import { type AgentCall, beginAgent, inputOf, keyOf, type Lost } from "./begin-agent.ts";
 import { finishCall } from "../call/finish-call.ts";
 import { spendingOf } from "../call/nested-run.ts";
 import type { Dispatched, Run, StartedRun } from "../run/run.ts";
@@ -13,14 +13,13 @@ import { runStep } from "../run/run-step.ts";
 import { sendToolEnd } from "../call/tool-events.ts";
 
 /** How the run inside the call ended, or why it could not go on. */
-type NestedEnd =
-  | { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run }
-  | { readonly kind: "lost"; readonly error: unknown };
+type NestedEnd = { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run } | Lost;
 
 /** Runs one call as a nested run, or goes on with one. */
 export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatched> {
   const { call } = agentCall.ready;
   const begun = await beginAgent(run, agentCall);
+  if (begun.kind === "must-ask") return begun.end;
   if (begun.kind === "over") return tell(run, begun.end);
   const end = begun.kind === "lost" ? begun : await drive(begun.started, begun.isOver);
   if (end.kind === "ended" && end.result.status === "suspended") {
@@ -50,7 +49,7 @@ function tell(run: Run, end: Dispatched): Dispatched {
 
 /** Makes the call's outcome of the nested run's result, as if that were what a tool did. */
 async function conclude(run: Run, { ready, agent }: AgentCall, end: NestedEnd): Promise<ToolOutcome> {
-  if (ready.unfit !== undefined) return finishCall(run, ready.unfit);
+  if (end.kind === "lost" && end.refused !== undefined) return finishCall(run, end.refused);
   const outcome = await dispatchCall(ready, run.ports, () => {
     if (end.kind === "ended") return agent.toResult(end.result);
     throw end.error;

@@ -21,7 +21,7 @@ import { prepareCalls } from "./prepare-calls.ts";
 import { createRequestViews, type RequestViews } from "./request-views.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import { eventBase } from "../run/event-base.ts";
-import { expose, exposeNames } from "./exposure.ts";
+import { expose, exposeRecorded, needsBasis, withBasis } from "./exposure.ts";
 import { replayCall, toSpending } from "../call/replay-call.ts";
 import { releaseOnly } from "../options/resolve-policies.ts";
 import type { Run } from "../run/run.ts";
@@ -52,7 +52,7 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   };
   return runStep({ key, kind: "model", input: null, run: body }, run, (result, live) => {
     if (!live) {
-      run.exposure = exposeNames(run, result.exposedTools);
+      run.exposure = exposeRecorded(run, result);
       run.toolChoice = result.toolChoice;
       sendStart(run, masked);
       sendReplayed(run, result);
@@ -148,8 +148,14 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
   // What is said after a limit has ended the run ends nothing more.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
   const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
-  const restriction = run.toolChoice;
-  return restriction === undefined ? asked : asked.then((result) => ({ ...result, toolChoice: restriction }));
+  return withTerms(run, asked);
+}
+
+/** Adds what a replay has to know of the calls. */
+function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
+  const { toolChoice } = run;
+  const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));
+  return needsBasis(run) ? restricted.then((result) => withBasis(run, result)) : restricted;
 }
 
 /** The part of `toolChoice` that a server or a model may fail to obey. Past `maxToolCalls` calls end as "limit", so that is not part of it. */

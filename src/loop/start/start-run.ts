@@ -94,7 +94,8 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     runId: options.runId ?? `run_${token}`,
     token,
     registry,
-    exposure: { ...noExposure, source: definitions },
+    exposure: { ...noExposure, source: definitions, registered: definitions },
+    firstTools: undefined,
     state: createState(options),
     // The least that any of the runs around this one may make.
     bounds: toBounds(options, { ...limits, maxToolCalls: meter.maxToolCalls }),
