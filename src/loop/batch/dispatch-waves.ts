@@ -10,7 +10,7 @@ import type { AwaitingCall, BatchEntry, OverCall } from "./batch-entry.ts";
 import { findAgent } from "../run/find-agent.ts";
 import { type Park, Parking } from "../run/parking.ts";
 import { performCall } from "../call/perform-call.ts";
-import { replayCall, refuse } from "../call/replay-call.ts";
+import { checkRecorded, refuse, replayCall } from "../call/replay-call.ts";
 import type { Dispatched, Run } from "../run/run.ts";
 import { runAgent } from "./run-agent.ts";
 import { runSteps } from "../run/run-step.ts";
@@ -171,15 +171,26 @@ function runTools(run: Run, wave: readonly Entry[]): readonly Dispatched[] | Pro
   if (run.journal.durable) return runIntended(run, wave);
   return runToolSteps(
     run,
+    wave,
     wave.map((entry) => toolStep(run, entry)),
   );
 }
 
-function runToolSteps(run: Run, steps: readonly Step<ToolOutcome>[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
+function replay(run: Run, entry: Entry | undefined, outcome: ToolOutcome): void {
+  if (entry !== undefined) checkRecorded(entry.ready.call, outcome);
+  replayCall(run, outcome);
+}
+
+/** `wave` are the calls of the steps. */
+function runToolSteps(
+  run: Run,
+  wave: readonly Entry[],
+  steps: readonly Step<ToolOutcome>[],
+): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   return runSteps(steps, run, (outcomes, live) =>
     outcomes.map((outcome, position): Dispatched => {
       const isLive = live[position] === true;
-      if (!isLive) replayCall(run, outcome);
+      if (!isLive) replay(run, wave[position], outcome);
       return { outcome, live: isLive };
     }),
   );
@@ -194,6 +205,7 @@ function runIntended(run: Run, wave: readonly Entry[]): readonly Dispatched[] | 
   return runSteps(intentSteps, run, (intents) =>
     runToolSteps(
       run,
+      wave,
       wave.map((entry, position) => toolStep(run, entry, intents[position])),
     ),
   );
