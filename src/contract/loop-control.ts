@@ -1,8 +1,8 @@
 import type { UserMessage } from "./message.ts";
 
 /**
- * Talks to a running loop from outside. Made by `createLoopControl`. Each verb answers "finished" where the run that held the control
- * is over, and else "accepted".
+ * Talks to a running loop from outside. Made by `createLoopControl`. Each verb answers "finished" once it is decided how
+ * the run that holds the control ends, and else "accepted".
  */
 export interface LoopControl {
   /** Sends a message before the next pass, and has one more pass made of a run that would be complete. Nothing is cut off. */

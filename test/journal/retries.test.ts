@@ -3,10 +3,13 @@
 import { describe, expect, it } from "vitest";
 import {
   createLoopControl,
+  defineAgentTool,
   FatalToolError,
+  type Json,
   type LoopControl,
   type LoopOptions,
   memoryJournal,
+  type SavedJournal,
   type Tool,
   type ToolRegistry,
 } from "turnwright";
@@ -190,4 +193,22 @@ it("keeps names of tools apart from what else stands in a key", async () => {
       "p0/tool/5/a%252F1",
     ]
   `);
+});
+
+it.for(["p0/tool/0/pay", "p0/agent/1/gone"])("refuses the outcome of another call: %s", async (key) => {
+  const gone = defineAgentTool({
+    name: "gone",
+    description: "gone",
+    inputSchema: { type: "object" },
+    prepare: () => {
+      throw new Error("gone");
+    },
+  });
+  const journal = memoryJournal();
+  const live = createLives(() => journal, [tool("pay", () => 1), gone]);
+  await live([[toolCall("pay", {}, { id: "c1" }), toolCall("gone", {}, { id: "c1b" })], text("Done.")]);
+  const saved: SavedJournal = JSON.parse(JSON.stringify(journal));
+  const step = JSON.stringify(saved.steps[key]).replace(/"c1b?"/, '"c2"');
+  const forged = memoryJournal({ steps: { ...saved.steps, [key]: JSON.parse(step) as Json } });
+  await expect(live([], { journal: forged })).rejects.toMatchObject({ code: "journal-mismatch", details: { field: "call" } });
 });

@@ -10,7 +10,7 @@ import type { BatchEntry, OverCall } from "./batch-entry.ts";
 import { findAgent } from "../run/find-agent.ts";
 import { type Park, Parking } from "../run/parking.ts";
 import { performCall } from "../call/perform-call.ts";
-import { replayCall, refuse } from "../call/replay-call.ts";
+import { checkRecorded, refuse, replayCall } from "../call/replay-call.ts";
 import type { AwaitingCall, Dispatched, Run, ToolAnswer } from "../run/run.ts";
 import { approveAgain } from "./approve-calls.ts";
 import type { Placed } from "./settle-call.ts";
@@ -205,15 +205,26 @@ function runTools(run: Run, wave: readonly Entry[]): readonly Dispatched[] | Pro
   if (run.journal.durable) return runIntended(run, wave);
   return runToolSteps(
     run,
+    wave,
     wave.map((entry) => toolStep(run, entry)),
   );
 }
 
-function runToolSteps(run: Run, steps: readonly Step<ToolAnswer>[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
+function replay(run: Run, entry: Entry | undefined, outcome: ToolAnswer): void {
+  if (entry !== undefined) checkRecorded(entry.ready.call, outcome);
+  replayCall(run, outcome);
+}
+
+/** `wave` are the calls of the steps. */
+function runToolSteps(
+  run: Run,
+  wave: readonly Entry[],
+  steps: readonly Step<ToolAnswer>[],
+): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   return runSteps(steps, run, (outcomes, live) =>
     outcomes.map((outcome, position): Dispatched => {
       const isLive = live[position] === true;
-      if (!isLive && outcome.mustAsk === undefined) replayCall(run, outcome);
+      if (!isLive && outcome.mustAsk === undefined) replay(run, wave[position], outcome);
       return { outcome, live: isLive };
     }),
   );
@@ -228,6 +239,7 @@ function runIntended(run: Run, wave: readonly Entry[]): readonly Dispatched[] | 
   return runSteps(intentSteps, run, (intents) =>
     runToolSteps(
       run,
+      wave,
       wave.map((entry, position) => toolStep(run, entry, intents[position])),
     ),
   );

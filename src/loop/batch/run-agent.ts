@@ -2,7 +2,7 @@
 // the call and one that ends it, so that it can suspend, crash and go on.
 
 import type { LoopResult } from "../../contract/loop-result.ts";
-import type { ToolOutcome } from "../../contract/tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
 import { isLoopError } from "../../errors/loop-error.ts";
 import { dispatchCall } from "../../stages/dispatch-call.ts";
 import { type AgentCall, beginAgent, inputOf, keyOf, type Lost } from "./begin-agent.ts";
@@ -10,6 +10,7 @@ import { finishCall } from "../call/finish-call.ts";
 import { spendingOf } from "../call/nested-run.ts";
 import type { Dispatched, Run, StartedRun } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
+import { checkRecorded } from "../call/replay-call.ts";
 import { sendToolEnd } from "../call/tool-events.ts";
 
 /** How the run inside the call ended, or why it could not go on. */
@@ -20,16 +21,16 @@ export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatch
   const { call } = agentCall.ready;
   const begun = await beginAgent(run, agentCall);
   if (begun.kind === "must-ask") return begun.end;
-  if (begun.kind === "over") return tell(run, begun.end);
+  if (begun.kind === "over") return tell(run, call, begun.end);
   const end = begun.kind === "lost" ? begun : await drive(begun.started, begun.isOver);
   if (end.kind === "ended" && end.result.status === "suspended") {
     const { status, reason } = end.result;
     const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(end) };
-    return tell(run, { outcome, live: run.journal.replays === undefined, suspended: { status, reason } });
+    return tell(run, call, { outcome, live: run.journal.replays === undefined, suspended: { status, reason } });
   }
   const body = (): Promise<ToolOutcome> => conclude(run, agentCall, end);
   const step = { key: keyOf(run, agentCall), kind: "tool" as const, input: inputOf(call), run: body };
-  return runStep(step, run, (outcome, live) => tell(run, { outcome, live }));
+  return runStep(step, run, (outcome, live) => tell(run, call, { outcome, live }));
 }
 
 /** What its journal throws ends the outer run as well. A run whose outcome is recorded may lack records of its own, or be another one by now. */
@@ -42,7 +43,8 @@ async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): 
   }
 }
 
-function tell(run: Run, end: Dispatched): Dispatched {
+function tell(run: Run, call: ToolCall, end: Dispatched): Dispatched {
+  checkRecorded(call, end.outcome);
   sendToolEnd(run, end.outcome, end.live);
   return end;
 }

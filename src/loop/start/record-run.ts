@@ -10,7 +10,7 @@ import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 
 /** The format of the records. */
-const version = 1;
+const version = 2;
 
 type RunRecord = {
   readonly version: number;
