@@ -7,6 +7,7 @@ import type { Ending, Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { buildResult } from "../stages/build-result.ts";
+import type { LoopState } from "../state/loop-state.ts";
 import { askIteration } from "./pass/ask-iteration.ts";
 import { judgeOutput } from "./pass/judge-output.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
@@ -88,7 +89,7 @@ async function closeBroken(close: () => PromiseLike<void>): Promise<void> {
 function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | PromiseLike<void> {
   switch (next.kind) {
     case "inbox":
-      return readInbox(run);
+      return readInbox(run, (looked) => endAfter(run, looked));
     case "steer":
       return steerRun(run);
     case "model":
@@ -100,10 +101,15 @@ function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | Pro
     case "hook":
       return askIteration(run);
     case "close":
-      return readLastInbox(run, next.ending);
+      return readLastInbox(run, next.ending, (looked) => endAfter(run, looked));
     default:
       return assertNever(next);
   }
+}
+
+function endAfter({ bounds }: Run, looked: LoopState): Ending | undefined {
+  const next = nextStep(looked, bounds);
+  return next.kind === "end" ? next.ending : undefined;
 }
 
 /** What users are told of an ending, if they are to be told anything. */
