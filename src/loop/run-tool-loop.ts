@@ -9,6 +9,7 @@ import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { buildResult } from "../stages/build-result.ts";
+import type { LoopState } from "../state/loop-state.ts";
 import { type CloseJournal, openJournal } from "./run/ask-journal.ts";
 import { askIteration } from "./pass/ask-iteration.ts";
 import { judgeOutput } from "./pass/judge-output.ts";
@@ -115,7 +116,7 @@ async function closeBroken(close: CloseJournal): Promise<void> {
 function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | PromiseLike<void> {
   switch (next.kind) {
     case "inbox":
-      return readInbox(run);
+      return readInbox(run, (looked) => endAfter(run, looked));
     case "steer":
       return steerRun(run);
     case "model":
@@ -127,10 +128,15 @@ function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | Pro
     case "hook":
       return askIteration(run);
     case "close":
-      return readLastInbox(run, next.ending);
+      return readLastInbox(run, next.ending, (looked) => endAfter(run, looked));
     default:
       return assertNever(next);
   }
+}
+
+function endAfter({ bounds }: Run, looked: LoopState): Ending | undefined {
+  const next = nextStep(looked, bounds);
+  return next.kind === "end" ? next.ending : undefined;
 }
 
 /** What users are told of an ending, if they are to be told anything. */

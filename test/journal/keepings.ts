@@ -38,7 +38,7 @@ function keepInFile(): OpenNext {
 }
 
 /** One process. */
-export interface Life {
+interface Life {
   readonly result: LoopResult;
   readonly provider: MockProvider;
 }

@@ -7,15 +7,17 @@ import { whenReady } from "../../kit/when-ready.ts";
 import { applyStep, previewLook } from "../../state/apply-step.ts";
 import { endingOfCause } from "../../state/ending-of-cause.ts";
 import type { InboxAnswer, LoopState } from "../../state/loop-state.ts";
-import { nextStep } from "../next-step.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { Run } from "../run/run.ts";
 import { mayReopen } from "../run/may-reopen.ts";
 import { runStep } from "../run/run-step.ts";
 import { againKey, endingKey, stepKey } from "../run/step-key.ts";
 
+/** How the run ends after a look, if it ends with it. */
+export type FindEnd = (looked: LoopState) => Ending | undefined;
+
 /** Reads the inbox: a new pass begins. */
-export function readInbox(run: Run): void | PromiseLike<void> {
+export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
   const { phase } = state;
   const stays = phase === "start" || phase === "resume";
@@ -25,7 +27,7 @@ export function readInbox(run: Run): void | PromiseLike<void> {
     // The last look before an ending does not: after a crash there, the ending can still be reopened.
     run.replayed = false;
     const answer = withForced(run, lookAround(run));
-    if (answer.drain === true) shutIfLast(run, { ...previewLook(state, answer), phase: "inbox" });
+    if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
     return answer;
   };
   return whenReady(readStep(run, key, body), (found) => applyStep(state, { kind: "inbox", answer: found }));
@@ -35,29 +37,29 @@ export function readInbox(run: Run): void | PromiseLike<void> {
  * Reads the inbox a last time before an ending. An answer that was recorded before another ending is out of date: a limit ended the run
  * here, and it went on with a higher one.
  */
-export function readLastInbox(run: Run, ending: Ending, attempt: number = run.state.endChecks): void | PromiseLike<void> {
+export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
-  const key = lastInboxKey(state, attempt);
   const before = endingKey(state, ending);
   const body = (): InboxAnswer => {
     const answer = { ...lookAround(run), before };
-    if (run.control !== undefined) shutIfLast(run, { ...previewLook(state, answer), phase: "close", ending });
+    if (run.control !== undefined) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "close", ending }));
     return answer;
   };
-  return whenReady(readStep(run, key, body), (found) => {
-    if (found.before !== before) return readLastInbox(run, ending, attempt + 1);
-    return applyStep(state, { kind: "close", answer: found, ending, attempt });
-  });
+  const read = (attempt: number): void | PromiseLike<void> =>
+    whenReady(readStep(run, lastInboxKey(state, attempt), body), (found) => {
+      if (found.before !== before) return read(attempt + 1);
+      return applyStep(state, { kind: "close", answer: found, ending, attempt });
+    });
+  return read(state.endChecks);
 }
 
 /**
  * Shuts the control where the run ends with this look, before the look is written: what is said during the write would be said to no run.
  * A retry may still follow, and a run that waits inside a call may still be ended.
  */
-function shutIfLast(run: Run, looked: LoopState): void {
-  const next = nextStep(looked, run.bounds);
-  if (next.kind !== "end") return;
-  const isOpen = next.ending.status === "suspended" ? run.park !== undefined : mayReopen(run, next.ending);
+function shutIfLast(run: Run, ending: Ending | undefined): void {
+  if (ending === undefined) return;
+  const isOpen = ending.status === "suspended" ? run.park !== undefined : mayReopen(run, ending);
   if (!isOpen) run.control?.shut();
 }
 
