@@ -5,6 +5,7 @@ import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessag
 import { LoopError } from "../errors/loop-error.ts";
 import { partAdviceOf } from "../errors/other-words.ts";
 import { isRecord } from "../kit/is-record.ts";
+import { toJson } from "../kit/to-json.ts";
 import { renderOutcome } from "../tools/render-outcome.ts";
 import { isContentPart } from "../tools/tool-result.ts";
 
@@ -151,10 +152,13 @@ function assertMessage(value: unknown, index: number): Message {
   return value as unknown as Message;
 }
 
+/** Levels of a message around the arguments of a call, which may have as many levels as data may have. */
+const partLevels = 16;
+
 /** What is in the transcript is in the result, and a result can always be saved. */
 function isWritable(message: object): boolean {
   try {
-    JSON.stringify(message);
+    toJson(message, partLevels);
     return true;
   } catch {
     return false;
