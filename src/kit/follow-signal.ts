@@ -1,5 +1,7 @@
 // Stands between a signal and code that leaves listeners on what it is given.
 
+import { onAbort } from "./signal-listeners.ts";
+
 /** A signal that does what another one does until it is released, and can be aborted by itself. */
 export interface FollowingSignal {
   readonly signal: AbortSignal;
@@ -11,11 +13,11 @@ export interface FollowingSignal {
 export function followSignal(signal: AbortSignal): FollowingSignal {
   const own = new AbortController();
   const abort = (): void => own.abort(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
+  const release = onAbort(signal, abort);
   if (signal.aborted) abort();
   return {
     signal: own.signal,
     abort: (reason) => own.abort(reason),
-    release: () => signal.removeEventListener("abort", abort),
+    release,
   };
 }

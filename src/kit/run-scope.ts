@@ -4,6 +4,7 @@
 import type { Clock } from "../contract/clock.ts";
 import type { UserMessage } from "../contract/message.ts";
 import { assertNever } from "./assert-never.ts";
+import { onAbort } from "./signal-listeners.ts";
 
 /** Why a run is being ended from outside. */
 export type Cause =
@@ -80,9 +81,9 @@ export class RunScope {
   /** Cancels with "abort" when the signal fires, or has fired; gives what lets the signal go. */
   follow(signal: AbortSignal | undefined): () => void {
     const abort = (): void => this.cancel({ kind: "abort", reason: signal?.reason });
-    if (signal?.aborted === true) abort();
-    else signal?.addEventListener("abort", abort);
-    return () => signal?.removeEventListener("abort", abort);
+    if (signal?.aborted !== true) return signal === undefined ? () => {} : onAbort(signal, abort);
+    abort();
+    return () => {};
   }
 
   /** Starts the wall clock, once. It began at `startedAt`, and cancels by its timer or by `checkDeadline`, whichever comes first. */

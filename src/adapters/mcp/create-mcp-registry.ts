@@ -1,15 +1,14 @@
 // The tools of an MCP server as a tool registry over the caller's own client.
 
 import {
-  copyFields,
   createToolRegistry,
   LoopError,
-  toJson,
-  toPlainError,
   type JsonSchema,
   type Tool,
   type ToolContext,
   type ToolDefinition,
+  toJson,
+  toPlainError,
   type ToolRegistry,
 } from "../../spi.ts";
 import { callTool } from "./call-tool.ts";
@@ -52,7 +51,7 @@ export interface McpRegistry extends ToolRegistry {
 export async function createMcpRegistry(options: McpRegistryOptions): Promise<McpRegistry> {
   const settings = checkMcpOptions(options);
   let tools: ToolRegistry = createToolRegistry();
-  let listed = "[]";
+  let listed: string | undefined = "[]";
   let isClosed = false;
 
   const refresh = oneAfterAnother(async () => {
@@ -88,6 +87,15 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     refresh,
     close,
   };
+}
+
+/** A list as a text to compare; undefined if it is too deep for that. A schema that is too deep is refused as the tool's. */
+function write(found: readonly McpTool[]): string | undefined {
+  try {
+    return JSON.stringify(found);
+  } catch {
+    return undefined;
+  }
 }
 
 function toTools(found: readonly McpTool[], settings: McpSettings): readonly Tool[] {
@@ -129,10 +137,13 @@ function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap
 }
 
 /** A copy, for a server in this process may go on writing to its own. `$schema` says nothing to a model, and some providers refuse it. */
-function toSchema({ inputSchema }: McpTool): JsonSchema {
-  const schema = copyFields({ type: "object", ...inputSchema });
-  delete schema["$schema"];
-  return schema;
+function toSchema({ name, inputSchema }: McpTool): JsonSchema {
+  try {
+    const { $schema: _, ...schema } = toJson({ type: "object", ...inputSchema }) as JsonSchema;
+    return schema;
+  } catch (cause) {
+    throw new LoopError("invalid-schema", { toolName: name, problem: `is not JSON: ${toPlainError(cause).message}` }, { cause });
+  }
 }
 
 function describe({ name, title, description, annotations }: McpTool): string {

@@ -11,6 +11,7 @@ import type { ToolCall } from "../../contract/tool-outcome.ts";
 import type { Deadline } from "../../kit/deadline.ts";
 import { startNested } from "./nested-run.ts";
 import { frozenView } from "../../state/frozen-view.ts";
+import { type Level, levelKey, noteLevel } from "../run/level.ts";
 import type { Run } from "../run/run.ts";
 import { callKey } from "../run/step-key.ts";
 
@@ -22,6 +23,15 @@ export class CallContext implements ToolContext {
   readonly #run: Run;
   readonly #deadline: Deadline;
 
+  static {
+    // Read by runs that are handed this context as theirs.
+    Object.defineProperty(this.prototype, levelKey, {
+      get(this: CallContext): Level {
+        return this.#run;
+      },
+    });
+  }
+
   constructor(run: Run, call: ToolCall, deadline: Deadline) {
     this.callId = call.callId;
     this.name = call.name;
@@ -31,7 +41,9 @@ export class CallContext implements ToolContext {
   }
 
   get signal(): AbortSignal {
-    return this.#deadline.signal;
+    const { signal } = this.#deadline;
+    noteLevel(signal, this.#run);
+    return signal;
   }
 
   get messages(): readonly Message[] {

@@ -3,18 +3,34 @@
 import type { ToolDefinition } from "../../contract/tool.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../kit/describe-value.ts";
+import { isRecord } from "../../kit/is-record.ts";
+import { memoize } from "../../kit/memoize.ts";
 import { findTimeoutProblem } from "../../kit/number-rule.ts";
+import { toPlainError } from "../../kit/plain-error.ts";
+import { toJson } from "../../kit/to-json.ts";
 
 /** A registry of the caller's own may hold two tools of one name, of which only one could be called, or limits that no timer takes. */
 export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
   const seen = new Set<string>();
-  for (const { name, timeoutMs, idleTimeoutMs } of definitions) {
+  for (const { name, timeoutMs, idleTimeoutMs, inputSchema } of definitions) {
     if (seen.has(name)) throw new LoopError("duplicate-tool", { toolName: name });
     seen.add(name);
     checkToolTimeout(name, "timeoutMs", timeoutMs);
     checkToolTimeout(name, "idleTimeoutMs", idleTimeoutMs);
+    const problem = isRecord(inputSchema) ? schemaProblemOf(inputSchema) : describeValue(inputSchema);
+    if (problem !== "") throw new LoopError("invalid-schema", { toolName: name, problem: `is not JSON: ${problem}` });
   }
 }
+
+/** Schemas are made once and looked at often. The empty text says that there is no problem. */
+const schemaProblemOf = memoize((schema: object): string => {
+  try {
+    toJson(schema);
+    return "";
+  } catch (error) {
+    return toPlainError(error).message;
+  }
+});
 
 function checkToolTimeout(toolName: string, trait: string, value: unknown): void {
   const problem = value === undefined ? undefined : findTimeoutProblem(value);

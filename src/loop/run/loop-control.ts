@@ -7,6 +7,7 @@ import { LoopError } from "../../errors/loop-error.ts";
 import { assertNever } from "../../kit/assert-never.ts";
 import { describeValue } from "../../kit/describe-value.ts";
 import { textOrNone } from "../../kit/read-foreign.ts";
+import { sharedMap } from "../../kit/shared-map.ts";
 import type { Cause, RunScope } from "../../kit/run-scope.ts";
 import { toUserMessage as copyMessage } from "../../state/check-messages.ts";
 import type { InboxMessage } from "../../state/loop-state.ts";
@@ -59,7 +60,8 @@ export interface ClaimPorts {
   readonly maxInterrupts: number;
 }
 
-const states = new WeakMap<LoopControl, ControlState>();
+/** The scope and the state in it are used through their methods and fields only, whichever copy of the package made them. */
+const states = sharedMap<LoopControl, ControlState>("controls");
 
 /**
  * Makes a control to hand to `runToolLoop` or `streamToolLoop`. `steer` sends a message before the next pass, `interrupt` ends a run

@@ -21,6 +21,7 @@ import { Decisions } from "../run/decisions.ts";
 import { JournalTraffic } from "../run/journal-call.ts";
 import { LoopEventSink } from "../run/emit.ts";
 import { checkDefinitions } from "../options/check-definitions.ts";
+import { findOuterLevel, type Level } from "../run/level.ts";
 import { Meter } from "../run/meter.ts";
 import { resolveLimits, resolveTimeouts } from "../options/resolve-limits.ts";
 import { readOptions, readSession, snapshotOptions } from "../options/snapshot-options.ts";
@@ -128,9 +129,10 @@ function toDecisions({ decisions }: LoopOptions, nesting: Nesting | undefined): 
 }
 
 /** A run inside a call is one deeper than the run around it, and may not allow more levels than that one. */
-function findLevel(own: number, { limits }: LoopOptions, outer: Run | undefined): Pick<Run, "depth" | "maxDepth"> {
+function findLevel(own: number, options: LoopOptions, run: Run | undefined): Level {
+  const outer = run ?? findOuterLevel(options);
   if (outer === undefined) return { depth: 0, maxDepth: own };
-  const maxDepth = Math.min(limits?.maxDepth ?? outer.maxDepth, outer.maxDepth);
+  const maxDepth = Math.min(options.limits?.maxDepth ?? outer.maxDepth, outer.maxDepth);
   const depth = outer.depth + 1;
   if (depth >= maxDepth) throw new LoopError("depth-exceeded", { current: depth, limit: maxDepth });
   return { depth, maxDepth };

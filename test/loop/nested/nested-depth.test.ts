@@ -1,5 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { isLoopError, type LoopErrorOf, type LoopLimits, type NestedLoopOptions, type Tool, toolResult } from "turnwright";
+import {
+  generateWithTools,
+  isLoopError,
+  type LoopErrorOf,
+  type LoopLimits,
+  type LoopOptions,
+  type LoopResult,
+  type NestedLoopOptions,
+  runToolLoop,
+  streamToolLoop,
+  type Tool,
+  type ToolContext,
+  toolResult,
+} from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { answersOf, play, type Playing, tool } from "../play.ts";
 import { kinds, type Kind, nesting, question } from "./nesting.ts";
@@ -111,4 +124,63 @@ it("ctx.runToolLoop rejects with the depth and the limit, and misuse with its ow
     ["invalid-option", { option: "messages" }],
   ]);
   expect(playing.provider.calls).toBe(2);
+});
+
+describe("a plain run inside a tool", () => {
+  type Start = (options: NestedLoopOptions, context: ToolContext) => Promise<unknown>;
+  const provider = (): MockProvider => createMockProvider([toolCall("down"), text("Done.")]);
+  /** Levels of runs, each started by a tool of the one before, until one is refused; how many there were. */
+  const dive = async (start: Start, limits?: LoopLimits): Promise<readonly [levels: number, error: unknown]> => {
+    let levels = 1;
+    let refused: unknown;
+    const down: Tool = tool("down", async (_, context) => {
+      if (levels === 20) return "No end.";
+      levels += 1;
+      try {
+        await start({ provider: provider(), messages: question, tools: [down] }, context);
+        return "Deeper.";
+      } catch (error) {
+        levels -= 1;
+        refused = error;
+        throw error;
+      }
+    });
+    await play([toolCall("down"), text("Done.")], { tools: [down], limits }).result;
+    return [levels, isLoopError(refused, "depth-exceeded") ? refused.details : refused];
+  };
+  const run = (options: NestedLoopOptions, more: Partial<LoopOptions>): Promise<LoopResult> =>
+    runToolLoop({ provider: provider(), ...options, ...more } as LoopOptions);
+
+  it.for<[what: string, start: Start]>([
+    ["the signal of the call", (options, { signal }) => run(options, { signal })],
+    ["its context", (options, context) => run(options, { context })],
+    ["its signal and more levels of its own", (options, { signal }) => run(options, { signal, limits: { maxDepth: 9 } })],
+    [
+      "its signal, to streamToolLoop",
+      (options, { signal }) => streamToolLoop({ provider: provider(), ...options, signal } as LoopOptions).result,
+    ],
+    [
+      "its signal, to generateWithTools",
+      (options, { signal, runToolLoop: nested }) =>
+        generateWithTools(
+          createMockProvider([toolCall("nest"), text("Done.")]),
+          { prompt: "Go." },
+          {
+            definitions: [{ name: "nest", description: "", inputSchema: { type: "object" } }],
+            execute: () => nested(options),
+          },
+          { abortSignal: signal },
+        ),
+    ],
+  ])("that is handed %s is one level deeper", async ([, start]) => {
+    expect(await dive(start)).toEqual([3, { current: 3, limit: 3 }]);
+  });
+
+  it("holds the outer limit", async () => {
+    expect(await dive((options, { signal }) => run(options, { signal }), { maxDepth: 1 })).toEqual([1, { current: 1, limit: 1 }]);
+  });
+
+  it("that is handed nothing of the call is not known to be inside", async () => {
+    expect(await dive((options, { context }) => run(options, { context }))).toEqual([20, undefined]);
+  });
 });

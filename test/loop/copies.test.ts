@@ -1,0 +1,57 @@
+// Two copies of the package in one process, as an ES module and a CommonJS module are: what one makes, the other knows.
+
+import { expect, it, vi } from "vitest";
+import * as first from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+const messages = [{ role: "user" as const, content: "Go." }];
+vi.resetModules();
+const second = await import("turnwright");
+
+it.for<readonly [one: typeof first, other: typeof first]>([
+  [first, second],
+  [second, first],
+])("a run obeys a control of the other copy", async ([one, other]) => {
+  const control = other.createLoopControl();
+  const tools = [
+    one.defineTool({
+      name: "t",
+      description: "",
+      inputSchema: { type: "object" },
+      execute: () => void control.stop({ note: "enough" }),
+    }),
+  ];
+  const options = { provider: createMockProvider([toolCall("t"), text("Done.")]), tools, messages, control };
+  const running = one.runToolLoop(options);
+  await expect(other.runToolLoop({ ...options, provider: createMockProvider([]) })).rejects.toMatchObject({
+    code: "already-running",
+  });
+  expect((await running).reason).toEqual({ kind: "stopped", note: "enough" });
+  expect(control.stop()).toBe("finished");
+});
+
+it.for([first, second])("an object with the methods of a control is refused", async ({ createLoopControl, runToolLoop }) => {
+  const real = createLoopControl();
+  for (const control of [{ ...real }, Object.create(real), new Proxy(real, {})]) {
+    const run = runToolLoop({ provider: createMockProvider([]), messages, control });
+    await expect(run).rejects.toMatchObject({ code: "invalid-option", details: { option: "control" } });
+  }
+});
+
+it("a plain run of the other copy inside a tool counts as one level deeper", async () => {
+  const refused: unknown[] = [];
+  const execute = async (_: unknown, context: first.ToolContext): Promise<void> => {
+    for (const more of [{ signal: context.signal }, { context }]) {
+      const run = second.runToolLoop({ provider: createMockProvider([]), messages, ...more });
+      await run.catch((error: unknown) => refused.push(error));
+    }
+  };
+  const tools = [first.defineTool({ name: "t", description: "", inputSchema: { type: "object" }, execute })];
+  await first.runToolLoop({
+    provider: createMockProvider([toolCall("t"), text("Done.")]),
+    tools,
+    messages,
+    limits: { maxDepth: 1 },
+  });
+  expect(refused).toMatchObject([{ code: "depth-exceeded" }, { code: "depth-exceeded" }]);
+});
