@@ -30,6 +30,7 @@ const endMarks: { readonly [Kind in ToolOutcome["kind"]]: readonly [mark: string
   malformed: ["✗", "red"],
   truncated: ["✗", "red"],
   denied: ["–", "yellow"],
+  "approval-failed": ["–", "yellow"],
   interrupted: ["–", "yellow"],
   "not-run": ["–", "yellow"],
   limit: ["–", "yellow"],

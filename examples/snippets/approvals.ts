@@ -80,6 +80,15 @@ const tools = [
 }
 
 {
+  const provider = createMockProvider([[toolCall("pay", { amount: 900 }), toolCall("read")], text("Only read.")]);
+  // #region marked
+  const approve: Approve = (_, { needsApproval }) => (needsApproval ? { kind: "ask" } : { kind: "approve" });
+  // #endregion marked
+  const result = await runToolLoop({ provider, tools, messages, policies: { approve } });
+  assert.equal(result.toolCallsExecuted, 2);
+}
+
+{
   const provider = createMockProvider([[toolCall("pay", { amount: 1 }), toolCall("read")], text("Only read.")]);
   // #region gate
   const used: string[] = [];

@@ -14,11 +14,13 @@ import type {
   RetryOptions,
   StandardSchema,
   StopCondition,
+  ToolChange,
 } from "turnwright";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region policies
 interface Policies {
+  allowToolChange?: (change: ToolChange) => boolean; // on resume, about a tool that recorded calls no longer fit; default: tools-changed
   approve?: Approve; // (call, context) => { kind: "approve" | "ask" } | { kind: "deny", reason? } | { kind: "modify", args }
   gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
   restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };

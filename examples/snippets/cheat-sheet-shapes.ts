@@ -12,6 +12,7 @@ import {
   type Json,
   type Message,
   type NativePart,
+  type PlainError,
   type ToolHistoryEntry,
   type ToolMessage,
   type ToolOutcome,
@@ -73,6 +74,7 @@ interface HistoryEntry {
   functionCall: { readonly id: string; readonly name: string; readonly args: Json };
   functionResponse: { readonly name: string; readonly response: { readonly result: Json } };
   outcome: ToolOutcome["kind"];
+  error?: PlainError | undefined; // of approval-failed
   iteration: number;
   durationMs: number;
   content?: readonly ContentPart[] | undefined;

@@ -37,6 +37,7 @@ interface ToolFields {
   requiresFollowUp?: boolean; // false: text of the same pass is the answer, where the call succeeds
   needsApproval?: boolean | NeedsApproval; // policies.approve decides; without it the run ends as approval-required
   replay?: "safe" | "never"; // whether it runs again after a crash, under a durable journal
+  origin?: string; // its name where it comes from, if `name` was made from that; models do not see it
   agent?: Agent; // set by defineAgentTool
 }
 

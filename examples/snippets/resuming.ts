@@ -203,4 +203,15 @@ orders = 0;
   });
   await assert.rejects(others, { code: "journal-mismatch" });
   await assert.rejects(runToolLoop({ ...options, tools: [], provider, journal: storeJournal(store) }), { code: "tools-changed" });
+  const journal = storeJournal(store);
+  // #region allow
+  const deployed = await runToolLoop({
+    ...options,
+    provider,
+    journal,
+    tools: [], // the calls of the tool that is gone have their outcomes
+    policies: { allowToolChange: ({ toolName, kind }) => toolName === "order" && kind === "removed" },
+  });
+  // #endregion allow
+  assert.equal(deployed.text, again.text);
 }

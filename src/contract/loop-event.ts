@@ -96,8 +96,12 @@ export interface LoopEvents {
   };
   /** Somebody is asked whether a call may run. */
   "approval-asked": CallEvent & { readonly args: Json };
-  /** What was decided of it. */
-  "approval-decided": CallEvent & { readonly decision: "approve" | "deny" | "modify"; readonly reason?: string | undefined };
+  /** What was decided of it; `error` says why nothing could be. */
+  "approval-decided": CallEvent & {
+    readonly decision: "approve" | "deny" | "modify" | "failed";
+    readonly reason?: string | undefined;
+    readonly error?: PlainError | undefined;
+  };
   /** The model asks for the same calls again: a sequence of `cycle` passes for the `count`th time. */
   "loop-detected": EventBase & {
     /** The first tool of the pass. */

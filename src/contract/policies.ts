@@ -3,6 +3,7 @@ import type { LoopAction, TriggerMatch } from "./loop-event.ts";
 import type { JsonSchema, StandardSchema } from "./schema.ts";
 import type { MaskingPolicy, ResultPipeline } from "./results.ts";
 import type { StopCondition } from "./stop-condition.ts";
+import type { ToolChange } from "./tool-change.ts";
 import type { ApprovalView, ToolDefinition } from "./tool.ts";
 import type { ToolCall } from "./tool-outcome.ts";
 
@@ -12,6 +13,11 @@ export interface LoopPolicies<Output = unknown> {
   readonly gate?: DeliberateGate | undefined;
   /** Asked about each ready call. */
   readonly approve?: Approve | undefined;
+  /**
+   * Asked when a run is resumed, about each change of a tool that no longer fits its recorded calls. Only `true` lets the run go on. Default:
+   * it is refused as `tools-changed`.
+   */
+  readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
   /** What context restarts hide, and where they find context that was set aside. */
   readonly restarts?: RestartPolicy | undefined;
   /** Ends runs whose model has said what there was to say before it called its tools. */
@@ -63,13 +69,15 @@ export interface DeliberateGate {
   retain?(name: string): void;
 }
 
-/** Asked once per call, after validation and before anything of the batch runs. A throw or a timeout denies. */
+/** Asked once per call, after validation and before anything of the batch runs. After a throw or a timeout the call is `approval-failed`. */
 export type Approve = (call: ToolCall, context: ApprovalContext) => ApprovalDecision | PromiseLike<ApprovalDecision>;
 
 /** What an approval may look at. */
 export interface ApprovalContext extends ApprovalView {
   /** The tool that is called, with its traits. */
   readonly tool: ToolDefinition;
+  /** Whether the tool wants a decision about this call. A trait that is a function has been asked. */
+  readonly needsApproval: boolean;
 }
 
 /** The answer of an approval. Edited arguments are validated again. */

@@ -2,6 +2,7 @@ import type { Json } from "./json.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { FinishReason } from "./provider.ts";
 import type { Issue } from "./schema.ts";
+import type { ShownTool } from "./tool-change.ts";
 import type { StreamStatus, Termination } from "./termination.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
@@ -46,8 +47,18 @@ export interface StreamResult {
   readonly family?: string | undefined;
   /** Names of the tools that the model was shown. */
   readonly exposedTools: readonly string[];
+  /** What a resumed run has to know of the calls beside the record of the run. Absent where that says all. */
+  readonly basis?: CallBasis | undefined;
   readonly error?: PlainError | undefined;
   /** A stop condition said that the run ends here. */
   readonly stop?: { readonly reason?: string | undefined } | undefined;
   readonly durationMs: number;
+}
+
+/** What the calls of a stream were made against. */
+interface CallBasis {
+  /** Whether `policies.approve` was there to decide about them. */
+  readonly asks?: true | undefined;
+  /** Called tools that came, or changed, after the run began. */
+  readonly tools?: { readonly [name: string]: ShownTool } | undefined;
 }

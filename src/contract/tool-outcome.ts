@@ -2,6 +2,7 @@ import type { ContentPart } from "./content.ts";
 import type { Json } from "./json.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { Issue } from "./schema.ts";
+import type { ToolChange } from "./tool-change.ts";
 import type { Usage } from "./usage.ts";
 
 /** One call as it came from the model. */
@@ -25,6 +26,8 @@ export interface PendingApproval {
   readonly callId: string;
   readonly name: string;
   readonly args: Json;
+  /** What has changed of its tool since it was last asked about; a decision for the tool as it was is not used. */
+  readonly toolChanges?: readonly ToolChange[] | undefined;
 }
 
 /** What became of one call. Plain data. */
@@ -53,6 +56,8 @@ export type ToolOutcome = {
   /** The deliberate gate did not let it through. */
   | { readonly kind: "blocked"; readonly allowed: readonly string[] }
   | { readonly kind: "denied"; readonly reason?: string | undefined }
+  /** `approve` or `needsApproval` threw, or took longer than `timeouts.approvalMs`. The model does not read `error`. */
+  | { readonly kind: "approval-failed"; readonly error: PlainError }
   | { readonly kind: "unknown-tool"; readonly known: readonly string[]; readonly nearest?: string | undefined }
   | { readonly kind: "invalid-input"; readonly issues: readonly Issue[] }
   /** The arguments are not JSON; `message` is the parse error. */
@@ -93,6 +98,8 @@ export interface ToolHistoryEntry {
   readonly functionCall: { readonly id: string; readonly name: string; readonly args: Json };
   readonly functionResponse: { readonly name: string; readonly response: { readonly result: Json } };
   readonly outcome: ToolOutcome["kind"];
+  /** Why nobody could decide about the call, when its outcome is `approval-failed`. */
+  readonly error?: PlainError | undefined;
   readonly iteration: number;
   readonly durationMs: number;
   readonly content?: readonly ContentPart[] | undefined;

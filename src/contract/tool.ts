@@ -25,11 +25,16 @@ export interface ToolTraits {
   readonly eager?: boolean | undefined;
   /**
    * Somebody decides about each call before it runs, or about those that a function says so of: whoever `policies.approve` asks. Without
-   * that policy a run stops for such a call as `approval-required`. A function that throws denies. Default false.
+   * that policy a run stops for such a call as `approval-required`. If a function throws, the call is `approval-failed`. Default false.
    */
   readonly needsApproval?: boolean | NeedsApproval | undefined;
   /** Whether a call that may have run before a crash runs again. Only a durable journal knows of such calls. Default "never". */
   readonly replay?: "safe" | "never" | undefined;
+  /**
+   * The tool's name where it comes from, when `name` was made from that. Models do not see it; a name that stands for another one is
+   * another tool. Default none.
+   */
+  readonly origin?: string | undefined;
 }
 
 /** Says whether somebody has to decide about a call, whose arguments are validated. */

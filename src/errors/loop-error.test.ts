@@ -54,8 +54,15 @@ describe("LoopError", () => {
     ],
     [new LoopError("journal-incomplete", { key: "p0/model" }), 'Step "p0/model" is not recorded, and a replay runs nothing.'],
     [
-      new LoopError("tools-changed", { changed: ["search", "x".repeat(100)] }),
-      `These tools changed since the run was recorded: "search", "${"x".repeat(64)}…".`,
+      new LoopError("tools-changed", {
+        changed: ["search", "x".repeat(100)],
+        changes: [
+          { toolName: "search", kind: "type-changed", field: "limit", was: "number", now: "string" },
+          { toolName: "search", kind: "required-field-added", field: "to" },
+          { toolName: "x".repeat(100), kind: "removed" },
+        ],
+      }),
+      `Recorded calls do not fit their tools any more: "search" has another type in "limit": string, was number; "search" requires the field "to"; "${"x".repeat(64)}…" is gone. Restore the tools, or allow the change in "policies.allowToolChange".`,
     ],
   ])("says what is wrong (%#)", ([error, message]) => {
     expect(error.message).toBe(message);

@@ -1,5 +1,7 @@
 // What the loop throws: misuse only, found before any request. Everything else that can happen is an ending, not an error.
 
+import type { ToolChange } from "../contract/tool-change.ts";
+import { describeChange } from "./describe-change.ts";
 import { quote } from "../kit/describe-value.ts";
 
 /** Every error the loop throws: its code, and the facts that come with that code. A code without a message does not compile. */
@@ -32,8 +34,8 @@ export interface LoopErrorDetails {
   readonly "journal-closed": { readonly path: string };
   /** A replay that came to a step which is not recorded. */
   readonly "journal-incomplete": { readonly key: string };
-  /** A resumed run whose tools are no longer those that it was recorded with. */
-  readonly "tools-changed": { readonly changed: readonly string[] };
+  /** A resumed run with recorded calls that their tools no longer take: the names of these tools, and what changed. */
+  readonly "tools-changed": { readonly changed: readonly string[]; readonly changes: readonly ToolChange[] };
 }
 
 /** What went wrong, in a word that a program can compare. */
@@ -70,7 +72,8 @@ const messages: Messages = {
   "journal-damaged": ({ path, line, problem }) => `The journal ${path} is damaged: line ${line} ${problem}.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open: a loop of your own calls its "open" first.`,
   "journal-incomplete": ({ key }) => `Step ${quote(key)} is not recorded, and a replay runs nothing.`,
-  "tools-changed": ({ changed }) => `These tools changed since the run was recorded: ${changed.map(quote).join(", ")}.`,
+  "tools-changed": ({ changes }) =>
+    `Recorded calls do not fit their tools any more: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change in "policies.allowToolChange".`,
 };
 
 /** Shared by every copy of the package, so that the guard works across ESM and CommonJS. */

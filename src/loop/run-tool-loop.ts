@@ -6,6 +6,7 @@ import type { LoopResult } from "../contract/loop-result.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { isThenable } from "../kit/is-thenable.ts";
+import { endingOfCause } from "../state/ending-of-cause.ts";
 import { buildResult } from "../stages/build-result.ts";
 import { askIteration } from "./pass/ask-iteration.ts";
 import { judgeOutput } from "./pass/judge-output.ts";
@@ -16,6 +17,7 @@ import { runBatch } from "./batch/run-batch.ts";
 import { goesOn } from "./inbox/reopen-run.ts";
 import { endPass, runPass } from "./pass/run-pass.ts";
 import type { Nesting, Run, StartedRun } from "./run/run.ts";
+import { isEnded } from "./run/parking.ts";
 import { startRun } from "./start/start-run.ts";
 
 /**
@@ -62,7 +64,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
         if (isThenable(on) ? await on : on) continue;
         // First, because one that cannot be closed has kept too little, and what was said meanwhile comes back as well.
         if (close !== undefined) await close();
-        return finishRun(run, next.ending);
+        return finishRun(run, whenOverruled(run, next.ending));
       }
       const pending = perform(run, next);
       if (isThenable(pending)) await pending;
@@ -78,6 +80,16 @@ export async function driveRun(run: Run): Promise<LoopResult> {
   } finally {
     run.release();
   }
+}
+
+/**
+ * A run that waits for decisions, and was told to end before it took them, ends as that says. Its records still say that it waits, so that
+ * the decisions can be made again.
+ */
+function whenOverruled({ scope, decisions, journal, isPart }: Run, ending: Ending): Ending {
+  const { cause } = scope;
+  if (cause === undefined || ending.reason.kind !== "approval-required" || isPart || journal.replays !== undefined) return ending;
+  return isEnded(scope) || !decisions.isEmpty ? endingOfCause(cause) : ending;
 }
 
 /** How a run broke says more than that its journal could not be closed either. */

@@ -1,70 +1,94 @@
-// Asks whether a call may run. Whoever does not say yes in time and in form says no.
+// Asks whether a call may run. Only a clear yes, in time, lets it.
 
 import type { Json } from "../contract/json.ts";
+import type { PlainError } from "../contract/plain-error.ts";
 import type { ApprovalContext, ApprovalDecision, Approve } from "../contract/policies.ts";
+import type { ApprovalView } from "../contract/tool.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";
 import { isRecord } from "../kit/is-record.ts";
-import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { textOrNone } from "../kit/read-foreign.ts";
 import { toJson } from "../kit/to-json.ts";
+import { whenReady } from "../kit/when-ready.ts";
+import { isThenable } from "../kit/is-thenable.ts";
 
 /** The run ended before anybody decided. */
 export interface Cancelled {
   readonly kind: "cancelled";
 }
 
+/** Nobody could decide: whoever was asked threw, or took too long. */
+export interface FailedApproval {
+  readonly kind: "failed";
+  readonly error: PlainError;
+}
+
 /** What asking uses of a run. */
 export interface ApprovalPorts extends DeadlinePorts {
   readonly approve: Approve;
   readonly approvalMs: number;
-  readonly context: Omit<ApprovalContext, "signal">;
+  readonly context: Omit<ApprovalContext, "signal" | "needsApproval">;
 }
 
 /** In place of a policy: nobody decides at once about a call whose tool wants a decision, so that it waits for one. */
-export const waitWhereNeeded: Approve = (call, context) => {
-  const { needsApproval } = context.tool;
-  const needs: unknown = typeof needsApproval === "function" ? needsApproval(call, context) : needsApproval;
-  return isThenable(needs) ? needs.then(toAnswer) : toAnswer(needs);
-};
+export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needsApproval ? "ask" : "approve" });
 
-/** Only a clear no lets a call pass. */
-function toAnswer(needs: unknown): ApprovalDecision {
-  return { kind: needs === false ? "approve" : "ask" };
-}
+/** In place of a policy, for a call that was asked about before. */
+export const waitAlways: Approve = () => ({ kind: "ask" });
 
-/** Asks about one call. A throw, a timeout or an answer of another form denies. */
-export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled> {
+/** Asks about one call: first its tool whether that is needed, then the policy. */
+export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled | FailedApproval> {
   if (ports.scope.cause !== undefined) return { kind: "cancelled" };
   const deadline = new Deadline({ limitMs: ports.approvalMs }, ports);
-  const context: ApprovalContext = {
-    ...ports.context,
-    get signal() {
-      return deadline.signal;
-    },
-  };
   try {
-    // A copy, so that whoever edits the call in place changes nothing of what the model said.
-    const answer = ports.approve({ ...call, args: toJson(call.args) }, context);
+    const answer = whenReady(needsDecision(call, ports, deadline), (needsApproval) =>
+      ports.approve(copyOf(call), withSignal({ ...ports.context, needsApproval }, deadline)),
+    );
     if (!isThenable(answer)) return toDecision(answer);
     const raced = await deadline.race(answer);
     switch (raced.kind) {
       case "value":
         return toDecision(raced.value);
       case "thrown":
-        return { kind: "deny", reason: `The approval failed: ${toPlainError(raced.error).message}` };
+        return failed(raced.error);
       case "expired":
-        return { kind: "deny", reason: `Nobody answered within ${raced.limitMs} ms.` };
+        return { kind: "failed", error: { name: "TimeoutError", message: `Nobody answered within ${raced.limitMs} ms.` } };
       case "cancelled":
         return { kind: "cancelled" };
       default:
         return assertNever(raced);
     }
   } catch (error) {
-    return { kind: "deny", reason: `The approval failed: ${toPlainError(error).message}` };
+    return failed(error);
   }
+}
+
+/** A trait that is a function has to say a clear no. */
+function needsDecision(call: ToolCall, { context }: ApprovalPorts, deadline: Deadline): boolean | PromiseLike<boolean> {
+  const { needsApproval = false } = context.tool;
+  const needs: unknown =
+    typeof needsApproval === "function" ? needsApproval(copyOf(call), withSignal({ ...context }, deadline)) : needsApproval;
+  return whenReady(needs, (answer) => answer !== false);
+}
+
+/** A copy, so that editing the call in place changes nothing of what the model said. */
+function copyOf(call: ToolCall): ToolCall {
+  return { ...call, args: toJson(call.args) };
+}
+
+/** The signal is made when it is asked for. */
+function withSignal<Fields extends Omit<ApprovalView, "signal">>(
+  fields: Fields,
+  deadline: Deadline,
+): Fields & Pick<ApprovalView, "signal"> {
+  const signal = { enumerable: true, get: () => deadline.signal };
+  return Object.defineProperty(fields, "signal", signal) as Fields & Pick<ApprovalView, "signal">;
+}
+
+function failed(thrown: unknown): FailedApproval {
+  return { kind: "failed", error: toPlainError(thrown) };
 }
 
 /** Takes only what is known of an answer, so that the journal holds plain data. Everything else denies. */

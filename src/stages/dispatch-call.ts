@@ -2,8 +2,10 @@
 
 import type { Clock, Timeouts } from "../contract/clock.ts";
 import type { ToolContext, ToolRegistry } from "../contract/loop-options.ts";
+import type { ToolDefinition } from "../contract/tool.ts";
 import type { ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { quote } from "../kit/describe-value.ts";
 import { Deadline, type Raced } from "../kit/deadline.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { toPlainError } from "../kit/plain-error.ts";
@@ -17,12 +19,27 @@ export interface DispatchPorts {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly scope: RunScope;
+  /** Whether the registry still has the tool that a call was shown. Default: nobody looks. */
+  isCurrent?(definition: ToolDefinition): boolean;
   /** Makes what the tool gets beside its arguments. The deadline holds its signal and its heartbeat. */
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
   /** Hears what a result carried for listeners only. */
   onMetadata?(call: ToolCall, metadata: unknown): void;
   /** Hears of a call that ended after it had been left behind. */
   onLate?(call: ToolCall, success: boolean): void;
+}
+
+/** The outcome of a call whose tool is not the one that was shown: the registry has another one of its name now, or none. */
+export function refuseChanged(call: ToolCall, { registry }: Pick<DispatchPorts, "registry">): ToolOutcome {
+  if (!registry.definitions().some(({ name }) => name === call.name))
+    return {
+      call,
+      durationMs: 0,
+      kind: "failed",
+      error: { name: "ToolFailure", message: `The tool ${quote(call.name)} is not available.` },
+    };
+  const message = "the tool changed after this call was made, so it was not run; read what it takes now before calling it again";
+  return { call, durationMs: 0, kind: "invalid-input", issues: [{ message }] };
 }
 
 /**
@@ -53,6 +70,9 @@ export function dispatchCall(
   return raced.then((end) => conclude(dispatch, end));
 }
 
+/** What an attempt gives in place of a tool's value where the tool is not the one that was shown. */
+const changed = Symbol("changed");
+
 /** An outcome without the facts of its call. */
 type CallEnding =
   | Completion
@@ -69,6 +89,8 @@ interface Dispatch {
 
 function attempt({ ready, deadline, ports, execute }: Dispatch): unknown {
   if (execute !== undefined) return execute();
+  // Nothing may come between this and the call: what a person approved, or the model was shown, is what runs.
+  if (ports.isCurrent?.(ready.definition) === false) return changed;
   return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
 }
 
@@ -85,13 +107,14 @@ function tryOnce(dispatch: Dispatch): PromiseLike<unknown> | Raced<unknown> {
 /** All attempts share the one deadline; the last failure is the one that counts. */
 async function attemptAgain(dispatch: Dispatch, maxAttempts: number): Promise<unknown> {
   const { deadline, ports } = dispatch;
-  const isOver = (): boolean => deadline.expired || ports.scope.cause !== undefined;
+  const isOver = (): boolean =>
+    deadline.expired || ports.scope.cause !== undefined || ports.isCurrent?.(dispatch.ready.definition) === false;
   for (let count = 1; ; count += 1) {
     try {
       // Attempts that fail at once leave no timer a chance.
       ports.scope.checkDeadline(ports.clock.now());
       const output = await attempt(dispatch);
-      if (count === maxAttempts || isOver() || toOutcome(output).outcome.kind !== "failed") return output;
+      if (output === changed || count === maxAttempts || isOver() || toOutcome(output).outcome.kind !== "failed") return output;
     } catch (error) {
       if (count === maxAttempts || isOver() || toFailure(error).fatal === true) throw error;
     }
@@ -101,6 +124,7 @@ async function attemptAgain(dispatch: Dispatch, maxAttempts: number): Promise<un
 function conclude({ ready, deadline, ports }: Dispatch, end: Raced<unknown>): ToolOutcome {
   const { call, approvedArgs } = ready;
   deadline.end();
+  if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);
   const ending = judge(call, end, { deadline, ports });
   return toOutcomeOf(call, ending, { durationMs: deadline.elapsedMs(), approvedArgs });
 }

@@ -25,6 +25,12 @@ export interface ReadyCall {
   readonly approvedArgs?: Json | undefined;
   /** Why it may not run any more, though it was found fit before. It keeps the outcome that is recorded; without one, this is it. */
   readonly unfit?: ToolOutcome | undefined;
+  /** Set for a recorded call whose tool has changed: its arguments are validated before it runs. */
+  readonly unvalidated?: true | undefined;
+  /** Whether somebody has decided that it runs. */
+  readonly approved?: true | undefined;
+  /** Set where somebody has to decide before it runs: for the first time, or again because its tool has changed. */
+  readonly mustAsk?: "first" | "again" | undefined;
 }
 
 /** What preparing uses of a run. */
@@ -32,6 +38,8 @@ export interface PreparePorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
   /** The tools that the model was shown in this pass. */
   readonly exposed: ReadonlyMap<string, ToolDefinition>;
+  /** Tools of recorded calls that have changed since: what the calls ask for is not judged by them. */
+  readonly changed?: ReadonlyMap<string, unknown> | undefined;
   /** Names that the deliberate gate lets through; undefined where it is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
   /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
@@ -57,13 +65,14 @@ export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Pro
     const nearest = ports.hint === undefined ? nearestName(name, known) : ports.hint(name, known);
     return { ...refused, kind: "unknown-tool", known, nearest };
   }
-  return validateCall({ kind: "ready", call, definition, args: toJson(call.args) }, ports);
+  const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
+  return ports.changed?.has(name) === true ? { ...ready, unvalidated: true } : validateCall(ready, ports);
 }
 
 /** Takes an edit of a ready call's arguments; what a person typed is validated like what a model wrote. */
 export function editCall(ready: ReadyCall, args: Json, ports: PreparePorts): Prepared | Promise<Prepared> {
   const approvedArgs = toJson(args);
-  return validateCall({ ...ready, args: toJson(args), approvedArgs }, ports);
+  return validateCall({ ...ready, unfit: undefined, args: toJson(args), approvedArgs }, ports);
 }
 
 /** A call that was found fit and is refused now. It stays a call that may have run. */
@@ -74,7 +83,8 @@ export function toUnfit(refused: ToolOutcome, { exposed }: Pick<PreparePorts, "e
   return { kind: "ready", call, definition, args: toJson(approvedArgs ?? call.args), approvedArgs, unfit: refused };
 }
 
-function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise<Prepared> {
+/** Checks the arguments of a ready call. */
+export function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise<Prepared> {
   const { registry } = ports;
   if (registry.validate === undefined) return ready;
   try {

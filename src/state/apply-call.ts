@@ -55,16 +55,14 @@ export function countError(state: LoopState): void {
   state.errorPeak = Math.max(state.errorPeak, state.consecutiveToolErrors);
 }
 
-function toHistoryEntry(
-  state: LoopState,
-  { call, kind, durationMs }: ToolOutcome,
-  { result, content }: ToolResultPart,
-): ToolHistoryEntry {
+function toHistoryEntry(state: LoopState, outcome: ToolOutcome, { result, content }: ToolResultPart): ToolHistoryEntry {
+  const { call, kind, durationMs } = outcome;
   const { text } = state.turn;
   return {
     functionCall: { id: call.callId, name: call.name, args: call.args },
     functionResponse: { name: call.name, response: { result } },
     outcome: kind,
+    ...(kind === "approval-failed" ? { error: outcome.error } : {}),
     iteration: state.iteration,
     durationMs,
     content,

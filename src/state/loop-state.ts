@@ -7,6 +7,7 @@ import type { PlainError } from "../contract/plain-error.ts";
 import type { Issue } from "../contract/schema.ts";
 import type { StreamResult } from "../contract/stream-result.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
+import type { ToolChange } from "../contract/tool-change.ts";
 import type {
   ContextRelease,
   ContextRestart,
@@ -77,6 +78,8 @@ export interface SettledCall {
   readonly needsNoFollowUp?: true | undefined;
   /** Whether somebody has to decide about the call before it can run. */
   readonly awaiting?: true | undefined;
+  /** What has changed of its tool since somebody was last asked about the call. */
+  readonly toolChanges?: readonly ToolChange[] | undefined;
   /** How the run inside the call was suspended. The call is not over, and goes on when the run is resumed. */
   readonly suspended?: Ending | undefined;
 }
@@ -307,9 +310,9 @@ export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
   return lastBatch.find(({ suspended }) => suspended !== undefined)?.suspended;
 }
 
-function pendingIn({ outcome: { call }, awaiting, suspended }: SettledCall): readonly PendingApproval[] {
+function pendingIn({ outcome: { call }, awaiting, toolChanges, suspended }: SettledCall): readonly PendingApproval[] {
   const { callId, name, args } = call;
-  if (awaiting === true) return [{ id: callId, callId, name, args }];
+  if (awaiting === true) return [{ id: callId, callId, name, args, ...(toolChanges === undefined ? {} : { toolChanges }) }];
   if (suspended?.reason.kind !== "approval-required") return [];
   return suspended.reason.calls.map((inner) => ({ ...inner, id: `${callId}/${inner.id}` }));
 }

@@ -29,6 +29,7 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
     unless(typeof value === "boolean" || typeof value === "function", "true, false or a function"),
   ),
   replay: optional((value) => unless(value === "safe" || value === "never", '"safe" or "never"')),
+  origin: optional((value) => unless(typeof value === "string", "a string")),
 };
 
 /** Throws LoopError "invalid-tool" unless `value` has the shape of a tool. Its schema is not looked into. */

@@ -111,6 +111,7 @@ const traitNames: { readonly [Name in keyof ToolTraits]-?: true } = {
   eager: true,
   needsApproval: true,
   replay: true,
+  origin: true,
 };
 
 /** A registry of tools, or the one that was given. Throws LoopError "invalid-option" for anything else, and what `createToolRegistry` throws. */

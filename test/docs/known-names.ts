@@ -112,6 +112,7 @@ export const traits: Names<keyof ToolTraits> = {
   requiresFollowUp: true,
   needsApproval: true,
   replay: true,
+  origin: true,
 };
 
 /** What a provider is asked. */
@@ -154,7 +155,7 @@ export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyo
   "reasoning-delta": { text: true, attempt: true },
   "tool-args-delta": { index: true, name: true, text: true },
   "approval-asked": { callId: true, name: true, args: true },
-  "approval-decided": { callId: true, name: true, decision: true, reason: true },
+  "approval-decided": { callId: true, name: true, decision: true, reason: true, error: true },
   "tool-start": { callId: true, name: true, index: true, args: true },
   "tool-progress": { callId: true, name: true, data: true },
   "tool-end": { callId: true, name: true, outcome: true, result: true, durationMs: true, metadata: true },

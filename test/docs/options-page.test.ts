@@ -48,6 +48,7 @@ const options: Names<LoopOptions> = {
 const policies: Names<LoopPolicies> = {
   gate: true,
   approve: true,
+  allowToolChange: true,
   restarts: true,
   preToolText: true,
   finalAnswer: true,

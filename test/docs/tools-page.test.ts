@@ -16,6 +16,7 @@ const samples: { readonly [Kind in ToolOutcome["kind"]]: ToolOutcome & { readonl
   "timed-out": { ...base, kind: "timed-out", limitMs: 1_000 },
   blocked: { ...base, kind: "blocked", allowed: ["read"] },
   denied: { ...base, kind: "denied", reason: "not today" },
+  "approval-failed": { ...base, kind: "approval-failed", error: { name: "Error", message: "the office is closed" } },
   "unknown-tool": { ...base, call: { ...call, name: "serach" }, kind: "unknown-tool", known: ["search"], nearest: "search" },
   "invalid-input": { ...base, kind: "invalid-input", issues: [{ message: "expected a string", path: ["query"] }] },
   malformed: { ...base, kind: "malformed", message: "Unexpected end of JSON input" },

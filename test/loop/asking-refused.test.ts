@@ -78,25 +78,18 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
     await refused(start({ decisions: both("approve"), policies: {} }), "unknown-decision");
   });
 
-  it("where the tool takes something else by now", async () => {
-    const { start } = setUp();
+  it("where the tool of a call that waits is gone: nothing that waits is answered or forgotten", async () => {
+    const { ran, start } = setUp();
     const journal = await savedOf(start());
-    const tools = [tool("pay", () => 1), tool("look", () => 1)];
-    expect(await refused(start({ journal, tools, decisions: both("approve") }), "tools-changed")).toEqual({ changed: ["pay"] });
+    const keys = journal.keys();
+    for (const decisions of [undefined, both("approve")]) {
+      const details = await refused(start({ journal, tools: [tool("look", () => 1)], decisions }), "tools-changed");
+      expect(details).toEqual({ changed: ["pay"], changes: [{ toolName: "pay", kind: "removed" }] });
+      expect(journal.keys()).toEqual(keys);
+    }
+    expect((await start({ journal, decisions: both("approve") }).result).text).toBe("Done.");
+    expect(ran).toHaveLength(3);
   });
-});
-
-it("a run whose tools take something else by now is not gone on with: nothing that waits is answered or forgotten", async () => {
-  const { start } = setUp();
-  const journal = await savedOf(start());
-  for (const tools of [
-    [tool("look", () => 1)],
-    [tool("pay", () => 1, { inputSchema: { required: ["to"] } }), tool("look", () => 1)],
-  ]) {
-    const thrown: unknown = await start({ journal, tools }).result.catch((error: unknown) => error);
-    expect(isLoopError(thrown, "tools-changed") && thrown.details).toEqual({ changed: ["pay"] });
-  }
-  expect((await start({ journal }).result).pendingCalls.map(({ callId }) => callId)).toEqual(["call_p0_0", "call_p0_2"]);
 });
 
 it("decisions that a run did not come to, because it was ended before, do not cost its result", async () => {

@@ -11,6 +11,8 @@ export class Crash extends Error {
 export interface Fate {
   /** Right after this many records of its own were written. */
   readonly afterRecords?: number | undefined;
+  /** Right after the answer of this step was written. */
+  readonly after?: string | undefined;
   /** After the body of this step has run, before its answer is written. */
   readonly within?: string | undefined;
   /** Goes with each body, as an engine's own cancellation. */
@@ -31,7 +33,7 @@ export interface DurableStore {
 export function createDurableStore(): DurableStore {
   const records = new Map<string, string>();
   const asked: DurableStore["asked"] = [];
-  const open = ({ afterRecords, within, signal }: Fate = {}): Journal => {
+  const open = ({ afterRecords, after, within, signal }: Fate = {}): Journal => {
     let written = 0;
     let dead = false;
     const die = (): never => {
@@ -50,7 +52,7 @@ export function createDurableStore(): DurableStore {
       const text = JSON.stringify(answer);
       records.set(key, text);
       written += 1;
-      return written === afterRecords ? die() : (JSON.parse(text) as T);
+      return written === afterRecords || key === after ? die() : (JSON.parse(text) as T);
     };
     return { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
   };

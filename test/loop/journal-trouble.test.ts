@@ -30,15 +30,13 @@ describe("the journal of another run", () => {
     ["another id", { runId: "yours" }, "journal-mismatch", { field: "runId", expected: "yours", received: "mine" }],
     ["other words", { messages: [user("Stop.")] }, "journal-mismatch", { field: "messagesDigest" }],
     ["more words", { messages: [user("Go."), user("On.")] }, "journal-mismatch", { field: "messagesDigest" }],
-    ["a tool less", { tools: [] }, "tools-changed", { changed: ["echo"] }],
-    ["a tool more", { tools: [echo, tool("other", () => 1)] }, "tools-changed", { changed: ["other"] }],
+    ["a called tool less", { tools: [] }, "tools-changed", { changes: [{ toolName: "echo", kind: "removed" }] }],
     [
-      "a tool of every object's name",
-      { tools: [echo, tool("constructor", () => 1), tool("__proto__", () => 1)] },
+      "a called tool of another schema",
+      { tools: [changed] },
       "tools-changed",
-      { changed: ["constructor", "__proto__"] },
+      { changed: ["echo"], changes: [{ toolName: "echo", kind: "required-field-added", field: "say" }] },
     ],
-    ["a tool of another schema", { tools: [changed] }, "tools-changed", { changed: ["echo"] }],
   ])("is refused: %s", async ([, options, code, details]) => {
     const store = await recorded();
     const before = [...store.records];
@@ -47,7 +45,8 @@ describe("the journal of another run", () => {
     const thrown: unknown = await playing.result.catch((error: unknown) => error);
     expect(isLoopError(thrown) && [thrown.code, thrown.details]).toEqual([code, expect.objectContaining(details)]);
     expect([playing.provider.calls, playing.clock.pending, [...store.records]]).toEqual([0, 0, before]);
-    expect([control.stop(), playing.recording.types()]).toEqual(["finished", []]);
+    const live = playing.recording.events.filter(({ type, replayed }) => type !== "run-start" && replayed !== true);
+    expect([control.stop(), live]).toEqual(["finished", []]);
   });
 
   it("is refused in memory as well, also where one run begins behind another; where no id was given, under any id", async () => {
@@ -80,10 +79,14 @@ describe("the journal of another run", () => {
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
     const again = createToolRegistry([tool("grow", () => 1)]);
     const thrown: unknown = await play([], { tools: again, journal }).result.catch((error) => error);
-    expect(isLoopError(thrown, "tools-changed") && thrown.details).toEqual({ changed: ["late"] });
+    expect(isLoopError(thrown, "tools-changed") && thrown.details).toMatchObject({ changed: ["late"] });
   });
 
   it.for<[what: string, options: Partial<LoopOptions>]>([
+    ["tools that no call is of", { tools: [echo, tool("constructor", () => 1), tool("__proto__", () => 1)] }],
+    ["a tool less, that no call is of", { tools: [echo] }],
+    ["an optional field more", { tools: [{ ...echo, inputSchema: { type: "object", properties: { say: {} } } }] }],
+    ["what the caller allows", { tools: [changed], policies: { allowToolChange: ({ field }) => field === "say" } }],
     ["the order of tools", { tools: [tool("other", () => 1), echo] }],
     ["a description", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
     [

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type Json, type LoopOptions, memoryJournal, type NeedsApproval, type Tool } from "turnwright";
 import { finish, text, toolCall } from "turnwright/testing";
 import { savedOf } from "./asking-stage.ts";
-import { answersOf, outcomesOf, play, type Playing, tool } from "./play.ts";
+import { answersOf, never, outcomesOf, play, type Playing, tool } from "./play.ts";
 
 const amountOf = (args: Json): number => Number((args as { readonly amount?: number }).amount);
 
@@ -39,7 +39,11 @@ describe("a tool that wants a decision", () => {
       (() => undefined) as unknown as NeedsApproval,
       ["awaiting-approval", "completed", "awaiting-approval"],
     ],
-    ["a function that throws: no", () => Promise.reject(new Error("Who knows?")), ["denied", "completed", "denied"]],
+    [
+      "no call, where it throws",
+      () => Promise.reject(new Error("Who knows?")),
+      ["approval-failed", "completed", "approval-failed"],
+    ],
     ["nothing, where it says no", false, ["completed", "completed", "completed"]],
   ])("waits with %s, without a policy", async ([, needs, outcomes]) => {
     const playing = setUp(needs).start();
@@ -93,5 +97,72 @@ describe("a tool that wants a decision", () => {
     expect(() => tool("t", () => 1, { needsApproval: "yes" as unknown as boolean })).toThrow(
       'Tool "t" must have as "needsApproval" true, false or a function, but has "yes".',
     );
+  });
+});
+
+describe("a policy hears whether the tool wants a decision", () => {
+  it.for<[what: string, needs: Tool["needsApproval"], asked: readonly boolean[]]>([
+    ["of a tool that always does", true, [true, false, true]],
+    ["of a tool that does not", undefined, [false, false, false]],
+    ["by the arguments", dear, [true, false, false]],
+    ["by the arguments, later", async (call, view) => dear(call, view), [true, false, false]],
+    ["of all but a clear no", (() => undefined) as unknown as NeedsApproval, [true, false, true]],
+  ])("%s", async ([, needs, wanted]) => {
+    const seen: boolean[] = [];
+    const { ran, start } = setUp(needs);
+    const policies: LoopOptions["policies"] = {
+      approve: (_, { needsApproval }) => {
+        seen.push(needsApproval);
+        return { kind: needsApproval ? "deny" : "approve" };
+      },
+    };
+    await start({ policies }).result;
+    const order = (one: boolean, other: boolean): number => Number(one) - Number(other);
+    expect([seen.toSorted(order), ran.length]).toEqual([wanted.toSorted(order), wanted.filter((want) => !want).length]);
+  });
+});
+
+describe("a call about which no decision can be made", () => {
+  const secret = new Error("The office at 10.0.0.7 is closed");
+  const throwing: NonNullable<LoopOptions["policies"]> = {
+    approve: () => {
+      throw secret;
+    },
+  };
+  it.for<[what: string, needs: Tool["needsApproval"], more: Partial<LoopOptions>, message: string]>([
+    ["whose policy throws", undefined, { policies: throwing }, secret.message],
+    ["whose policy rejects", undefined, { policies: { approve: () => Promise.reject(secret) } }, secret.message],
+    ["whose tool rejects", () => Promise.reject(secret), {}, secret.message],
+    [
+      "whose tool rejects, with a policy",
+      () => Promise.reject(secret),
+      { policies: { approve: () => ({ kind: "approve" }) } },
+      secret.message,
+    ],
+    ["whose tool takes too long", () => never, { timeouts: { approvalMs: 50 } }, "Nobody answered within 50 ms."],
+    [
+      "whose policy takes too long",
+      undefined,
+      { policies: { approve: () => never }, timeouts: { approvalMs: 50 } },
+      "Nobody answered within 50 ms.",
+    ],
+  ])("%s does not run, says why to listeners and in the result, and the run goes on", async ([, needs, more, message]) => {
+    const { ran, start } = setUp(needs);
+    const playing = start(more);
+    await playing.clock.advance(50);
+    const result = await playing.result;
+    const [answer] = answersOf(result);
+    expect([result.text, answer?.outcome, ran.filter((line) => line.startsWith("call_p0_0"))]).toEqual([
+      "Done.",
+      "approval-failed",
+      [],
+    ]);
+    expect(JSON.stringify(answer)).not.toContain(message);
+    expect(result.functionHistory[0]).toMatchObject({ outcome: "approval-failed", error: { message } });
+    const told = playing.recording.of("approval-decided").find(({ callId }) => callId === "call_p0_0");
+    expect([told?.decision, told?.error?.message]).toEqual(["failed", message]);
+    const again = start({ ...more, journal: memoryJournal(JSON.parse(JSON.stringify(result.journal))) });
+    const { messages, functionHistory } = await again.result;
+    expect([messages, functionHistory[0]]).toEqual([result.messages, result.functionHistory[0]]);
   });
 });

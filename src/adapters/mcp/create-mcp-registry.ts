@@ -92,6 +92,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     settings.prefix,
   );
   return found.map((tool) => ({
+    ...originOf(tool, settings, names),
     ...mergeTraits(toTraits(tool, settings.annotations), settings.traits?.(tool)),
     name: names.get(tool.name) ?? tool.name,
     description: describe(tool),
@@ -99,6 +100,11 @@ function toTools(found: readonly McpTool[], settings: McpSettings): readonly Too
     execute: (args: unknown, context: ToolContext) =>
       callTool({ client: settings.client, tool, meta: settings.meta }, args, context),
   }));
+}
+
+/** A name that was made from another one may stand for another tool when the server's list changes. */
+function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
+  return names.get(name) === prefix + name ? {} : { origin: name };
 }
 
 /** A copy, for a server in this process may go on writing to its own. `$schema` says nothing to a model, and some providers refuse it. */

@@ -1,43 +1,22 @@
-// The second phase of a batch: asks for each call that is ready, all at once, before any of them runs.
+// The second phase of a batch: asks for each call that is ready, all at once, before any of them runs. A call whose tool changed before it
+// could run comes back here.
 
 import type { Step } from "../../contract/journal.ts";
-import type { Json } from "../../contract/json.ts";
-import type { ApprovalDecision, Approve } from "../../contract/policies.ts";
-import type { ToolCall } from "../../contract/tool-outcome.ts";
-import { LoopError } from "../../errors/loop-error.ts";
-import { assertNever } from "../../kit/assert-never.ts";
-import { Deadline } from "../../kit/deadline.ts";
-import { digest, stableJson } from "../../kit/stable-json.ts";
-import { whenReady } from "../../kit/when-ready.ts";
-import { askApproval, type Cancelled, toDecision, waitWhereNeeded } from "../../policies/approval.ts";
-import { editCall, type Prepared, type ReadyCall } from "../../stages/prepare-call.ts";
+import type { Approve } from "../../contract/policies.ts";
+import type { ToolDefinition } from "../../contract/tool.ts";
+import { toJson } from "../../kit/to-json.ts";
+import { askApproval, waitAlways, waitWhereNeeded } from "../../policies/approval.ts";
+import { refuseChanged } from "../../stages/dispatch-call.ts";
+import { type ReadyCall, validateCall } from "../../stages/prepare-call.ts";
+import { toShown } from "../../tools/shown-tool.ts";
 import type { BatchEntry } from "./batch-entry.ts";
+import { refuseChangedTools } from "./changed-tools.ts";
 import { eventBase } from "../run/event-base.ts";
-import { recordVerdict } from "./record-verdicts.ts";
 import type { Run } from "../run/run.ts";
-import { runStep, runSteps } from "../run/run-step.ts";
-import { againKey, callKey } from "../run/step-key.ts";
+import { runSteps } from "../run/run-step.ts";
+import { type Answered, approvalKey, type Placed, type RecordedDecision, settleCall, toRecorded } from "./settle-call.ts";
 
-/** What the journal keeps: a decision, that the run ended before there was one, or which execution was left without one. */
-type RecordedDecision =
-  | Exclude<ApprovalDecision, { kind: "ask" }>
-  | Cancelled
-  /** `schema` is the digest of what the tool's schema was then. */
-  | { readonly kind: "ask"; readonly token: string; readonly schema: string };
-
-interface Answered {
-  readonly answer: RecordedDecision;
-  /** Whether it was given in this execution. */
-  readonly live: boolean;
-}
-
-/** A ready call at its position in the batch. */
-interface Placed {
-  readonly ready: ReadyCall;
-  readonly index: number;
-}
-
-/** One that somebody has to decide about, and who. */
+/** A call that somebody has to decide about, and who. */
 interface Asked extends Placed {
   readonly approve: Approve;
 }
@@ -46,144 +25,101 @@ interface Asked extends Placed {
  * Asks for every ready call that somebody has to decide about. Refused ones become their outcome; edited ones are validated again; some
  * may have to wait.
  */
-export async function approveCalls(run: Run, prepared: readonly BatchEntry[]): Promise<readonly BatchEntry[]> {
-  const asked = prepared.flatMap((entry, index) => toAsked(run, entry, index));
-  if (asked.length === 0) return prepared;
-  const steps = asked.map((one) => approvalStep(run, one));
-  const answers = await runSteps(steps, run, (given, live) =>
-    given.map((answer, position): Answered => ({ answer, live: live[position] === true })),
-  );
-  const approved: BatchEntry[] = [...prepared];
-  for (const [position, one] of asked.entries()) {
-    const answered = answers[position];
-    if (answered !== undefined) approved[one.index] = await settleCall(run, one, answered);
+export function approveCalls(run: Run, prepared: readonly BatchEntry[]): readonly BatchEntry[] | Promise<readonly BatchEntry[]> {
+  const entries = prepared.map((entry) => markUnasked(run, entry));
+  const asked = entries.flatMap((entry, index) => toAsked(run, entry, index));
+  return asked.length === 0 ? entries : askAll(run, entries, asked);
+}
+
+async function askAll(run: Run, entries: readonly BatchEntry[], asked: readonly Asked[]): Promise<readonly BatchEntry[]> {
+  const settled = await settleAll(run, asked);
+  const approved = [...entries];
+  for (const [position, { index }] of asked.entries()) {
+    const entry = settled[position];
+    if (entry !== undefined) approved[index] = entry;
   }
   return approved;
 }
 
-/** A policy decides about all calls. Without one only those count whose tool wants a decision. */
-function toAsked({ options }: Run, entry: BatchEntry, index: number): readonly Asked[] {
-  if (entry.kind !== "ready") return [];
-  const { approve } = options.policies ?? {};
-  if (approve !== undefined) return [{ ready: entry, index, approve }];
-  const { needsApproval = false } = entry.definition;
-  return needsApproval === false ? [] : [{ ready: entry, index, approve: waitWhereNeeded }];
+/** Asks anew about calls that could not run as they were approved, by their tools as they are now. */
+export function approveAgain(run: Run, calls: readonly Placed[]): Promise<readonly BatchEntry[]> {
+  // Without a policy a call that was asked about once is not let through because its tool stopped asking.
+  const asked = calls.map((one): Asked => {
+    const otherwise = one.ready.mustAsk === "again" ? waitAlways : waitWhereNeeded;
+    return { ...one, approve: run.options.policies?.approve ?? otherwise };
+  });
+  return settleAll(run, asked);
 }
 
-function approvalStep(run: Run, { ready, index, approve }: Asked): Step<RecordedDecision> {
+async function settleAll(run: Run, asked: readonly Asked[]): Promise<readonly BatchEntry[]> {
+  const steps = asked.map((one) => approvalStep(run, one));
+  const answers = await runSteps(steps, run, (given, live) =>
+    given.map((answer, position): Answered => ({ answer, live: live[position] === true })),
+  );
+  const entries: BatchEntry[] = [];
+  for (const [position, one] of asked.entries()) {
+    const answered = answers[position];
+    if (answered !== undefined) entries.push(await settleCall(run, one, answered));
+  }
+  return entries;
+}
+
+/** A policy decides about all calls. Without one only those count whose tool wants a decision. */
+function wantsDecision({ options }: Run, { needsApproval = false }: ToolDefinition): boolean {
+  return options.policies?.approve !== undefined || needsApproval !== false;
+}
+
+/** Whether the call has a question in the journal, or will have. A recorded pass is asked about as it was then. */
+function isAsked(run: Run, { definition, call }: ReadyCall): boolean {
+  const { recorded } = run.exposure;
+  const shown = recorded?.tools.get(call.name);
+  if (recorded === undefined || (shown === undefined && !recorded.asks)) return wantsDecision(run, definition);
+  return recorded.asks || shown?.needsApproval !== undefined;
+}
+
+/** A recorded call about which nobody was asked is asked about if it has yet to run: its own step knows. */
+function markUnasked(run: Run, entry: BatchEntry): BatchEntry {
+  if (entry.kind !== "ready" || isAsked(run, entry) || !wantsDecision(run, entry.definition)) return entry;
+  return { ...entry, mustAsk: "first" };
+}
+
+function toAsked(run: Run, entry: BatchEntry, index: number): readonly Asked[] {
+  if (entry.kind !== "ready" || !isAsked(run, entry)) return [];
+  return [{ ready: entry, index, round: 0, approve: run.options.policies?.approve ?? waitWhereNeeded }];
+}
+
+function approvalStep(run: Run, asked: Asked): Step<RecordedDecision> {
+  const { callId, name, args } = asked.ready.call;
+  const body = (): Promise<RecordedDecision> => (asked.round === 0 ? askFirst(run, asked) : askAnew(run, asked));
+  return { key: approvalKey(run, asked), kind: "approval", input: { callId, name, args }, run: body };
+}
+
+/** About a call of a recorded pass whose tool has changed nobody is asked: it was made for another one. */
+async function askFirst(run: Run, asked: Asked): Promise<RecordedDecision> {
+  refuseChangedTools(run, [asked.ready]);
+  if (asked.ready.unfit !== undefined)
+    return { kind: "deny", reason: "The arguments do not fit the schema of the tool any more." };
+  return ask(run, asked, asked.ready.definition);
+}
+
+async function askAnew(run: Run, asked: Asked): Promise<RecordedDecision> {
+  const { call } = asked.ready;
+  const definition = run.registry.definitions().find(({ name }) => name === call.name);
+  if (definition === undefined) return { kind: "refused", outcome: refuseChanged(call, run) };
+  const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
+  const checked = await validateCall(ready, run.ports);
+  if (checked.kind !== "ready") return { kind: "refused", outcome: checked };
+  const decided = await ask(run, { ...asked, ready }, definition);
+  return decided.kind === "approve" || decided.kind === "modify" ? { ...decided, tool: toShown(definition) } : decided;
+}
+
+async function ask(run: Run, { ready, approve }: Asked, tool: ToolDefinition): Promise<RecordedDecision> {
   const { events, state, options, timeouts, clock, scope, session } = run;
   const { call } = ready;
   const { callId, name, args } = call;
   const { iteration, messages } = state;
-  const body = async (): Promise<RecordedDecision> => {
-    if (ready.unfit !== undefined) return { kind: "deny", reason: "The arguments do not fit the schema of the tool any more." };
-    events.send({ type: "approval-asked", ...eventBase(run), callId, name, args });
-    const context = { tool: ready.definition, iteration, messages, session, context: options.context };
-    return toRecorded(run, ready, await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope }));
-  };
-  return { key: approvalKey(run, ready, index), kind: "approval", input: { callId, name, args }, run: body };
-}
-
-function approvalKey({ state }: Run, { call }: ReadyCall, index: number): string {
-  return callKey(state, "approval", { index, name: call.name });
-}
-
-/** Inside an ordinary tool nothing can wait: the tool's step has to end. */
-function toRecorded(run: Run, { definition }: ReadyCall, decided: ApprovalDecision | Cancelled): RecordedDecision {
-  if (decided.kind !== "ask") return decided;
-  if (run.outer !== undefined && !run.isPart) return { kind: "deny", reason: "Nobody can be asked inside this tool." };
-  return { kind: "ask", token: run.token, schema: digest(stableJson(definition.inputSchema)) };
-}
-
-/**
- * What became of a call. Where nobody could decide about it when it was asked for, the execution that asked ends without an answer; a
- * later one takes it from its `decisions`, or asks on. A journal that can wait for days does, and no execution ends.
- */
-async function settleCall(run: Run, { ready, index }: Placed, first: Answered): Promise<BatchEntry> {
-  const { call } = ready;
-  const { callId, name, args } = call;
-  const key = approvalKey(run, ready, index);
-  let { answer, live } = first;
-  for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
-    checkSchema(ready, answer.schema);
-    const next = againKey(key, "decision", attempt);
-    if (!(await resumesPast(run, next, answer.token))) {
-      return { kind: "awaiting", call, key: next, isSequential: ready.definition.sequential === true };
-    }
-    const waited = await waitFor(run, next);
-    const body = (): RecordedDecision => {
-      if (run.scope.cause !== undefined) return { kind: "cancelled" };
-      return toRecorded(run, ready, waited ?? run.decisions.take(callId) ?? { kind: "ask" });
-    };
-    const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
-    ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
-    // Each one, because whoever had it put off may say so again when the run is over.
-    run.decisions.settle(callId, answer.kind === "ask" ? { kind: "ask" } : answer);
-  }
-  sendDecision(run, call, { answer, live });
-  const obeyed = await obey(run, { ready, index }, answer);
-  // What is refused now is told as new, however much of its pass was replayed.
-  return obeyed.kind === "ready" || !live ? obeyed : { kind: "over", outcome: obeyed, live, announced: false };
-}
-
-/**
- * Whether the run goes on past a call that was put off. The execution that asked about it has no answer, unless its journal waits for
- * one; another execution looks into its `decisions`; a replay goes as far as its records.
- */
-function resumesPast({ journal, token }: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
-  if (journal.replays !== undefined) return journal.replays(next);
-  return journal.wait !== undefined || asked !== token;
-}
-
-/** What was approved of one tool is not what another one of its name would get. */
-function checkSchema({ definition }: ReadyCall, asked: string): void {
-  if (digest(stableJson(definition.inputSchema)) === asked) return;
-  throw new LoopError("tools-changed", { changed: [definition.name] });
-}
-
-/** Waits where the journal can. A run that is ended meanwhile does not go on waiting. */
-async function waitFor({ journal, scope, clock }: Run, key: string): Promise<ApprovalDecision | Cancelled | undefined> {
-  if (journal.wait === undefined || journal.replays !== undefined) return undefined;
-  const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(journal.wait(key));
-  switch (raced.kind) {
-    case "value":
-      return toDecision(raced.value);
-    case "thrown":
-      throw raced.error;
-    case "expired":
-    case "cancelled":
-      return { kind: "cancelled" };
-    default:
-      return assertNever(raced);
-  }
-}
-
-type Final = Exclude<RecordedDecision, { kind: "ask" }>;
-
-function obey(run: Run, { ready, index }: Placed, answer: Final): Prepared | PromiseLike<Prepared> {
-  const { call } = ready;
-  switch (answer.kind) {
-    case "approve":
-      return ready;
-    case "deny":
-      return { call, durationMs: 0, kind: "denied", reason: answer.reason };
-    case "modify":
-      return edit(run, { ready, index }, answer.args);
-    case "cancelled":
-      return { call, durationMs: 0, kind: "not-run" };
-    default:
-      return assertNever(answer);
-  }
-}
-
-/** What a person typed is rare, so that what its schema says is a step of its own. */
-function edit(run: Run, { ready, index }: Placed, args: Json): Prepared | PromiseLike<Prepared> {
-  const key = `${callKey(run.state, "validation", { index, name: ready.call.name })}/edit`;
-  return whenReady(editCall(ready, args, run.ports), (entry) => recordVerdict(run, { entry, key }));
-}
-
-function sendDecision(run: Run, { callId, name }: ToolCall, { answer, live }: { answer: Final; live: boolean }): void {
-  if (answer.kind === "cancelled") return;
-  const reason = answer.kind === "deny" ? answer.reason : undefined;
-  run.events.send({ type: "approval-decided", ...eventBase(run, live), callId, name, decision: answer.kind, reason });
+  events.send({ type: "approval-asked", ...eventBase(run), callId, name, args });
+  const context = { tool, iteration, messages, session, context: options.context };
+  const decided = await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope });
+  return decided.kind === "ask" ? toRecorded(run, decided, { tool: toShown(tool) }) : decided;
 }

@@ -1,17 +1,8 @@
 // What is known of a call of a batch before the batch runs.
 
-import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import type { ToolOutcome } from "../../contract/tool-outcome.ts";
 import type { Prepared } from "../../stages/prepare-call.ts";
-
-/** A ready call about which nobody has decided yet. */
-export interface AwaitingCall {
-  readonly kind: "awaiting";
-  readonly call: ToolCall;
-  /** The key of the step that will record the decision. */
-  readonly key: string;
-  /** Whether its tool is sequential: then the calls after it wait as well. */
-  readonly isSequential: boolean;
-}
+import type { AwaitingCall } from "../run/run.ts";
 
 /** A call that is over: it was started while the model spoke, or somebody has just refused it. */
 export interface OverCall {

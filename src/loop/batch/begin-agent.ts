@@ -6,23 +6,26 @@ import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { Deadline } from "../../kit/deadline.ts";
 import { isRecord } from "../../kit/is-record.ts";
-import type { ReadyCall } from "../../stages/prepare-call.ts";
-import { dispatchCall } from "../../stages/dispatch-call.ts";
+import { type ReadyCall, validateCall } from "../../stages/prepare-call.ts";
+import { dispatchCall, refuseChanged } from "../../stages/dispatch-call.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
 import { askAgain, askHook } from "../run/ask-hook.ts";
+import { findQuestion } from "../call/perform-call.ts";
 import { finishCall } from "../call/finish-call.ts";
 import { startNested } from "../call/nested-run.ts";
 import type { Park } from "../run/parking.ts";
 import { prefixJournal } from "../run/prefix-journal.ts";
-import type { Dispatched, Run, StartedRun } from "../run/run.ts";
+import type { Dispatched, Run, StartedRun, ToolAnswer } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
-import { callKey } from "../run/step-key.ts";
+import { againKey, callKey } from "../run/step-key.ts";
 import { sendToolStart } from "../call/tool-events.ts";
 
 /** A call that becomes a run. */
 export interface AgentCall {
   readonly ready: ReadyCall;
   readonly index: number;
+  /** How often somebody was asked about the call again. */
+  readonly round: number;
   readonly agent: Agent;
   /** Set where it begins no more, and only goes on. */
   readonly isBarred?: true | undefined;
@@ -30,7 +33,7 @@ export interface AgentCall {
 }
 
 /** What the journal keeps: that the run was started, or what became of the call instead. */
-type BegunRecord = { readonly kind: "begun" } | { readonly kind: "over"; readonly outcome: ToolOutcome };
+type BegunRecord = { readonly kind: "begun" } | { readonly kind: "over"; readonly outcome: ToolAnswer };
 
 /** The run inside a call; or the error for which a run that was started before could not be started again. */
 export type Begun =
@@ -40,7 +43,7 @@ export type Begun =
 
 /** Starts the run inside a call, or one that was started before. */
 export async function beginAgent(run: Run, agentCall: AgentCall): Promise<Begun> {
-  const { ready, index } = agentCall;
+  const { ready, index, isBarred, round } = agentCall;
   const { call } = ready;
   let live: StartedRun | undefined;
   let isTold = false;
@@ -48,6 +51,8 @@ export async function beginAgent(run: Run, agentCall: AgentCall): Promise<Begun>
     // An engine that tries the step again starts the run again.
     live?.run.release();
     live = undefined;
+    const mustAsk = findQuestion(run, ready, { mayHaveRun: false, isBarred, round });
+    if (mustAsk !== undefined) return { kind: "over", outcome: { call, durationMs: 0, kind: "not-run", mustAsk } };
     if (!isTold) sendToolStart(run, call, true);
     isTold = true;
     const begun = await tryBegin(run, agentCall);
@@ -55,10 +60,11 @@ export async function beginAgent(run: Run, agentCall: AgentCall): Promise<Begun>
     live = begun.started;
     return { kind: "begun" };
   };
-  const key = callKey(run.state, "agent", { index, name: call.name });
+  const key = againKey(callKey(run.state, "agent", { index, name: call.name }), "again", round);
   try {
     const record = await runStep({ key, kind: "intent", input: inputOf(call), run: body }, run, (answer) => answer);
-    if (!isTold) sendToolStart(run, call, false);
+    const isAsked = record.kind === "over" && record.outcome.mustAsk !== undefined;
+    if (!isTold && !isAsked) sendToolStart(run, call, false);
     if (record.kind === "over") return { kind: "over", end: toEnd(run, record.outcome, isTold) };
     if (live !== undefined) return { kind: "begun", started: live, isOver: false };
   } catch (error) {
@@ -73,7 +79,7 @@ export function inputOf({ callId, name, args }: ToolCall): Pick<ToolCall, "callI
   return { callId, name, args };
 }
 
-function toEnd(run: Run, outcome: ToolOutcome, live: boolean): Dispatched {
+function toEnd(run: Run, outcome: ToolAnswer, live: boolean): Dispatched {
   if (!live && wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
   return { outcome, live };
 }
@@ -88,6 +94,8 @@ async function tryBegin(run: Run, agentCall: AgentCall): Promise<Tried> {
   scope.checkDeadline(clock.now());
   if (scope.cause !== undefined || isBarred === true) return { kind: "over", outcome: { call, durationMs: 0, kind: "not-run" } };
   if (ready.unfit !== undefined) return { kind: "over", outcome: ready.unfit };
+  const refused = await findRefusal(run, ready);
+  if (refused !== undefined) return { kind: "over", outcome: refused };
   if (meter.toolCallsLeft < 1) return { kind: "over", outcome: { call, durationMs: 0, kind: "limit" } };
   meter.add({ toolCalls: 1 });
   const tried = await tryStart(run, agentCall, { ask: askHook, isOver: false });
@@ -102,6 +110,13 @@ async function tryBegin(run: Run, agentCall: AgentCall): Promise<Tried> {
   };
 }
 
+/** A call whose tool is another one by now, or whose arguments do not fit it. */
+async function findRefusal({ ports }: Run, ready: ReadyCall): Promise<ToolOutcome | undefined> {
+  const checked = ready.unvalidated === true ? await validateCall(ready, ports) : ready;
+  if (checked.kind !== "ready") return checked;
+  return ready.mustAsk !== undefined || !ports.isCurrent(ready.definition) ? refuseChanged(ready.call, ports) : undefined;
+}
+
 /** The run was started before: it goes on over its records. Where the call's outcome is among them, nothing new is done. */
 async function goOn(run: Run, agentCall: AgentCall): Promise<Begun> {
   run.meter.add({ toolCalls: 1 });
@@ -114,8 +129,8 @@ async function goOn(run: Run, agentCall: AgentCall): Promise<Begun> {
 }
 
 /** The key of what the call gave, which the keys of its run start with. */
-export function keyOf({ state }: Run, { ready, index }: Pick<AgentCall, "ready" | "index">): string {
-  return callKey(state, "tool", { index, name: ready.call.name });
+export function keyOf({ state }: Run, { ready, index, round }: Pick<AgentCall, "ready" | "index" | "round">): string {
+  return againKey(callKey(state, "tool", { index, name: ready.call.name }), "again", round);
 }
 
 interface Starting {

@@ -2,24 +2,28 @@
 
 import type { Step } from "../../contract/journal.ts";
 import type { Agent } from "../../contract/loop-options.ts";
-import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import type { ToolCall } from "../../contract/tool-outcome.ts";
 import { whenReady } from "../../kit/when-ready.ts";
 import type { ReadyCall } from "../../stages/prepare-call.ts";
 import { isFatal } from "../../tools/render-outcome.ts";
-import type { AwaitingCall, BatchEntry, OverCall } from "./batch-entry.ts";
+import type { BatchEntry, OverCall } from "./batch-entry.ts";
 import { findAgent } from "../run/find-agent.ts";
 import { type Park, Parking } from "../run/parking.ts";
 import { performCall } from "../call/perform-call.ts";
 import { replayCall, refuse } from "../call/replay-call.ts";
-import type { Dispatched, Run } from "../run/run.ts";
+import type { AwaitingCall, Dispatched, Run, ToolAnswer } from "../run/run.ts";
+import { approveAgain } from "./approve-calls.ts";
+import type { Placed } from "./settle-call.ts";
 import { runAgent } from "./run-agent.ts";
 import { runSteps } from "../run/run-step.ts";
-import { callKey } from "../run/step-key.ts";
+import { againKey, callKey } from "../run/step-key.ts";
 
 /** A ready call at its position in the batch. */
 interface Entry {
   readonly ready: ReadyCall;
   readonly index: number;
+  /** How often somebody was asked about the call again. */
+  readonly round: number;
   /** Set where the call is a run of its own. */
   readonly agent: Agent | undefined;
   /** Set behind a fatal failure: it runs no more, but what it gave in an execution before this one is replayed. */
@@ -49,10 +53,10 @@ export function dispatchWaves(run: Run, prepared: readonly BatchEntry[]): Batch 
     if (entry.kind === "over") dispatched[index] = takeOver(run, entry);
     else if (entry.kind === "awaiting") {
       line.wait(entry);
-      dispatched[index] = { ...hold(entry), awaiting: true };
+      dispatched[index] = { ...hold(entry), awaiting: entry };
     } else if (entry.kind !== "ready") dispatched[index] = refuse(run, entry, !run.replayed);
     else {
-      const ready: Entry = { ready: entry, index, agent: findAgent(run.registry, entry.call.name) };
+      const ready = toEntry(run, { ready: entry, index, round: 0 });
       if (line.mayPass(entry)) entries.push(ready);
       else held.push(ready);
     }
@@ -63,6 +67,10 @@ export function dispatchWaves(run: Run, prepared: readonly BatchEntry[]): Batch 
   const batch = { dispatched, held };
   if (others.length > 0) return runWaves(run, waves, batch);
   return whenReady(runWave(run, first, dispatched), () => batch);
+}
+
+function toEntry(run: Run, placed: Placed): Entry {
+  return { ...placed, agent: findAgent(run.registry, placed.ready.call.name) };
 }
 
 function takeOver(run: Run, { outcome, live, announced }: OverCall): Dispatched {
@@ -148,17 +156,43 @@ function toWaves(entries: readonly Entry[], { bounds, journal }: Run): readonly 
 function runWave(run: Run, wave: readonly Entry[], dispatched: Dispatched[]): void | PromiseLike<void> {
   const tools = wave.filter(({ agent }) => agent === undefined);
   const placed = whenReady(runTools(run, tools), (ends) => place(tools, ends, dispatched));
-  if (tools.length === wave.length) return placed;
+  if (tools.length === wave.length) return whenReady(placed, () => askOn(run, wave, dispatched));
   const agents = wave.map((entry) => runParked(run, entry, dispatched));
-  return Promise.all([placed, ...agents]).then(() => {});
+  return Promise.all([placed, ...agents]).then(() => askOn(run, wave, dispatched));
+}
+
+/** Has calls decided about that could not run without that, and runs those that may. */
+function askOn(run: Run, wave: readonly Entry[], dispatched: Dispatched[]): void | PromiseLike<void> {
+  const open = wave.flatMap(({ ready, index, round }): readonly Placed[] => {
+    const mustAsk = dispatched[index]?.outcome.mustAsk;
+    return mustAsk === undefined ? [] : [{ ready: { ...ready, mustAsk }, index, round: round + 1 }];
+  });
+  return open.length === 0 ? undefined : askAgain(run, open, dispatched);
+}
+
+async function askAgain(run: Run, open: readonly Placed[], dispatched: Dispatched[]): Promise<void> {
+  const decided = await approveAgain(run, open);
+  const entries: Entry[] = [];
+  for (const [position, placed] of open.entries()) {
+    const entry = decided[position];
+    if (entry?.kind === "ready") entries.push(toEntry(run, { ...placed, ready: entry }));
+    else if (entry?.kind === "awaiting") dispatched[placed.index] = { ...hold(entry), awaiting: entry };
+    else if (entry !== undefined)
+      dispatched[placed.index] = entry.kind === "over" ? takeOver(run, entry) : refuse(run, entry, !run.replayed);
+  }
+  for (const wave of toWaves(entries, run)) await runWave(run, wave, dispatched);
 }
 
 /** Settles when the run inside a call is over, or waits. */
-function runParked(run: Run, { ready, index, agent, isBarred }: Entry, dispatched: Dispatched[]): Promise<void> | undefined {
+function runParked(
+  run: Run,
+  { ready, index, agent, isBarred, round }: Entry,
+  dispatched: Dispatched[],
+): Promise<void> | undefined {
   if (agent === undefined) return undefined;
   run.parking ??= new Parking();
   const begin = async (park: Park): Promise<void> => {
-    dispatched[index] = await runAgent(run, { ready, index, agent, isBarred, park });
+    dispatched[index] = await runAgent(run, { ready, index, agent, isBarred, park, round });
   };
   return run.parking.begin(begin, (isDrained) => {
     const reason = isDrained ? ({ kind: "drained" } as const) : ({ kind: "approval-required", calls: [] } as const);
@@ -175,11 +209,11 @@ function runTools(run: Run, wave: readonly Entry[]): readonly Dispatched[] | Pro
   );
 }
 
-function runToolSteps(run: Run, steps: readonly Step<ToolOutcome>[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
+function runToolSteps(run: Run, steps: readonly Step<ToolAnswer>[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   return runSteps(steps, run, (outcomes, live) =>
     outcomes.map((outcome, position): Dispatched => {
       const isLive = live[position] === true;
-      if (!isLive) replayCall(run, outcome);
+      if (!isLive && outcome.mustAsk === undefined) replayCall(run, outcome);
       return { outcome, live: isLive };
     }),
   );
@@ -187,8 +221,8 @@ function runToolSteps(run: Run, steps: readonly Step<ToolOutcome>[]): readonly D
 
 /** Notes, before a wave starts, which execution is about to run it: on replay a foreign token says that a call may have run. */
 function runIntended(run: Run, wave: readonly Entry[]): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
-  const intentSteps = wave.map(({ ready, index }): Step<Intent> => {
-    const key = callKey(run.state, "intent", { index, name: ready.call.name });
+  const intentSteps = wave.map((entry): Step<Intent> => {
+    const key = keyOf(run, "intent", entry);
     return { key, kind: "intent", input: null, run: () => ({ token: run.token }) };
   });
   return runSteps(intentSteps, run, (intents) =>
@@ -199,16 +233,21 @@ function runIntended(run: Run, wave: readonly Entry[]): readonly Dispatched[] | 
   );
 }
 
-function toolStep(run: Run, { ready, index, isBarred }: Entry, intent?: Intent): Step<ToolOutcome> {
+function keyOf({ state }: Run, step: "intent" | "tool", { ready, index, round }: Entry): string {
+  return againKey(callKey(state, step, { index, name: ready.call.name }), "again", round);
+}
+
+function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolAnswer> {
+  const { ready, isBarred, round } = entry;
   const { callId, name, args } = ready.call;
   // By an execution before this one, or by this one itself, where an engine tries a step again.
   let mayHaveRun = intent !== undefined && intent.token !== run.token;
-  const body = (): ToolOutcome | PromiseLike<ToolOutcome> => {
-    const past = { mayHaveRun, isBarred };
+  const body = (): ToolAnswer | PromiseLike<ToolAnswer> => {
+    const past = { mayHaveRun, isBarred, round };
     mayHaveRun = true;
     return performCall(run, ready, past);
   };
-  return { key: callKey(run.state, "tool", { index, name }), kind: "tool", input: { callId, name, args }, run: body };
+  return { key: keyOf(run, "tool", entry), kind: "tool", input: { callId, name, args }, run: body };
 }
 
 function place(wave: readonly Entry[], ends: readonly Dispatched[], dispatched: Dispatched[]): void {

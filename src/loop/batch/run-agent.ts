@@ -44,6 +44,8 @@ async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): 
 }
 
 function tell(run: Run, end: Dispatched): Dispatched {
+  // Nothing has begun that listeners have heard of.
+  if (end.outcome.mustAsk !== undefined) return end;
   sendToolEnd(run, end.outcome, end.live);
   return end;
 }

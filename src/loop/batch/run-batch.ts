@@ -14,6 +14,7 @@ import type { Repeats } from "../../state/repetition.ts";
 import { earlyOutcomesOf } from "../../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
 import type { BatchEntry, OverCall } from "./batch-entry.ts";
+import { refuseChangedTools } from "./changed-tools.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
 import { endWaiting, waits } from "./end-waiting.ts";
 import { eventBase } from "../run/event-base.ts";
@@ -36,8 +37,9 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   const prepared = awaitValidations(run, calls.map(prepare));
   const approved = mayAsk(run) ? whenReady(prepared, (entries) => approveCalls(run, entries)) : prepared;
   const dispatched = whenReady(approved, (entries) => {
+    refuseChangedTools(run, entries);
     const within = withinLimit(run, entries);
-    return whenReady(dispatchWaves(run, within), (batch) => (waits(batch) ? endWaiting(run, within, batch) : batch.dispatched));
+    return whenReady(dispatchWaves(run, within), (batch) => (waits(batch) ? endWaiting(run, batch) : batch.dispatched));
   });
   return whenReady(dispatched, (outcomes) => {
     const loop = findToldLoop(run);
@@ -47,7 +49,7 @@ export function runBatch(run: Run): void | PromiseLike<void> {
 }
 
 function mayAsk({ options, exposure }: Run): boolean {
-  return options.policies?.approve !== undefined || exposure.hasApproval;
+  return options.policies?.approve !== undefined || exposure.hasApproval || exposure.recorded !== undefined;
 }
 
 /** A loop that the model is told of. */
@@ -78,7 +80,7 @@ function isCancelled(entry: BatchEntry): boolean {
 
 /** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */
 function settleCall(run: Run, { outcome, live, suspended, awaiting }: Dispatched): SettledCall {
-  if (awaiting === true) return { outcome, awaiting };
+  if (awaiting !== undefined) return { outcome, awaiting: true, toolChanges: awaiting.toolChanges };
   const { policies } = run.options;
   if (policies?.gate?.active === true) tellGate(run, outcome, live);
   if (outcome.kind !== "completed") return suspended === undefined ? { outcome } : { outcome, suspended };

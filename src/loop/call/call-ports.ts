@@ -9,6 +9,7 @@ import { nearestName } from "../../kit/nearest-name.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { NestedRun, Run, RunCallPorts } from "../run/run.ts";
+import { isSameTool } from "../../tools/shown-tool.ts";
 import { CallContext } from "./tool-context.ts";
 
 /** Hints in one pass. */
@@ -44,6 +45,20 @@ export class CallPorts implements RunCallPorts {
 
   get exposed(): ReadonlyMap<string, ToolDefinition> {
     return this.#run.exposure.byName;
+  }
+
+  get changed(): ReadonlyMap<string, unknown> | undefined {
+    return this.#run.exposure.recorded?.changes;
+  }
+
+  isCurrent(definition: ToolDefinition): boolean {
+    const { registered, byName, recorded } = this.#run.exposure;
+    const { name } = definition;
+    const definitions = this.registry.definitions();
+    // Mostly nothing has changed, and then nothing is compared.
+    if (definitions === registered && recorded === undefined && byName.get(name) === definition) return true;
+    const now = definitions.find((one) => one.name === name);
+    return now !== undefined && isSameTool(now, definition);
   }
 
   contextFor(call: ToolCall, deadline: Deadline): ToolContext {

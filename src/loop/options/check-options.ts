@@ -71,6 +71,7 @@ const optionChecks: Checks<LoopOptions> = {
 const policyChecks: Checks<LoopPolicies> = {
   gate: is.object,
   approve: is.fn,
+  allowToolChange: is.fn,
   restarts: is.object,
   preToolText: is.object,
   finalAnswer: is.flag,

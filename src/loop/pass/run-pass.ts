@@ -19,7 +19,7 @@ import { checkPlan } from "../options/check-options.ts";
 import { prepareCalls } from "./prepare-calls.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import { eventBase } from "../run/event-base.ts";
-import { expose, exposeNames } from "./exposure.ts";
+import { expose, exposeRecorded, needsBasis, withBasis } from "./exposure.ts";
 import { replayCall, toSpending } from "../call/replay-call.ts";
 import { releaseOnly } from "../options/resolve-policies.ts";
 import type { Run } from "../run/run.ts";
@@ -50,7 +50,7 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   };
   return runStep({ key, kind: "model", input: null, run: body }, run, (result, live) => {
     if (!live) {
-      run.exposure = exposeNames(run, result.exposedTools);
+      run.exposure = exposeRecorded(run, result);
       sendStart(run, masked);
       sendReplayed(run, result);
     }
@@ -141,7 +141,8 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
   });
   // What is said after a limit has ended the run ends nothing more.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
-  return asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
+  const ended = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
+  return needsBasis(run) ? ended.then((result) => withBasis(run, result)) : ended;
 }
 
 /** The caller's own text, or the hook's, and behind it what the answer has to look like. */

@@ -8,11 +8,14 @@ import { stableJson } from "../../kit/stable-json.ts";
 /** Decisions by call. A call inside another one is named by the path to it. */
 export class Decisions {
   readonly #left: Map<string, ApprovalDecision>;
+  /** Those that were taken in an execution before this one, and are there again. */
+  readonly #said: Set<string>;
   /** What the names of this run's calls start with. */
   readonly #prefix: string;
 
   constructor(given: LoopOptions["decisions"], outer?: { readonly decisions: Decisions; readonly callId: string }) {
     this.#left = outer === undefined ? new Map(Object.entries(given ?? {})) : outer.decisions.#left;
+    this.#said = outer === undefined ? new Set() : outer.decisions.#said;
     this.#prefix = outer === undefined ? "" : `${outer.decisions.#prefix}${outer.callId}/`;
   }
 
@@ -28,11 +31,11 @@ export class Decisions {
     return decision;
   }
 
-  /** Takes note of what was decided before: saying it again does no harm. */
+  /** Takes note of what was decided before: saying it again does no harm, and may be the answer to a question that came after it. */
   settle(callId: string, decided: unknown): void {
     const name = this.#prefix + callId;
     const given = this.#left.get(name);
-    if (given !== undefined && stableJson(given) === stableJson(decided)) this.#left.delete(name);
+    if (given !== undefined && stableJson(given) === stableJson(decided)) this.#said.add(name);
   }
 
   /**
@@ -42,7 +45,7 @@ export class Decisions {
    */
   refuseLeft(nestedCalls: readonly { readonly callId: string }[]): void {
     for (const name of this.#left.keys()) {
-      if (!name.startsWith(this.#prefix)) continue;
+      if (!name.startsWith(this.#prefix) || this.#said.has(name)) continue;
       const rest = name.slice(this.#prefix.length);
       if (!nestedCalls.some(({ callId }) => rest.startsWith(`${callId}/`)))
         throw new LoopError("unknown-decision", { call: name });

@@ -67,9 +67,9 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, ma
   return { key, kind, input, run: run.journal.durable ? obeyEngine(begin, run.scope) : begin };
 }
 
-/** A decision that nothing waits for is found before anything is done. */
-function refuseUnknownDecisions({ decisions, state, registry }: StepPorts): void {
-  if (decisions.isEmpty) return;
+/** A decision that nothing waits for is found before anything is done. A run that is being ended has taken none. */
+function refuseUnknownDecisions({ decisions, state, registry, scope }: StepPorts): void {
+  if (decisions.isEmpty || scope.cause !== undefined) return;
   decisions.refuseLeft(state.turn.calls.filter(({ name }) => findAgent(registry, name) !== undefined));
 }
 

@@ -8,13 +8,14 @@ import type { Session } from "../../contract/session.ts";
 import type { StopCondition } from "../../contract/stop-condition.ts";
 import type { StreamResult } from "../../contract/stream-result.ts";
 import type { Ending } from "../../contract/termination.ts";
+import type { ShownTool, ToolChange } from "../../contract/tool-change.ts";
 import type { ToolDefinition } from "../../contract/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
 import type { Alarm } from "../../kit/alarm.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
 import type { WantedOutput } from "../../policies/structured-output.ts";
 import type { MaskedView } from "../../state/masked-view.ts";
-import type { Prepared } from "../../stages/prepare-call.ts";
+import type { Prepared, ReadyCall } from "../../stages/prepare-call.ts";
 import type { ToolCallPorts } from "../../stages/execute-tool-call.ts";
 import type { LoopState } from "../../state/loop-state.ts";
 import type { Decisions } from "./decisions.ts";
@@ -26,6 +27,7 @@ import type { RunBounds } from "../options/resolve-policies.ts";
 
 /** What the calls of a run see of it. */
 export interface RunCallPorts extends ToolCallPorts {
+  isCurrent(definition: ToolDefinition): boolean;
   /** What a result carried for listeners only, once. */
   takeMetadata(call: ToolCall): unknown;
   /** Notes where a call stands whose turn is not complete. */
@@ -40,13 +42,28 @@ export interface RunCallPorts extends ToolCallPorts {
   takeNested(callId: string): readonly NestedRun[] | undefined;
 }
 
+/** A ready call about which nobody has decided yet. */
+export interface AwaitingCall {
+  readonly kind: "awaiting";
+  readonly call: ToolCall;
+  /** The key of the step that will record the decision. */
+  readonly key: string;
+  /** Whether its tool is sequential: then the calls after it wait as well. */
+  readonly isSequential: boolean;
+  /** What has changed of its tool since it was last asked about. */
+  readonly toolChanges?: readonly ToolChange[] | undefined;
+}
+
+/** What the step of a call gives: its outcome, or that somebody has to decide about the call before it can run. */
+export type ToolAnswer = ToolOutcome & { readonly mustAsk?: ReadyCall["mustAsk"] };
+
 /** A call's outcome, whether it came about in this execution, and how the run inside the call was suspended, where it was. */
 export interface Dispatched {
-  readonly outcome: ToolOutcome;
+  readonly outcome: ToolAnswer;
   readonly live: boolean;
   readonly suspended?: Ending | undefined;
-  /** Whether somebody has to decide about the call first. */
-  readonly awaiting?: true | undefined;
+  /** Set where somebody has to decide about the call first. */
+  readonly awaiting?: AwaitingCall | undefined;
 }
 
 /** A run inside another one's call. */
@@ -118,6 +135,8 @@ export interface Run {
   nest(options: LoopOptions, nesting: Nesting): StartedRun;
   /** The tools that the model was shown last. */
   exposure: Exposure;
+  /** The tools that the run's first record names; undefined in runs that nobody can go on with. */
+  firstTools: FirstTools | undefined;
   /** Whether all that the current pass has done so far was replayed from the journal: `runStep` clears it, and so does `readInbox`. */
   replayed: boolean;
   /** The calls of a turn whose stream was live, as they were found when it ended; undefined where the stream was replayed. */
@@ -127,11 +146,33 @@ export interface Run {
   release(): void;
 }
 
+/** The tools that a run began with. */
+interface FirstTools {
+  readonly shown: { readonly [name: string]: ShownTool };
+  /** The definitions that they were made of; undefined where an execution before this one began the run. */
+  readonly registered: readonly ToolDefinition[] | undefined;
+}
+
+/** What a replayed pass says of the tools of its calls. */
+interface RecordedTools {
+  /** Whether a policy was there to decide about the calls. */
+  readonly asks: boolean;
+  /** The called tools as they were shown. */
+  readonly tools: ReadonlyMap<string, ShownTool>;
+  /** Changes since then that break calls, by tool. */
+  readonly changes: ReadonlyMap<string, readonly ToolChange[]>;
+}
+
 /** Tools by name, and the definitions that they were made from. */
 export interface Exposure {
   readonly tools: readonly ToolDefinition[];
   readonly byName: ReadonlyMap<string, ToolDefinition>;
+  /** The definitions that it may be used again for; none where it is for one pass. */
   readonly source: readonly ToolDefinition[];
+  /** What the registry gave when it was made. */
+  readonly registered: readonly ToolDefinition[];
+  /** Set in a replayed pass. */
+  readonly recorded?: RecordedTools | undefined;
   readonly hiddenCount: number;
   /** Whether one of them starts early. */
   readonly hasEager: boolean;
@@ -144,6 +185,7 @@ export const noExposure: Exposure = {
   tools: [],
   byName: new Map(),
   source: [],
+  registered: [],
   hiddenCount: -1,
   hasEager: false,
   hasApproval: false,

@@ -1,9 +1,11 @@
 // The first step of a run: says which run its journal belongs to, so that another one is refused instead of being answered with
 // somebody else's words.
 
+import type { Json } from "../../contract/json.ts";
+import type { ShownTool } from "../../contract/tool-change.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { memoize } from "../../kit/memoize.ts";
 import { digest, stableJson } from "../../kit/stable-json.ts";
+import { toShown } from "../../tools/shown-tool.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 
@@ -14,28 +16,29 @@ type RunRecord = {
   readonly version: number;
   /** Not there where the caller named none. */
   readonly runId?: string;
-  readonly toolHashes: { readonly [name: string]: string };
+  /** The tools that it began with. */
+  readonly tools: { readonly [name: string]: ShownTool };
   readonly messagesDigest: string;
 };
 
-/** Records what run this is, or compares. Throws LoopError "journal-mismatch" or "tools-changed". */
+/** Records what run this is, or compares. Throws LoopError "journal-mismatch". */
 export function recordRun(run: Run): void | PromiseLike<void> {
   // Nobody can go on with a run inside a call by itself, unless it has a journal of its own.
   const isReached = run.outer === undefined || (run.isPart ? run.journal.durable : run.options.journal !== undefined);
   if (!isReached) return undefined;
   const record = describeRun(run);
-  const step = { key: "run", kind: "run" as const, input: record, run: () => record };
-  return runStep(step, run, (recorded) => compare(recorded, record));
+  const step = { key: "run", kind: "run" as const, input: record as unknown as Json, run: () => record };
+  return runStep(step, run, (recorded, live) => {
+    compare(recorded, record);
+    run.firstTools = { shown: recorded.tools, registered: live ? run.exposure.registered : undefined };
+  });
 }
 
 function describeRun({ options: { runId }, exposure, state }: Run): RunRecord {
-  const hashes = exposure.source.map(({ name, inputSchema }) => [name, hashOf(inputSchema)] as const);
+  const tools = exposure.source.map((tool) => [tool.name, toShown(tool)] as const);
   const named = runId === undefined ? {} : { runId };
-  return { version, ...named, toolHashes: Object.fromEntries(hashes), messagesDigest: digest(stableJson(state.messages)) };
+  return { version, ...named, tools: Object.fromEntries(tools), messagesDigest: digest(stableJson(state.messages)) };
 }
-
-/** Tools are made once and run often. */
-const hashOf = memoize((schema: object) => digest(stableJson(schema)));
 
 function compare(recorded: RunRecord, now: RunRecord): void {
   for (const field of ["version", "runId", "messagesDigest"] as const) {
@@ -43,7 +46,4 @@ function compare(recorded: RunRecord, now: RunRecord): void {
     if (isUnnamed || recorded[field] === now[field]) continue;
     throw new LoopError("journal-mismatch", { field, expected: String(now[field]), received: String(recorded[field]) });
   }
-  const names = new Set([...Object.keys(recorded.toolHashes), ...Object.keys(now.toolHashes)]);
-  const changed = [...names].filter((name) => recorded.toolHashes[name] !== now.toolHashes[name]);
-  if (changed.length > 0) throw new LoopError("tools-changed", { changed });
 }

@@ -91,7 +91,8 @@ function settle(options: LoopOptions, { nesting, maxToolRounds }: Pick<StartPort
     runId: options.runId ?? `run_${token}`,
     token,
     registry,
-    exposure: { ...noExposure, source: definitions },
+    exposure: { ...noExposure, source: definitions, registered: definitions },
+    firstTools: undefined,
     state: createState(options),
     // The least that any of the runs around this one may make.
     bounds: toBounds(options, { ...limits, maxToolCalls: meter.maxToolCalls }, maxToolRounds),

@@ -1,0 +1,211 @@
+// What becomes of a call that somebody was asked about: it runs, it is refused, or it waits until another execution has a decision.
+
+import type { Json } from "../../contract/json.ts";
+import type { ApprovalDecision } from "../../contract/policies.ts";
+import type { ShownTool, ToolChange } from "../../contract/tool-change.ts";
+import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import { assertNever } from "../../kit/assert-never.ts";
+import { Deadline } from "../../kit/deadline.ts";
+import { toJson } from "../../kit/to-json.ts";
+import { whenReady } from "../../kit/when-ready.ts";
+import { type Cancelled, type FailedApproval, toDecision } from "../../policies/approval.ts";
+import { refuseChanged } from "../../stages/dispatch-call.ts";
+import { editCall, type Prepared, type ReadyCall } from "../../stages/prepare-call.ts";
+import { findToolChanges } from "../../tools/compare-tools.ts";
+import { toShown } from "../../tools/shown-tool.ts";
+import type { BatchEntry } from "./batch-entry.ts";
+import { refuseChangedTools } from "./changed-tools.ts";
+import { eventBase } from "../run/event-base.ts";
+import { recordVerdict } from "./record-verdicts.ts";
+import type { Run } from "../run/run.ts";
+import { runStep } from "../run/run-step.ts";
+import { againKey, callKey } from "../run/step-key.ts";
+
+/** A question that nobody could answer in the execution that asked it. */
+interface OpenQuestion {
+  readonly kind: "ask";
+  readonly token: string;
+  /** What was shown of the tool: a decision holds for that. */
+  readonly tool: ShownTool;
+  /** What had changed since the question before. */
+  readonly changes?: readonly ToolChange[];
+}
+
+/** What the journal keeps: a decision, why there is none, or a question that is open. */
+export type RecordedDecision =
+  /** `tool` is what it is about, where that is not the tool of the pass. */
+  | (Extract<ApprovalDecision, { kind: "approve" | "modify" }> & { readonly tool?: ShownTool })
+  | Extract<ApprovalDecision, { kind: "deny" }>
+  | Cancelled
+  | FailedApproval
+  /** The call does not fit its tool as it is now. */
+  | { readonly kind: "refused"; readonly outcome: ToolOutcome }
+  | OpenQuestion;
+
+type Final = Exclude<RecordedDecision, { kind: "ask" }>;
+
+/** An answer, and whether it was given in this execution. */
+export interface Answered {
+  readonly answer: RecordedDecision;
+  readonly live: boolean;
+}
+
+/** A ready call at its position in the batch. */
+export interface Placed {
+  readonly ready: ReadyCall;
+  readonly index: number;
+  /** How often it was asked about before, because its tool had changed. */
+  readonly round: number;
+}
+
+/** The key of a call's question. */
+export function approvalKey({ state }: Run, { ready, index, round }: Placed): string {
+  return againKey(callKey(state, "approval", { index, name: ready.call.name }), "again", round);
+}
+
+/** Inside an ordinary tool nothing can wait: the tool's step has to end. */
+export function toRecorded(
+  run: Run,
+  decided: ApprovalDecision,
+  question: Pick<OpenQuestion, "tool" | "changes">,
+): RecordedDecision {
+  if (decided.kind !== "ask") return decided;
+  if (run.outer !== undefined && !run.isPart) return { kind: "deny", reason: "Nobody can be asked inside this tool." };
+  return { ...question, kind: "ask", token: run.token };
+}
+
+/**
+ * What became of a call. If nobody could decide about it when it was asked about, the execution that asked ends without an answer; a
+ * later one takes it from its `decisions`, or asks on. A journal that can wait for days does, and no execution ends.
+ */
+export async function settleCall(run: Run, placed: Placed, first: Answered): Promise<BatchEntry> {
+  const { ready } = placed;
+  const { call } = ready;
+  const { callId, name, args } = call;
+  const key = approvalKey(run, placed);
+  let { answer, live } = first;
+  let asked: ShownTool | undefined;
+  for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
+    const question: OpenQuestion = answer;
+    asked = question.tool;
+    const next = againKey(key, "decision", attempt);
+    if (!(await resumesPast(run, next, question.token))) {
+      const isSequential = ready.definition.sequential === true;
+      return { kind: "awaiting", call, key: next, isSequential, toolChanges: question.changes };
+    }
+    const waited = await waitFor(run, next);
+    const body = (): RecordedDecision => decide(run, ready, { question, waited });
+    const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
+    ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
+    // Each one, because whoever had it put off may say so again when the run is over.
+    run.decisions.settle(callId, answer.kind === "ask" ? { kind: "ask" } : answer);
+  }
+  sendDecision(run, call, { answer, live });
+  const obeyed = await obey(run, { ...placed, ready: bind(run, placed, { answer, asked, live }) }, answer);
+  // What is refused now is told as new, however much of its pass was replayed.
+  return obeyed.kind === "ready" || !live ? obeyed : { kind: "over", outcome: obeyed, live, announced: false };
+}
+
+/**
+ * Takes the decision about an open question. A run that is being ended leaves the question open, so that the decision counts when it is
+ * made again. If the tool has changed since the question, the decision was about another one: the question is asked anew.
+ */
+function decide(
+  run: Run,
+  ready: ReadyCall,
+  { question, waited }: { question: OpenQuestion; waited: ApprovalDecision | undefined },
+): RecordedDecision {
+  const { callId, name, args } = ready.call;
+  const { tool, changes } = question;
+  const open = { tool, ...(changes === undefined ? {} : { changes }) };
+  if (run.scope.cause !== undefined) return toRecorded(run, { kind: "ask" }, open);
+  const now = run.registry.definitions().find((one) => one.name === name);
+  if (now === undefined) {
+    refuseChangedTools(run, [ready]);
+    return { kind: "refused", outcome: refuseChanged(ready.call, run) };
+  }
+  const decision = waited ?? run.decisions.take(callId);
+  const since = findToolChanges(name, tool, toShown(now));
+  if (since.length === 0) return toRecorded(run, decision ?? { kind: "ask" }, open);
+  run.events.send({ type: "approval-asked", ...eventBase(run), callId, name, args });
+  return toRecorded(run, { kind: "ask" }, { tool: toShown(now), changes: since });
+}
+
+/** Binds an approval to the tool that it was given for: if the registry has another one by now, the call has to be asked about again. */
+function bind(
+  run: Run,
+  { ready }: Placed,
+  { answer, asked, live }: { answer: RecordedDecision; asked: ShownTool | undefined; live: boolean },
+): ReadyCall {
+  const { call, definition } = ready;
+  const { recorded } = run.exposure;
+  const about = asked ?? ("tool" in answer ? answer.tool : undefined) ?? (live ? undefined : recorded?.tools.get(call.name));
+  const approved: ReadyCall = { ...ready, approved: true, mustAsk: undefined };
+  if (about === undefined) return approved;
+  const now = run.registry.definitions().find(({ name }) => name === call.name);
+  if (now === undefined || findToolChanges(call.name, about, toShown(now)).length > 0)
+    return { ...approved, mustAsk: "again", unvalidated: true };
+  return now === definition ? approved : { ...approved, definition: now, unvalidated: true };
+}
+
+/**
+ * Whether the run goes on past a call that was put off. The execution that asked about it has no answer, unless its journal waits for
+ * one; another execution looks into its `decisions`; a replay goes as far as its records.
+ */
+function resumesPast({ journal, token, scope }: Run, next: string, asked: string): boolean | PromiseLike<boolean> {
+  if (journal.replays !== undefined) return journal.replays(next);
+  return asked !== token || (journal.wait !== undefined && scope.cause === undefined);
+}
+
+/** Waits where the journal can. A run that is ended meanwhile does not go on waiting. */
+async function waitFor({ journal, scope, clock }: Run, key: string): Promise<ApprovalDecision | undefined> {
+  if (journal.wait === undefined || journal.replays !== undefined) return undefined;
+  const raced = await new Deadline({ limitMs: Number.POSITIVE_INFINITY }, { clock, scope }).race(journal.wait(key));
+  switch (raced.kind) {
+    case "value":
+      return toDecision(raced.value);
+    case "thrown":
+      throw raced.error;
+    case "expired":
+    case "cancelled":
+      return undefined;
+    default:
+      return assertNever(raced);
+  }
+}
+
+function obey(run: Run, placed: Placed, answer: Final): Prepared | PromiseLike<Prepared> {
+  const { ready } = placed;
+  const { call } = ready;
+  switch (answer.kind) {
+    case "approve":
+      return ready;
+    case "deny":
+      return { call, durationMs: 0, kind: "denied", reason: answer.reason };
+    case "modify":
+      return edit(run, placed, answer.args);
+    case "failed":
+      return { call, durationMs: 0, kind: "approval-failed", error: answer.error };
+    case "refused":
+      return answer.outcome;
+    case "cancelled":
+      return { call, durationMs: 0, kind: "not-run" };
+    default:
+      return assertNever(answer);
+  }
+}
+
+/** What a person typed is rare, so that what its schema says is a step of its own. */
+function edit(run: Run, { ready, index, round }: Placed, args: Json): Prepared | PromiseLike<Prepared> {
+  if (ready.unvalidated === true) return { ...ready, args: toJson(args), approvedArgs: toJson(args) };
+  const key = `${againKey(callKey(run.state, "validation", { index, name: ready.call.name }), "again", round)}/edit`;
+  return whenReady(editCall(ready, args, run.ports), (entry) => recordVerdict(run, { entry, key }));
+}
+
+function sendDecision(run: Run, { callId, name }: ToolCall, { answer, live }: { answer: Final; live: boolean }): void {
+  const base = { type: "approval-decided" as const, ...eventBase(run, live), callId, name };
+  if (answer.kind === "failed") run.events.send({ ...base, decision: "failed", error: answer.error });
+  else if (answer.kind === "deny") run.events.send({ ...base, decision: "deny", reason: answer.reason });
+  else if (answer.kind === "approve" || answer.kind === "modify")
+    run.events.send({ ...base, decision: answer.kind, reason: undefined });
+}

@@ -1,0 +1,174 @@
+// Calls that wait for a decision, and whose tools are others in the process that has it.
+
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type ApprovalDecision, type LoopOptions, type Tool, type ToolChange } from "turnwright";
+import { replayJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "./durable-store.ts";
+import { outcomesOf, play, type Playing, tool } from "./play.ts";
+
+const schema = { type: "object", properties: { amount: { type: "number", description: "in cents" } } };
+const approved = { kind: "approve" } as const;
+
+interface Stage {
+  readonly ran: string[];
+  start(more: Partial<LoopOptions> & { readonly change?: Partial<Tool> }): Playing;
+}
+
+/** A run of one payment over one store, whose tool may be another one in each process. */
+function setUp(traits: Partial<Tool> = {}): Stage {
+  const ran: string[] = [];
+  const store = createDurableStore();
+  const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", { amount: 5 }) : text("Done.")));
+  const start: Stage["start"] = ({ change = {}, ...more }) => {
+    const act = (args: unknown): void => void ran.push(`${change.description ?? "Pays"} ${JSON.stringify(args)}`);
+    const pay = tool("pay", act, { description: "Pays", inputSchema: schema, ...traits, ...change });
+    return play([], { runId: "r", provider, tools: [pay], journal: store.open(), ...more });
+  };
+  return { ran, start };
+}
+
+const ask: LoopOptions["policies"] = { approve: () => ({ kind: "ask" }) };
+const pendingOf = async ({ result }: Playing): Promise<readonly (readonly ToolChange[] | undefined)[]> => {
+  const { reason } = await result;
+  return reason.kind === "approval-required" ? reason.calls.map(({ toolChanges }) => toolChanges) : [];
+};
+
+const field = (change: object): Partial<Tool> => ({
+  inputSchema: { type: "object", properties: { amount: { ...schema.properties.amount, ...change } } },
+});
+
+describe("a decision about a call", () => {
+  it.for<[what: string, change: Partial<Tool>, kinds: readonly string[]]>([
+    ["another description", { description: "Pays at once" }, ["description-changed"]],
+    ["another description of a field", field({ description: "in euros" }), ["description-changed"]],
+    ["another default", field({ default: 7 }), ["default-changed"]],
+    ["another type", field({ type: "string" }), ["type-changed"]],
+    ["a field less", { inputSchema: { type: "object" } }, ["field-removed"]],
+    ["a required field more", { inputSchema: { ...schema, required: ["to"] } }, ["required-field-added"]],
+    ["a call for more care", { needsApproval: true }, ["trait-changed"]],
+    ["another origin", { origin: "pay.now" }, ["source-changed"]],
+  ])("does not count for a tool with %s: it is asked about again", async ([, change, kinds]) => {
+    const { ran, start } = setUp();
+    expect(await pendingOf(start({ policies: ask }))).toEqual([undefined]);
+    const again = start({ policies: ask, change, decisions: { call_p0_0: approved } });
+    expect((await pendingOf(again)).map((changes) => changes?.map(({ kind }) => kind))).toEqual([kinds]);
+    expect([ran, again.recording.of("approval-asked").length]).toEqual([[], 1]);
+    // It still says so when it is asked about once more, and runs once somebody says yes to the tool as it is.
+    expect((await pendingOf(start({ policies: ask, change })))[0]?.map(({ kind }) => kind)).toEqual(kinds);
+    const done = await start({ policies: ask, change, decisions: { call_p0_0: approved } }).result;
+    expect([done.text, outcomesOf(done), ran.length]).toEqual(["Done.", ["call_p0_0: completed"], 1]);
+    const told = await start({ policies: ask, change, decisions: { call_p0_0: approved } }).result;
+    expect([told.messages, ran.length]).toEqual([done.messages, 1]);
+  });
+
+  it.for<[what: string, change: Partial<Tool>]>([
+    ["one more optional field", { inputSchema: { ...schema, properties: { ...schema.properties, note: { type: "string" } } } }],
+    ["keys in another order", { inputSchema: JSON.parse(`{"properties":${JSON.stringify(schema.properties)},"type":"object"}`) }],
+    ["other limits", { timeoutMs: 5, sequential: true }],
+    ["no more need of a decision", { needsApproval: false }],
+    ["a type that takes more", field({ type: ["number", "string"] })],
+  ])("counts for a tool with %s", async ([, change]) => {
+    const { ran, start } = setUp({ needsApproval: true });
+    await start({}).result;
+    const done = await start({ change, decisions: { call_p0_0: approved } }).result;
+    expect([done.text, ran.length]).toEqual(["Done.", 1]);
+  });
+
+  it("about the tool as it is now is taken with arguments that fit it, or the model reads that they do not", async () => {
+    for (const [decision, outcome, did] of [
+      [approved, "invalid-input", []],
+      [{ kind: "modify", args: { to: "Ann" } }, "completed", ['Sends {"to":"Ann"}']],
+    ] as const satisfies readonly (readonly [ApprovalDecision, string, readonly string[]])[]) {
+      const { ran, start } = setUp();
+      const change = { description: "Sends", inputSchema: z.object({ to: z.string() }) };
+      await start({ policies: ask }).result;
+      await start({ policies: ask, change, decisions: { call_p0_0: approved } }).result;
+      const done = await start({ policies: ask, change, decisions: { call_p0_0: decision } }).result;
+      expect([outcomesOf(done), ran]).toEqual([[`call_p0_0: ${outcome}`], did]);
+      const told = await start({ policies: ask, change, journal: replayJournal(done.journal) }).result;
+      expect(told.messages).toEqual(done.messages);
+    }
+  });
+
+  it("that was recorded before a crash does not count either once the tool is another one", async () => {
+    for (const policies of [ask, { approve: (): ApprovalDecision => approved }]) {
+      const ran: string[] = [];
+      const store = createDurableStore();
+      const start = (description: string, more: Partial<LoopOptions>): Playing =>
+        play([toolCall("pay"), text("Done.")], {
+          runId: "r",
+          tools: [tool("pay", () => void ran.push(description), { description })],
+          journal: store.open(),
+          provider: createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay") : text("Done."))),
+          policies,
+          ...more,
+        });
+      const decisions = { call_p0_0: approved };
+      const isAsked = policies === ask;
+      if (isAsked) await start("Pays", {}).result;
+      const key = isAsked ? "p0/approval/0/pay/decision1" : "p0/approval/0/pay";
+      await start("Pays", { journal: store.open({ after: key }), ...(isAsked && { decisions }) }).result.catch(() => undefined);
+      expect([store.records.has(key), ran]).toEqual([true, []]);
+      const asked: string[] = [];
+      const approve: NonNullable<LoopOptions["policies"]>["approve"] = (_, { tool: { description } }) => {
+        asked.push(description);
+        return { kind: "ask" };
+      };
+      const again = start("REAL", { policies: { approve }, ...(isAsked && { decisions }) });
+      expect([(await again.result).reason.kind, asked, ran]).toEqual(["approval-required", ["REAL"], []]);
+      const done = await start("REAL", { policies: { approve }, decisions }).result;
+      expect([done.text, ran]).toEqual(["Done.", ["REAL"]]);
+    }
+  });
+});
+
+describe("a call that is recorded as waiting goes on waiting until there is a decision", () => {
+  const none: Partial<LoopOptions> = {};
+  it.for<
+    [what: string, first: Partial<Tool>, before: Partial<LoopOptions>, after: Partial<LoopOptions> & { change?: Partial<Tool> }]
+  >([
+    ["the policy is gone", {}, { policies: ask }, none],
+    ["the policy lets everything through", {}, { policies: ask }, { policies: { approve: () => approved } }],
+    ["the tool does not want one any more", { needsApproval: true }, none, { change: { needsApproval: false } }],
+    ["the tool's function says no by now", { needsApproval: () => true }, none, { change: { needsApproval: () => false } }],
+    [
+      "the policy came, and the tool does not want one any more",
+      { needsApproval: true },
+      none,
+      { change: { needsApproval: false }, policies: { approve: () => approved } },
+    ],
+  ])("where %s", async ([, first, before, after]) => {
+    const { ran, start } = setUp(first);
+    await start(before).result;
+    for (let times = 0; times < 2; times += 1)
+      expect([(await start(after).result).reason.kind, ran]).toEqual(["approval-required", []]);
+    expect((await start({ ...after, decisions: { call_p0_0: approved } }).result).text).toBe("Done.");
+    expect(ran).toHaveLength(1);
+  });
+});
+
+it("a policy that came later is asked about calls that have not run, and not about those that have", async () => {
+  const store = createDurableStore();
+  const ran: string[] = [];
+  const asked: string[] = [];
+  const start = (more: Partial<LoopOptions>): Playing =>
+    play([[toolCall("look"), toolCall("pay")], text("Done.")], {
+      runId: "r",
+      tools: ["look", "pay"].map((name) => tool(name, () => void ran.push(name))),
+      limits: { toolConcurrency: 1 },
+      provider: createMockProvider(({ messages }) =>
+        messages.length === 1 ? [toolCall("look"), toolCall("pay")] : text("Done."),
+      ),
+      journal: store.open(),
+      ...more,
+    });
+  await start({ journal: store.open({ after: "p0/tool/0/look" }) }).result.catch(() => undefined);
+  expect(ran).toEqual(["look"]);
+  const policies: LoopOptions["policies"] = { approve: ({ name }) => (asked.push(name), { kind: "ask" }) };
+  expect((await start({ policies }).result).reason.kind).toBe("approval-required");
+  const done = await start({ policies, decisions: { call_p0_1: approved } }).result;
+  expect([asked, ran, done.text]).toEqual([["pay"], ["look", "pay"], "Done."]);
+  expect((await start({}).result).messages).toEqual(done.messages);
+});

@@ -1,0 +1,230 @@
+// Tools that change while a run goes on: a call runs the tool that was shown, or it does not run.
+
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createToolRegistry, defineAgentTool, type LoopOptions, type Tool, type ToolRegistry } from "turnwright";
+import { mergeRegistries, withFilter, withPrefix } from "turnwright/tools";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "./durable-store.ts";
+import { answersOf, outcomesOf, play, type Playing, tool } from "./play.ts";
+
+interface Shop {
+  readonly ran: string[];
+  readonly registry: ToolRegistry;
+  /** Puts the second tool in the place of the first. */
+  swap(): void;
+}
+
+const changes: { readonly [what: string]: Partial<Tool> } = {
+  "another description": { description: "REAL" },
+  "another schema": { inputSchema: { type: "object", required: ["to"] } },
+  "one more optional field": { inputSchema: { type: "object", properties: { note: { type: "string" } } } },
+  "a trait that asks": { needsApproval: true },
+  "a trait that is gone": { idempotent: false },
+  "another origin": { origin: "pay-now" },
+};
+
+function setUp(change: Partial<Tool>, wrap: (registry: ToolRegistry) => ToolRegistry = (registry) => registry): Shop {
+  const ran: string[] = [];
+  const make = (version: string, traits: Partial<Tool>): Tool =>
+    tool("pay", () => void ran.push(version), { idempotent: true, ...traits });
+  const own = createToolRegistry([make("shown", {}), tool("look", () => void ran.push("look"))]);
+  const swap = (): void => {
+    own.unregister("pay");
+    own.register(make("changed", change));
+  };
+  return { ran, registry: wrap(own), swap };
+}
+
+/** A registry that makes its definitions anew each time it is asked. */
+const unkept = (registry: ToolRegistry): ToolRegistry => ({
+  definitions: () => registry.definitions().map((definition) => ({ ...definition })),
+  executeTool: (name, args, context) => registry.executeTool(name, args, context),
+});
+
+const wraps: { readonly [what: string]: (registry: ToolRegistry) => ToolRegistry } = {
+  "its own": (registry) => registry,
+  merged: (registry) => mergeRegistries(registry, [tool("other", () => 1)]),
+  filtered: (registry) => withFilter(registry, ["pay", "look"]),
+  unkept,
+};
+
+describe("a call whose tool has changed since it was shown", () => {
+  it.for(Object.keys(changes).flatMap((what) => Object.keys(wraps).map((how) => [what, how] as const)))(
+    "does not run: %s, in a registry that is %s",
+    async ([what, how]) => {
+      const { ran, registry, swap } = setUp(changes[what] ?? {}, wraps[how]);
+      const tools = mergeRegistries(registry, [tool("swap", swap, { sequential: true })]);
+      const result = await play([[toolCall("swap"), toolCall("pay"), toolCall("look")], text("Done.")], { tools }).result;
+      expect([outcomesOf(result), ran]).toEqual([
+        ["call_p0_0: completed", "call_p0_1: invalid-input", "call_p0_2: completed"],
+        ["look"],
+      ]);
+      expect(answersOf(result)[1]?.result).toMatchObject({
+        status: "invalid_input",
+        reason: expect.stringContaining("the tool changed"),
+      });
+    },
+  );
+
+  it("runs where the registry has the same tool under the same name, however it came there", async () => {
+    const { ran, registry, swap } = setUp({});
+    const tools = withPrefix(mergeRegistries(registry, [tool("swap", swap, { sequential: true })]), "a_");
+    const result = await play([[toolCall("a_swap"), toolCall("a_pay")], text("Done.")], { tools }).result;
+    expect([outcomesOf(result)[1], ran]).toEqual(["call_p0_1: completed", ["changed"]]);
+  });
+
+  it("is not tried again as another tool", async () => {
+    const registry = createToolRegistry();
+    const traits = { idempotent: true, retry: { maxAttempts: 3 } };
+    const ran: string[] = [];
+    const first = tool("flaky", fail, traits);
+    registry.register(first);
+    function fail(): never {
+      ran.push("shown");
+      registry.unregister("flaky");
+      registry.register(tool("flaky", () => ran.push("changed"), { ...traits, description: "changed" }));
+      throw new Error("out of order");
+    }
+    const result = await play([toolCall("flaky"), text("Done.")], { tools: registry }).result;
+    expect([outcomesOf(result), ran]).toEqual([["call_p0_0: failed"], ["shown"]]);
+  });
+
+  it("does not start early, nor in the moment in which listeners hear of it", async () => {
+    for (const eager of [true, false]) {
+      const { ran, registry, swap } = setUp({ eager, description: "changed" });
+      const playing = play([[toolCall("pay"), toolCall("look")], text("Done.")], { tools: registry });
+      playing.recording.emitter.once("tool-start", swap);
+      expect([outcomesOf(await playing.result)[0], ran]).toEqual(["call_p0_0: invalid-input", ["look"]]);
+    }
+  });
+
+  it("does not become a run of its own", async () => {
+    const { ran, registry, swap } = setUp({ description: "changed" });
+    const agent = (description: string): Tool =>
+      defineAgentTool({
+        name: "pay",
+        description,
+        inputSchema: { type: "object" },
+        prepare: () => ({ provider: createMockProvider([text("inside")]), messages: [{ role: "user", content: "Go." }] }),
+        toResult: () => void ran.push(description),
+      });
+    const own = createToolRegistry([agent("shown")]);
+    const swapAgent = tool(
+      "swap",
+      () => {
+        own.unregister("pay");
+        own.register(agent("changed"));
+      },
+      { sequential: true },
+    );
+    const tools = mergeRegistries(own, [swapAgent]);
+    const asAgent = await play([[toolCall("swap"), toolCall("pay")], text("Done.")], { tools }).result;
+    const tooled = mergeRegistries(registry, [tool("swap", swap, { sequential: true })]);
+    const asTool = await play([[toolCall("swap"), toolCall("pay")], text("Done.")], { tools: tooled }).result;
+    expect([outcomesOf(asAgent)[1], outcomesOf(asTool)[1], ran]).toEqual([
+      "call_p0_1: invalid-input",
+      "call_p0_1: invalid-input",
+      [],
+    ]);
+  });
+});
+
+describe("an approved call whose tool has changed before it ran", () => {
+  interface Approved {
+    readonly asked: string[];
+    readonly ran: string[];
+    play(options?: Partial<LoopOptions>): Playing;
+  }
+
+  /** The tool changes while the first question about it is answered. */
+  function approving(change: Partial<Tool>, decide: (description: string) => "approve" | "deny" | "ask"): Approved {
+    const { ran, registry, swap } = setUp(change);
+    const asked: string[] = [];
+    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ name }, { tool: { description } }) => {
+      if (name !== "pay") return { kind: "approve" };
+      asked.push(description);
+      if (asked.length === 1) swap();
+      return { kind: decide(description) };
+    };
+    return {
+      asked,
+      ran,
+      play: (options = {}) =>
+        play([[toolCall("pay"), toolCall("look")], text("Done.")], {
+          tools: registry,
+          policies: { approve },
+          runId: "r",
+          ...options,
+        }),
+    };
+  }
+
+  it.for<[answer: "approve" | "deny", outcome: string, ran: readonly string[]]>([
+    ["approve", "call_p0_0: completed", ["look", "changed"]],
+    ["deny", "call_p0_0: denied", ["look"]],
+  ])("is asked about again, and then %s counts for the new one", async ([answer, outcome, did]) => {
+    const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? answer : "approve"));
+    const store = createDurableStore();
+    const playing = stage.play({ journal: store.open() });
+    const result = await playing.result;
+    expect([stage.asked, stage.ran, outcomesOf(result)[0]]).toEqual([["pay", "REAL"], did, outcome]);
+    const starts = playing.recording.of("tool-start").filter(({ callId }) => callId === "call_p0_0");
+    expect([starts.length, playing.recording.of("approval-asked").length]).toEqual([1, 3]);
+    // Told again, it is as it was.
+    const again = await stage.play({ journal: store.open(), provider: createMockProvider([]) }).result;
+    expect([again.messages, stage.asked.length, stage.ran]).toEqual([result.messages, 2, did]);
+  });
+
+  it("is refused where it does not fit the new one, and nobody is asked", async () => {
+    const { asked, ran, play: start } = approving({ inputSchema: z.object({ to: z.string() }) }, () => "approve");
+    const result = await start().result;
+    expect([asked.length, ran, outcomesOf(result)[0]]).toEqual([1, ["look"], "call_p0_0: invalid-input"]);
+  });
+
+  it("waits where nobody can say of the new one, and goes on with a decision about it", async () => {
+    const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? "ask" : "approve"));
+    const store = createDurableStore();
+    const first = await stage.play({ journal: store.open() }).result;
+    expect([first.reason.kind, stage.ran]).toEqual(["approval-required", ["look"]]);
+    const decisions = { call_p0_0: { kind: "approve" } } as const;
+    const second = await stage.play({ journal: store.open(), decisions, provider: createMockProvider([text("Done.")]) }).result;
+    expect([second.text, stage.ran]).toEqual(["Done.", ["look", "changed"]]);
+  });
+
+  it("that changes each time is asked about three times more, and then refused", async () => {
+    let version = 0;
+    const asked: string[] = [];
+    const own = tool("pay", () => asked.push("RAN"));
+    const registry: ToolRegistry = {
+      definitions: () => [{ name: "pay", description: `version ${(version += 1)}`, inputSchema: { type: "object" } }],
+      executeTool: (_, args, context) => own.execute(args as never, context),
+    };
+    const policies: LoopOptions["policies"] = {
+      approve: (_, { tool: { description } }) => {
+        asked.push(description);
+        return { kind: "approve" };
+      },
+    };
+    const result = await play([toolCall("pay"), text("Done.")], { tools: registry, policies }).result;
+    expect([outcomesOf(result), asked.length, asked.includes("RAN")]).toEqual([["call_p0_0: invalid-input"], 4, false]);
+  });
+
+  it("in a later wave, or while others are decided about, is asked about again too", async () => {
+    const { ran, registry, swap } = setUp({ description: "REAL" });
+    const asked: string[] = [];
+    const policies: LoopOptions["policies"] = {
+      approve: ({ name }, { tool: { description } }) => {
+        if (name === "pay") asked.push(description);
+        return { kind: "approve" };
+      },
+    };
+    const tools = mergeRegistries(registry, [tool("swap", swap, { sequential: true })]);
+    const result = await play([[toolCall("swap"), toolCall("pay")], text("Done.")], { tools, policies }).result;
+    expect([asked, ran, outcomesOf(result)]).toEqual([
+      ["pay", "REAL"],
+      ["changed"],
+      ["call_p0_0: completed", "call_p0_1: completed"],
+    ]);
+  });
+});

@@ -1,0 +1,134 @@
+// Decisions that come together with something that ends the run: the run ends as that says, and the decisions count when they come again.
+
+import { describe, expect, it } from "vitest";
+import { type Journal, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "./durable-store.ts";
+import { nesting, question, tokens } from "./nested/nesting.ts";
+import { outcomesOf, play, type Playing, tool } from "./play.ts";
+
+const kinds = ["approve", "deny", "modify"] as const;
+
+/** What comes with the decisions: before the run begins. */
+type Ends = (playing: { readonly control: Playing["control"]; readonly abort: AbortController }) => Partial<LoopOptions>;
+
+const nothing = {};
+const cutting: readonly (readonly [what: string, ends: Ends, reason: string])[] = [
+  ["a stop", ({ control }) => (control.stop(), nothing), "stopped"],
+  ["a kill", ({ control }) => (control.kill(), nothing), "killed"],
+  ["a signal that has fired", ({ abort }) => (abort.abort(), nothing), "aborted"],
+  ["a stop and a drain", ({ control }) => (control.drain(), control.stop(), nothing), "stopped"],
+  ["a stop and a message", ({ control }) => (control.interrupt("Wait."), control.stop(), nothing), "stopped"],
+  ["a stop, to be tried again", ({ control }) => (control.stop(), { resume: "retry-last" }), "stopped"],
+  ["a stop, where a hook is there", ({ control }) => (control.stop(), { hooks: { onIteration: () => undefined } }), "stopped"],
+];
+const later: readonly (readonly [what: string, ends: Ends, reason: string])[] = [
+  ["a drain", ({ control }) => (control.drain(), nothing), "drained"],
+  ["a message that interrupts", ({ control }) => (control.interrupt("Wait."), nothing), "answered"],
+  ["a message that steers", ({ control }) => (control.steer("Hurry."), nothing), "answered"],
+  ["a limit of iterations", () => ({ limits: { maxIterations: 1 } }), "max-iterations"],
+  ["a limit of tokens", () => ({ limits: { maxTokens: 10 } }), "max-tokens"],
+  ["a limit of cost", () => ({ limits: { maxCostUSD: 1 } }), "max-cost"],
+];
+
+interface Stage {
+  readonly ran: string[];
+  start(more?: Partial<LoopOptions>, ends?: Ends): Playing;
+}
+
+/** A run with one payment that waits, of its own or inside a call. */
+function setUp(isNested: boolean, open: () => Journal): Stage {
+  const ran: string[] = [];
+  const pay = tool("pay", () => void ran.push("pay"), { needsApproval: true });
+  const agent = nesting("agent tool", "agent", () => ({
+    messages: question,
+    provider: createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay") : text("Inside."))),
+    tools: [pay],
+  }));
+  const name = isNested ? "agent" : "pay";
+  const provider = createMockProvider(({ messages }) =>
+    messages.some(({ role }) => role === "tool") ? [text("Done."), tokens(10)] : [toolCall(name), tokens(10)],
+  );
+  const start: Stage["start"] = (more = {}, ends = () => nothing) =>
+    play([], (stage) => ({
+      runId: "r",
+      provider,
+      tools: [isNested ? agent : pay],
+      pricing: ({ totalTokens }) => totalTokens / 10,
+      journal: open(),
+      ...more,
+      ...ends(stage),
+    }));
+  return { ran, start };
+}
+
+function durable(): () => Journal {
+  const store = createDurableStore();
+  return () => store.open();
+}
+
+/** Each run goes on from what the one before has saved. */
+function inMemory(): () => Journal {
+  const steps: { [key: string]: SavedJournal["steps"][string] } = {};
+  return () => {
+    const journal = memoryJournal({ steps: JSON.parse(JSON.stringify(steps)) });
+    const save = (): void => void Object.assign(steps, JSON.parse(JSON.stringify(journal.toJSON().steps)));
+    return {
+      ...journal,
+      step: (step) => {
+        const answer = journal.step(step);
+        save();
+        return answer;
+      },
+      open: () => Promise.resolve(() => Promise.resolve(save())),
+    };
+  };
+}
+
+const decisionOf = (kind: (typeof kinds)[number]): NonNullable<LoopOptions["decisions"]>[string] =>
+  kind === "modify" ? { kind, args: { edited: true } } : { kind };
+
+const stages = [true, false].flatMap((isNested) =>
+  (
+    [
+      ["durable records", durable],
+      ["records in memory", inMemory],
+    ] as const
+  ).map(([what, open]) => ({ where: `${isNested ? "inside a call" : "of its own"}, over ${what}`, isNested, open })),
+);
+
+describe.for(stages)("decisions about a call $where", ({ isNested, open }) => {
+  const id = isNested ? "call_p0_0/call_p0_0" : "call_p0_0";
+
+  it.for(cutting.flatMap((row) => kinds.map((kind) => [...row, kind] as const)))(
+    "that come with %s are not taken: it ends so, and they count the next time (%s, %s)",
+    async ([, ends, reason, kind]) => {
+      const { ran, start } = setUp(isNested, open());
+      expect((await start().result).reason.kind).toBe("approval-required");
+      const decisions = { [id]: decisionOf(kind) };
+      for (let times = 0; times < 2; times += 1) {
+        const cut = start({ decisions }, ends);
+        const { reason: ended } = await cut.result;
+        expect([ended.kind, ran, cut.clock.pending]).toEqual([reason, [], 0]);
+      }
+      expect((await start().result).reason.kind).toBe("approval-required");
+      const done = await start({ decisions }).result;
+      expect([done.text, ran.length]).toEqual(["Done.", kind === "deny" ? 0 : 1]);
+      expect((await start({ decisions }).result).messages).toEqual(done.messages);
+    },
+  );
+
+  // A limit of tokens or cost holds inside the call as well, and ends the run there.
+  it.for(later.filter(([, , reason]) => !isNested || !/tokens|cost/.test(reason)))(
+    "that come with %s are taken, once",
+    async ([, ends, reason]) => {
+      const { ran, start } = setUp(isNested, open());
+      await start().result;
+      const decisions = { [id]: { kind: "approve" } } as const;
+      const second = await start({ decisions }, ends).result;
+      expect([second.reason.kind, ran, outcomesOf(second)]).toEqual([reason, ["pay"], ["call_p0_0: completed"]]);
+      const third = await start({ decisions, resume: "retry-last" }).result;
+      expect([third.text, ran]).toEqual(["Done.", ["pay"]]);
+    },
+  );
+});
