@@ -64,7 +64,6 @@ export async function driveRun(run: Run): Promise<LoopResult> {
       if (next.kind === "end") {
         const on = goesOn(run, next.ending);
         if (isThenable(on) ? await on : on) continue;
-        run.control?.shut();
         // First, because one that cannot be closed has kept too little, and what was said meanwhile comes back as well.
         if (close !== undefined) await close();
         return finishRun(run, whenOverruled(run, next.ending));

@@ -122,6 +122,9 @@ describe("a journal that is opened", () => {
     await expect(result).rejects.toThrow("stuck");
     expect(recording.types()).not.toContain("run-end");
     const again = await play([text("Waiting.")], { control }).result;
-    expect([answers, linesOf(again.messages)]).toEqual([["finished"], ["user: Go.", "assistant: Waiting."]]);
+    expect([answers, linesOf(again.messages)]).toEqual([
+      ["finished", "finished"],
+      ["user: Go.", "assistant: Waiting."],
+    ]);
   });
 });

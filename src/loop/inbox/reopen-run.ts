@@ -17,6 +17,13 @@ import { endingKey, retryKey } from "../run/step-key.ts";
  * the end there is no moment in which something could be said and lost.
  */
 export function goesOn(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
+  return whenReady(isFollowed(run, ending), (goes) => {
+    if (!goes) run.control?.shut();
+    return goes;
+  });
+}
+
+function isFollowed(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
   if (ending.status === "suspended") return resumeRun(run);
   return mayReopen(run, ending) ? reopenRun(run, ending) : false;
 }

@@ -1,0 +1,127 @@
+// Runs that nobody thought of, made again over their journals: retried, with other limits, and with people who meddle.
+
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import {
+  defineAgentTool,
+  type Journal,
+  type LoopOptions,
+  type LoopResult,
+  type MemoryJournal,
+  memoryJournal,
+  type Step,
+  type Tool,
+} from "turnwright";
+import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { tool } from "./play.ts";
+import { type Plan, plans } from "./random-run.ts";
+import { comparable, type More, runPlan, savedOf } from "./run-plan.ts";
+
+const inner: readonly MockTurn[] = [[text("So. "), toolCall("note"), toolCall("note")], text("Inner.")];
+
+/** A tool whose calls are runs, in place of one that answers at once. */
+const agent: Tool = defineAgentTool({
+  name: "quick",
+  description: "quick",
+  inputSchema: { type: "object" },
+  prepare: () => ({
+    messages: [{ role: "user", content: "Well?" }],
+    provider: createMockProvider(({ messages }) => inner[messages.filter(({ role }) => role === "assistant").length]),
+    tools: [tool("note", () => 1)],
+  }),
+  toResult: (result) => result.text,
+});
+
+const withAgent = ({ tools = [] }: LoopOptions): LoopOptions["tools"] =>
+  Array.isArray(tools) ? tools.map((one: Tool) => (one.name === "quick" ? agent : one)) : tools;
+
+/** A copy of a journal, as another process would read it. */
+const copyOf = (result: LoopResult): MemoryJournal => memoryJournal(savedOf(result));
+
+/** What has to be the same; messages that only this execution was told come back from it. */
+const same = (result: LoopResult): object => ({ ...comparable(result), undelivered: undefined, durationMs: undefined });
+
+const more =
+  (given: Partial<LoopOptions>, nested: boolean): More =>
+  (own) => ({ ...own, ...given, ...(nested ? { tools: withAgent(own) } : {}) });
+
+/** Runs a plan, and tries it again as often as is said, each time with what the next turns say. */
+async function runAndRetry(plan: Plan, retries: number, nested: boolean): Promise<LoopResult> {
+  let { result } = await runPlan(plan, more({}, nested));
+  for (let retry = 0; retry < retries; retry += 1) {
+    const turns = [...plan.turns.slice(retry + 1), ...plan.turns];
+    const again = await runPlan({ ...plan, turns, verbs: [] }, more({ journal: copyOf(result), resume: "retry-last" }, nested));
+    result = again.result;
+  }
+  return result;
+}
+
+it("a run that is over ends the same, whoever meddles with its replay", async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, plans, fc.nat({ max: 2 }), fc.boolean(), async (plan, { verbs }, retries, nested) => {
+      const result = await runAndRetry(plan, retries, nested);
+      fc.pre(result.status !== "suspended");
+      const again = await runPlan({ ...plan, turns: [], verbs }, more({ journal: copyOf(result) }, nested));
+      expect(same(again.result)).toEqual(same(result));
+      expect(again.provider.calls).toBe(0);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+/** Notes what each key is asked for, and fails where that is something else than before. */
+function watchKeys(): (journal: MemoryJournal) => Journal {
+  const meanings = new Map<string, string>();
+  const note = ({ key, kind, input }: Step<unknown>): void => {
+    const meaning = JSON.stringify(kind === "run" ? kind : [kind, input]);
+    expect([key, meanings.get(key) ?? meaning]).toEqual([key, meaning]);
+    meanings.set(key, meaning);
+  };
+  return (journal) => ({
+    ...journal,
+    step: (one) => {
+      note(one);
+      return journal.step(one);
+    },
+    all: (steps) => {
+      steps.forEach(note);
+      return journal.all(steps);
+    },
+  });
+}
+
+/** A decision about every call that waits. */
+const decisionsOf = (result: LoopResult | undefined): LoopOptions["decisions"] =>
+  Object.fromEntries(
+    (result?.reason.kind === "approval-required" ? result.reason.calls : []).map(({ id }, index) => [
+      id,
+      { kind: index % 2 === 0 ? "approve" : "deny" },
+    ]),
+  );
+
+it("no key of a step means two things, whatever limits and retries lead to it", async () => {
+  const chain = fc.array(plans, { minLength: 1, maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(plans, chain, fc.boolean(), fc.boolean(), async (first, others, nested, asks) => {
+      const plan: Plan = asks ? { ...first, approve: "ask", eager: false } : first;
+      const watch = watchKeys();
+      const { maxToolCalls, maxCostUSD } = plan.limits;
+      let last: LoopResult | undefined;
+      let now = plan;
+      for (const { limits, turns, verbs } of [plan, ...others]) {
+        // What was said stays said: only limits, people and what the model says next differ.
+        const other: Plan = { ...plan, turns, verbs, limits: { ...limits, maxToolCalls, maxCostUSD, wallClockMs: undefined } };
+        // What is decided is for calls that the run comes to again.
+        now = last?.reason.kind === "approval-required" ? { ...now, turns } : other;
+        const journal = last === undefined ? memoryJournal() : copyOf(last);
+        const given = { journal: watch(journal), resume: "retry-last" as const, decisions: decisionsOf(last) };
+        const { result } = await runPlan(now, more(given, nested));
+        last = { ...result, journal };
+        if (result.status === "suspended") continue;
+        const again = await runPlan({ ...now, turns: [], verbs: [] }, more({ journal: watch(copyOf(last)) }, nested));
+        expect([same(again.result), again.provider.calls]).toEqual([same(result), 0]);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
