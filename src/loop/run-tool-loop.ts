@@ -65,9 +65,11 @@ export async function driveRun(run: Run): Promise<LoopResult> {
       if (next.kind === "end") {
         const on = goesOn(run, next.ending);
         if (isThenable(on) ? await on : on) continue;
+        // What comes while the journal is closed comes too late.
+        const ending = whenOverruled(run, next.ending);
         // First, because one that cannot be closed has kept too little, and what was said meanwhile comes back as well.
         if (close !== undefined) await close();
-        return finishRun(run, whenOverruled(run, next.ending));
+        return finishRun(run, ending);
       }
       const pending = perform(run, next);
       if (isThenable(pending)) await pending;

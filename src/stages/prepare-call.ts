@@ -81,7 +81,7 @@ function namesOf(choice: NonNullable<PreparePorts["choice"]>): readonly string[]
 /** Takes an edit of a ready call's arguments; what a person typed is validated like what a model wrote. */
 export function editCall(ready: ReadyCall, args: Json, ports: PreparePorts): Prepared | Promise<Prepared> {
   const approvedArgs = toJson(args);
-  return validateCall({ ...ready, args: toJson(args), approvedArgs }, ports);
+  return validateCall({ ...ready, unfit: undefined, args: toJson(args), approvedArgs }, ports);
 }
 
 /** A call that was found fit and is refused now. It stays a call that may have run. */

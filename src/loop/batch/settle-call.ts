@@ -201,7 +201,7 @@ function obey(run: Run, placed: Placed, answer: Final): Prepared | PromiseLike<P
 
 /** What a person typed is rare, so that what its schema says is a step of its own. */
 function edit(run: Run, { ready, index, round }: Placed, args: Json): Prepared | PromiseLike<Prepared> {
-  if (ready.unvalidated === true) return { ...ready, args: toJson(args), approvedArgs: toJson(args) };
+  if (ready.unvalidated === true) return { ...ready, unfit: undefined, args: toJson(args), approvedArgs: toJson(args) };
   const key = againKey(callKey(run.state, "validation", { index, name: ready.call.name }), "again", round);
   return whenReady(editCall(ready, args, run.ports), (entry) => recordVerdict(run, { entry, key: `${key}/edit` }));
 }
