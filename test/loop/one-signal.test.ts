@@ -7,7 +7,7 @@ import { countListeners } from "./count-listeners.ts";
 
 const messages = [{ role: "user" as const, content: "Go." }];
 
-function startAll(signal: AbortSignal, part: ReturnType<typeof wait> | ReturnType<typeof stall>) {
+function startAll(signal: AbortSignal, part: ReturnType<typeof wait>) {
   const clock = createTestClock();
   const runs = Array.from({ length: 20 }, (): Promise<LoopResult> => {
     const provider = createMockProvider([[text("Hi."), part]]);

@@ -89,15 +89,6 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
   };
 }
 
-/** A list as a text to compare; undefined if it is too deep for that. A schema that is too deep is refused as the tool's. */
-function write(found: readonly McpTool[]): string | undefined {
-  try {
-    return JSON.stringify(found);
-  } catch {
-    return undefined;
-  }
-}
-
 function toTools(found: readonly McpTool[], settings: McpSettings): readonly Tool[] {
   const names = toToolNames(
     found.map(({ name }) => name),

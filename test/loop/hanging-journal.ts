@@ -1,0 +1,61 @@
+// Journals that hang in one place, and a run that comes by every kind of step.
+
+import { type Journal, type LoopOptions, memoryJournal, type Step, type Tool } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { never, play, type Playing, tool } from "./play.ts";
+
+/** Where a journal hangs: in a verb, or at a step, before its body or after it. */
+export interface Hang {
+  readonly at: string;
+  readonly when?: "before" | "after";
+}
+
+const open = (): Promise<() => Promise<void>> => Promise.resolve(() => Promise.resolve());
+
+export function hanging({ at, when = "before" }: Hang): Journal {
+  const inner = memoryJournal();
+  const step = async <T>(one: Step<T>): Promise<T> => {
+    if (one.key !== at) return inner.step(one);
+    if (when === "after") await one.run({});
+    return never;
+  };
+  return {
+    durable: true,
+    step,
+    all: (steps) => (at === "all" ? never : Promise.all(steps.map((one) => step(one)))),
+    open: at === "open" ? () => never : at === "close" ? () => Promise.resolve(() => never) : open,
+  };
+}
+
+export const echo: Tool = tool("echo", (args) => args);
+
+/** A run that comes by every kind of step. */
+export function start(journal: Journal, more: Partial<LoopOptions> = {}): Playing {
+  return play([[text("Look: "), toolCall("echo"), toolCall("echo")], text("Done.")], {
+    runId: "hangs",
+    tools: [echo],
+    journal,
+    policies: { approve: () => ({ kind: "approve" }) },
+    hooks: { onIteration: () => undefined },
+    ...more,
+  });
+}
+
+export const places: readonly Hang[] = [
+  { at: "open" },
+  { at: "close" },
+  { at: "all" },
+  ...[
+    "run",
+    "p0/inbox",
+    "p0/model",
+    "p0/approval/0/echo",
+    "p0/intent/0/echo",
+    "p0/tool/0/echo",
+    "p0/iteration",
+    "p1/inbox-end",
+  ].flatMap((at): readonly Hang[] => [
+    { at, when: "before" },
+    { at, when: "after" },
+  ]),
+];
