@@ -16,6 +16,7 @@ const config: KnipConfig = {
   ],
   project: ["src/**/*.ts!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.ts", "scripts/**/*.ts"],
   vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts"] },
+  ignoreBinaries: ["mkfifo"],
   // The programs of these two are called by scripts/check.ts.
   ignoreDependencies: ["@arethetypeswrong/cli", "publint"],
 };

@@ -165,12 +165,6 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
       tool_name: "work",
     },
   },
-  "arguments that are null": {
-    kind: "invalid-input",
-    tool: city,
-    part: toolCall("work", null),
-    reads: { status: "invalid_input", reason: "Invalid input: expected object, received null", tool_name: "work" },
-  },
   "arguments that are a list": {
     kind: "invalid-input",
     tool: city,

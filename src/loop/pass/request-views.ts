@@ -3,16 +3,7 @@
 import type { Message } from "../../contract/message.ts";
 import type { RequestTranscript } from "../../contract/provider.ts";
 import { frozenView, seal } from "../../state/frozen-view.ts";
-import type { Run } from "../run/run.ts";
-
-/** The lists of the requests of one run. */
-export interface RequestViews {
-  /** The messages to send. */
-  sent(): readonly Message[];
-  /** The same, as a property of each request: one getter for all of them costs little. */
-  readonly messages: PropertyDescriptor;
-  readonly transcript: RequestTranscript;
-}
+import type { RequestViews, Run } from "../run/run.ts";
 
 /** Makes them for a run. */
 export function createRequestViews(run: Run): RequestViews {

@@ -18,13 +18,13 @@ import { askHook } from "../run/ask-hook.ts";
 import { askStopConditions } from "./ask-stop.ts";
 import { checkPlan } from "../options/check-options.ts";
 import { prepareCalls } from "./prepare-calls.ts";
-import { createRequestViews, type RequestViews } from "./request-views.ts";
+import { createRequestViews } from "./request-views.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import { eventBase } from "../run/event-base.ts";
 import { expose, exposeRecorded, needsBasis, withBasis } from "./exposure.ts";
 import { replayCall, toSpending } from "../call/replay-call.ts";
 import { releaseOnly } from "../options/resolve-policies.ts";
-import type { Run } from "../run/run.ts";
+import type { RequestViews, Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 import { stepKey } from "../run/step-key.ts";
 

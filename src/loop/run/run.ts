@@ -2,6 +2,8 @@
 
 import type { Clock, Timeouts } from "../../contract/clock.ts";
 import type { Journal } from "../../contract/journal.ts";
+import type { Message } from "../../contract/message.ts";
+import type { RequestTranscript } from "../../contract/provider.ts";
 import type { LoopResult } from "../../contract/loop-result.ts";
 import type { LoopOptions, ToolRegistry } from "../../contract/loop-options.ts";
 import type { Session } from "../../contract/session.ts";
@@ -24,7 +26,6 @@ import type { JournalTraffic } from "./journal-call.ts";
 import type { ControlClaim } from "./loop-control.ts";
 import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
-import type { RequestViews } from "../pass/request-views.ts";
 import type { RunBounds } from "../options/resolve-policies.ts";
 
 /** What the calls of a run see of it. */
@@ -198,3 +199,12 @@ export const noExposure: Exposure = {
   hasEager: false,
   hasApproval: false,
 };
+
+/** The lists of the requests of one run. */
+export interface RequestViews {
+  /** The messages to send. */
+  sent(): readonly Message[];
+  /** The same, as a property of each request: one getter for all of them costs little. */
+  readonly messages: PropertyDescriptor;
+  readonly transcript: RequestTranscript;
+}
