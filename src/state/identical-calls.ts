@@ -4,7 +4,13 @@
 import type { ContentPart } from "../contract/content.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
 import { isSameJson } from "../kit/same-json.ts";
-import type { SettledCall } from "./loop-state.ts";
+
+/** What is looked at of a settled call. */
+interface Settled {
+  readonly outcome: ToolOutcome;
+  readonly awaiting?: true | undefined;
+  readonly suspended?: object | undefined;
+}
 
 /** The calls of the last iteration, and how many iterations in a row have been equal to it. */
 export interface IdenticalCalls {
@@ -17,7 +23,7 @@ export interface IdenticalCalls {
 export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
 
 /** Counts one more iteration. One whose calls still wait is counted when it is over. */
-export function countIdenticalCalls(last: IdenticalCalls, settled: readonly SettledCall[]): IdenticalCalls {
+export function countIdenticalCalls(last: IdenticalCalls, settled: readonly Settled[]): IdenticalCalls {
   if (settled.some(({ awaiting, suspended }) => awaiting === true || suspended !== undefined)) return last;
   if (settled.length === 0 || settled.some(({ outcome }) => outcome.kind !== "completed")) return noIdenticalCalls;
   const outcomes = settled.map(({ outcome }) => outcome);
