@@ -70,6 +70,8 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
     events: emitter,
     runId: "planned",
     journal,
+    // The test clock runs ahead of a real disk.
+    timeouts: { journalMs: Infinity },
     policies: { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) },
     ...(decisions === undefined ? {} : { decisions }),
   }).catch((error: unknown) => {

@@ -1,17 +1,27 @@
 // Waits for a journal. A journal is code of others and may hang: each wait is raced against the run's cancellation and a time limit.
 // The bodies of steps have limits of their own, so the journal's time stands still while one of them runs.
 
+import type { Clock, Timeouts } from "../../contract/clock.ts";
 import type { PartialResult } from "../../contract/loop-result.ts";
 import { LoopError, type LoopErrorDetails } from "../../errors/loop-error.ts";
 import { promiseOrValue } from "../../kit/promise-or-value.ts";
-import type { Slot } from "../../kit/run-scope.ts";
-import type { Run } from "./run.ts";
+import type { RunScope, Slot } from "../../kit/run-scope.ts";
+import type { LoopState } from "../../state/loop-state.ts";
 
 /** What asking a journal uses of a run. */
-export type JournalPorts = Pick<
-  Run,
-  "runId" | "scope" | "clock" | "timeouts" | "bounds" | "state" | "failure" | "traffic" | "outer" | "isPart"
->;
+export interface JournalPorts {
+  readonly runId: string;
+  readonly scope: RunScope;
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly bounds: { readonly wallClockMs: number };
+  readonly state: LoopState;
+  readonly failure: { readonly error: unknown } | undefined;
+  readonly traffic: JournalTraffic;
+  /** The run around it, and whether the journal is that one's. */
+  readonly outer: JournalPorts | undefined;
+  readonly isPart: boolean;
+}
 
 /** What became of one step in this execution. */
 export interface StepMark {
