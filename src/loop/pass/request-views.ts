@@ -1,7 +1,6 @@
 // What a request shows of the transcript. The lists are made when somebody reads them: a long run would spend its time copying otherwise.
 
 import type { Message } from "../../contract/message.ts";
-import type { RequestTranscript } from "../../contract/provider.ts";
 import { frozenView, seal } from "../../state/frozen-view.ts";
 import type { RequestViews, Run } from "../run/run.ts";
 
