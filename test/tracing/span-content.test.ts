@@ -1,6 +1,6 @@
 import { SpanStatusCode } from "@opentelemetry/api";
 import { describe, expect, it } from "vitest";
-import { withFallback } from "turnwright";
+import { contextRestart, withFallback } from "turnwright";
 import type { TracingOptions } from "turnwright/otel";
 import { createMockProvider, fail, reasoning, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -27,10 +27,9 @@ describe("content", () => {
   it.for([false, true])(
     "of a result that asks for a restart is on its span where content is captured: %s",
     async (captureContent) => {
-      const restarting = tool("look", () => ({
-        type: "context_restart_private",
-        disable_tools: Array.from({ length: 99 }, () => "private"),
-      }));
+      const restarting = tool("look", () =>
+        contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
+      );
       const provider = createMockProvider([toolCall("look", {}), text("ok")]);
       const scene = traceAll({ captureContent }, { provider, tools: [restarting], policies: { restarts: {} } });
       await settle(scene);

@@ -60,7 +60,7 @@ describe("the reader of wire chunks", () => {
     ],
     ["usage in the last chunk", [finish("stop"), { choices: [], usage }], ["usage 3 2 snapshot", "finish stop (stop)"]],
     ["an error (OpenAI)", [text("x"), { error: broke }, finish("stop")], ["text x", "error server: It broke."]],
-    ["an error after the finish", [text("x"), finish("stop"), { error: broke }], ["text x", "error server: It broke."]],
+    ["an error after the finish", [text("x"), finish("stop"), { error: broke }], ["text x", "finish stop (stop)"]],
   ])("reads %s", ([, chunks, lines]) => {
     expect(linesOf(read(chunks))).toEqual(lines);
   });
