@@ -17,7 +17,6 @@ const older = [
   { name: "@modelcontextprotocol/sdk", version: "0.6.1" },
   { name: "@modelcontextprotocol/client", version: "1.0.0" },
   { name: "@opentelemetry/api", version: "1.4.1" },
-  { name: "@cfworker/json-schema", version: "1.12.8" },
   { name: "@pydantic/genai-prices", version: "0.0.1" },
 ];
 

@@ -2,8 +2,6 @@
 
 const assert = require("node:assert/strict");
 
-exports.imports = ["@cfworker/json-schema"];
-
 exports.exercise = async (load) => {
   const { defineTool } = await load("turnwright");
   const { fromJsonSchema, withValidation } = await load("turnwright/json-schema");
