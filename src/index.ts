@@ -51,7 +51,7 @@ export type { IterationAnswer, IterationState, LoopHooks, PassPlan, PassView } f
 export type { LoopControl, StopRequest } from "./contract/loop-control.ts";
 export type { LoopLimits } from "./contract/limits.ts";
 export type { Agent, LoopOptions, NestedLoopOptions, Tool, ToolContext, ToolRegistry } from "./contract/loop-options.ts";
-export type { LoopResult, ThoughtLogOwner } from "./contract/loop-result.ts";
+export type { LoopResult, PartialResult, ThoughtLogOwner } from "./contract/loop-result.ts";
 export type {
   AssistantMessage,
   AssistantPart,
@@ -86,7 +86,7 @@ export type {
 } from "./contract/schema.ts";
 export type { ResponseTarget, Session } from "./contract/session.ts";
 export type { StopCondition, StopContext, StopDecision } from "./contract/stop-condition.ts";
-export type { StreamResult } from "./contract/stream-result.ts";
+export type { CallBasis, Refusal, StreamResult } from "./contract/stream-result.ts";
 export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
 export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-types.ts";
 export type {
@@ -156,7 +156,9 @@ export {
   type SettledCall,
   type StepResult,
   type Turn,
+  type BeforeTurn,
 } from "./state/loop-state.ts";
+export type { IdenticalCalls } from "./state/identical-calls.ts";
 export type { CountedPass, Repeats, Repetition } from "./state/repetition.ts";
 export { type ContextReleaseTool, createContextRelease, type ReleaseRequest } from "./tools/context-release.ts";
 export { contextRestart, type ContextRestartFields } from "./tools/context-restart.ts";

@@ -224,7 +224,7 @@ export interface InitialState {
 }
 
 /** What a retry brings back when it takes a turn back. */
-interface BeforeTurn {
+export interface BeforeTurn {
   readonly modelParts: number;
   readonly functionHistory: number;
   readonly finalText: string;
