@@ -58,7 +58,7 @@ export interface StreamResult {
 }
 
 /** What the calls of a stream were made against. */
-interface CallBasis {
+export interface CallBasis {
   /** Whether `policies.approve` was there to decide about them. */
   readonly asks?: true | undefined;
   /** Called tools that came, or changed, after the run began. */
