@@ -98,7 +98,7 @@ export type {
   ToolHistoryEntry,
   ToolOutcome,
 } from "./contract/tool-outcome.ts";
-export type { ToolChange, ToolChangeKind } from "./contract/tool-change.ts";
+export type { ShownTool, ToolChange, ToolChangeKind } from "./contract/tool-change.ts";
 export type { ApprovalView, NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./contract/tool.ts";
 export type { Pricing, Usage } from "./contract/usage.ts";
 export type { EndedKind, ReasonOf } from "./errors/describe-ending.ts";
