@@ -133,6 +133,21 @@ describe.for(packageWires)("a package of the AI SDK, $name,", ({ connect, api })
   });
 });
 
+/** One chunk with the call, the finish reason and the counts. The package refuses a call that has no place. */
+const unreadEnd = {
+  choices: [{ index: 0, delta: { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] }, finish_reason: "tool_calls" }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+};
+
+it.for(packageWires.filter(({ name, api }) => api === "chat" && name.includes("openai")))(
+  "$name fails where it cannot read the chunk that ends the answer",
+  async ({ connect }) => {
+    const reply = { frames: [sse(unreadEnd), sse("[DONE]")] };
+    const { provider } = await connectReply(reply, (url) => aiSdkModel({ model: connect(url).model }));
+    expect(toLine(await runPass(provider, ask("hi")))).toBe(", server");
+  },
+);
+
 it("a gateway's [DONE] after the end of a message does not make a retry pay twice", async () => {
   const [wire] = wires.filter(({ name }) => name === "anthropic");
   if (wire === undefined) throw new Error("There is no such wire.");

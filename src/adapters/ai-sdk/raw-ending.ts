@@ -21,6 +21,8 @@ export class RawEnding {
   #word: string | undefined;
   /** Whether the answer may go on after its finish reason, as Gemini's does. */
   mayGoOn = false;
+  /** Whether the last event was the one that said so. A package that cannot read it has lost what else it held. */
+  isLast = false;
 
   /** Why the model stopped, as far as the service has said so. */
   get finish(): SaidFinish | undefined {
@@ -34,12 +36,13 @@ export class RawEnding {
   }
 
   read(event: unknown): void {
+    this.isLast = false;
     if (!isRecord(event)) return;
     const response = recordOf(event.response);
     const counts = event.usage ?? event.usageMetadata ?? response.usage;
     if (isRecord(counts)) this.#usage = toUsage(counts);
-    if (event.type === "response.completed") this.#word = "completed";
-    if (event.type === "response.incomplete") this.#word = textOf(recordOf(response.incomplete_details).reason);
+    if (event.type === "response.completed") this.#note("completed");
+    if (event.type === "response.incomplete") this.#note(recordOf(response.incomplete_details).reason);
     for (const choice of listOf(event.choices)) this.#note(recordOf(choice).finish_reason);
     for (const candidate of listOf(event.candidates)) this.#readCandidate(recordOf(candidate));
   }
@@ -55,7 +58,9 @@ export class RawEnding {
   }
 
   #note(word: unknown): void {
-    if (textOf(word) !== "") this.#word = textOf(word);
+    if (textOf(word) === "") return;
+    this.#word = textOf(word);
+    this.isLast = true;
   }
 }
 

@@ -197,10 +197,10 @@ function attempt<Result>(run: () => Result): Result | undefined {
   }
 }
 
-/** An error after the end of an answer takes nothing away. */
+/** An error after the end of an answer takes nothing away, unless the package could not read the event that holds the end. */
 function fail(error: unknown, reading: Reading): void {
   const { ending, out } = reading;
-  if (ending.finish !== undefined && !ending.mayGoOn) return;
+  if (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast) return;
   reading.failed = true;
   out.push({ type: "error", error: toModelError(error) });
 }
