@@ -10,6 +10,7 @@ const config: ViteUserConfig = {
     exclude: ["test/package/**"],
     // Nothing here waits for real time; a property test on a busy machine may take its own.
     testTimeout: 60_000,
+    maxWorkers: "100%",
     setupFiles: ["test/fail-on-warning.ts"],
   },
 };
