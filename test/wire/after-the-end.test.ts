@@ -135,7 +135,9 @@ describe.for(packageWires)("a package of the AI SDK, $name,", ({ connect, api })
 
 /** One chunk with the call, the finish reason and the counts. The package refuses a call that has no place. */
 const unreadEnd = {
-  choices: [{ index: 0, delta: { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] }, finish_reason: "tool_calls" }],
+  choices: [
+    { index: 0, delta: { tool_calls: [{ id: "a", function: { name: "f", arguments: "{}" } }] }, finish_reason: "tool_calls" },
+  ],
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 };
 
