@@ -16,6 +16,7 @@ export type {
   DeltaEvent,
   EventBase,
   CallEvent,
+  CallSummary,
   EventSink,
   LoopAction,
   LoopEmitter,

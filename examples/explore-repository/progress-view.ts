@@ -68,7 +68,7 @@ export function createProgressView(terminal: Terminal): ProgressView {
       if (event.type === "reasoning-delta") showWaiting("the model thinks");
       if (event.type === "text-delta") showText(event.text);
       if (event.type === "tool-args-delta") showWaiting(`the model writes a call of ${event.name}`);
-      if ("callId" in event) showCall(event);
+      else if ("callId" in event) showCall(event);
       if (event.type === "pass-end") endPass();
     },
     close() {

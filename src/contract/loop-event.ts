@@ -4,7 +4,7 @@ import type { UserMessage } from "./message.ts";
 import type { PlainError, ProviderError } from "./plain-error.ts";
 import type { FinishReason } from "./provider.ts";
 import type { LoopStatus, StreamStatus, Termination } from "./termination.ts";
-import type { ToolOutcome } from "./tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
 
 /** What every event says. */
@@ -18,10 +18,19 @@ export interface EventBase {
   readonly replayed?: boolean | undefined;
 }
 
-/** Facts about one call. */
+/** An event of one call. All events of a call have the same `callId` and the same `index`. */
 export interface CallEvent extends EventBase {
+  /** Unique in the run. */
   readonly callId: string;
   readonly name: string;
+  /** Place of the call among the calls of its iteration, from 0. */
+  readonly index: number;
+}
+
+/** One call of an iteration, and how it ended. */
+export interface CallSummary extends Pick<CallEvent, "callId" | "name" | "index"> {
+  /** The outcome of its `tool-end`. Without that event: "waiting" if the call can begin when the run is resumed, else "not-run". */
+  readonly outcome: ToolOutcome["kind"] | "waiting";
 }
 
 /** How a result has changed, in estimated tokens. */
@@ -61,17 +70,23 @@ export interface LoopEvents {
     readonly finish: FinishReason | undefined;
     readonly usage: Usage | undefined;
     readonly costUSD: number | undefined;
-    readonly calls: number;
+    /** All calls of the iteration, in the order of the model. Empty if the service paused: the last stream of the iteration has them. */
+    readonly calls: readonly CallSummary[];
     readonly durationMs: number;
   };
   /** What the model says. */
   "text-delta": DeltaEvent;
   /** What the model thinks aloud. */
   "reasoning-delta": DeltaEvent;
-  /** A fragment of a call's arguments. `index` is the position of the call in its turn, as on `tool-start`. */
-  "tool-args-delta": EventBase & { readonly index: number; readonly name: string; readonly text: string };
-  /** A call begins, or is refused. `index` is its position in the turn. */
-  "tool-start": CallEvent & { readonly index: number; readonly args: Json };
+  /** A fragment of a call's arguments. */
+  "tool-args-delta": CallEvent & { readonly text: string };
+  /**
+   * The arguments of a call have ended. Comes once for each call, before the call is approved or run. `problem` says why they cannot be
+   * used: "malformed" for what is not JSON, "truncated" for what was cut off.
+   */
+  "tool-args-end": CallEvent & { readonly args: Json; readonly problem?: ToolCall["problem"] };
+  /** A call begins, or is refused. */
+  "tool-start": CallEvent & { readonly args: Json };
   /** What a running tool handed to `ctx.progress`. */
   "tool-progress": CallEvent & { readonly data: unknown };
   /** A call has its outcome. */

@@ -61,7 +61,8 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     events.send({ type: "run-start", runId: run.runId, iteration: 0, provider: provider.id, model: provider.model });
     for (;;) {
       const next = nextStep(state, bounds);
-      if (next.kind !== "batch") endPass(run);
+      // Only a stream that the service paused is followed by another one at once.
+      if (next.kind !== "batch") endPass(run, next.kind === "model");
       if (next.kind === "end") {
         const on = goesOn(run, next.ending);
         if (isThenable(on) ? await on : on) continue;

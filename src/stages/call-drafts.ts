@@ -16,12 +16,16 @@ export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;
 
 /** A call as far as it has come in. */
 export interface CallDraft {
-  readonly key: string;
-  /** Position in the turn. */
-  readonly index: number;
+  /** Place among the calls of the iteration; -1 until the call has a name, or is ready. */
+  index: number;
+  /** The id that the provider gave last. */
   id: string | undefined;
+  /** Never changes once it is set, so that all events of the call have the same. */
+  callId: string | undefined;
   name: string;
   argsText: string;
+  /** The part of `argsText` that listeners have not heard of. */
+  untold: string;
   args: Json;
   ready: boolean;
   problem: ToolCall["problem"];
@@ -30,27 +34,32 @@ export interface CallDraft {
 /** Puts the calls of one stream together. Providers need not be typed, so that every field is looked at. */
 export class CallDrafts {
   readonly #firstIndex: number;
-  readonly #drafts: CallDraft[] = [];
+  readonly #idOf: IdOf;
+  /** In the order of their places. */
+  readonly #placed: CallDraft[] = [];
   readonly #byKey = new Map<string, CallDraft>();
   /** How many of them `takeReady` has given. */
   #taken = 0;
 
   /** @param firstIndex how many calls earlier hops of the turn had */
-  constructor(firstIndex: number) {
+  constructor(firstIndex: number, idOf: IdOf) {
     this.#firstIndex = firstIndex;
+    this.#idOf = idOf;
   }
 
-  /** Takes one chunk; gives its call, or undefined where that is complete already: then nothing changes it any more. */
+  /** Takes one chunk. Gives its call, or undefined if the call has no place yet, or was complete before. */
   take(chunk: CallChunk): CallDraft | undefined {
     const call = this.#callOf(textIn(chunk, "key"));
     if (call.ready) return undefined;
     switch (chunk.type) {
       case "call-start":
         call.id = idIn(chunk) ?? call.id;
-        call.name = nameIn(chunk);
+        // Events may have told the name already.
+        call.name = nameIn(chunk) || call.name;
         break;
       case "call-args-delta":
         call.argsText += textIn(chunk, "text");
+        call.untold += chunk.text;
         break;
       case "call-ready":
         call.ready = true;
@@ -62,32 +71,61 @@ export class CallDrafts {
       default:
         assertNever(chunk);
     }
-    return call;
+    return this.#place(call) ? call : undefined;
   }
 
-  /** The next calls that are complete, as are all before them, each once: their ids can be told. */
-  takeReady(idOf: IdOf): readonly { readonly call: ToolCall; readonly index: number }[] {
-    const found: { call: ToolCall; index: number }[] = [];
-    for (let draft = this.#drafts[this.#taken]; draft?.ready === true; draft = this.#drafts[this.#taken]) {
-      found.push({ call: toCall(draft, idOf(this.#taken, draft.id), undefined), index: draft.index });
-      this.#taken += 1;
+  /** Whether the call has a place. One that is cut off before it has a name is no call, and must not take the place of another. */
+  #place(call: CallDraft): boolean {
+    if (call.index === -1) {
+      if (!call.ready && call.name.trim() === "") return false;
+      call.index = this.#firstIndex + this.#placed.length;
+      this.#placed.push(call);
     }
-    return found;
+    if (call.id !== undefined) this.idOf(call);
+    return true;
   }
 
-  /** The calls in the order in which they first appeared. One that was cut off before it had a name is no call. */
-  toCalls(idOf: IdOf, turnProblem: ToolCall["problem"]): readonly ToolCall[] {
-    const named = this.#drafts.filter(({ ready, name }) => ready || name.trim() !== "");
-    return named.map((draft, index) => toCall(draft, idOf(index, draft.id), turnProblem));
+  /** The id of a call: made of the first one that the provider gives, or without one if an event has to name the call before. */
+  idOf(draft: CallDraft): string {
+    draft.callId ??= this.#idOf(draft.index, draft.id);
+    return draft.callId;
+  }
+
+  /** The next calls that are complete, as are all before them, each once. */
+  takeReady(): readonly CallDraft[] {
+    const first = this.#taken;
+    while (this.#placed[this.#taken]?.ready === true) this.#taken += 1;
+    return this.#placed.slice(first, this.#taken);
+  }
+
+  /** The calls that never became ready: their stream was cut off. */
+  get open(): readonly CallDraft[] {
+    return this.#placed.filter(({ ready }) => !ready);
+  }
+
+  toCall(draft: CallDraft, turnProblem?: ToolCall["problem"]): ToolCall {
+    return toCall(draft, this.idOf(draft), turnProblem);
+  }
+
+  /** The calls in the order of their places. */
+  toCalls(turnProblem: ToolCall["problem"]): readonly ToolCall[] {
+    return this.#placed.map((draft) => this.toCall(draft, turnProblem));
   }
 
   #callOf(key: string): CallDraft {
-    const drafts = this.#drafts;
     const known = this.#byKey.get(key);
     if (known !== undefined) return known;
-    const index = this.#firstIndex + drafts.length;
-    const call: CallDraft = { key, index, id: undefined, name: "", argsText: "", args: {}, ready: false, problem: undefined };
-    drafts.push(call);
+    const call: CallDraft = {
+      index: -1,
+      id: undefined,
+      callId: undefined,
+      name: "",
+      argsText: "",
+      untold: "",
+      args: {},
+      ready: false,
+      problem: undefined,
+    };
     this.#byKey.set(key, call);
     return call;
   }

@@ -6,13 +6,13 @@ import { stableJson } from "../kit/stable-json.ts";
 
 /** What starts calls early. */
 export interface EagerPorts {
-  /** Starts a call at this position of its turn; undefined, at once or later, where it has to wait for its batch. */
-  start(call: ToolCall, index: number): ToolOutcome | undefined | PromiseLike<ToolOutcome | undefined>;
+  /** Starts a call; undefined, at once or later, where it has to wait for its batch. */
+  start(call: ToolCall): ToolOutcome | undefined | PromiseLike<ToolOutcome | undefined>;
   /**
    * Told that the outcome of one call has become that of another. An attempt starts call A and is discarded; the next attempt asks for
-   * the same as call B: B does not run, and has A's outcome under its own id and at its own position of the turn.
+   * the same as call B: B does not run, and has A's outcome under its own id and at its own place.
    */
-  onAdopted(outcome: ToolOutcome, index: number): void;
+  onAdopted(outcome: ToolOutcome): void;
 }
 
 /** What became of the calls of one stream that were started early. */
@@ -43,33 +43,29 @@ export class EagerCalls {
   }
 
   /** Takes a complete call. What an attempt before this one has started for the same call is not started again. */
-  offer(call: ToolCall, index: number): void {
+  offer(call: ToolCall): void {
     if (call.problem !== undefined) return;
     const signature = signatureOf(call);
-    const started = this.#unclaimed.get(signature)?.shift() ?? this.#start(call, { index, signature });
+    const started = this.#unclaimed.get(signature)?.shift() ?? this.#start(call, signature);
     if (started !== undefined) this.#claimed.set(call.callId, started);
   }
 
-  #start(call: ToolCall, { index, signature }: { readonly index: number; readonly signature: string }): StartedCall | undefined {
-    const outcome = this.#ports.start(call, index);
+  #start(call: ToolCall, signature: string): StartedCall | undefined {
+    const outcome = this.#ports.start(call);
     if (outcome === undefined) return undefined;
     const started = { call, signature, outcome: Promise.resolve(outcome) };
     this.#started.push(started);
     return started;
   }
 
-  /** The attempt that asked is taken back. Gives the ids of all that was started: no other call may have one of them. */
-  release(): ReadonlySet<string> {
+  /** The attempt that asked is taken back. */
+  release(): void {
     this.#claimed.clear();
     this.#unclaimed = bySignature(this.#started);
-    return new Set(this.#started.map(({ call }) => call.callId));
   }
 
-  /**
-   * Waits for all that was started, and gives each call of the turn what was started for it, once. `firstIndex` is the position of the
-   * first of them in the turn.
-   */
-  async settle(calls: readonly ToolCall[], firstIndex: number): Promise<SettledEarly> {
+  /** Waits for all that was started, and gives each call of the turn what was started for it, once. */
+  async settle(calls: readonly ToolCall[]): Promise<SettledEarly> {
     const left = new Map<StartedCall, ToolOutcome>();
     await Promise.all(
       this.#started.map(async (started) => {
@@ -77,13 +73,13 @@ export class EagerCalls {
         if (end !== undefined) left.set(started, end);
       }),
     );
-    const eagerOutcomes = calls.flatMap((call, offset): readonly ToolOutcome[] => {
+    const eagerOutcomes = calls.flatMap((call): readonly ToolOutcome[] => {
       const started = this.#claimed.get(call.callId) ?? this.#claimLate(call);
       const end = started && left.get(started);
       if (started === undefined || end === undefined) return [];
       left.delete(started);
       const outcome = { ...end, call };
-      if (started.call.callId !== call.callId) this.#ports.onAdopted(outcome, firstIndex + offset);
+      if (started.call.callId !== call.callId) this.#ports.onAdopted(outcome);
       return [outcome];
     });
     const eagerSpent = [...left.values()].flatMap(({ nested }) => nested ?? []);

@@ -26,6 +26,8 @@ export interface DraftPorts {
   readonly carried?: { readonly callCount: number } | undefined;
   /** Call ids in use, so that each new one is unique in the transcript. */
   readonly heldIds: ReadonlySet<string>;
+  /** The places of all calls of the run that events have named, by id: no other call may have one of these ids. Default: none were. */
+  readonly places?: Map<string, number> | undefined;
   /** Starts calls early. Default: none does. */
   readonly eager?: EagerPorts | undefined;
 }
@@ -39,7 +41,6 @@ export interface AttemptSpending {
 }
 
 const nothing: readonly never[] = [];
-const noIds: ReadonlySet<string> = new Set();
 
 /** Collects the chunks of one pass. */
 export class StreamDraft implements GuardedStream {
@@ -64,18 +65,14 @@ export class StreamDraft implements GuardedStream {
   finishRaw: string | undefined;
   token: string | undefined;
   error: ProviderError | undefined;
-  readonly #heldIds: ReadonlySet<string>;
   readonly #eager: EagerCalls | undefined;
-  /** Names the calls of the current attempt, as far as they start early. */
-  #idOf: IdOf | undefined;
-  /** Ids of calls that attempts before this one have started. */
-  #reservedIds: ReadonlySet<string> = noIds;
+  readonly #idOf: IdOf;
 
-  constructor(request: ModelRequest, { provider, events, carried, heldIds, eager }: DraftPorts) {
+  constructor(request: ModelRequest, { provider, events, carried, heldIds, places = new Map(), eager }: DraftPorts) {
     this.#firstIndex = carried?.callCount ?? 0;
-    this.#heldIds = heldIds;
     this.#eager = eager === undefined ? undefined : new EagerCalls(eager);
     this.iteration = request.iteration;
+    this.#idOf = createCallIds({ iteration: this.iteration, heldIds, places });
     this.#request = request;
     this.#source = provider;
     this.#events = events;
@@ -152,14 +149,17 @@ export class StreamDraft implements GuardedStream {
     }
   }
 
-  /** The calls in the order in which they first appeared. */
-  get calls(): readonly ToolCall[] {
-    return this.#attempt.calls?.toCalls(this.#createIds(), problemOf(this.finish)) ?? nothing;
+  /** The stream is over: ends the arguments of calls that were cut off, and gives all calls in their order. */
+  endCalls(): readonly ToolCall[] {
+    const { calls } = this.#attempt;
+    if (calls === undefined) return nothing;
+    for (const draft of calls.open) this.#sendArgsEnd(calls, draft);
+    return calls.toCalls(problemOf(this.finish));
   }
 
   /** What was started early of these calls, once all that was started has ended; undefined where nothing was. */
   settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
-    return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls, this.#firstIndex);
+    return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
   }
 
   #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` }>): void {
@@ -196,22 +196,14 @@ export class StreamDraft implements GuardedStream {
   }
 
   #takeCall(chunk: CallChunk): void {
-    this.#attempt.calls ??= new CallDrafts(this.#firstIndex);
-    const call = this.#attempt.calls.take(chunk);
-    if (this.#eager !== undefined && chunk.type === "call-ready") this.#offer(this.#attempt.calls, this.#eager);
-    if (call !== undefined && chunk.type === "call-args-delta") this.#sendArgsDelta(call, chunk.text);
-  }
-
-  #offer(calls: CallDrafts, eager: EagerCalls): void {
-    this.#idOf ??= this.#createIds();
-    for (const { call, index } of calls.takeReady(this.#idOf)) eager.offer(call, index);
-  }
-
-  #createIds(): IdOf {
-    const held = this.#heldIds;
-    const reserved = this.#reservedIds;
-    const isTaken = (callId: string): boolean => held.has(callId) || reserved.has(callId);
-    return createCallIds({ iteration: this.iteration, firstIndex: this.#firstIndex, isTaken });
+    this.#attempt.calls ??= new CallDrafts(this.#firstIndex, this.#idOf);
+    const { calls } = this.#attempt;
+    const draft = calls.take(chunk);
+    if (draft === undefined) return;
+    if (draft.untold !== "") this.#sendArgsDelta(calls, draft);
+    if (!draft.ready) return;
+    this.#sendArgsEnd(calls, draft);
+    if (this.#eager !== undefined) for (const ready of calls.takeReady()) this.#eager.offer(calls.toCall(ready));
   }
 
   #startAttempt(chunk: Extract<ModelChunk, { type: "attempt-start" }>): void {
@@ -239,8 +231,7 @@ export class StreamDraft implements GuardedStream {
     if (this.#usage !== undefined || !wasRefused(this.#attempt, failure)) this.#countAttempt();
     this.#isBetween = true;
     this.#attempt = emptyAttempt();
-    this.#idOf = undefined;
-    if (this.#eager !== undefined) this.#reservedIds = this.#eager.release();
+    this.#eager?.release();
     // How it ended is taken back as well.
     this.finish = undefined;
     this.finishRaw = undefined;
@@ -260,16 +251,22 @@ export class StreamDraft implements GuardedStream {
     events.send(attempt === undefined ? { type, runId, iteration, text } : { type, runId, iteration, text, attempt });
   }
 
-  #sendArgsDelta(call: CallDraft, text: string): void {
+  /** Names the call also if nobody listens, so that a listener changes no id. */
+  #sendArgsDelta(calls: CallDrafts, draft: CallDraft): void {
     const events = this.#events;
-    if (text === "" || !events.wants("tool-args-delta")) return;
-    events.send({
-      type: "tool-args-delta",
-      runId: events.runId,
-      iteration: this.iteration,
-      index: call.index,
-      name: call.name,
-      text,
-    });
+    const callId = calls.idOf(draft);
+    const { name, index, untold: text } = draft;
+    draft.untold = "";
+    if (!events.wants("tool-args-delta")) return;
+    events.send({ type: "tool-args-delta", runId: events.runId, iteration: this.iteration, callId, name, index, text });
+  }
+
+  #sendArgsEnd(calls: CallDrafts, draft: CallDraft): void {
+    const events = this.#events;
+    const callId = calls.idOf(draft);
+    if (!events.wants("tool-args-end")) return;
+    const { name, args, problem } = calls.toCall(draft);
+    const { index } = draft;
+    events.send({ type: "tool-args-end", runId: events.runId, iteration: this.iteration, callId, name, index, args, problem });
   }
 }

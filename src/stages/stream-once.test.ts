@@ -89,6 +89,7 @@ describe("one stream", () => {
     expect(ports.heard.map((event) => [event.type, event.iteration])).toEqual([
       ["text-delta", 3],
       ["tool-args-delta", 3],
+      ["tool-args-end", 3],
     ]);
   });
 

@@ -22,6 +22,8 @@ export interface StreamPorts extends GuardPorts {
   readonly events: EventSink;
   /** Call ids in use, so that each new one is unique in the transcript. */
   readonly heldIds: ReadonlySet<string>;
+  /** The places of all calls of the run that events have named, by id. Default: none were. */
+  readonly places?: Map<string, number> | undefined;
   /** What earlier hops of the same turn left. Default nothing. */
   readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
@@ -40,7 +42,7 @@ export function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<S
   const startedAt = ports.clock.now();
   const draft = new StreamDraft(request, ports);
   return guardStream(draft, ports).then((end) => {
-    const { calls } = draft;
+    const calls = draft.endCalls();
     const pass = { request, ports, calls, durationMs: ports.clock.now() - startedAt };
     const eager = draft.settleEager(calls);
     return eager === undefined

@@ -10,7 +10,8 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   "pass-end": ({ iteration, hop, status }) => [iteration, ...hopOf(hop), status],
   "text-delta": ({ text, attempt }) => [...attemptOf(attempt), JSON.stringify(text)],
   "reasoning-delta": ({ text, attempt }) => [...attemptOf(attempt), JSON.stringify(text)],
-  "tool-args-delta": ({ name, index, text }) => [name, `(${index})`, JSON.stringify(text)],
+  "tool-args-delta": ({ name, callId, text }) => [name, `(${callId})`, JSON.stringify(text)],
+  "tool-args-end": ({ name, callId, args, problem }) => [name, `(${callId})`, problem ?? JSON.stringify(args)],
   "tool-start": ({ name, callId, args }) => [name, `(${callId})`, JSON.stringify(args)],
   "tool-progress": ({ name, callId, data }) => [name, `(${callId})`, JSON.stringify(data)],
   "tool-end": ({ name, callId, outcome }) => [name, `(${callId})`, outcome],
@@ -68,7 +69,7 @@ function mergeDeltas(events: readonly LoopEvent[]): readonly LoopEvent[] {
 }
 
 function sourceOf(event: Extract<LoopEvent, { readonly text: string }>): string {
-  const source = event.type === "tool-args-delta" ? event.index : event.attempt;
+  const source = event.type === "tool-args-delta" ? event.callId : event.attempt;
   return JSON.stringify([event.type, event.runId, event.iteration, source, event.replayed]);
 }
 

@@ -6,7 +6,7 @@ import type { LoopEmitter, LoopEvent, LoopEvents } from "../contract/loop-event.
 import { recordEvents } from "./record-events.ts";
 
 const base = { runId: "r", iteration: 0 };
-const call = { ...base, callId: "c1", name: "echo" };
+const call = { ...base, callId: "c1", name: "echo", index: 0 };
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 
 const samples: LoopEvents = {
@@ -31,13 +31,14 @@ const samples: LoopEvents = {
     finish: "stop",
     usage,
     costUSD: undefined,
-    calls: 0,
+    calls: [{ callId: "c1", name: "echo", index: 0, outcome: "completed" }],
     durationMs: 1,
   },
   "text-delta": { ...base, text: "Hi" },
   "reasoning-delta": { ...base, text: "Hm" },
-  "tool-args-delta": { ...base, index: 0, name: "echo", text: "{}" },
-  "tool-start": { ...call, index: 0, args: { a: 1 } },
+  "tool-args-delta": { ...call, text: "{}" },
+  "tool-args-end": { ...call, args: { a: 1 } },
+  "tool-start": { ...call, args: { a: 1 } },
   "tool-progress": { ...call, data: 0.5 },
   "tool-end": { ...call, outcome: "completed", result: { a: 1 }, durationMs: 1 },
   notice: { ...base, kind: "still-working" },
@@ -121,6 +122,8 @@ describe("outline", () => {
       { type: "text-delta", ...base, text: "Let me " },
       { type: "text-delta", ...base, text: "look." },
       { type: "tool-args-delta", ...samples["tool-args-delta"] },
+      { type: "tool-args-end", ...samples["tool-args-end"] },
+      { type: "tool-args-end", ...samples["tool-args-end"], problem: "truncated" },
       { type: "tool-start", ...samples["tool-start"] },
       { type: "tool-progress", ...samples["tool-progress"] },
       { type: "tool-end", ...samples["tool-end"] },
@@ -134,7 +137,9 @@ describe("outline", () => {
       "run-start
         pass-start 0
           text-delta "Let me look."
-          tool-args-delta echo (0) "{}"
+          tool-args-delta echo (c1) "{}"
+          tool-args-end echo (c1) {"a":1}
+          tool-args-end echo (c1) truncated
           tool-start echo (c1) {"a":1}
           tool-progress echo (c1) 0.5
           tool-end echo (c1) completed
@@ -177,8 +182,8 @@ describe("outline", () => {
     ["attempts", { type: "text-delta", ...base, text: "a", attempt: 1 }, { type: "text-delta", ...base, text: "b", attempt: 2 }],
     [
       "calls",
-      { type: "tool-args-delta", ...base, index: 0, name: "f", text: "a" },
-      { type: "tool-args-delta", ...base, index: 1, name: "f", text: "b" },
+      { type: "tool-args-delta", ...call, text: "a" },
+      { type: "tool-args-delta", ...call, callId: "c2", index: 1, text: "b" },
     ],
   ])("keeps deltas of different %s apart", ([, first, second]) => {
     const { emitter, outline } = recordEvents();

@@ -24,6 +24,10 @@ describe("an eager call", () => {
       "callId" in event ? [`${event.type} ${event.callId}`] : event.type === "text-delta" ? [event.text] : [],
     );
     expect(lines).toEqual([
+      "tool-args-delta call_p0_0",
+      "tool-args-end call_p0_0",
+      "tool-args-delta call_p0_1",
+      "tool-args-end call_p0_1",
       "tool-start call_p0_1",
       "tool-end call_p0_1",
       "Hm.",

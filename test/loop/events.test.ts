@@ -41,6 +41,9 @@ describe("the events of a run", () => {
         pass-start 0
           reasoning-delta "Hm, "
           text-delta "one moment. "
+          tool-args-end work (call_p0_0) {"ms":20}
+          tool-args-end wrok (call_p0_1) {}
+          tool-args-end work (call_p0_2) {"ms":10}
           approval-asked work (call_p0_0) {"ms":20}
           approval-asked work (call_p0_2) {"ms":10}
           approval-decided work (call_p0_0) approve
@@ -55,6 +58,9 @@ describe("the events of a run", () => {
           tool-end work (call_p0_0) completed
         pass-end 0 function_call
         pass-start 1
+          tool-args-end denied (call_p1_0) {}
+          tool-args-end broken (call_p1_1) {}
+          tool-args-end over (call_p1_2) {}
           approval-asked denied (call_p1_0) {}
           approval-asked broken (call_p1_1) {}
           approval-asked over (call_p1_2) {}
@@ -79,9 +85,13 @@ describe("the events of a run", () => {
     ]);
     await playing.result;
     const pieces = playing.recording.of("tool-args-delta");
-    const textOf = (index: number): string => pieces.flatMap((event) => (event.index === index ? [event.text] : [])).join("");
-    expect([textOf(0), textOf(1)]).toEqual(['{"city":"Oslo"}', '{"city":"Rome"}']);
-    expect(pieces.map((event) => event.name)).toEqual(["t", "t", "t", "t", "t"]);
+    const textOf = (id: string): string => pieces.flatMap((event) => (event.callId === id ? [event.text] : [])).join("");
+    expect([textOf("call_p0_0"), textOf("call_p0_1")]).toEqual(['{"city":"Oslo"}', '{"city":"Rome"}']);
+    expect(pieces.map(({ name, index }) => [name, index])).toEqual([0, 0, 0, 1, 1].map((index) => ["t", index]));
+    expect(playing.recording.of("tool-args-end").map(({ callId, index, args }) => [callId, index, args])).toEqual([
+      ["call_p0_0", 0, { city: "Oslo" }],
+      ["call_p0_1", 1, { city: "Rome" }],
+    ]);
   });
 
   it("tell of resent turns, restarts, deliberate tools and a broken stream", async () => {
@@ -113,6 +123,8 @@ describe("the events of a run", () => {
         pass-end 0 completed
         pass-start 0 hop 1
           text-delta "two. "
+          tool-args-end enrich (call_p0_0) {}
+          tool-args-end other (call_p0_1) {}
           tool-start other (call_p0_1) {}
           tool-end other (call_p0_1) blocked
           tool-start enrich (call_p0_0) {}
@@ -136,8 +148,8 @@ describe("the events of a run", () => {
         .of("pass-end")
         .map(({ iteration, hop, calls, provider, model, finish: how }) => [iteration, hop, calls, provider, model, how]),
     ).toEqual([
-      [0, 0, 1, "mock", "mock-model", "tool-calls"],
-      [1, 0, 0, "mock", "mock-model", "stop"],
+      [0, 0, [{ callId: "call_p0_0", name: "t", index: 0, outcome: "completed" }], "mock", "mock-model", "tool-calls"],
+      [1, 0, [], "mock", "mock-model", "stop"],
     ]);
   });
 

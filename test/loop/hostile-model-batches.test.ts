@@ -125,7 +125,7 @@ it.for(sizes)("%i calls %s cost what each of them costs", { timeout: 60_000 }, a
   const result = await playing.result;
   expect(timers).toBeLessThanOrEqual(10 + count);
   expect(Object.keys(savedOf(result).steps).length).toBeLessThanOrEqual(10 + 2 * count);
-  expect(playing.recording.events.length).toBeLessThanOrEqual(10 + 5 * count);
+  expect(playing.recording.events.length).toBeLessThanOrEqual(10 + 6 * count);
   expect(bytesOf(result.messages)).toBeLessThanOrEqual(1_000 + 500 * count);
 
   await endOf(playing);

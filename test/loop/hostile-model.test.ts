@@ -134,5 +134,5 @@ it.for(Object.entries(rows))("a model that gives %s, and never anything else, en
   expect({ ends: kind, streams: playing.provider.calls, ran }).toEqual({ ends: row.ends, streams: row.streams, ran: row.ran });
   expect(playing.endedAt()).toBe(0);
   // What is told grows with the streams, and with nothing else.
-  expect(playing.recording.events.length).toBeLessThanOrEqual(2 + 8 * row.streams);
+  expect(playing.recording.events.length).toBeLessThanOrEqual(2 + 9 * row.streams);
 });

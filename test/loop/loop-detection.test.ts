@@ -48,9 +48,10 @@ describe("a model that repeats itself", () => {
   it("is told between the stream and the calls", async () => {
     const playing = play(calling("aa"), watching({ threshold: 2 }));
     await playing.result;
-    expect(playing.recording.types().slice(6, 11)).toEqual([
+    expect(playing.recording.types().slice(7, 13)).toEqual([
       "pass-start",
       "tool-args-delta",
+      "tool-args-end",
       "loop-detected",
       "tool-start",
       "tool-end",

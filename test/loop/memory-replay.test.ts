@@ -79,6 +79,10 @@ describe("a journal in memory", () => {
         pass-start 0 (replayed)
           reasoning-delta "Hm." (replayed)
           text-delta "Working. " (replayed)
+          tool-args-end quick (call_p0_0) {"n":1} (replayed)
+          tool-args-end quick (call_p0_1) {"n":2} (replayed)
+          tool-args-end broken (call_p0_2) {"n":0} (replayed)
+          tool-args-end alone (call_p0_3) {"n":3} (replayed)
           tool-start quick (call_p0_0) {"n":1} (replayed)
           tool-end quick (call_p0_0) completed (replayed)
           tool-start quick (call_p0_1) {"n":2} (replayed)
@@ -89,6 +93,8 @@ describe("a journal in memory", () => {
           tool-end alone (call_p0_3) completed (replayed)
         pass-end 0 function_call (replayed)
         pass-start 1 (replayed)
+          tool-args-end quick (call_p1_0) {"n":4} (replayed)
+          tool-args-end nope (call_p1_1) {"n":5} (replayed)
           tool-start nope (call_p1_1) {"n":5} (replayed)
           tool-end nope (call_p1_1) unknown-tool (replayed)
           tool-start quick (call_p1_0) {"n":4} (replayed)
@@ -115,6 +121,10 @@ describe("a journal in memory", () => {
         pass-start 0 (replayed)
           reasoning-delta "Hm." (replayed)
           text-delta "Working. " (replayed)
+          tool-args-end quick (call_p0_0) {"n":1} (replayed)
+          tool-args-end quick (call_p0_1) {"n":2} (replayed)
+          tool-args-end broken (call_p0_2) {"n":0} (replayed)
+          tool-args-end alone (call_p0_3) {"n":3} (replayed)
           tool-start quick (call_p0_1) {"n":2}
           tool-end quick (call_p0_1) completed
           tool-start broken (call_p0_2) {"n":0}
@@ -123,8 +133,10 @@ describe("a journal in memory", () => {
           tool-end quick (call_p0_0) completed (replayed)
           tool-start alone (call_p0_3) {"n":3}
           tool-end alone (call_p0_3) completed
-        pass-end 0 function_call
+        pass-end 0 function_call (replayed)
         pass-start 1
+          tool-args-end quick (call_p1_0) {"n":4}
+          tool-args-end nope (call_p1_1) {"n":5}
           tool-start nope (call_p1_1) {"n":5}
           tool-end nope (call_p1_1) unknown-tool
           tool-start quick (call_p1_0) {"n":4}

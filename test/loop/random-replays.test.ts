@@ -2,38 +2,10 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import {
-  defineAgentTool,
-  type Journal,
-  type LoopOptions,
-  type LoopResult,
-  type MemoryJournal,
-  memoryJournal,
-  type Step,
-  type Tool,
-} from "turnwright";
-import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
-import { tool } from "./play.ts";
+import { type Journal, type LoopOptions, type LoopResult, type MemoryJournal, memoryJournal, type Step } from "turnwright";
+import { withAgent } from "./random-agent.ts";
 import { type Plan, plans } from "./random-run.ts";
 import { comparable, type More, runPlan, savedOf } from "./run-plan.ts";
-
-const inner: readonly MockTurn[] = [[text("So. "), toolCall("note"), toolCall("note")], text("Inner.")];
-
-/** A tool whose calls are runs, in place of one that answers at once. */
-const agent: Tool = defineAgentTool({
-  name: "quick",
-  description: "quick",
-  inputSchema: { type: "object" },
-  prepare: () => ({
-    messages: [{ role: "user", content: "Well?" }],
-    provider: createMockProvider(({ messages }) => inner[messages.filter(({ role }) => role === "assistant").length]),
-    tools: [tool("note", () => 1)],
-  }),
-  toResult: (result) => result.text,
-});
-
-const withAgent = ({ tools = [] }: LoopOptions): LoopOptions["tools"] =>
-  Array.isArray(tools) ? tools.map((one: Tool) => (one.name === "quick" ? agent : one)) : tools;
 
 /** A copy of a journal, as another process would read it. */
 const copyOf = (result: LoopResult): MemoryJournal => memoryJournal(savedOf(result));

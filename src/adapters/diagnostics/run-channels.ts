@@ -68,7 +68,7 @@ export class RunChannels implements RunObserver {
 
   endPass({ status, provider, model, finish, usage, costUSD, calls, durationMs }: LoopEvents["pass-end"]): void {
     const errorType = isFailed(status) ? status : undefined;
-    this.#pass?.end({ status, provider, model, finish, usage, costUSD, calls, durationMs, errorType });
+    this.#pass?.end({ status, provider, model, finish, usage, costUSD, calls: calls.length, durationMs, errorType });
     this.#pass = undefined;
   }
 

@@ -85,7 +85,7 @@ export class ChatSpan implements StreamObserver {
       [genAi.responseTimeToFirstChunk]: firstChunk,
       [common.httpStatus]: failed?.httpStatus,
       [own.passStatus]: status,
-      [own.callsAsked]: calls,
+      [own.callsAsked]: calls.length,
       [own.costUSD]: costUSD,
     });
     this.#writeSaid();

@@ -114,13 +114,13 @@ async function askAnew(run: Run, asked: Asked): Promise<RecordedDecision> {
   return decided.kind === "approve" || decided.kind === "modify" ? { ...decided, tool: toShown(definition) } : decided;
 }
 
-async function ask(run: Run, { ready, approve }: Asked, tool: ToolDefinition): Promise<RecordedDecision> {
+async function ask(run: Run, { ready, index, approve }: Asked, tool: ToolDefinition): Promise<RecordedDecision> {
   const { events, state, options, timeouts, clock, scope } = run;
   const { session = {} } = options;
   const { call } = ready;
   const { callId, name, args } = call;
   const { iteration, messages } = state;
-  events.send({ type: "approval-asked", ...eventBase(run), callId, name, args });
+  events.send({ type: "approval-asked", ...eventBase(run), callId, name, index, args });
   const context = { tool, iteration, messages: frozenView(messages), session, context: options.context };
   const decided = await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope });
   return decided.kind === "ask" ? toRecorded(run, decided, { tool: toShown(tool) }) : decided;

@@ -135,7 +135,7 @@ function mergeProcessed(run: Run, settled: readonly SettledCall[], { processed, 
     if (call === undefined) continue;
     const { callId, name } = call.outcome.call;
     for (const { stage, tokensBefore, tokensAfter } of changes) {
-      run.events.send({ type: eventOf[stage], ...base, callId, name, tokensBefore, tokensAfter });
+      run.events.send({ type: eventOf[stage], ...base, callId, name, index, tokensBefore, tokensAfter });
     }
     if (extraction !== undefined) {
       const { usage, costUSD } = extraction;

@@ -99,8 +99,7 @@ function settleCall(run: Run, { outcome, live, suspended, awaiting }: Dispatched
     const requiresFollowUp = run.ports.exposed.get(outcome.call.name)?.requiresFollowUp;
     return requiresFollowUp === undefined ? { outcome } : { outcome, needsNoFollowUp: !requiresFollowUp };
   }
-  const { callId, name } = outcome.call;
-  sendRestart(run, { ...eventBase(run, live), callId, name }, restart);
+  sendRestart(run, callEvent(run, outcome, live), restart);
   return { outcome, restart };
 }
 
@@ -112,12 +111,17 @@ function sendRestart({ events }: Run, base: CallEvent, restart: ContextRestart):
 }
 
 /** The gate's own bookkeeping may fail without harm to the run; on replay it has been done. */
-function tellGate(run: Run, { kind, call }: ToolOutcome, live: boolean): void {
+function tellGate(run: Run, outcome: ToolOutcome, live: boolean): void {
+  const { kind, call } = outcome;
   const { options, events, state } = run;
   const gate = options.policies?.gate;
-  const { callId, name, args } = call;
+  const { name, args } = call;
   if (live && kind === "completed") events.guard({ type: "retain", iteration: state.iteration }, () => gate?.retain?.(name));
   const trigger = gate?.triggerMatchByToolName?.get(name);
   if (trigger === undefined || !wasDispatched(kind)) return;
-  events.send({ type: "hidden-notice", ...eventBase(run, live), callId, name, trigger, args: redactJson(args) });
+  events.send({ type: "hidden-notice", ...callEvent(run, outcome, live), trigger, args: redactJson(args) });
+}
+
+function callEvent(run: Run, { call: { callId, name } }: ToolOutcome, live: boolean): CallEvent {
+  return { ...eventBase(run, live), callId, name, index: run.ports.indexOf(callId) };
 }

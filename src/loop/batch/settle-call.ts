@@ -3,7 +3,7 @@
 import type { Json } from "../../contract/json.ts";
 import type { ApprovalDecision } from "../../contract/policies.ts";
 import type { ShownTool, ToolChange } from "../../contract/tool-change.ts";
-import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import type { ToolOutcome } from "../../contract/tool-outcome.ts";
 import { assertNever } from "../../kit/assert-never.ts";
 import { Deadline } from "../../kit/deadline.ts";
 import { toJson } from "../../kit/to-json.ts";
@@ -95,13 +95,13 @@ export async function settleCall(run: Run, placed: Placed, first: Answered): Pro
       return { kind: "awaiting", call, key: next, isSequential, toolChanges: question.changes };
     }
     const waited = await waitFor(run, next);
-    const body = (): RecordedDecision => decide(run, ready, { question, waited });
+    const body = (): RecordedDecision => decide(run, placed, { question, waited });
     const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
     ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
     // Each one, because whoever had it put off may say so again when the run is over.
     run.decisions.settle(callId, answer.kind === "ask" ? { kind: "ask" } : answer);
   }
-  sendDecision(run, call, { answer, live });
+  sendDecision(run, placed, { answer, live });
   const obeyed = await obey(run, { ...placed, ready: bind(run, placed, { answer, asked, live }) }, answer);
   // What is refused now is told as new, however much of its pass was replayed.
   return obeyed.kind === "ready" || !live ? obeyed : { kind: "over", outcome: obeyed, live, announced: false };
@@ -113,7 +113,7 @@ export async function settleCall(run: Run, placed: Placed, first: Answered): Pro
  */
 function decide(
   run: Run,
-  ready: ReadyCall,
+  { ready, index }: Placed,
   { question, waited }: { question: OpenQuestion; waited: ApprovalDecision | undefined },
 ): RecordedDecision {
   const { callId, name, args } = ready.call;
@@ -128,7 +128,7 @@ function decide(
   const decision = waited ?? run.decisions.take(callId);
   const since = findToolChanges(name, tool, toShown(now));
   if (since.length === 0) return toRecorded(run, decision ?? { kind: "ask" }, open);
-  run.events.send({ type: "approval-asked", ...eventBase(run), callId, name, args });
+  run.events.send({ type: "approval-asked", ...eventBase(run), callId, name, index, args });
   return toRecorded(run, { kind: "ask" }, { tool: toShown(now), changes: since });
 }
 
@@ -206,8 +206,9 @@ function edit(run: Run, { ready, index, round }: Placed, args: Json): Prepared |
   return whenReady(editCall(ready, args, run.ports), (entry) => recordVerdict(run, { entry, key: `${key}/edit` }));
 }
 
-function sendDecision(run: Run, { callId, name }: ToolCall, { answer, live }: { answer: Final; live: boolean }): void {
-  const base = { type: "approval-decided" as const, ...eventBase(run, live), callId, name };
+function sendDecision(run: Run, { ready, index }: Placed, { answer, live }: { answer: Final; live: boolean }): void {
+  const { callId, name } = ready.call;
+  const base = { type: "approval-decided" as const, ...eventBase(run, live), callId, name, index };
   if (answer.kind === "failed") run.events.send({ ...base, decision: "failed", error: answer.error });
   else if (answer.kind === "deny") run.events.send({ ...base, decision: "deny", reason: answer.reason });
   else if (answer.kind === "approve" || answer.kind === "modify")

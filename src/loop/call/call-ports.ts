@@ -3,7 +3,7 @@
 import type { Clock, Timeouts } from "../../contract/clock.ts";
 import type { ToolContext, ToolRegistry } from "../../contract/loop-options.ts";
 import type { ToolDefinition } from "../../contract/tool.ts";
-import type { ToolCall } from "../../contract/tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
 import type { Deadline } from "../../kit/deadline.ts";
 import { nearestName } from "../../kit/nearest-name.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
@@ -25,10 +25,8 @@ export class CallPorts implements RunCallPorts {
   readonly #metadata = new Map<string, unknown>();
   /** Runs inside calls, by call, until the call is over. */
   readonly #nested = new Map<string, NestedRun[]>();
-  /** Positions of calls that were started before their turn was complete. */
-  #early: Map<string, number> | undefined;
-  /** Positions of the calls of a turn; made once somebody asks for one. */
-  #placed: { readonly calls: readonly ToolCall[]; readonly byId: ReadonlyMap<string, number> } | undefined;
+  readonly places: Map<string, number> = new Map();
+  readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
   /** How many hints this iteration has had, and how many names they looked at. */
   #hinted = { iteration: 0, count: 0, names: 0 };
   readonly registry: ToolRegistry;
@@ -93,21 +91,8 @@ export class CallPorts implements RunCallPorts {
     return metadata;
   }
 
-  placeEarly(callId: string, index: number): void {
-    this.#early ??= new Map();
-    this.#early.set(callId, index);
-  }
-
   indexOf(callId: string): number {
-    return this.#early?.get(callId) ?? this.#positions().get(callId) ?? -1;
-  }
-
-  #positions(): ReadonlyMap<string, number> {
-    const { calls } = this.#run.state.turn;
-    if (this.#placed?.calls !== calls) {
-      this.#placed = { calls, byId: new Map(calls.map((call, index) => [call.callId, index])) };
-    }
-    return this.#placed.byId;
+    return this.places.get(callId) ?? -1;
   }
 
   addNested(callId: string, nested: NestedRun): void {
@@ -127,6 +112,6 @@ export class CallPorts implements RunCallPorts {
   }
 
   onLate({ callId, name }: ToolCall, success: boolean): void {
-    this.#run.events.send({ type: "late-result", ...eventBase(this.#run), callId, name, success });
+    this.#run.events.send({ type: "late-result", ...eventBase(this.#run), callId, name, index: this.indexOf(callId), success });
   }
 }

@@ -143,6 +143,7 @@ export class CallContext implements ToolContext {
       iteration: this.iteration,
       callId: this.callId,
       name: this.name,
+      index: this.#run.ports.indexOf(this.callId),
       data,
     });
   }

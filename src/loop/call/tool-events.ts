@@ -23,15 +23,17 @@ export function sendToolStart(run: Run, { callId, name, args }: ToolCall, live: 
 export function sendToolEnd(run: Run, outcome: ToolOutcome, live: boolean): void {
   const { events, ports, options } = run;
   const { call, kind, durationMs } = outcome;
-  const metadata = ports.takeMetadata(call);
-  if (!events.wants("tool-end")) return;
   const { callId, name } = call;
+  const metadata = ports.takeMetadata(call);
+  ports.ended.set(callId, kind);
+  if (!events.wants("tool-end")) return;
   const base = eventBase(run, live);
   events.send({
     type: "tool-end",
     ...base,
     callId,
     name,
+    index: ports.indexOf(callId),
     outcome: kind,
     result: freezeDeep(resultOf(outcome, options)),
     durationMs,

@@ -16,20 +16,16 @@ export function createEagerPorts(run: Run): EagerPorts | undefined {
   if (policies?.stopWhen !== undefined || policies?.loopDetection?.action === "stop") return undefined;
   if (policies?.approve !== undefined || run.meter.maxToolCalls !== Number.POSITIVE_INFINITY) return undefined;
   let running = 0;
-  const start = (call: ToolCall, index: number): ReturnType<EagerPorts["start"]> => {
+  const start = (call: ToolCall): ReturnType<EagerPorts["start"]> => {
     if (running >= run.bounds.toolConcurrency || !isEager(run, call)) return undefined;
     running += 1;
-    const outcome = whenReady(prepareCall(call, run.ports), (prepared) => begin(run, prepared, index));
+    const outcome = whenReady(prepareCall(call, run.ports), (prepared) => begin(run, prepared));
     return whenReady(outcome, (end) => {
       running -= 1;
       return end;
     });
   };
-  const onAdopted = (outcome: ToolOutcome, index: number): void => {
-    run.ports.placeEarly(outcome.call.callId, index);
-    sendBoth(run, outcome, true);
-  };
-  return { start, onAdopted };
+  return { start, onAdopted: (outcome: ToolOutcome): void => sendBoth(run, outcome, true) };
 }
 
 function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {
@@ -38,10 +34,9 @@ function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {
 }
 
 /** A call that may not run is refused with its batch, as any other. */
-function begin(run: Run, prepared: Prepared, index: number): ReturnType<EagerPorts["start"]> {
-  const { scope, ports, control } = run;
+function begin(run: Run, prepared: Prepared): ReturnType<EagerPorts["start"]> {
+  const { scope, control } = run;
   if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;
   control?.startToolChain();
-  ports.placeEarly(prepared.call.callId, index);
   return performCall(run, prepared, { mayHaveRun: false });
 }

@@ -1,6 +1,7 @@
 // One provider stream as a step: what is sent, what listeners hear, and the fold of what came back.
 
 import type { PassPlan } from "../../contract/hooks.ts";
+import type { CallSummary } from "../../contract/loop-event.ts";
 import type { PlainError } from "../../contract/plain-error.ts";
 import type { ModelRequest, ToolChoice } from "../../contract/provider.ts";
 import type { StreamResult } from "../../contract/stream-result.ts";
@@ -24,8 +25,9 @@ import { eventBase } from "../run/event-base.ts";
 import { expose, exposeRecorded, needsBasis, withBasis } from "./exposure.ts";
 import { replayCall, toSpending } from "../call/replay-call.ts";
 import { releaseOnly } from "../options/resolve-policies.ts";
-import type { RequestViews, Run } from "../run/run.ts";
+import type { OpenPass, RequestViews, Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
+import { suspensionOf } from "../../state/loop-state.ts";
 import { stepKey } from "../run/step-key.ts";
 
 /** How the model is to be asked. */
@@ -44,6 +46,8 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   const step = next.finalAnswerTo === undefined ? "model" : "final-answer";
   const key = stepKey(state, hop === 0 ? step : `${step}/hop${hop}`);
   const masked = maskOld(run);
+  const earlier = hop === 0 ? [] : state.turn.calls;
+  if (hop === 0) run.ports.ended.clear();
   run.replayed = true;
   run.prepared = undefined;
   const body = (): Promise<StreamResult> => {
@@ -54,14 +58,15 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
     if (!live) {
       run.exposure = exposeRecorded(run, result);
       run.toolChoice = result.toolChoice;
+      result.calls.forEach(({ callId }, index) => run.ports.places.set(callId, earlier.length + index));
       sendStart(run, masked);
-      sendReplayed(run, result);
+      sendReplayed(run, result, earlier.length);
     }
     const { usage, costUSD } = result;
     run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
     if (!live) replayEarly(run, result);
-    run.openPass = { result, hop };
+    run.openPass = { result, hop, earlier, live };
     sendLoop(run);
   });
 }
@@ -141,6 +146,7 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
     alarm,
     events,
     heldIds: state.heldIds,
+    places: run.ports.places,
     carried,
     pricing: options.pricing,
     eager: next.withoutTools ? undefined : createEagerPorts(run),
@@ -204,11 +210,14 @@ function sendStart(run: Run, masked: Masked | undefined): void {
 }
 
 /** What a replayed pass had said, in one piece each. */
-function sendReplayed(run: Run, { text, reasoning }: StreamResult): void {
+function sendReplayed(run: Run, { text, reasoning, calls }: StreamResult, firstIndex: number): void {
   const base = eventBase(run, false);
   const { events } = run;
   if (reasoning !== "") events.send({ type: "reasoning-delta", ...base, text: reasoning });
   if (text !== "") events.send({ type: "text-delta", ...base, text });
+  if (!events.wants("tool-args-end")) return;
+  for (const [index, { callId, name, args, problem }] of calls.entries())
+    events.send({ type: "tool-args-end", ...base, callId, name, index: firstIndex + index, args: freezeDeep(args), problem });
 }
 
 function sendLoop(run: Run): void {
@@ -218,17 +227,19 @@ function sendLoop(run: Run): void {
   run.events.send({ type: "loop-detected", ...eventBase(run, !run.replayed), ...loop, action: loopRule.action });
 }
 
-/** Tells listeners that the pass is over: after its batch, where it had one, for the calls belong to it. */
-export function endPass(run: Run): void {
+/**
+ * Tells listeners that the pass is over: after its batch, where it had one, for the calls belong to it. Recalled where its start was: what
+ * it says of usage and cost was spent then, even if calls ran in this execution.
+ */
+export function endPass(run: Run, isPaused: boolean): void {
   const { events, openPass } = run;
   run.openPass = undefined;
   if (openPass === undefined || !events.wants("pass-end")) return;
-  const { status, provider, model, finish, usage, costUSD, calls, durationMs } = openPass.result;
-  const base = eventBase(run, !run.replayed);
-  const { hop } = openPass;
+  const { status, provider, model, finish, usage, costUSD, durationMs } = openPass.result;
+  const { hop, live } = openPass;
   events.send({
     type: "pass-end",
-    ...base,
+    ...eventBase(run, live),
     hop,
     status,
     provider,
@@ -236,7 +247,17 @@ export function endPass(run: Run): void {
     finish,
     usage,
     costUSD,
-    calls: calls.length,
+    calls: isPaused ? [] : summarize(run, openPass),
     durationMs,
   });
+}
+
+function summarize({ state, ports }: Run, { earlier, result }: OpenPass): readonly CallSummary[] {
+  const unended = suspensionOf(state) === undefined ? "not-run" : "waiting";
+  return [...earlier, ...result.calls].map(({ callId, name }, index) => ({
+    callId,
+    name,
+    index,
+    outcome: ports.ended.get(callId) ?? unended,
+  }));
 }

@@ -33,10 +33,12 @@ export interface RunCallPorts extends ToolCallPorts {
   isCurrent(definition: ToolDefinition): boolean;
   /** What a result carried for listeners only, once. */
   takeMetadata(call: ToolCall): unknown;
-  /** Notes where a call stands whose turn is not complete. */
-  placeEarly(callId: string, index: number): void;
-  /** The position of a call in its turn. */
+  /** The place of each call among the calls of its iteration. Of all iterations: a tool that was left behind may end much later. */
+  readonly places: Map<string, number>;
+  /** The place of a call. */
   indexOf(callId: string): number;
+  /** How the calls of the current iteration ended, as far as listeners were told. */
+  readonly ended: Map<string, ToolOutcome["kind"]>;
   /** Notes a run that a call has started. */
   addNested(callId: string, nested: NestedRun): void;
   /** How many runs a call has started, its earlier attempts included. */
@@ -89,6 +91,16 @@ export interface Nesting {
   /** Whether the nested run's steps are in the outer one's journal. Default false. */
   readonly isPart?: boolean | undefined;
   readonly park?: Park | undefined;
+}
+
+/** A stream whose end listeners have not heard of. */
+export interface OpenPass {
+  readonly result: StreamResult;
+  readonly hop: number;
+  /** The calls of earlier streams of the iteration. */
+  readonly earlier: readonly ToolCall[];
+  /** Whether it was streamed in this execution. */
+  readonly live: boolean;
 }
 
 /** One live run. */
@@ -151,7 +163,7 @@ export interface Run {
   /** What the requests of the run show of its transcript; made with the first one. */
   requestViews: RequestViews | undefined;
   /** The last stream, until listeners are told that its pass is over. */
-  openPass: { readonly result: StreamResult; readonly hop: number } | undefined;
+  openPass: OpenPass | undefined;
   release(): void;
 }
 

@@ -41,11 +41,13 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(playing.recording.outline()).toMatchInlineSnapshot(`
       "run-start
         pass-start 0
-          tool-args-delta child (0) "{}"
+          tool-args-delta child (call_p0_0) "{}"
+          tool-args-end child (call_p0_0) {}
           tool-start child (call_p0_0) {}
           run-start
             pass-start 0
-              tool-args-delta ok (0) "{}"
+              tool-args-delta ok (call_p0_0) "{}"
+              tool-args-end ok (call_p0_0) {}
               tool-start ok (call_p0_0) {}
               tool-progress ok (call_p0_0) "on it"
               tool-end ok (call_p0_0) completed

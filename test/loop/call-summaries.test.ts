@@ -1,0 +1,147 @@
+// The end of an iteration says how its calls ended, and is marked as recalled where its start is.
+
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
+import { fail, finish, type MockPart, type MockTurn, recordEvents, stall, text, toolCall } from "turnwright/testing";
+import { checkCallEvents } from "./check-call-events.ts";
+import { never, play, type Playing, tool } from "./play.ts";
+
+const ok = tool("ok", () => 1);
+const call = (name: string, id?: string): MockPart => toolCall(name, {}, { id, fragments: 0 });
+
+const approve: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "ask" ? "ask" : "approve" }) };
+
+interface Row {
+  readonly script: readonly MockTurn[];
+  readonly more?: Partial<LoopOptions>;
+  readonly act?: (playing: Playing) => void;
+  /** Of each end: the outcomes of its calls. */
+  readonly ends: readonly (readonly string[])[];
+}
+
+const tools = [
+  ok,
+  tool("ask", () => 1),
+  tool("alone", () => 1, { sequential: true }),
+  tool("early", () => 1, { eager: true }),
+  tool("hangs", () => never),
+  tool("fails", () => Promise.reject(new Error("no"))),
+];
+
+describe("pass-end lists the calls of its iteration", () => {
+  it.for<[what: string, row: Row]>([
+    [
+      "that ended in several ways",
+      { script: [[call("ok"), call("fails"), call("none")], text("Done.")], ends: [["completed", "failed", "unknown-tool"], []] },
+    ],
+    [
+      "of which some started early",
+      { script: [[call("early"), call("ok")], text("Done.")], ends: [["completed", "completed"], []] },
+    ],
+    ["whose stream failed", { script: [[call("early"), call("ok"), fail({ status: 500 })]], ends: [["completed", "not-run"]] }],
+    [
+      "whose stream was stopped",
+      {
+        script: [[call("early"), call("ok"), stall()]],
+        act: ({ control }) => void control.stop(),
+        ends: [["completed", "not-run"]],
+      },
+    ],
+    [
+      "whose stream was interrupted",
+      { script: [[call("ok"), stall()]], act: ({ control }) => void control.interrupt("Wait."), ends: [["not-run"]] },
+    ],
+    [
+      "of which one was stopped",
+      { script: [[call("ok"), call("hangs")]], act: ({ control }) => void control.kill(), ends: [["completed", "interrupted"]] },
+    ],
+    ["after which the run stops", { script: [call("ok")], more: { policies: { stopWhen: () => true } }, ends: [["not-run"]] }],
+    [
+      "that wait for a decision, or for one that does",
+      {
+        script: [[call("ok"), call("ask"), call("alone")]],
+        more: { policies: approve },
+        ends: [["completed", "waiting", "waiting"]],
+      },
+    ],
+    [
+      "that are past a limit",
+      {
+        script: [[call("ok"), call("ok")], text("Done.")],
+        more: { limits: { maxToolCalls: 1 } },
+        ends: [["completed", "limit"], []],
+      },
+    ],
+    [
+      "with its last stream, if the service paused",
+      { script: [[call("ok"), finish("paused")], [call("fails")], text("Done.")], ends: [[], ["completed", "failed"], []] },
+    ],
+    [
+      "if the service paused too often",
+      {
+        script: [
+          [call("ok"), finish("paused")],
+          [call("ok"), finish("paused")],
+        ],
+        more: { limits: { maxPauses: 0 } },
+        ends: [["not-run"]],
+      },
+    ],
+    [
+      "if the stream after a pause fails",
+      {
+        script: [
+          [call("ok"), finish("paused")],
+          [call("ok"), fail({ status: 500 })],
+        ],
+        ends: [[], ["not-run", "not-run"]],
+      },
+    ],
+  ])("%s", async ([, { script, more, act, ends }]) => {
+    const playing = play(script, { tools, ...more });
+    await playing.clock.advance(1);
+    act?.(playing);
+    await playing.clock.advance(10_000);
+    await playing.result;
+    const lists = playing.recording.of("pass-end").map(({ calls }) => calls);
+    expect(lists.map((calls) => calls.map(({ outcome }) => outcome))).toEqual(ends);
+    for (const calls of lists) expect(calls.map(({ index }) => index)).toEqual(calls.map((_, index) => index));
+    checkCallEvents(playing.recording.events);
+  });
+});
+
+describe("an iteration that goes on in another execution", () => {
+  const script = [[call("ok", "a"), call("ask", "b")], text("Done.")];
+
+  it("is marked as recalled at both ends, and what happens anew in it is not", async () => {
+    const first = play(script, { tools, policies: approve });
+    const { journal } = await first.result;
+    const saved = JSON.parse(JSON.stringify(journal)) as SavedJournal;
+    const recording = recordEvents();
+    const decisions: LoopOptions["decisions"] = { b: { kind: "approve" } };
+    const options = { ...first.options, journal: memoryJournal(saved), events: recording.emitter, decisions };
+    await play([text("Done.")], options).result;
+    expect(recording.outline()).toMatchInlineSnapshot(`
+      "run-start
+        pass-start 0 (replayed)
+          tool-args-end ok (a) {} (replayed)
+          tool-args-end ask (b) {} (replayed)
+          approval-decided ok (a) approve (replayed)
+          approval-decided ask (b) approve
+          tool-start ask (b) {}
+          tool-end ask (b) completed
+          tool-start ok (a) {} (replayed)
+          tool-end ok (a) completed (replayed)
+        pass-end 0 function_call (replayed)
+        pass-start 1
+          text-delta "Done."
+        pass-end 1 completed
+      run-end completed answered"
+    `);
+    expect(recording.of("pass-end")[0]?.calls).toEqual([
+      { callId: "a", name: "ok", index: 0, outcome: "completed" },
+      { callId: "b", name: "ask", index: 1, outcome: "completed" },
+    ]);
+    for (const { recording: heard } of [first, { recording }]) checkCallEvents(heard.events);
+  });
+});

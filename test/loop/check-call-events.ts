@@ -1,0 +1,189 @@
+// What holds for the events of every execution of a run: they say which call they belong to, and a reader can rely on their order.
+
+import { expect } from "vitest";
+import type { LoopEvent, LoopEvents } from "turnwright";
+
+type CallEventOf = Extract<LoopEvent, { readonly callId: string }>;
+
+/** What was told of one call. */
+interface Told {
+  readonly callId: string;
+  readonly index: number;
+  /** The types of its events, in order. */
+  readonly types: string[];
+  outcome: string | undefined;
+}
+
+/** What has to come before each event of a call, where there is a rule. */
+const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
+  "approval-asked": "tool-args-end",
+  "approval-decided": "tool-args-end",
+  "tool-start": "tool-args-end",
+  "tool-progress": "tool-start",
+  "tool-end": "tool-start",
+  "late-result": "tool-start",
+  restart: "tool-end",
+  "hidden-notice": "tool-end",
+  "result-processed": "tool-end",
+  "result-extracted": "tool-end",
+  "result-cached": "tool-end",
+};
+
+/** What must not have come before. */
+const ends: { readonly [Type in CallEventOf["type"]]?: string } = {
+  "tool-args-delta": "tool-args-end",
+  "tool-args-end": "tool-args-end",
+  "approval-asked": "tool-start",
+  "approval-decided": "tool-start",
+  "tool-start": "tool-start",
+  "tool-progress": "tool-end",
+  "tool-end": "tool-end",
+};
+
+const check = (actual: unknown, expected: unknown): void => expect(actual).toEqual(expected);
+const including = (one: string): unknown => expect.arrayContaining([one]);
+const excluding = (one: string): unknown => expect.not.arrayContaining([one]);
+const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+
+/** Reads the events of one run, in order. */
+class Reader {
+  readonly #calls = new Map<string, Told>();
+  /** The calls of the current iteration, and where those of its current stream begin. */
+  #ofIteration: Told[] = [];
+  #firstOfStream = 0;
+  #open: LoopEvents["pass-start"] | undefined;
+  /** The last end, and whether calls wait for another execution. */
+  #last: LoopEvents["pass-end"] | undefined;
+
+  take(event: LoopEvent): void {
+    if (event.type === "pass-start") this.#start(event);
+    else if (event.type === "pass-end") this.#end(event);
+    else if (event.type === "run-end") this.#close(event);
+    // Taken back with their attempt: only those that had started may be told of again.
+    else if (event.type === "attempt-discarded") this.#ofIteration.length = this.#firstOfStream;
+    else if ("callId" in event) this.#call(event);
+  }
+
+  #start(event: LoopEvents["pass-start"]): void {
+    check(this.#open, undefined);
+    check(this.#last?.calls.map(({ outcome }) => outcome) ?? [], excluding("waiting"));
+    this.#open = event;
+    if (event.hop === 0) check(this.#ofIteration, []);
+    else check(this.#last?.calls, []);
+    this.#firstOfStream = this.#ofIteration.length;
+  }
+
+  #end(event: LoopEvents["pass-end"]): void {
+    const { iteration, hop, replayed } = event;
+    // Both ends are marked, or neither.
+    check([this.#open?.iteration, this.#open?.hop, this.#open?.replayed], [iteration, hop, replayed]);
+    for (const { callId, types } of this.#ofIteration) check([callId, types], [callId, including("tool-args-end")]);
+    this.#open = undefined;
+    this.#last = event;
+    if (event.calls.length === 0) return;
+    const told = this.#ofIteration.map(({ callId, index, outcome }) => ({ callId, index, outcome }));
+    told.sort((a, b) => a.index - b.index);
+    check(
+      event.calls.map(({ callId, index }) => [callId, index]),
+      told.map(({ callId, index }) => [callId, index]),
+    );
+    check(
+      event.calls.map(({ index }) => index),
+      told.map((_, index) => index),
+    );
+    event.calls.forEach(({ outcome }, index) => {
+      const ended = told[index]?.outcome;
+      if (ended === undefined) check(["waiting", "not-run"], including(outcome));
+      else check(outcome, ended);
+    });
+    this.#ofIteration = [];
+    this.#firstOfStream = 0;
+  }
+
+  /** Every call was listed by the end of its iteration. */
+  #close({ status }: LoopEvents["run-end"]): void {
+    check([this.#open, this.#ofIteration], [undefined, []]);
+    const waits = this.#last?.calls.some(({ outcome }) => outcome === "waiting") === true;
+    // Who ends a run that waits leaves its calls waiting: the decisions can be made again.
+    if (waits) check(["suspended", "stopped_by_user", "timeout"], including(status));
+  }
+
+  #call(event: CallEventOf): void {
+    const told = this.#toldOf(event);
+    check([event.callId, event.index], [told.callId, told.index]);
+    const { type } = event;
+    const before = mustFollow[type];
+    const end = ends[type];
+    if (before !== undefined) check([type, told.types], [type, including(before)]);
+    if (end !== undefined) check([type, told.types], [type, excluding(end)]);
+    told.types.push(type);
+    if (event.type === "tool-end") told.outcome = event.outcome;
+  }
+
+  #toldOf(event: CallEventOf): Told {
+    const { callId, index } = event;
+    const known = this.#calls.get(callId);
+    if (known !== undefined) return known;
+    // A call is first heard of as the model writes it.
+    check(event.type, like(/^tool-args-/));
+    const told: Told = { callId, index, types: [], outcome: undefined };
+    this.#calls.set(callId, told);
+    this.#ofIteration.push(told);
+    return told;
+  }
+}
+
+/** Checks the events of an execution, and of all runs inside it. */
+export function checkCallEvents(events: readonly LoopEvent[]): void {
+  const keyOfRun = ({ runId, path = [] }: LoopEvent): string => JSON.stringify([runId, path]);
+  for (const run of new Set(events.map(keyOfRun))) {
+    const told = events.filter((event) => keyOfRun(event) === run);
+    readAll(told);
+    // Who hears only what is new, or only what was recalled, meets no end without its start either.
+    for (const replayed of [undefined, true]) readPasses(told.filter((event) => event.replayed === replayed));
+  }
+}
+
+function readAll(events: readonly LoopEvent[]): void {
+  const reader = new Reader();
+  for (const event of events) reader.take(event);
+}
+
+function readPasses(events: readonly LoopEvent[]): void {
+  const passes = events.filter(({ type }) => type === "pass-start" || type === "pass-end");
+  expect(passes.map(({ type }) => type)).toEqual(passes.map((_, index) => (index % 2 === 0 ? "pass-start" : "pass-end")));
+}
+
+/** Types that a replay tells again, each as often as they happened. */
+const retold: ReadonlySet<string> = new Set([
+  "pass-start",
+  "pass-end",
+  "tool-args-end",
+  "approval-decided",
+  "tool-start",
+  "tool-end",
+  "restart",
+  "hidden-notice",
+  "result-processed",
+  "result-extracted",
+  "result-cached",
+]);
+
+/** What a replay has to tell of an execution, in an order of its own: without attempts that were taken back. */
+export function retellable(events: readonly LoopEvent[]): readonly string[] {
+  const listed = new Set(
+    events.flatMap((event) => (event.type === "pass-end" ? event.calls.map((call) => keyOf(event, call)) : [])),
+  );
+  const kept = events.filter((event) => retold.has(event.type) && (!("callId" in event) || listed.has(keyOf(event, event))));
+  return kept.map(toLine).sort();
+}
+
+function keyOf({ path }: Pick<LoopEvent, "path">, { callId }: { readonly callId: string }): string {
+  return JSON.stringify([path, callId]);
+}
+
+/** A finish that cuts all calls off comes after their arguments: only a replay can know of it there. */
+function toLine(event: LoopEvent): string {
+  const { replayed: _, ...told } = event;
+  return JSON.stringify({ ...told, metadata: undefined, problem: undefined });
+}
