@@ -22,6 +22,9 @@ export class CallContext implements ToolContext {
   readonly iteration: number;
   readonly #run: Run;
   readonly #deadline: Deadline;
+  /** Where the call stands. A tool that was left behind may ask when the run is elsewhere. */
+  readonly #retry: number;
+  readonly #index: number;
 
   static {
     // Read by runs that are handed this context as theirs.
@@ -38,6 +41,8 @@ export class CallContext implements ToolContext {
     this.iteration = run.state.iteration;
     this.#run = run;
     this.#deadline = deadline;
+    this.#retry = run.state.retry;
+    this.#index = run.ports.indexOf(call.callId);
   }
 
   get signal(): AbortSignal {
@@ -84,9 +89,9 @@ export class CallContext implements ToolContext {
   }
 
   get idempotencyKey(): string {
-    const { runId, state, ports } = this.#run;
-    const index = ports.indexOf(this.callId);
-    return `${runId}/${callKey(state, "tool", { index, name: this.name })}`;
+    const { iteration, name } = this;
+    const place = { iteration, retry: this.#retry };
+    return `${this.#run.runId}/${callKey(place, "tool", { index: this.#index, name })}`;
   }
 
   get session(): Session {

@@ -1,0 +1,78 @@
+// What a tool kept of its call, used when the run is over: it reads what was there, and does nothing.
+
+import { expect, it } from "vitest";
+import { createLoopEvents, type ToolContext } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { never, play, tool } from "./play.ts";
+import { question } from "./ports/port.ts";
+
+const verbs: { readonly [Member in keyof ToolContext]: (context: ToolContext) => unknown } = {
+  callId: ({ callId }) => callId,
+  name: ({ name }) => name,
+  iteration: ({ iteration }) => iteration,
+  signal: ({ signal }) => signal.aborted,
+  heartbeat: ({ heartbeat }) => heartbeat(),
+  progress: ({ progress }) => progress(1n),
+  messages: ({ messages }) => messages.length,
+  contextItems: ({ contextItems }) => contextItems,
+  messageIdMap: ({ messageIdMap }) => messageIdMap,
+  provider: ({ provider }) => provider,
+  showKillHint: ({ showKillHint }) => showKillHint,
+  suppressProgressNotices: ({ suppressProgressNotices }) => suppressProgressNotices,
+  budget: ({ budget }) => budget.iterations,
+  idempotencyKey: ({ idempotencyKey }) => idempotencyKey,
+  session: ({ session }) => session,
+  context: ({ context }) => context,
+  depth: ({ depth }) => depth,
+  runToolLoop: (context) =>
+    context.runToolLoop({ messages: question, provider: createMockProvider([text("In.")]) }).then(
+      () => "ran",
+      ({ message }: Error) => message,
+    ),
+};
+
+const expected: { readonly [Member in keyof ToolContext]: readonly [answered: unknown, killed: unknown] } = {
+  callId: ["call_p0_0", "call_p0_0"],
+  name: ["t", "t"],
+  iteration: [0, 0],
+  signal: [false, true],
+  heartbeat: [undefined, undefined],
+  progress: [undefined, undefined],
+  messages: [4, 3],
+  contextItems: [[], []],
+  messageIdMap: [undefined, undefined],
+  provider: [
+    { id: "mock", model: "mock-model" },
+    { id: "mock", model: "mock-model" },
+  ],
+  showKillHint: [false, false],
+  suppressProgressNotices: [false, false],
+  budget: [98, 99],
+  idempotencyKey: ["late/p0/tool/0/t", "late/p0/tool/0/t"],
+  session: [{}, {}],
+  context: [undefined, undefined],
+  depth: [0, 0],
+  runToolLoop: ["The call is over: it can start no more runs.", "The call is over: it can start no more runs."],
+};
+
+it.for(Object.keys(verbs) as (keyof ToolContext)[])("context.%s after the end of a run", async (member) => {
+  for (const [index, isKilled] of [false, true].entries()) {
+    let context: ToolContext | undefined;
+    const events = createLoopEvents();
+    let told = 0;
+    for (const type of ["tool-progress", "run-start", "listener-error"] as const) events.on(type, () => (told += 1));
+    const keeper = tool("t", (_, given) => {
+      context = given;
+      return isKilled ? never : 1;
+    });
+    const { clock, result, control } = play([toolCall("t"), text("Done.")], { tools: [keeper], events, runId: "late" });
+    await clock.advance(1);
+    if (isKilled) control.kill();
+    await result;
+    told = 0;
+    if (context === undefined) throw new Error("The tool was not called.");
+    expect(await verbs[member](context)).toEqual(expected[member][index]);
+    await clock.flush();
+    expect([told, clock.pending]).toEqual([0, 0]);
+  }
+});
