@@ -1,0 +1,127 @@
+// Data that JSON cannot say, at every place where data comes in: it is found there, and not when the answer is written.
+
+import { describe, expect, it } from "vitest";
+import { contextRestart, isLoopError, type LoopOptions, type Message, toolResult } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { answersOf, play, type Playing, tool } from "./play.ts";
+import { usual, usualProvider } from "./ports/port.ts";
+
+const cycle: { self?: unknown } = {};
+cycle.self = cycle;
+let deep: unknown = 1;
+for (let level = 0; level < 2_000; level += 1) deep = [deep];
+
+const bad: { readonly [what: string]: unknown } = {
+  "a bigint": 10n,
+  "a symbol": Symbol("s"),
+  "a cycle": cycle,
+  "a value nested too deeply": deep,
+};
+/** JSON leaves these out where they stand in an object. */
+const isLeftOut = (what: string): boolean => what === "a symbol";
+
+const t = tool("t", () => 1);
+const asked = (args: unknown): readonly Message[] => [
+  { role: "user", content: "Go." },
+  { role: "assistant", content: [{ type: "tool-call", callId: "c", name: "t", args: args as never }] },
+  { role: "tool", results: [{ callId: "c", name: "t", outcome: "completed", result: 1 }] },
+];
+
+type Place = (value: never) => Partial<LoopOptions>;
+
+const fields: { readonly [place: string]: Place } = {
+  system: (system) => ({ system }),
+  runId: (runId) => ({ runId }),
+  "toolChoice.name": (name) => ({ toolChoice: { name } }),
+  "provider.id": (id) => ({ provider: { ...usualProvider(), id } }),
+  "provider.model": (model) => ({ provider: { ...usualProvider(), model } }),
+  "provider.family": (family) => ({ provider: { ...usualProvider(), family } }),
+  "session.detailsLabel": (detailsLabel) => ({ session: { detailsLabel } }),
+  "session.responseTarget.name": (name) => ({ session: { responseTarget: { kind: "alter-persona", name } } }),
+  "modelSettings.stopSequences": (word) => ({ modelSettings: { stopSequences: [word] } }),
+  "policies.restarts.effects": (name) => ({ policies: { restarts: { effects: { more: [name] } } } }),
+  "a message's content": (content) => ({ messages: [{ role: "user", content }] }),
+  "a tool's name": (name) => ({ tools: [{ ...t, name }] }),
+  "a tool's description": (description) => ({ tools: [{ ...t, description }] }),
+};
+
+const data: { readonly [place: string]: Place } = {
+  contextItems: (value) => ({ contextItems: [{ value }] }),
+  "modelSettings.extra": (value) => ({ modelSettings: { extra: { value } } }),
+  decisions: (value) => ({ decisions: { c: { kind: "modify", args: { value } } } }),
+  "a message's arguments": (value) => ({ messages: asked({ value }) }),
+  "a tool's schema": (value) => ({ tools: [{ ...t, inputSchema: { type: "object", default: { value } } }] }),
+};
+
+async function findRefusal({ result, provider }: Playing): Promise<unknown> {
+  const error: unknown = await result.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return isLoopError(error) && provider.calls === 0 ? "refused at once" : error;
+}
+
+const rowsOf = (places: { readonly [place: string]: unknown }): readonly (readonly [place: string, what: string])[] =>
+  Object.keys(places).flatMap((place) => Object.keys(bad).map((what) => [place, what] as const));
+
+describe("an option", () => {
+  it.for(rowsOf(fields))("%s with %s is refused before any request", async ([place, what]) => {
+    expect(await findRefusal(play(usual, { tools: [t], ...fields[place]?.(bad[what] as never) }))).toBe("refused at once");
+  });
+
+  it.for(rowsOf(data).filter(([, what]) => !isLeftOut(what)))(
+    "%s with %s is refused before any request",
+    async ([place, what]) => {
+      expect(await findRefusal(play(usual, { tools: [t], ...data[place]?.(bad[what] as never) }))).toBe("refused at once");
+    },
+  );
+});
+
+const called = (execute: () => unknown): Partial<LoopOptions> => ({ tools: [tool("t", execute)] });
+
+/** What comes in while the run goes on, and what becomes of the first call or of the run. */
+const during: { readonly [place: string]: readonly [over: Place, ends: string] } = {
+  "a tool's result": [(value) => called(() => ({ value })), "failed"],
+  "a tool's data": [(value) => called(() => toolResult({ data: { value } })), "failed"],
+  "a tool's content": [(value) => called(() => toolResult({ data: 1, content: [{ type: "text", text: value }] })), "failed"],
+  "a tool's error": [(error) => called(() => toolResult({ success: false, error })), "failed"],
+  "a tool's throw": [
+    (value) =>
+      called(() => {
+        throw value;
+      }),
+    "failed",
+  ],
+  "a tool's metadata": [(metadata) => called(() => toolResult({ data: 1, metadata })), "completed"],
+  "a tool's progress": [(value) => ({ tools: [tool("t", (_, { progress }) => progress({ value }))] }), "completed"],
+  "context of a restart": [
+    (value) => called(() => contextRestart({ type: "context_restart_more", enhanced_context_item: { value } })),
+    "failed",
+  ],
+  "context in a stash": [
+    (value) => ({
+      ...called(() => contextRestart({ type: "context_restart_more", pending_context_key: "k" })),
+      policies: { restarts: { stash: { take: () => ({ value }) } } },
+    }),
+    "restarted",
+  ],
+  "a denial's reason": [(reason) => ({ policies: { approve: () => ({ kind: "deny", reason }) } }), "denied"],
+  "edited arguments": [(value) => ({ policies: { approve: () => ({ kind: "modify", args: { value } }) } }), "approval-failed"],
+  "a stop's reason": [(reason) => ({ policies: { stopWhen: () => ({ kind: "stop", reason }) } }), "not-run"],
+  "an abort's reason": [(reason) => ({ hooks: { onIteration: () => ({ abort: true, reason }) } }), "completed"],
+  "a price": [(value) => ({ pricing: () => value }), "completed"],
+  "a processed result": [(value) => ({ policies: { results: { processor: () => value } } }), "completed"],
+};
+
+describe("what comes in during a run", () => {
+  it.for(rowsOf(during))("%s with %s is found where it comes in", async ([place, what]) => {
+    const [over, outcome] = during[place] ?? [];
+    const playing = play([toolCall("t"), text("Done.")], { tools: [t], ...over?.(bad[what] as never) });
+    const result = await playing.result;
+    expect(() => JSON.stringify(result)).not.toThrow();
+    expect(() => JSON.stringify(result.journal)).not.toThrow();
+    expect(structuredClone(result.messages)).toEqual(result.messages);
+    const found = answersOf(result)[0]?.outcome;
+    expect([outcome, ...(isLeftOut(what) ? ["completed", "restarted"] : [])]).toContain(found);
+  });
+});
