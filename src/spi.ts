@@ -56,6 +56,7 @@ export type { EventReader } from "./errors/read-sdk-stream.ts";
 // reading foreign data
 export { assertNever } from "./kit/assert-never.ts";
 export { describeValue } from "./kit/describe-value.ts";
+export { dropPromise } from "./kit/drop-promise.ts";
 export { isRecord } from "./kit/is-record.ts";
 export type { UnknownRecord } from "./kit/is-record.ts";
 export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "./kit/read-foreign.ts";

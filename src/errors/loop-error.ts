@@ -57,7 +57,7 @@ export interface LoopErrorDetails {
    * `partial` is what the run had until then; it is left out where the error is printed or made JSON of.
    */
   readonly "journal-unresponsive": {
-    readonly verb: "open" | "close" | "step" | "all" | "replays";
+    readonly verb: "open" | "close" | "step" | "all" | "replays" | "has";
     /** The step that was asked for; of several, the first. */
     readonly key?: string | undefined;
     readonly ms: number;

@@ -1,5 +1,7 @@
 // How an emitter that watches runs is told that one is over, also where the run broke and no `run-end` came.
 
+import { dropPromise } from "./drop-promise.ts";
+
 /** A method of such an emitter, which the loop calls last of all. By a name that every copy of this package has in common. */
 const method = "turnwright.run-closed";
 
@@ -19,7 +21,7 @@ export interface ClosedRun {
 export function tellClosed(emitter: object | undefined, run: ClosedRun): void {
   try {
     const tell: unknown = emitter === undefined ? undefined : Reflect.get(emitter, method);
-    if (typeof tell === "function") Reflect.apply(tell, emitter, [run]);
+    if (typeof tell === "function") dropPromise(Reflect.apply(tell, emitter, [run]));
   } catch {
     // An emitter of the caller's own may throw whatever is asked of it.
   }

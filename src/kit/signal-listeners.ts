@@ -1,6 +1,8 @@
 // One listener on a caller's signal for all that listens to it. A server hands one shutdown signal to all of its runs; with a listener for
 // each, Node would warn of a leak from the eleventh on.
 
+import { dropPromise } from "./drop-promise.ts";
+
 /** What waits for each signal, and the one listener that tells them. */
 interface Waiting {
   readonly calls: Set<() => void>;
@@ -18,7 +20,7 @@ export function onAbort(signal: AbortSignal, call: () => void): () => void {
   return () => {
     if (!known.calls.delete(own) || known.calls.size > 0 || waiting.get(signal) !== known) return;
     waiting.delete(signal);
-    signal.removeEventListener("abort", known.tell);
+    letGo(signal, known.tell);
   };
 }
 
@@ -26,14 +28,23 @@ function listen(signal: AbortSignal): Waiting {
   const calls = new Set<() => void>();
   const tell = (): void => {
     waiting.delete(signal);
-    signal.removeEventListener("abort", tell);
+    letGo(signal, tell);
     for (const call of [...calls]) if (calls.has(call)) callAlone(call);
   };
   const made: Waiting = { calls, tell };
   // First, because a signal of the caller's own may throw.
-  signal.addEventListener("abort", tell);
+  dropPromise(signal.addEventListener("abort", tell));
   waiting.set(signal, made);
   return made;
+}
+
+/** A signal of the caller's own that cannot be let go harms no run: what it calls later does nothing. */
+function letGo(signal: AbortSignal, tell: () => void): void {
+  try {
+    dropPromise(signal.removeEventListener("abort", tell));
+  } catch {
+    // As above.
+  }
 }
 
 /** What fails harms no other: its error is reported as that of a listener of its own would be. */

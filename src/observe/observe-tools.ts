@@ -3,6 +3,7 @@
 import type { Agent, LoopOptions, NestedLoopOptions, ToolContext, ToolRegistry } from "../contract/loop-options.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { whenReady } from "../kit/when-ready.ts";
+import { findAgent } from "../tools/find-tool.ts";
 import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import type { RunObserver, StartObserving } from "./run-observer.ts";
 
@@ -41,7 +42,7 @@ export function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolR
     ...(validate !== undefined && { validate: (name, args) => validate.call(registry, name, args) }),
     ...(agentOf !== undefined && {
       agentOf: (name) => {
-        const agent = agentOf.call(registry, name);
+        const agent = findAgent(registry, name);
         return agent && observeAgent(agent, ports);
       },
     }),

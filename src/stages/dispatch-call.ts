@@ -10,6 +10,7 @@ import { Deadline, type Raced } from "../kit/deadline.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { promiseOrValue } from "../kit/promise-or-value.ts";
 import type { RunScope } from "../kit/run-scope.ts";
+import { findTool } from "../tools/find-tool.ts";
 import { toFailure, toOutcome, type Completion, type Failure } from "../tools/to-outcome.ts";
 import type { ReadyCall } from "./prepare-call.ts";
 
@@ -31,7 +32,7 @@ export interface DispatchPorts {
 
 /** The outcome of a call whose tool is not the one that was shown: the registry has another one of its name now, or none. */
 export function refuseChanged(call: ToolCall, { registry }: Pick<DispatchPorts, "registry">): ToolOutcome {
-  if (!registry.definitions().some(({ name }) => name === call.name))
+  if (findTool(registry, call.name) === undefined)
     return {
       call,
       durationMs: 0,

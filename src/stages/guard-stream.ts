@@ -6,6 +6,7 @@ import type { EventSink } from "../contract/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../contract/provider.ts";
 import { Alarm } from "../kit/alarm.ts";
 import { isContent } from "../kit/chunk-text.ts";
+import { dropPromise } from "../kit/drop-promise.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { LazySignal } from "../kit/lazy-signal.ts";
 import { Lull } from "../kit/lull.ts";
@@ -55,14 +56,16 @@ const givenUp = (): unknown => new DOMException("The stream was given up.", "Abo
 export function iterate(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
   const given: unknown = stream;
   if (isThenable(given)) {
-    given.then(undefined, () => {});
+    dropPromise(given);
     throw new TypeError(
       "The provider's stream() gave a promise; it must be an async generator, or answer an async iterable at once.",
     );
   }
   const isIterable = typeof given === "object" && given !== null && Symbol.asyncIterator in given;
   if (!isIterable) throw new TypeError("What the provider's stream() gave is no async iterable.");
-  return stream[Symbol.asyncIterator]();
+  const iterator = stream[Symbol.asyncIterator]();
+  if (isThenable(iterator)) dropPromise(iterator);
+  return iterator;
 }
 
 /** Reads a stream to its end, or to the end of patience. Never rejects; a stream that is deaf to its signal is left behind. */

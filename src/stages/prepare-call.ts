@@ -123,6 +123,14 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
 
 /** A registry of the caller's own may answer anything. */
 function judge(ready: ReadyCall, validation: unknown): Prepared {
+  try {
+    return read(ready, validation);
+  } catch (error) {
+    return invalid(ready, [{ message: toPlainError(error).message }]);
+  }
+}
+
+function read(ready: ReadyCall, validation: unknown): Prepared {
   if (!isRecord(validation)) return invalid(ready, [{ message: "The validation gave no answer." }]);
   const { issues } = validation;
   if (Array.isArray(issues)) return invalid(ready, issues.map(toIssue));

@@ -3,6 +3,7 @@
 
 import type { Message, ToolResultPart } from "../contract/message.ts";
 import { cutText } from "../kit/cut-text.ts";
+import { dropPromise, listItems } from "../kit/drop-promise.ts";
 import { estimateTokens } from "../kit/estimate-tokens.ts";
 import { forgetView, seal } from "./frozen-view.ts";
 import type { LoopState, ReleasedResults } from "./loop-state.ts";
@@ -66,13 +67,15 @@ export class MaskedView {
   findForced(force: ReadonlySet<number>): readonly number[] {
     const last = this.#lastPass;
     // Results of the pass that was sent last have come since, and are not in the view yet.
-    const found = last !== undefined && force.has(last) ? [last] : [];
+    const found = last !== undefined && isIn(force, last) ? [last] : [];
     const passes = this.#passes;
     // Either may be long; to look through the shorter one is enough.
-    const before =
-      force.size < passes.size
-        ? [...force].filter((pass) => passes.has(pass))
-        : [...passes.keys()].filter((pass) => force.has(pass));
+    const size: unknown = force.size;
+    dropPromise(size);
+    const isShort = typeof size === "number" && size < passes.size;
+    const before = isShort
+      ? listItems(force).filter((pass) => passes.has(pass))
+      : [...passes.keys()].filter((pass) => isIn(force, pass));
     return [...before.filter((pass) => pass !== last), ...found];
   }
 
@@ -184,6 +187,13 @@ export class MaskedView {
     this.#messages[at] = seal({ ...message, results });
     forgetView(this.#messages);
   }
+}
+
+/** The set is the caller's own, and may be of a class of theirs. */
+function isIn(force: ReadonlySet<number>, pass: number): boolean {
+  const answer: unknown = force.has(pass);
+  dropPromise(answer);
+  return answer === true;
 }
 
 /** All that is sent of a result: its text, and what stands beside it. */

@@ -1,6 +1,6 @@
 // How content gets on spans: not at all, unless it is asked for; and else as `redact` leaves it, without credentials.
 
-import { type Json, redactSecrets } from "../../spi.ts";
+import { dropPromise, type Json, redactSecrets } from "../../spi.ts";
 import type { ContentKind, TracingOptions } from "./tracing-options.ts";
 
 /** Writes content. Whatever fails is left out: the run must not notice. */
@@ -19,7 +19,9 @@ export class ContentWriter {
     if (!this.isOn) return undefined;
     try {
       // A copy, because `redact` may change what it is given, and that is what the run goes on with.
-      return this.#redact === undefined ? content() : this.#redact(structuredClone(content()), kind);
+      const kept = this.#redact === undefined ? content() : this.#redact(structuredClone(content()), kind);
+      dropPromise(kept);
+      return kept;
     } catch {
       return undefined;
     }

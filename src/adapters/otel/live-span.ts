@@ -1,13 +1,15 @@
 // A span that disturbs nobody: what a tracer, a span or one of its processors throws goes to OpenTelemetry's own log.
 
 import { type Attributes, type Context, diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
-import { toPlainError } from "../../spi.ts";
+import { dropPromise, toPlainError } from "../../spi.ts";
 import { definedIn } from "./facts.ts";
 
 /** Does something with a tracer or a meter, which a run must not notice. */
 export function quietly<Value>(work: () => Value): Value | undefined {
   try {
-    return work();
+    const value = work();
+    dropPromise(value);
+    return value;
   } catch (error) {
     diag.error("turnwright could not record a run", toPlainError(error).message);
     return undefined;

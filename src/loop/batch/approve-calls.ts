@@ -9,6 +9,7 @@ import { askApproval, waitAlways, waitWhereNeeded } from "../../policies/approva
 import { refuseChanged } from "../../stages/dispatch-call.ts";
 import { type ReadyCall, validateCall } from "../../stages/prepare-call.ts";
 import { frozenView } from "../../state/frozen-view.ts";
+import { findTool } from "../../tools/find-tool.ts";
 import { toShown } from "../../tools/shown-tool.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import { refuseChangedTools } from "./changed-tools.ts";
@@ -105,7 +106,7 @@ async function askFirst(run: Run, asked: Asked): Promise<RecordedDecision> {
 
 async function askAnew(run: Run, asked: Asked): Promise<RecordedDecision> {
   const { call } = asked.ready;
-  const definition = run.registry.definitions().find(({ name }) => name === call.name);
+  const definition = findTool(run.registry, call.name);
   if (definition === undefined) return { kind: "refused", outcome: refuseChanged(call, run) };
   const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
   const checked = await validateCall(ready, run.ports);

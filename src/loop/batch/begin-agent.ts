@@ -10,6 +10,7 @@ import { type Prepared, type ReadyCall, validateCall } from "../../stages/prepar
 import { dispatchCall, refuseChanged } from "../../stages/dispatch-call.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
 import { askAgain, askHook } from "../run/ask-hook.ts";
+import { isRecorded } from "../run/ask-journal.ts";
 import { finishCall } from "../call/finish-call.ts";
 import { startNested } from "../call/nested-run.ts";
 import { findQuestion } from "../call/perform-call.ts";
@@ -138,10 +139,9 @@ function checkFit(run: Run, ready: ReadyCall): Prepared | Promise<Prepared> {
 /** The run was started before: it goes on over its records. Where the call's outcome is among them, nothing new is done. */
 async function goOn(run: Run, agentCall: AgentCall): Promise<Begun> {
   run.meter.add({ toolCalls: 1 });
-  const { journal } = run;
   const ready = await checkFit(run, agentCall.ready);
   if (ready.kind !== "ready") return { kind: "lost", refused: ready };
-  const isOver = (await journal.has?.(keyOf(run, agentCall))) === true;
+  const isOver = await isRecorded(run, keyOf(run, agentCall));
   const tried = await tryStart(run, { ...agentCall, ready }, { ask: askAgain, isOver });
   return tried.kind === "begun" ? { ...tried, isOver } : tried;
 }

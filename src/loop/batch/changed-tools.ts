@@ -9,15 +9,23 @@ import type { Run } from "../run/run.ts";
  * Throws LoopError "tools-changed" for calls of a recorded pass, unless `policies.allowToolChange` allows each change. A call that somebody
  * decides about is asked about again instead, but not without its tool.
  */
-export function refuseChangedTools({ exposure, options }: Run, entries: readonly BatchEntry[]): void {
-  const { recorded } = exposure;
+export function refuseChangedTools(run: Run, entries: readonly BatchEntry[]): void {
+  const { recorded } = run.exposure;
   if (recorded === undefined || recorded.changes.size === 0) return;
   const changes = new Map(
     entries.map((entry) => [nameOf(entry), changesOf(entry, recorded.changes.get(nameOf(entry)))] as const),
   );
-  const refused = [...changes.values()].flat().filter((change) => options.policies?.allowToolChange?.(change) !== true);
+  const refused = [...changes.values()].flat().filter((change) => !isAllowed(run, change));
   if (refused.length === 0) return;
   throw new LoopError("tools-changed", { changed: [...new Set(refused.map(({ toolName }) => toolName))], changes: refused });
+}
+
+/** Only a clear yes counts: a policy that fails, or gives a promise, allows nothing. */
+function isAllowed({ options, events, state }: Run, change: ToolChange): boolean {
+  let allowed: unknown;
+  const ask = (): unknown => (allowed = options.policies?.allowToolChange?.(change));
+  events.guard({ type: "allowToolChange", iteration: state.iteration }, ask);
+  return allowed === true;
 }
 
 function nameOf(entry: BatchEntry): string {

@@ -7,7 +7,6 @@ import { whenReady } from "../../kit/when-ready.ts";
 import type { ReadyCall } from "../../stages/prepare-call.ts";
 import { isFatal } from "../../tools/render-outcome.ts";
 import type { BatchEntry, OverCall } from "./batch-entry.ts";
-import { findAgent } from "../run/find-agent.ts";
 import { type Park, Parking } from "../run/parking.ts";
 import { performCall } from "../call/perform-call.ts";
 import { checkRecorded, refuse, replayCall } from "../call/replay-call.ts";
@@ -70,7 +69,7 @@ export function dispatchWaves(run: Run, prepared: readonly BatchEntry[]): Batch 
 }
 
 function toEntry(run: Run, placed: Placed): Entry {
-  return { ...placed, agent: findAgent(run.registry, placed.ready.call.name) };
+  return { ...placed, agent: run.registry.agentOf?.(placed.ready.call.name) };
 }
 
 function takeOver(run: Run, { outcome, live, announced }: OverCall): Dispatched {

@@ -1,8 +1,10 @@
 // The calls of one pass in three phases: every call is prepared, then approved, then dispatched in waves; the answers are folded in
 // call order.
 
-import type { CallEvent } from "../../contract/loop-event.ts";
+import type { CallEvent, TriggerMatch } from "../../contract/loop-event.ts";
 import type { ContextRestart, ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
+import { isRecord } from "../../kit/is-record.ts";
+import { isThenable } from "../../kit/is-thenable.ts";
 import { redactJson } from "../../kit/redact-json.ts";
 import { whenReady } from "../../kit/when-ready.ts";
 import { findIdenticalCalls, findLoop } from "../../policies/loop-detection.ts";
@@ -117,8 +119,15 @@ function tellGate(run: Run, outcome: ToolOutcome, live: boolean): void {
   const gate = options.policies?.gate;
   const { name, args } = call;
   if (live && kind === "completed") events.guard({ type: "retain", iteration: state.iteration }, () => gate?.retain?.(name));
-  const trigger = gate?.triggerMatchByToolName?.get(name);
-  if (trigger === undefined || !wasDispatched(kind)) return;
+  if (!wasDispatched(kind)) return;
+  let trigger: TriggerMatch | undefined;
+  const find = (): unknown => {
+    const found: unknown = gate?.triggerMatchByToolName?.get(name);
+    if (isRecord(found) && !isThenable(found)) trigger = found as unknown as TriggerMatch;
+    return found;
+  };
+  events.guard({ type: "triggerMatchByToolName", iteration: state.iteration }, find);
+  if (trigger === undefined) return;
   events.send({ type: "hidden-notice", ...callEvent(run, outcome, live), trigger, args: redactJson(args) });
 }
 

@@ -12,6 +12,7 @@ import { type Cancelled, type FailedApproval, toDecision } from "../../policies/
 import { refuseChanged } from "../../stages/dispatch-call.ts";
 import { editCall, type Prepared, type ReadyCall } from "../../stages/prepare-call.ts";
 import { findToolChanges } from "../../tools/compare-tools.ts";
+import { findTool } from "../../tools/find-tool.ts";
 import { toShown } from "../../tools/shown-tool.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import { refuseChangedTools } from "./changed-tools.ts";
@@ -120,12 +121,13 @@ function decide(
   const { tool, changes } = question;
   const open = { tool, ...(changes === undefined ? {} : { changes }) };
   if (run.scope.cause !== undefined) return toRecorded(run, { kind: "ask" }, open);
-  const now = run.registry.definitions().find((one) => one.name === name);
+  // Taken also where the tool is gone: the call did wait for it.
+  const decision = waited ?? run.decisions.take(callId);
+  const now = findTool(run.registry, name);
   if (now === undefined) {
     refuseChangedTools(run, [ready]);
     return { kind: "refused", outcome: refuseChanged(ready.call, run) };
   }
-  const decision = waited ?? run.decisions.take(callId);
   const since = findToolChanges(name, tool, toShown(now));
   if (since.length === 0) return toRecorded(run, decision ?? { kind: "ask" }, open);
   run.events.send({ type: "approval-asked", ...eventBase(run), callId, name, index, args });
@@ -143,7 +145,7 @@ function bind(
   const about = asked ?? ("tool" in answer ? answer.tool : undefined) ?? (live ? undefined : recorded?.tools.get(call.name));
   const approved: ReadyCall = { ...ready, approved: true, mustAsk: undefined };
   if (about === undefined) return approved;
-  const now = run.registry.definitions().find(({ name }) => name === call.name);
+  const now = findTool(run.registry, call.name);
   if (now === undefined || findToolChanges(call.name, about, toShown(now)).length > 0)
     return { ...approved, mustAsk: "again", unvalidated: true };
   return now === definition ? approved : { ...approved, definition: now, unvalidated: true };

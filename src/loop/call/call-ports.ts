@@ -9,6 +9,7 @@ import { nearestName } from "../../kit/nearest-name.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { NestedRun, Run, RunCallPorts } from "../run/run.ts";
+import { findTool } from "../../tools/find-tool.ts";
 import { isSameTool } from "../../tools/shown-tool.ts";
 import { CallContext } from "./tool-context.ts";
 
@@ -59,11 +60,18 @@ export class CallPorts implements RunCallPorts {
   isCurrent(definition: ToolDefinition): boolean {
     const { registered, byName, recorded } = this.#run.exposure;
     const { name } = definition;
-    const definitions = this.registry.definitions();
     // Mostly nothing has changed, and then nothing is compared.
-    if (definitions === registered && recorded === undefined && byName.get(name) === definition) return true;
-    const now = definitions.find((one) => one.name === name);
+    if (recorded === undefined && byName.get(name) === definition && this.#isUnchanged(registered)) return true;
+    const now = findTool(this.registry, name);
     return now !== undefined && isSameTool(now, definition);
+  }
+
+  #isUnchanged(registered: readonly ToolDefinition[]): boolean {
+    try {
+      return this.registry.definitions() === registered;
+    } catch {
+      return false;
+    }
   }
 
   contextFor(call: ToolCall, deadline: Deadline): ToolContext {

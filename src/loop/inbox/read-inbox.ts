@@ -109,10 +109,13 @@ export function takeUndelivered({ state, control }: Run, { reason }: Ending): re
 }
 
 /** The caller's set is live: what it says is part of the answer, so that a replay masks the same. */
-function withForced({ view, options }: Run, answer: InboxAnswer): InboxAnswer {
+function withForced({ view, options, events, state }: Run, answer: InboxAnswer): InboxAnswer {
   const force = options.policies?.masking?.force;
-  const forced = force === undefined ? undefined : view?.findForced(force);
-  return forced === undefined || forced.length === 0 ? answer : { ...answer, force: forced };
+  if (force === undefined || view === undefined) return answer;
+  let forced: readonly number[] = [];
+  const find = (): void => void (forced = view.findForced(force));
+  events.guard({ type: "masking.force", iteration: state.iteration }, find);
+  return forced.length === 0 ? answer : { ...answer, force: forced };
 }
 
 function lookAround({ clock, token, scope, control, meter, state }: Run): InboxAnswer {

@@ -4,6 +4,7 @@ import type { LoopOptions } from "../../contract/loop-options.ts";
 import type { LoopDetection, LoopPolicies, PreToolTextPolicy } from "../../contract/policies.ts";
 import type { MaskingPolicy } from "../../contract/results.ts";
 import { LoopError } from "../../errors/loop-error.ts";
+import { listItems } from "../../kit/drop-promise.ts";
 import type { LoopRule } from "../../policies/loop-detection.ts";
 import { MaskedView, type MaskingRules } from "../../state/masked-view.ts";
 import type { InitialState } from "../../state/loop-state.ts";
@@ -89,7 +90,7 @@ export function createView(policy: MaskingPolicy | undefined): MaskedView | unde
 export function allowedBy(gate: LoopPolicies["gate"]): ReadonlySet<string> | undefined {
   if (gate?.active !== true || gate.allowedNames === undefined) return undefined;
   try {
-    return new Set(gate.allowedNames);
+    return new Set(listItems(gate.allowedNames));
   } catch (error) {
     const option = "policies.gate.allowedNames";
     const details = { option, expected: "an array or a set of tool names", received: "one that throws" };

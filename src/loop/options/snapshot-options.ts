@@ -3,6 +3,7 @@
 
 import type { LoopOptions } from "../../contract/loop-options.ts";
 import type { DeliberateGate, LoopPolicies, RestartPolicy } from "../../contract/policies.ts";
+import type { Provider } from "../../contract/provider.ts";
 import type { ResultCacher, ResultExtractor, ResultPipeline } from "../../contract/results.ts";
 import type { Session } from "../../contract/session.ts";
 import { freezeDeep } from "../../kit/freeze-deep.ts";
@@ -22,13 +23,20 @@ export function readOptions(given: LoopOptions): LoopOptions {
 
 /** Copies the data of checked options. */
 export function snapshotOptions(options: LoopOptions): LoopOptions {
-  const { modelSettings, toolChoice, decisions, policies } = options;
+  const { provider, modelSettings, toolChoice, decisions, policies } = options;
   return Object.assign(options, {
+    provider: readProvider(provider),
     modelSettings: copyData(modelSettings),
     toolChoice: typeof toolChoice === "object" ? Object.freeze({ name: toolChoice.name }) : toolChoice,
     decisions: copyData(decisions),
     policies: policies === undefined ? undefined : snapshotPolicies(policies),
   });
+}
+
+/** A provider whose getters have been asked. What they throw later would lose what was paid for. */
+export function readProvider(provider: Provider): Provider {
+  const { id, model, family } = provider;
+  return { id, model, family, stream: (request, call) => provider.stream(request, call) };
 }
 
 /** What the loop itself reads of a session. Tools and approvals are handed the caller's own object. */

@@ -4,7 +4,6 @@ import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
 import { whenReady } from "../../kit/when-ready.ts";
 import type { EagerPorts } from "../../stages/eager-calls.ts";
 import { type Prepared, prepareCall } from "../../stages/prepare-call.ts";
-import { findAgent } from "../run/find-agent.ts";
 import { performCall } from "../call/perform-call.ts";
 import { sendBoth } from "../call/replay-call.ts";
 import type { Run } from "../run/run.ts";
@@ -30,7 +29,7 @@ export function createEagerPorts(run: Run): EagerPorts | undefined {
 
 function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {
   const { eager, needsApproval = false } = exposure.byName.get(name) ?? {};
-  return eager === true && needsApproval === false && findAgent(registry, name) === undefined;
+  return eager === true && needsApproval === false && registry.agentOf?.(name) === undefined;
 }
 
 /** A call that may not run is refused with its batch, as any other. */

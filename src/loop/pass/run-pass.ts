@@ -24,6 +24,7 @@ import { createEagerPorts } from "./eager-start.ts";
 import { eventBase } from "../run/event-base.ts";
 import { expose, exposeRecorded, needsBasis, withBasis } from "./exposure.ts";
 import { replayCall, toSpending } from "../call/replay-call.ts";
+import { readProvider } from "../options/snapshot-options.ts";
 import { releaseOnly } from "../options/resolve-policies.ts";
 import type { OpenPass, RequestViews, Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
@@ -117,7 +118,7 @@ function toPlan(answer: unknown): PassPlan {
   const plan: unknown = answer === undefined || answer === null ? {} : answer;
   checkPlan(plan);
   const { provider, modelSettings, tools, toolChoice, system } = plan;
-  return { provider, modelSettings, tools, toolChoice, system };
+  return { provider: provider === undefined ? undefined : readProvider(provider), modelSettings, tools, toolChoice, system };
 }
 
 function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<StreamResult> {

@@ -2,6 +2,7 @@
 
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../kit/describe-value.ts";
+import { dropPromise } from "../../kit/drop-promise.ts";
 import { JournalCall } from "./journal-call.ts";
 import type { Run } from "./run.ts";
 
@@ -12,7 +13,13 @@ export type CloseJournal = () => void | PromiseLike<void>;
 export function openJournal(run: Run): undefined | CloseJournal | PromiseLike<CloseJournal> {
   const { journal } = run;
   if (journal.open === undefined) return undefined;
-  const closeLate = (close: () => PromiseLike<void>): void => void Promise.resolve(close()).catch(() => {});
+  const closeLate = (close: () => unknown): void => {
+    try {
+      dropPromise(close());
+    } catch {
+      // The run is over, so nobody can be told, not even that this is no function.
+    }
+  };
   const opened: PromiseLike<() => PromiseLike<void>> = journal.open();
   return new JournalCall(run, "open").take(opened, (close) => toClose(run, close), closeLate);
 }
@@ -26,7 +33,15 @@ function toClose(run: Run, close: () => PromiseLike<void>): CloseJournal {
 
 /** Whether a journal under which nothing runs has recorded a step. */
 export function isReplayed(run: Run, key: string): boolean | PromiseLike<boolean> {
-  const { journal } = run;
-  if (journal.replays === undefined) return false;
-  return new JournalCall(run, "replays", key).take(journal.replays(key), (recorded) => recorded);
+  return askWhether(run, "replays", key);
+}
+
+/** Whether a journal has recorded a step; false where it cannot say. */
+export function isRecorded(run: Run, key: string): boolean | PromiseLike<boolean> {
+  return askWhether(run, "has", key);
+}
+
+function askWhether(run: Run, verb: "replays" | "has", key: string): boolean | PromiseLike<boolean> {
+  const answer: unknown = run.journal[verb]?.(key) ?? false;
+  return new JournalCall(run, verb, key).take(answer, (recorded) => recorded === true);
 }

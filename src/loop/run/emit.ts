@@ -2,6 +2,7 @@
 
 import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../../contract/loop-event.ts";
 import type { EventQueue } from "../../kit/event-queue.ts";
+import { dropPromise } from "../../kit/drop-promise.ts";
 import { toPlainError } from "../../kit/plain-error.ts";
 import { promiseOrValue } from "../../kit/promise-or-value.ts";
 import { type ClosedRun, tellClosed } from "../../kit/run-closed.ts";
@@ -90,7 +91,9 @@ export class LoopEventSink implements EventSink {
   /** An emitter of the caller's own may throw, too. */
   #isHeard(type: LoopEventType): boolean {
     try {
-      return this.#emitter !== undefined && this.#emitter.listenerCount(type) > 0;
+      const count: unknown = this.#emitter?.listenerCount(type);
+      dropPromise(count);
+      return typeof count === "number" && count > 0;
     } catch {
       return false;
     }
@@ -100,9 +103,12 @@ export class LoopEventSink implements EventSink {
   #emit(event: LoopEvent): void {
     const emitter = this.#emitter;
     if (emitter === undefined) return;
-    for (const listener of emitter.listeners(event.type) as ((event: LoopEvent) => unknown)[]) {
+    const listeners: unknown = emitter.listeners(event.type);
+    if (!Array.isArray(listeners)) return dropPromise(listeners);
+    for (const listener of listeners as ((event: LoopEvent) => unknown)[]) {
       // Removes it only where it was added by `once`.
-      emitter.removeListener(event.type, listener as never, undefined, true);
+      const removed: unknown = emitter.removeListener(event.type, listener as never, undefined, true);
+      if (removed !== emitter) dropPromise(removed);
       try {
         const answer = promiseOrValue(listener.call(emitter, event));
         if (answer instanceof Promise) answer.catch((error: unknown) => this.#report(event, listener, error));

@@ -1,9 +1,9 @@
 // Runs steps through the journal. Answers come at once where the journal has them at once: a memory journal costs no tick.
 
 import type { Step, StepKind } from "../../contract/journal.ts";
+import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../kit/describe-value.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
-import { findAgent } from "./find-agent.ts";
 import { JournalCall, type JournalPorts, type StepMark } from "./journal-call.ts";
 import type { Run } from "./run.ts";
 
@@ -64,6 +64,8 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, ma
   const begin: Step<T>["run"] = (call) => {
     const { bounds, scope, clock, state } = run;
     mark.call.refuseLate();
+    // A journal that says something is recorded, and has not got it, would have the run come back here for ever.
+    if (run.journal.replays !== undefined) throw new LoopError("journal-incomplete", { key });
     // It starts with the first step that is not replayed: what was active before, in other executions, is already spent.
     if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
       scope.startWallClock(bounds.wallClockMs, clock.now() - state.activeMs, clock);
@@ -81,7 +83,7 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, ma
 /** A decision that nothing waits for is found before anything is done. A run that is being ended has taken none. */
 function refuseUnknownDecisions({ decisions, state, registry, scope }: StepPorts): void {
   if (decisions.isEmpty || scope.cause !== undefined) return;
-  decisions.refuseLeft(state.turn.calls.filter(({ name }) => findAgent(registry, name) !== undefined));
+  decisions.refuseLeft(state.turn.calls.filter(({ name }) => registry.agentOf?.(name) !== undefined));
 }
 
 /** An engine that cancels a step aborts the run; its signal is let go when the step ends. */

@@ -17,6 +17,7 @@ import { createToolRegistry, isToolRegistry } from "../../tools/registry.ts";
 import { CallPorts } from "../call/call-ports.ts";
 import { checkOptions } from "../options/check-options.ts";
 import { claimRun } from "./claim-run.ts";
+import { readRegistry } from "./read-registry.ts";
 import { Decisions } from "../run/decisions.ts";
 import { JournalTraffic } from "../run/journal-call.ts";
 import { LoopEventSink } from "../run/emit.ts";
@@ -153,6 +154,6 @@ function withPorts(run: Omit<Run, "ports">): Run {
 }
 
 function toRegistry(tools: LoopOptions["tools"] = []): ToolRegistry {
-  if (isToolRegistry(tools)) return tools;
+  if (isToolRegistry(tools)) return readRegistry(tools);
   return createToolRegistry(tools);
 }

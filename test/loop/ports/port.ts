@@ -1,7 +1,7 @@
 // A verb of something that a run is handed, and what a run makes of its faults.
 
 import { createMockProvider, type MockProvider, type MockScript, text, toolCall, usage } from "turnwright/testing";
-import type { LoopOptions, Tool } from "turnwright";
+import type { LoopOptions, Message, Tool } from "turnwright";
 import type { Fault } from "../faults.ts";
 import { tool } from "../play.ts";
 
@@ -47,7 +47,7 @@ export const usual: MockScript = [
 /** A model that says it. */
 export const usualProvider = (): MockProvider => createMockProvider(usual);
 
-export const question = [{ role: "user" as const, content: "Go." }];
+export const question: readonly Message[] = [{ role: "user", content: "Go." }];
 
 /** The tool that is called. */
 export const called = (execute: () => unknown, traits: Partial<Tool> = {}): Partial<LoopOptions> => ({

@@ -1,0 +1,174 @@
+// Every verb of everything that a run is handed, at fault in every way: the run ends as it should, keeps what it has, and holds nothing.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isLoopError, type LoopResult, type PartialResult } from "turnwright";
+import { text } from "turnwright/testing";
+import { countListeners } from "./count-listeners.ts";
+import { type Fault, faults, hangs } from "./faults.ts";
+import { play, type Playing, tool } from "./play.ts";
+import { judgingPorts } from "./ports/judging.ts";
+import { type Port, usual } from "./ports/port.ts";
+import { recordingPorts } from "./ports/recording.ts";
+import { watchingPorts } from "./ports/watching.ts";
+import { workingPorts } from "./ports/working.ts";
+
+const ports = { ...workingPorts, ...judgingPorts, ...recordingPorts, ...watchingPorts };
+
+const unhandled: unknown[] = [];
+const note = (error: unknown): void => void unhandled.push(error);
+beforeAll(() => void process.on("unhandledRejection", note));
+afterAll(() => void process.off("unhandledRejection", note));
+
+/** So long that nothing but what ends the run from outside ends it in time. */
+const limit = 10_000;
+const waits = { toolMs: limit, hookMs: limit, approvalMs: limit, firstChunkMs: limit, streamIdleMs: limit, journalMs: limit };
+/** A journal has half a second after the end, and tools have `settleMs`. */
+const graceMs = 600;
+
+/** How a run that hangs can be ended, and how it ends then. A stop can come too late. */
+const endings = {
+  kill: { end: ({ control }: Playing) => void control.kill(), kind: "killed" },
+  abort: { end: ({ abort }: Playing) => abort.abort(), kind: "aborted" },
+  stop: { end: ({ control }: Playing) => control.stop(), kind: "stopped" },
+  "wall-clock": { end: () => {}, kind: "wall-clock" },
+};
+type How = keyof typeof endings;
+
+function start({ over }: Port, fault: Fault, { runId, how }: { runId: string; how?: How | undefined }): Playing {
+  const playing = play(usual, {
+    // The same for all runs over a port, so that none can begin while the one before holds it.
+    runId,
+    tools: [tool("t", () => "a result")],
+    timeouts: { ...waits, settleMs: 50 },
+    limits: how === "wall-clock" ? { wallClockMs: 100 } : {},
+    ...over(fault),
+  });
+  playing.result.catch(() => {});
+  return playing;
+}
+
+type End = LoopResult | { readonly error: unknown };
+
+function describeEnd(end: End): string {
+  if ("status" in end) return end.reason.kind;
+  if (!isLoopError(end.error)) return "thrown";
+  const { code } = end.error;
+  // A journal that was left says who had it left.
+  return isLoopError(end.error, "journal-unresponsive") ? [code, end.error.details.ended ?? "in time"].join(" ") : code;
+}
+
+/** What there is of the run, if its journal did not throw it away. */
+function keptOf(end: End): LoopResult | PartialResult | undefined {
+  if ("status" in end) return end;
+  return isLoopError(end.error, "journal-unresponsive") ? end.error.details.partial : undefined;
+}
+
+function canBeWritten(end: End): boolean {
+  try {
+    return JSON.stringify(end) !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** How the run ended, and all that is wrong with that: it is over, has kept what was said and spent, and holds nothing. */
+async function findEnd(playing: Playing, settle: () => void): Promise<string> {
+  const { clock, provider, recording } = playing;
+  if (playing.endedAt() === undefined) return "still running";
+  const end: End = await playing.result.catch((error: unknown) => ({ error }));
+  const kept = keptOf(end);
+  const told = recording.events.length;
+  settle();
+  await clock.flush();
+  const lost = kept !== undefined && provider.calls > 0 && (kept.text === "" || kept.usage.totalTokens < 7);
+  const problems = {
+    "its text or its usage is lost": lost,
+    "it cannot be written": "status" in end && !canBeWritten(end),
+    "a timer is left": clock.pending > 0,
+    "a stream is left": provider.active > 0,
+    "something is told after the end": recording.events.length > told,
+    "the control is held":
+      "status" in end && playing.options.control === playing.control && playing.control.stop() !== "finished",
+    [`unhandled: ${unhandled.length}`]: unhandled.splice(0).length > 0,
+  };
+  const found = Object.entries(problems).flatMap(([problem, isThere]) => (isThere ? [problem] : []));
+  return [describeEnd(end), ...found].join(", but ");
+}
+
+/** One run, how it ended, and how it may end. */
+type Row = () => Promise<readonly [what: string, end: string, expected: readonly string[]]>;
+
+/** Makes runs over a port, one after the other. Gives what does not end as it should. */
+async function findWrong(runId: string, rows: readonly Row[]): Promise<string> {
+  const listeners = countListeners();
+  const wrong: string[] = [];
+  for (const row of rows) {
+    const [what, end, expected] = await row();
+    if (!expected.includes(end)) wrong.push(`${what}: ${end}`);
+  }
+  if (listeners.total() > 0) wrong.push(`${listeners.total()} listeners are left`);
+  listeners.stop();
+  const again = await play([text("Hi.")], { runId }).result;
+  expect(again.text).toBe("Hi.");
+  return wrong.join("\n");
+}
+
+/** A verb that fails, or gives nonsense. */
+function failing(port: Port, runId: string): readonly Row[] {
+  const made = Object.entries(faults).filter(([what]) => port.isField === undefined || what.startsWith("throws"));
+  return made.map(([what, fault]) => async () => {
+    const playing = start(port, fault, { runId });
+    await playing.clock.advance(2 * limit);
+    return [what, await findEnd(playing, () => {}), port.ends];
+  });
+}
+
+/** A verb that does not answer, and that nobody waits for. */
+function ignored(port: Port, runId: string): readonly Row[] {
+  return Object.entries(hangs).map(([what, hang]) => async () => {
+    const { fault, settle } = hang();
+    const playing = start(port, fault, { runId });
+    await playing.clock.advance(10);
+    return [what, await findEnd(playing, settle), port.ends];
+  });
+}
+
+/** A verb that does not answer, in a run that waits for it until it has waited long enough, or is ended from outside. */
+function hanging({ hung, ...port }: Port & { hung: string }, runId: string): readonly Row[] {
+  const isJournal = hung === "journal-unresponsive";
+  const hows = [...(hung === "never" ? [] : [undefined]), ...(Object.keys(endings) as How[])];
+  return Object.entries(hangs).flatMap(([what, hang], index) =>
+    // What comes late is the same for all endings.
+    (index === 0 ? hows : hows.slice(0, 2)).map((how) => async () => {
+      const { fault, settle } = hang();
+      const playing = start(port, fault, { runId, how });
+      await playing.clock.advance(10);
+      const early = playing.endedAt();
+      const kind = how === undefined ? undefined : endIn(playing, how, port);
+      await playing.clock.advance(kind === undefined ? 10 * limit : graceMs + 100);
+      const end = await findEnd(playing, settle);
+      const expected = isJournal ? `${hung} ${kind === undefined ? "in time" : how}` : (kind ?? hung);
+      return [`${what}, ${how ?? "nobody ends it"}`, early === undefined ? end : "does not wait", [expected]];
+    }),
+  );
+}
+
+/** Ends a run from outside, and says how it should end then; undefined if that comes too late. */
+function endIn(playing: Playing, how: How, { atWallClock }: Port): string | undefined {
+  const { end, kind } = endings[how];
+  if (end(playing) === "finished") return undefined;
+  return how === "wall-clock" ? (atWallClock ?? kind) : kind;
+}
+
+describe.each(Object.entries(ports))("%s", (runId, port) => {
+  const { hangs: hung, isField } = port;
+
+  it("fails, or gives nonsense", async () => {
+    expect(await findWrong(runId, failing(port, runId))).toBe("");
+  });
+
+  it.runIf(isField === undefined)("does not answer", async () => {
+    const rows = hung === undefined ? ignored(port, runId) : hanging({ ...port, hung }, runId);
+    expect(await findWrong(runId, rows)).toBe("");
+  });
+});

@@ -1,0 +1,94 @@
+// What judges and changes: hooks, policies, prices and stores.
+
+import { contextRestart, createContextStash, createResultCache, type LoopOptions, type LoopPolicies } from "turnwright";
+import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
+import type { Fault } from "../faults.ts";
+import { tool } from "../play.ts";
+import { called, type Port, type Ports, portsOf } from "./port.ts";
+
+/** A policy does without what its verb would have given. */
+const skipped = (policies: (fault: never) => LoopPolicies, more: Partial<LoopOptions> = {}): Port => ({
+  over: (fault) => ({ ...more, policies: policies(fault as never) }),
+  ends: ["answered"],
+  hangs: "answered",
+});
+
+/** The same where nobody waits for it. */
+const atOnce = (policies: (fault: never) => LoopPolicies): Port => {
+  const { over, ends } = skipped(policies);
+  return { over, ends };
+};
+
+const force = (verb: PropertyKey, fault: Fault): Set<number> => {
+  // With more numbers than iterations they are asked for one by one.
+  const set = new Set(verb === "has" ? [1, 2, 3, 4, 5] : []);
+  return Object.defineProperty(set, verb, verb === "size" ? { get: fault } : { value: fault });
+};
+
+/** A model that looks up what was kept. */
+const looking: MockScript = ({ messages }, index) => {
+  const [, id = ""] = /id \\"([0-9a-z-]+)\\"/.exec(JSON.stringify(messages)) ?? [];
+  return [[text("Look: "), toolCall("t")], toolCall("result_cache", { action: "head", id }), toolCall("t"), text("7")][index];
+};
+
+const store: (verb: string) => Port = (verb) => ({
+  over: (fault) => {
+    const texts = new Map<string, string>();
+    const own = {
+      write: (id: string, said: string) => void texts.set(id, said),
+      read: (id: string) => texts.get(id),
+      remove: (id: string) => void texts.delete(id),
+      list: () => [...texts].map(([id, said]) => ({ id, bytes: said.length })),
+      [verb]: fault,
+    };
+    // Room for one result, so that the next one has the first one removed.
+    const { tool: look, cacher } = createResultCache({ store: own, maxBytes: 10_000 });
+    const provider = createMockProvider(looking);
+    return { provider, tools: [tool("t", () => "x".repeat(9_000)), look], policies: { results: { cacher } } };
+  },
+  ends: ["answered"],
+  hangs: "answered",
+});
+
+const restarting = called(() => contextRestart({ type: "context_restart_more", pending_context_key: "k" }));
+const schema = (validate: Fault): never => ({ "~standard": { version: 1, vendor: "v", validate } }) as never;
+
+/** Verbs of hooks, policies and stores. */
+export const judgingPorts: Ports = {
+  "hooks.preparePass": {
+    over: (fault) => ({ hooks: { preparePass: fault as never } }),
+    ends: ["hook-failed", "answered"],
+    hangs: "hook-failed",
+  },
+  "hooks.onIteration": {
+    over: (fault) => ({ hooks: { onIteration: fault as never } }),
+    ends: ["hook-failed", "answered"],
+    hangs: "hook-failed",
+  },
+  "policies.approve": skipped((approve) => ({ approve })),
+  "policies.stopWhen": {
+    over: (fault) => ({ policies: { stopWhen: fault as never } }),
+    ends: ["hook-failed"],
+    hangs: "hook-failed",
+  },
+  "policies.output": {
+    over: (fault) => ({ policies: { output: { schema: schema(fault), jsonSchema: {}, maxRetries: 0 } } }),
+    ends: ["invalid-output", "hook-failed"],
+    hangs: "hook-failed",
+  },
+  "policies.results.processor": skipped((processor) => ({ results: { processor } })),
+  "policies.results.extractor": skipped((extract) => ({ results: { extractor: { threshold: 0, extract } } })),
+  "policies.results.cacher": skipped((keep) => ({ results: { cacher: { threshold: 0, store: keep } } })),
+  "policies.restarts.stash": skipped((take) => ({ restarts: { stash: { ...createContextStash(), take } } }), restarting),
+  "policies.gate.retain": atOnce((retain) => ({ gate: { active: true, retain } })),
+  "policies.gate.triggerMatchByToolName": atOnce((get) => ({ gate: { active: true, triggerMatchByToolName: { get } as never } })),
+  "policies.gate.allowedNames": {
+    over: (fault) => ({ policies: { gate: { active: true, allowedNames: { [Symbol.iterator]: fault } as never } } }),
+    ends: ["invalid-option"],
+  },
+  ...portsOf("policies.masking.force.", ["has", "size", Symbol.iterator], (verb) =>
+    atOnce((fault) => ({ masking: { minTokens: 0, force: force(verb, fault) } })),
+  ),
+  pricing: { over: (fault) => ({ pricing: fault as never }), ends: ["answered"] },
+  ...portsOf("store.", ["write", "read", "remove", "list"], store),
+};

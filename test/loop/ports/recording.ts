@@ -1,0 +1,119 @@
+// Journals.
+
+import { type Approve, type Journal, type LoopOptions, memoryJournal, type SavedJournal, type Step } from "turnwright";
+import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
+import { defineAgentTool } from "turnwright";
+import type { Fault } from "../faults.ts";
+import { play, tool } from "../play.ts";
+import { after, called, type Port, type Ports, portsOf, question } from "./port.ts";
+
+const asksFor: Approve = () => ({ kind: "ask" });
+const asking = { policies: { approve: asksFor }, runId: "recorded" };
+const durable = { durable: true, ordered: false };
+
+type Verbs = { readonly [Verb in keyof Journal]?: unknown };
+
+const journal = (verbs: (inner: Journal) => Verbs): Partial<LoopOptions> => {
+  const inner = memoryJournal();
+  const own: Journal = {
+    ...durable,
+    step: async (one) => inner.step(one),
+    all: (steps) => Promise.all(steps.map((one) => inner.step(one))),
+  };
+  return { journal: { ...own, ...(verbs(own) as Partial<Journal>) } };
+};
+
+const atStep =
+  (key: string) =>
+  (fault: Fault): Partial<LoopOptions> =>
+    journal(({ step }) => ({ step: (one: Step<unknown>) => (one.key === key ? fault() : step(one)) }));
+
+/** A run inside a call that somebody is to decide about. */
+const inside: Partial<LoopOptions> = {
+  runId: "recorded",
+  tools: [
+    defineAgentTool({
+      name: "t",
+      description: "",
+      inputSchema: { type: "object" },
+      prepare: () => ({
+        messages: question,
+        provider: createMockProvider([toolCall("inner"), text("In.")]),
+        tools: [tool("inner", () => 1)],
+        policies: asking.policies,
+      }),
+    }),
+  ],
+};
+
+interface Suspended {
+  readonly saved: SavedJournal;
+  /** The call that waits. */
+  readonly id: string;
+}
+
+async function suspend(script: MockScript, more: Partial<LoopOptions>): Promise<Suspended> {
+  const { journal: made, reason } = await play(script, { journal: memoryJournal(), ...more }).result;
+  const id = reason.kind === "approval-required" ? (reason.calls[0]?.id ?? "") : "";
+  return { saved: JSON.parse(JSON.stringify(made)) as SavedJournal, id };
+}
+
+const waiting = await suspend([toolCall("t")], { ...called(() => 1), ...asking });
+const waitingInside = await suspend([toolCall("t")], inside);
+
+/** The second execution of a run. */
+const resumed = ({ saved }: Suspended, verbs: Verbs = {}): Partial<LoopOptions> => ({
+  journal: { ...memoryJournal(saved), ...(verbs as Partial<Journal>) },
+});
+
+/** The run waits for it, and what it throws ends the run. */
+const asked = (over: Port["over"], ends: readonly string[] = []): Port => ({
+  over,
+  ends: ["thrown", ...ends],
+  hangs: "journal-unresponsive",
+});
+
+const definition = { name: "t", description: "", inputSchema: {} };
+
+/** Verbs of journals, and of registries and policies that are asked when a run is resumed. */
+export const recordingPorts: Ports = {
+  "journal.open": asked((fault) => journal(() => ({ open: fault })), ["invalid-option"]),
+  "journal's close": asked((fault) => journal(() => ({ open: () => Promise.resolve(fault) })), ["answered"]),
+  "journal.step, the first": asked(atStep("run"), ["journal-mismatch"]),
+  "journal.step, a stream": asked(atStep("p1/model")),
+  "journal.step, a tool": asked(atStep("p1/tool/0/t")),
+  // An answer of another look is passed over, and the next one is taken.
+  "journal.step, the last": asked(atStep("p2/inbox-end"), ["answered"]),
+  "journal.all": asked((fault) => journal(() => ({ all: fault }))),
+  "journal.replays": asked(
+    (fault) => ({ ...called(() => 1), ...asking, ...resumed(waiting, { replays: fault }) }),
+    ["approval-required"],
+  ),
+  "journal.has": asked((fault) => ({ ...inside, ...resumed(waitingInside, { has: fault }) }), ["approval-required"]),
+  // Nobody may be asked for days: only the end of the run ends it.
+  "journal.wait": {
+    over: (fault) => ({ ...journal(() => ({ wait: fault })), policies: asking.policies }),
+    ends: ["thrown", "answered"],
+    hangs: "never",
+    atWallClock: "approval-required",
+  },
+  ...portsOf("registry.definitions, resumed, call ", [2, 3, 4, 5], (call) => ({
+    over: (fault) => ({
+      ...asking,
+      ...resumed(waiting),
+      decisions: { [waiting.id]: { kind: "approve" } },
+      tools: { definitions: after(call - 1, () => [{ ...definition }], fault), executeTool: () => 1 } as never,
+    }),
+    // Nothing is lost where a replay breaks; past that the call is refused, and the model goes on to the next question.
+    ends: call === 2 ? ["thrown", "invalid-option", "tools-changed"] : ["hook-failed", "approval-required", "answered"],
+  })),
+  "policies.allowToolChange": {
+    over: (fault) => ({
+      ...asking,
+      ...resumed(waiting),
+      tools: [],
+      policies: { ...asking.policies, allowToolChange: fault as () => boolean },
+    }),
+    ends: ["tools-changed"],
+  },
+};

@@ -1,0 +1,73 @@
+// What watches a run or ends it from outside: emitters, tracers, controls and signals.
+
+import { INVALID_SPAN_CONTEXT, trace } from "@opentelemetry/api";
+import { createLoopControl, createLoopEvents, type LoopEventType, type LoopOptions } from "turnwright";
+import { withTracing } from "turnwright/otel";
+import type { Fault } from "../faults.ts";
+import { called, type Port, type Ports, portsOf, question, usualProvider } from "./port.ts";
+
+/** The run is as without it. */
+const unnoticed = (over: Port["over"]): Port => ({ over, ends: ["answered"] });
+
+/** With listeners, so that every verb is called. */
+const emitter = (verb: string): Port =>
+  unnoticed((fault) => {
+    const events = createLoopEvents();
+    events.on("text-delta", () => {}).once("run-end", () => {});
+    return { events: Object.assign(events, { [verb]: fault }) };
+  });
+
+const heard: readonly LoopEventType[] = ["run-start", "text-delta", "tool-start", "tool-end", "run-end", "listener-error"];
+
+const traced = (tracing: object): Partial<LoopOptions> =>
+  withTracing({ ...called(() => 1), provider: usualProvider(), messages: question, events: createLoopEvents() }, tracing);
+
+const span = (verb: string, fault: Fault): object =>
+  Object.assign(trace.wrapSpanContext(INVALID_SPAN_CONTEXT), { isRecording: () => true, [verb]: fault });
+
+const signal = (verb: string, property: PropertyDescriptor): Partial<LoopOptions> => ({
+  signal: Object.defineProperty(new AbortController().signal, verb, property),
+});
+
+const verbs = ["steer", "interrupt", "drain", "stop", "kill", "hasStopRequest", "isToolChainActive"];
+const all = (fault: Fault): object => Object.fromEntries(verbs.map((verb) => [verb, fault]));
+
+/** Verbs of emitters, tracers, controls, signals and sessions. */
+export const watchingPorts: Ports = {
+  "a listener": unnoticed((fault) => {
+    const events = createLoopEvents();
+    for (const type of heard) events.on(type, fault);
+    return { events };
+  }),
+  ...portsOf("events.", ["listeners", "listenerCount", "removeListener", "turnwright.run-closed"], emitter),
+  "tracer.startSpan": unnoticed((fault) => traced({ tracer: { startSpan: fault } })),
+  ...portsOf("span.", ["setAttributes", "addEvent", "setStatus", "end"], (verb) =>
+    unnoticed((fault) => traced({ tracer: { startSpan: () => span(verb, fault) } })),
+  ),
+  "meter.createHistogram": unnoticed((fault) => traced({ meter: { createHistogram: fault, createCounter: fault } })),
+  "histogram.record": unnoticed((fault) =>
+    traced({ meter: { createHistogram: () => ({ record: fault }), createCounter: () => ({ add: fault }) } }),
+  ),
+  "tracing.redact": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
+  // The loop goes by what its own control knows, not by the verbs of the object.
+  "control, all verbs": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
+  "control, of another kind": { over: (fault) => ({ control: all(fault) as never }), ends: ["invalid-option"] },
+  "signal.addEventListener": {
+    over: (fault) => signal("addEventListener", { value: fault }),
+    ends: ["thrown", "answered"],
+  },
+  "signal.removeEventListener": unnoticed((fault) => {
+    const remove = AbortSignal.prototype.removeEventListener;
+    const value = function (this: AbortSignal, ...given: Parameters<typeof remove>): unknown {
+      Reflect.apply(remove, this, given);
+      return fault();
+    };
+    return signal("removeEventListener", { value });
+  }),
+  "signal.aborted": { over: (fault) => signal("aborted", { get: fault }), ends: ["thrown"], isField: true },
+  ...portsOf("session.", ["detailsLabel", "surfaceUserErrors", "responseTarget"], (field) => ({
+    over: (fault) => ({ session: Object.defineProperty({}, field, { get: fault, enumerable: true }) }),
+    ends: ["thrown"],
+    isField: true,
+  })),
+};

@@ -1,0 +1,113 @@
+// What does the work of a run: models, tools, registries and runs inside calls.
+
+import { defineAgentTool, type LoopOptions, type ToolRegistry } from "turnwright";
+import { createMockProvider, text } from "turnwright/testing";
+import { type Fault, once } from "../faults.ts";
+import { never, tool } from "../play.ts";
+import { after, called, type Port, type Ports, portsOf, question, usualProvider } from "./port.ts";
+
+const stream = (iterator: Fault): Partial<LoopOptions> => ({
+  provider: { id: "p", model: "m", stream: () => ({ [Symbol.asyncIterator]: iterator }) as never },
+});
+const said = { done: false, value: { type: "text-delta", text: "Look: " } };
+
+const definition = { name: "t", description: "", inputSchema: {} };
+const registry = (verbs: { readonly [Verb in keyof ToolRegistry]?: unknown }): Partial<LoopOptions> => ({
+  tools: { definitions: () => [definition], executeTool: () => 1, ...verbs } as ToolRegistry,
+});
+
+const agent = (verbs: { readonly prepare?: Fault; readonly toResult?: Fault }): Partial<LoopOptions> => {
+  const prepare = (): object => ({ messages: question, provider: createMockProvider([text("In.")]) });
+  const made = { name: "t", description: "", inputSchema: { type: "object" }, prepare, toResult: () => 1, ...verbs };
+  return { tools: [defineAgentTool(made as Parameters<typeof defineAgentTool>[0])] };
+};
+
+/** What a tool does wrong is for the model to read. */
+const forModel = (over: Port["over"], ends: readonly string[] = []): Port => ({
+  over,
+  ends: ["answered", ...ends],
+  hangs: "answered",
+});
+
+const schema = (validate: Fault): never => ({ "~standard": { version: 1, vendor: "v", validate } }) as never;
+
+/** Verbs of models, tools, registries and agents. */
+export const workingPorts: Ports = {
+  "provider.stream": {
+    over: (fault) => ({ provider: { id: "p", model: "m", stream: fault as never } }),
+    ends: ["provider-error"],
+  },
+  "provider's iterator": { over: (fault) => stream(fault), ends: ["provider-error"] },
+  "provider's next": { over: (fault) => stream(() => ({ next: fault })), ends: ["provider-error"], hangs: "first-chunk" },
+  "provider's next, later": {
+    over: (fault) => stream(() => ({ next: once(said, fault) })),
+    ends: ["provider-error"],
+    hangs: "stream-idle",
+  },
+  // The stream is left behind, whatever it says to that.
+  "provider's return": {
+    over: (fault) => stream(() => ({ next: () => never, return: fault, throw: fault })),
+    ends: ["first-chunk"],
+    hangs: "first-chunk",
+  },
+  "provider's return, after the finish": {
+    over: (fault) => {
+      const inner = usualProvider();
+      const open: typeof inner.stream = (request, call) => {
+        const iterator = inner.stream(request, call)[Symbol.asyncIterator]();
+        return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next(), return: fault as never }) };
+      };
+      return { provider: { id: "p", model: "m", stream: open } };
+    },
+    ends: ["answered"],
+  },
+  ...portsOf("provider.", ["id", "model", "family"], (field) => ({
+    over: (fault) => ({ provider: Object.defineProperty({ ...usualProvider() }, field, { get: fault, enumerable: true }) }),
+    ends: ["thrown"],
+    isField: true,
+  })),
+  ...portsOf("provider.model, read ", [2, 3, 4, 5, 6], (read) => ({
+    over: (fault) => ({
+      provider: Object.defineProperty({ ...usualProvider() }, "model", {
+        get: after(read - 1, () => "m", fault),
+        enumerable: true,
+      }),
+    }),
+    // It is read before the first request, and then never again.
+    ends: read === 2 ? ["thrown"] : ["answered"],
+    isField: true,
+  })),
+  "registry.definitions": {
+    over: (fault) => registry({ definitions: fault }),
+    // An empty list is no fault.
+    ends: ["thrown", "invalid-option", "answered"],
+  },
+  "registry.definitions, in the list": {
+    over: (fault) => registry({ definitions: () => [Object.defineProperty({}, "name", { get: fault })] }),
+    ends: ["invalid-option"],
+    isField: true,
+  },
+  ...portsOf("registry.definitions, call ", [2, 3, 4], (call) => ({
+    over: (fault) => registry({ definitions: after(call - 1, () => [definition], fault) }),
+    ends: ["hook-failed", "answered"],
+  })),
+  "registry.executeTool": forModel((fault) => registry({ executeTool: fault })),
+  "registry.validate": forModel((fault) => registry({ validate: fault })),
+  "registry.agentOf": { over: (fault) => registry({ agentOf: fault }), ends: ["answered"] },
+  "tool.execute": forModel((fault) => called(fault)),
+  "tool.execute, sequential": forModel((fault) => called(fault, { sequential: true })),
+  "tool.execute, eager": forModel((fault) => called(fault, { eager: true })),
+  "tool.execute, retried": forModel((fault) => called(fault, { idempotent: true, retry: { maxAttempts: 3 } })),
+  "tool.needsApproval": forModel((fault) => called(() => 1, { needsApproval: fault as () => boolean }), ["approval-required"]),
+  "tool's schema": forModel((fault) => called(() => 1, { inputSchema: schema(fault), jsonSchema: {} })),
+  "agent.prepare": forModel((fault) => agent({ prepare: fault })),
+  "agent.toResult": forModel((fault) => agent({ toResult: fault })),
+  "context.runToolLoop's provider": forModel((fault) => ({
+    tools: [
+      tool("t", async (_, context) => {
+        const provider = { id: "p", model: "m", stream: () => ({ [Symbol.asyncIterator]: () => ({ next: fault }) }) as never };
+        return (await context.runToolLoop({ messages: question, provider })).status;
+      }),
+    ],
+  })),
+};
