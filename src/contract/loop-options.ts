@@ -112,9 +112,9 @@ export interface ToolContext {
   heartbeat(): void;
   /** Tells listeners how far the tool is (event `tool-progress`), and is a heartbeat. */
   progress(data: unknown): void;
-  /** The transcript so far; a live, read-only view. */
+  /** The transcript so far: a frozen list, made when it is read. */
   readonly messages: readonly Message[];
-  /** The context items so far; a live, read-only view. */
+  /** The context items so far: a frozen list, made when it is read. */
   readonly contextItems: readonly Json[];
   /** As the caller gave it. */
   readonly messageIdMap: unknown;

@@ -20,7 +20,7 @@ export interface Provider {
 
 /** What one pass asks of the model. Valid while the stream runs. */
 export interface ModelRequest {
-  /** A live, read-only view of the transcript. */
+  /** What to send of the transcript: a frozen list, made when it is read. Read it while the stream runs. */
   readonly messages: readonly Message[];
   readonly system?: string | undefined;
   readonly tools: readonly ToolDefinition[];
@@ -34,7 +34,7 @@ export interface ModelRequest {
   readonly transcript?: RequestTranscript | undefined;
 }
 
-/** The transcript of the run that asks: all of it, with nothing masked and no context items. A live, read-only view. */
+/** The transcript of the run that asks: all of it, with nothing masked and no context items. */
 export interface RequestTranscript {
   readonly messages: readonly Message[];
   /** How many of them the run was given. All behind them is its own. */
