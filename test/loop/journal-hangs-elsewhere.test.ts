@@ -91,6 +91,12 @@ describe("a journal that hangs elsewhere", () => {
     await expect(playing.result).rejects.toMatchObject({ details: { verb: "replays", key: asked[0] } });
   });
 
+  it("that says it only replays runs no body", async () => {
+    const { result, provider } = play([text("Hi.")], { journal: { ...memoryJournal(), replays: () => true } });
+    await expect(result).rejects.toMatchObject({ code: "journal-incomplete", details: { key: "run" } });
+    expect(provider.calls).toBe(0);
+  });
+
   it("in a wait for days ends with the run, and has no limit", async () => {
     const journal: Journal = { ...hanging({ at: "nowhere" }), wait: () => never };
     const playing = start(journal, { policies: { approve: () => ({ kind: "ask" }) } });

@@ -91,6 +91,13 @@ export const workingPorts: Ports = {
     over: (fault) => registry({ definitions: after(call - 1, () => [definition], fault) }),
     ends: ["hook-failed", "answered"],
   })),
+  ...portsOf("registry.definitions, approved, call ", [3, 4, 5], (call) => ({
+    over: (fault) => ({
+      ...registry({ definitions: after(call - 1, () => [definition], fault) }),
+      policies: { approve: () => ({ kind: "approve" }) },
+    }),
+    ends: ["hook-failed", "answered"],
+  })),
   "registry.executeTool": forModel((fault) => registry({ executeTool: fault })),
   "registry.validate": forModel((fault) => registry({ validate: fault })),
   "registry.agentOf": { over: (fault) => registry({ agentOf: fault }), ends: ["answered"] },
