@@ -86,6 +86,41 @@ describe("a journal that was left", () => {
     expect([ran, playing.provider.calls, playing.clock.pending]).toEqual([0, 1, 0]);
   });
 
+  it("runs no body in the moment in which it is left", async () => {
+    const { journal, run } = held("p0/tool/0/echo");
+    let ran = 0;
+    const timers = new Map<object, () => void>();
+    const clock = {
+      now: () => 0,
+      setTimeout: (fire: () => void) => {
+        const timer = {};
+        timers.set(timer, fire);
+        return timer;
+      },
+      clearTimeout: (timer: unknown) => void timers.delete(timer as object),
+    };
+    const playing = start(journal, { clock, tools: [tool("echo", () => (ran += 1), { sequential: true })] });
+    playing.result.catch(() => {});
+    await playing.clock.flush();
+    for (const fire of [...timers.values()]) fire();
+    await expect(run()).rejects.toMatchObject({ code: "journal-unresponsive" });
+    expect(ran).toBe(0);
+  });
+
+  it("runs no body any more where it threw instead of hanging", async () => {
+    const { journal, run } = held("p0/tool/0/echo");
+    let ran = 0;
+    const step = <T>(one: Step<T>): PromiseLike<T> | T => {
+      const answer = journal.step(one);
+      if (one.key === "p0/tool/0/echo") throw new Error("The disk is full.");
+      return answer;
+    };
+    const { result } = start({ ...journal, step }, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });
+    await expect(result).rejects.toThrow("The disk is full.");
+    await expect(run()).rejects.toThrow("The disk is full.");
+    expect(ran).toBe(0);
+  });
+
   it("takes the bodies of other steps of its wave along", async () => {
     const bodies: (() => unknown)[] = [];
     const inner = memoryJournal();
