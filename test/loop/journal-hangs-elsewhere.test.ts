@@ -5,12 +5,13 @@ import {
   isLoopError,
   type Journal,
   memoryJournal,
+  type Step,
   runToolLoop,
   streamToolLoop,
 } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
-import { never, play, tool } from "./play.ts";
+import { never, play, type Playing, tool } from "./play.ts";
 
 import { echo, hanging, start } from "./hanging-journal.ts";
 
@@ -39,6 +40,40 @@ describe("a journal that hangs elsewhere", () => {
       });
       expect([playing.clock.pending, playing.provider.active]).toEqual([0, 0]);
     }
+  });
+
+  it("and breaks a run lets go of the runs that wait inside it", async () => {
+    const kept = memoryJournal();
+    const clock = createTestClock();
+    const asking = defineAgentTool<{ readonly asks: boolean }>({
+      name: "agent",
+      description: "",
+      inputSchema: { type: "object" },
+      prepare: ({ asks }) => ({
+        messages: inner,
+        provider: createMockProvider(asks ? [toolCall("echo")] : [text("In.")]),
+        tools: [echo],
+        policies: { approve: () => ({ kind: "ask" }) },
+      }),
+    });
+    const run = (isBroken: boolean): Playing => {
+      const step = async <T>(one: Step<T>): Promise<T> => {
+        if (!isBroken || one.key !== "p0/tool/1/agent/p0/model") return kept.step(one);
+        // The other run waits by then.
+        await new Promise<void>((resolve) => void clock.setTimeout(resolve, 100));
+        throw new Error("The disk is full.");
+      };
+      const journal: Journal = { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
+      const script = [[toolCall("agent", { asks: true }), toolCall("agent", { asks: false })], text("Done.")];
+      return play(script, { runId: "outer", tools: [asking], journal, clock });
+    };
+    const { result } = run(true);
+    result.catch(() => {});
+    await clock.advance(1_000);
+    await expect(result).rejects.toThrow("The disk is full.");
+    expect(clock.pending).toBe(0);
+    const { reason } = await run(false).result;
+    expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_p0_0/call_p0_0" }] });
   });
 
   it("inside a tool fails its call, not the run", async () => {
