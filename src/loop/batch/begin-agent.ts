@@ -18,7 +18,7 @@ import type { Park } from "../run/parking.ts";
 import { prefixJournal } from "../run/prefix-journal.ts";
 import type { Dispatched, Run, StartedRun } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
-import { againKey, callKey, type CallStep } from "../run/step-key.ts";
+import { callKey, type CallStep } from "../../state/step-key.ts";
 import { sendToolStart } from "../call/tool-events.ts";
 
 /** A call that becomes a run. */
@@ -152,7 +152,7 @@ export function keyOf(run: Run, agentCall: AgentCall): string {
 }
 
 function stepKeyOf({ state }: Run, step: CallStep, { ready, index, round }: AgentCall): string {
-  return againKey(callKey(state, step, { index, name: ready.call.name }), "again", round);
+  return callKey(state, step, { index, name: ready.call.name, round });
 }
 
 interface Starting {

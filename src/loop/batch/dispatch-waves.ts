@@ -15,7 +15,7 @@ import { approveAgain } from "./approve-calls.ts";
 import type { Placed } from "./settle-call.ts";
 import { runAgent } from "./run-agent.ts";
 import { runSteps } from "../run/run-step.ts";
-import { againKey, callKey } from "../run/step-key.ts";
+import { callKey } from "../../state/step-key.ts";
 
 /** A ready call at its position in the batch. */
 interface Entry {
@@ -245,7 +245,7 @@ function runIntended(run: Run, wave: readonly Entry[]): readonly Dispatched[] | 
 }
 
 function keyOf({ state }: Run, step: "intent" | "tool", { ready, index, round }: Entry): string {
-  return againKey(callKey(state, step, { index, name: ready.call.name }), "again", round);
+  return callKey(state, step, { index, name: ready.call.name, round });
 }
 
 function toolStep(run: Run, entry: Entry, intent?: Intent): Step<ToolAnswer> {

@@ -15,7 +15,7 @@ import { readExtract } from "./read-extract.ts";
 import { resultThresholds } from "../options/resolve-policies.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
-import { stepKey } from "../run/step-key.ts";
+import { stepKey } from "../../state/step-key.ts";
 
 /** The stages, and how each tells that it has changed a result. */
 const eventOf = { processor: "result-processed", extractor: "result-extracted", cacher: "result-cached" } as const;

@@ -9,7 +9,7 @@ import { type Prepared, prepareCall, toUnfit } from "../../stages/prepare-call.t
 import type { BatchEntry, OverCall } from "./batch-entry.ts";
 import type { Run } from "../run/run.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
-import { callKey } from "../run/step-key.ts";
+import { callKey } from "../../state/step-key.ts";
 
 /** A call whose arguments took their time, and its place in the journal. */
 interface Validated {

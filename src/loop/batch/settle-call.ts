@@ -21,7 +21,7 @@ import { eventBase } from "../run/event-base.ts";
 import { recordVerdict } from "./record-verdicts.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
-import { againKey, callKey } from "../run/step-key.ts";
+import { callKey, decisionKey, editKey } from "../../state/step-key.ts";
 
 /** A question that nobody could answer in the execution that asked it. */
 interface OpenQuestion {
@@ -62,7 +62,7 @@ export interface Placed {
 
 /** The key of a call's question. */
 export function approvalKey({ state }: Run, { ready, index, round }: Placed): string {
-  return againKey(callKey(state, "approval", { index, name: ready.call.name }), "again", round);
+  return callKey(state, "approval", { index, name: ready.call.name, round });
 }
 
 /** Inside an ordinary tool nothing can wait: the tool's step has to end. */
@@ -90,7 +90,7 @@ export async function settleCall(run: Run, placed: Placed, first: Answered): Pro
   for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
     const question: OpenQuestion = answer;
     asked = question.tool;
-    const next = againKey(key, "decision", attempt);
+    const next = decisionKey(key, attempt);
     if (!(await resumesPast(run, next, question.token))) {
       const isSequential = ready.definition.sequential === true;
       return { kind: "awaiting", call, key: next, isSequential, toolChanges: question.changes };
@@ -204,8 +204,8 @@ function obey(run: Run, placed: Placed, answer: Final): Prepared | PromiseLike<P
 /** What a person typed is rare, so that what its schema says is a step of its own. */
 function edit(run: Run, { ready, index, round }: Placed, args: Json): Prepared | PromiseLike<Prepared> {
   if (ready.unvalidated === true) return { ...ready, unfit: undefined, args: toJson(args), approvedArgs: toJson(args) };
-  const key = againKey(callKey(run.state, "validation", { index, name: ready.call.name }), "again", round);
-  return whenReady(editCall(ready, args, run.ports), (entry) => recordVerdict(run, { entry, key: `${key}/edit` }));
+  const key = editKey(run.state, { index, name: ready.call.name, round });
+  return whenReady(editCall(ready, args, run.ports), (entry) => recordVerdict(run, { entry, key }));
 }
 
 function sendDecision(run: Run, { ready, index }: Placed, { answer, live }: { answer: Final; live: boolean }): void {

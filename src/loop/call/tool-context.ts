@@ -13,7 +13,7 @@ import { startNested } from "./nested-run.ts";
 import { frozenView } from "../../state/frozen-view.ts";
 import { type Level, levelKey, noteLevel } from "../run/level.ts";
 import type { Run } from "../run/run.ts";
-import { callKey } from "../run/step-key.ts";
+import { callKey } from "../../state/step-key.ts";
 
 /** The context of one call in a run. */
 export class CallContext implements ToolContext {

@@ -11,7 +11,7 @@ import { eventBase } from "../run/event-base.ts";
 import type { Run } from "../run/run.ts";
 import { mayReopen } from "../run/may-reopen.ts";
 import { runStep } from "../run/run-step.ts";
-import { againKey, endingKey, stepKey } from "../run/step-key.ts";
+import { endingKey, inboxKey, lastInboxKey } from "../../state/step-key.ts";
 
 /** How the run ends after a look, if it ends with it. */
 export type FindEnd = (looked: LoopState) => Ending | undefined;
@@ -61,20 +61,6 @@ function shutIfLast(run: Run, ending: Ending | undefined): void {
   if (ending === undefined) return;
   const isOpen = ending.status === "suspended" ? run.park !== undefined : mayReopen(run, ending);
   if (!isOpen) run.control?.shut();
-}
-
-/** The key of the inbox step that is read next where the run resumes past a suspension. */
-export function nextKeyAfter(state: LoopState): string {
-  return state.ending === undefined ? inboxKey(state, 0, state.resumes + 1) : lastInboxKey(state, state.endChecks);
-}
-
-/** `ahead` passes after the current one. */
-function inboxKey({ iteration, retry }: LoopState, ahead: number, resumes: number): string {
-  return againKey(stepKey({ iteration: iteration + ahead, retry }, "inbox"), "resume", resumes);
-}
-
-function lastInboxKey(state: LoopState, endChecks: number): string {
-  return againKey(stepKey(state, "inbox-end"), "again", endChecks);
 }
 
 /** Looks as a step. What the journal has not kept was not taken: whoever makes the call again with this control has it. */

@@ -8,9 +8,8 @@ import { isEnded } from "../run/parking.ts";
 import { mayReopen } from "../run/may-reopen.ts";
 import type { Run } from "../run/run.ts";
 import { isReplayed } from "../run/ask-journal.ts";
-import { nextKeyAfter } from "./read-inbox.ts";
 import { runStep } from "../run/run-step.ts";
-import { endingKey, retryKey } from "../run/step-key.ts";
+import { endingKey, nextKeyAfter, retryKey } from "../../state/step-key.ts";
 
 /**
  * Whether a run that is about to end goes on after all. Answers at once where its ending is new: between the last look at the inbox and

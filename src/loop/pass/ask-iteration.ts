@@ -8,7 +8,7 @@ import type { HookAnswer } from "../../state/loop-state.ts";
 import { askHook } from "../run/ask-hook.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
-import { stepKey } from "../run/step-key.ts";
+import { stepKey } from "../../state/step-key.ts";
 
 /** Tells `onIteration` where the run stands after a batch, as a step. */
 export function askIteration(run: Run): void | PromiseLike<void> {

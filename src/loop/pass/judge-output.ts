@@ -12,7 +12,7 @@ import type { OutputAnswer } from "../../state/loop-state.ts";
 import { askAfterStream } from "../run/ask-hook.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
-import { stepKey } from "../run/step-key.ts";
+import { stepKey } from "../../state/step-key.ts";
 
 /** Validates the answer, or replays what came of it. */
 export function judgeOutput(run: Run, mayAskAgain: boolean): void | PromiseLike<void> {

@@ -29,7 +29,7 @@ import { releaseOnly } from "../options/resolve-policies.ts";
 import type { OpenPass, RequestViews, Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 import { suspensionOf } from "../../state/loop-state.ts";
-import { stepKey } from "../run/step-key.ts";
+import { streamKey } from "../../state/step-key.ts";
 
 /** How the model is to be asked. */
 interface ModelStep {
@@ -44,8 +44,7 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
   const { hop } = state;
   // A last word is asked for without tools: a run with higher limits asks another question in the same place.
-  const step = next.finalAnswerTo === undefined ? "model" : "final-answer";
-  const key = stepKey(state, hop === 0 ? step : `${step}/hop${hop}`);
+  const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
   const masked = maskOld(run);
   const earlier = hop === 0 ? [] : state.turn.calls;
   if (hop === 0) run.ports.ended.clear();

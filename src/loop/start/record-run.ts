@@ -8,6 +8,7 @@ import { digest, stableJson } from "../../kit/stable-json.ts";
 import { toShown } from "../../tools/shown-tool.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
+import { runKey } from "../../state/step-key.ts";
 
 /** The format of the records. */
 const version = 2;
@@ -27,7 +28,7 @@ export function recordRun(run: Run): void | PromiseLike<void> {
   const isReached = run.outer === undefined || (run.isPart ? run.journal.durable : run.options.journal !== undefined);
   if (!isReached) return undefined;
   const record = describeRun(run);
-  const step = { key: "run", kind: "run" as const, input: record as unknown as Json, run: () => record };
+  const step = { key: runKey, kind: "run" as const, input: record as unknown as Json, run: () => record };
   return runStep(step, run, (recorded, live) => {
     compare(recorded, record);
     run.firstTools = { shown: recorded.tools, registered: live ? run.exposure.registered : undefined };
