@@ -87,7 +87,7 @@ export type {
 } from "./contract/schema.ts";
 export type { ResponseTarget, Session } from "./contract/session.ts";
 export type { StopCondition, StopContext, StopDecision } from "./contract/stop-condition.ts";
-export type { CallBasis, Refusal, StreamResult } from "./contract/stream-result.ts";
+export type { CallBasis, StreamResult } from "./contract/stream-result.ts";
 export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
 export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-types.ts";
 export type {

@@ -1,17 +1,10 @@
 import type { Json } from "./json.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { FinishReason } from "./provider.ts";
-import type { Issue } from "./schema.ts";
 import type { ShownTool } from "./tool-change.ts";
 import type { StreamStatus, Termination } from "./termination.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
-
-/** A call whose arguments do not fit. */
-export interface Refusal {
-  readonly callId: string;
-  readonly issues: readonly Issue[];
-}
 
 /** What one pass gave. Plain data: it is what the journal keeps of a model step. */
 export interface StreamResult {
@@ -26,8 +19,11 @@ export interface StreamResult {
   readonly calls: readonly ToolCall[];
   /** What became of the calls that were started while the stream went on. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
-  /** Calls whose arguments do not fit, as their schemas said when the stream ended: a replay does not ask them again. */
-  readonly refusals?: readonly Refusal[] | undefined;
+  /**
+   * Outcomes of the calls that were refused when the stream ended: unknown tools, arguments that are broken, cut off or do not fit, and
+   * calls that the gate or `toolChoice` blocks. A replay refuses the same calls, whatever schemas and gate say by then.
+   */
+  readonly refusals?: readonly ToolOutcome[] | undefined;
   /** Ids of calls whose schemas take their time: what they say is recorded by itself. */
   readonly lateChecks?: readonly string[] | undefined;
   /** What was used inside calls that were started early by an attempt which was taken back, and that the next attempt did not ask for again. */

@@ -140,3 +140,66 @@ it("asks the schema of a call once in a run that nobody disturbs, and makes no s
   await createLives(() => journal, tools)(turns);
   expect([journal.keys(), mind.fits]).toEqual([["run", "p0/inbox", "p0/model", "p1/inbox", "p1/model", "p1/inbox-end"], false]);
 });
+
+describe("a call that was refused, or let through, for another reason than its schema", () => {
+  const jsonSchema = { input: () => ({ type: "object" }) };
+  const validate = (): unknown => ({ issues: [{ message: "no", path: ["n"] }] });
+  const strict = { "~standard": { version: 1, vendor: "test", validate, jsonSchema } };
+  const gated = (...allowedNames: string[]): Partial<LoopOptions> => ({ policies: { gate: { active: true, allowedNames } } });
+  const asked: readonly MockTurn[] = [
+    [
+      toolCall("look"),
+      toolCall("nope"),
+      toolCall("strict", { n: "1" }),
+      toolCall("look", {}, { rawArgs: "{" }),
+      toolCall("other"),
+    ],
+    text("Done."),
+  ];
+  const openTools = (): { tools: readonly Tool[]; ran: string[] } => {
+    const ran: string[] = [];
+    const make = (name: string, inputSchema: unknown): Tool =>
+      defineTool({ name, description: name, inputSchema: inputSchema as never, execute: () => (ran.push(name), name) });
+    return { tools: [make("look", { type: "object" }), make("strict", strict), make("other", { type: "object" })], ran };
+  };
+
+  it("stands in the record of its stream, each with its outcome", async () => {
+    const journal = memoryJournal();
+    await createLives(() => journal, openTools().tools, gated("look", "nope", "strict"))(asked);
+    const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { [key: string]: { refusals?: unknown } } };
+    expect(steps["p0/model"]?.refusals).toMatchObject([
+      { call: { callId: "call_p0_1" }, kind: "unknown-tool", known: ["look", "strict", "other"] },
+      { call: { callId: "call_p0_2" }, kind: "invalid-input", issues: [{ path: ["n"] }] },
+      { call: { callId: "call_p0_3" }, kind: "malformed", message: expect.any(String) },
+      { call: { callId: "call_p0_4" }, kind: "blocked", allowed: ["look", "nope", "strict"] },
+    ]);
+    expect(Object.keys(steps)).toEqual(["run", "p0/inbox", "p0/model", "p0/tool/0/look", ...pass(1), "p1/inbox-end"]);
+  });
+
+  const pass = (iteration: number): readonly string[] => [`p${iteration}/inbox`, `p${iteration}/model`];
+
+  it.for(keepings)("is judged by the gate as it was: over %s", async ([, make]) => {
+    const { tools, ran } = openTools();
+    const open = make();
+    const live = createLives(open, tools);
+    const first = await live(asked, gated("look", "nope", "strict"));
+    expect(outcomesOf(first.result).at(-1)).toBe("call_p0_4: blocked");
+    for (const gate of [gated("other"), gated("look", "nope", "strict", "other"), {}]) {
+      expect(plainOf((await live([], gate)).result)).toEqual(plainOf(first.result));
+    }
+    expect(ran).toEqual(["look"]);
+  });
+
+  it("does not run, and is not asked about, if the gate shuts before it could run", async () => {
+    const { tools, ran } = openTools();
+    const questions: string[] = [];
+    const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };
+    const first = await createLives(memoryJournal, tools)([toolCall("look"), text("Done.")], { policies });
+    const { steps }: SavedJournal = JSON.parse(JSON.stringify(first.result.journal));
+    const kept = Object.entries(steps).filter(([key]) => key === "run" || /^p0\/(inbox|model)$/.test(key));
+    const journal = memoryJournal({ steps: Object.fromEntries(kept) });
+    const shut = { policies: { ...policies, ...gated("other").policies } };
+    const again = await createLives(() => journal, tools)([text("Sorry.")], shut);
+    expect([outcomesOf(again.result), ran, questions]).toEqual([["call_p0_0: blocked"], ["look"], ["look"]]);
+  });
+});

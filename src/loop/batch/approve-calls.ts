@@ -99,8 +99,10 @@ function approvalStep(run: Run, asked: Asked): Step<RecordedDecision> {
 /** About a call of a recorded pass whose tool has changed nobody is asked: it was made for another one. */
 async function askFirst(run: Run, asked: Asked): Promise<RecordedDecision> {
   refuseChangedTools(run, [asked.ready]);
-  if (asked.ready.unfit !== undefined)
+  const { unfit } = asked.ready;
+  if (unfit?.kind === "invalid-input")
     return { kind: "deny", reason: "The arguments do not fit the schema of the tool any more." };
+  if (unfit !== undefined) return { kind: "refused", outcome: unfit };
   return ask(run, asked, asked.ready.definition);
 }
 

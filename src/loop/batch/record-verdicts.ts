@@ -1,4 +1,4 @@
-// What the schemas of the calls said is recorded, and wins: asked again, a schema may say something else, be cut off, or be in time where
+// What was found of the calls is recorded, and wins: asked again, a schema may say something else, be cut off, or be in time where
 // it was too late, and what the model read would not be what happened.
 
 import type { Step } from "../../contract/journal.ts";
@@ -33,23 +33,23 @@ interface Found {
 export function createRecall(run: Run): (call: ToolCall) => Found {
   const { state, ports, prepared } = run;
   const { refusals = [], lateChecks = [] } = state.streamResults.at(-1) ?? {};
-  const refused = new Map(refusals.map(({ callId, issues }) => [callId, issues]));
+  const refused = new Map(refusals.map((outcome) => [outcome.call.callId, outcome]));
   const late = new Set(lateChecks);
   return (call) => {
     const isLate = late.has(call.callId);
     const found = prepared?.get(call.callId);
     if (found !== undefined) return { entry: found, isLate };
-    const issues = refused.get(call.callId);
-    if (issues !== undefined) return { entry: { call, durationMs: 0, kind: "invalid-input", issues }, isLate };
+    const refusal = refused.get(call.callId);
+    if (refusal !== undefined) return { entry: refusal, isLate };
     const entry = prepareCall(call, ports);
     if (isLate) return { entry, isLate };
     return { entry: isThenable(entry) ? entry.then((one) => keepFit(run, one)) : keepFit(run, entry), isLate };
   };
 }
 
-/** What is refused for another reason was refused then: the reason is in the record. */
+/** A call that was not refused then may have run. */
 function keepFit({ ports }: Run, entry: Prepared): Prepared {
-  return entry.kind === "invalid-input" ? toUnfit(entry, ports) : entry;
+  return entry.kind === "ready" ? entry : toUnfit(entry, ports);
 }
 
 /** Waits for the validations of a batch, if any takes its time. */

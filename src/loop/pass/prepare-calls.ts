@@ -1,8 +1,8 @@
-// Looks at the calls of a turn when its stream has ended. What their schemas say is recorded with the stream, at no step of its own: a
-// schema that is asked again may say something else.
+// Looks at the calls of a turn when its stream has ended. Which of them are refused is recorded with the stream, at no step of its own: a
+// schema or a gate that is asked again may say something else.
 
-import type { Refusal, StreamResult } from "../../contract/stream-result.ts";
-import type { ToolCall } from "../../contract/tool-outcome.ts";
+import type { StreamResult } from "../../contract/stream-result.ts";
+import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
 import { isThenable } from "../../kit/is-thenable.ts";
 import { type Prepared, prepareCall } from "../../stages/prepare-call.ts";
 import { joinTurn } from "../../state/join-turn.ts";
@@ -37,10 +37,6 @@ function findCalls({ state: { hop, turn } }: Run, result: StreamResult): readonl
   return calls.filter(({ callId }) => !early.has(callId));
 }
 
-/** What else refuses a call is said by the rest of the record. */
-function findRefusals(prepared: Calls): readonly Refusal[] {
-  return [...prepared.values()].flatMap((entry) => {
-    if (isThenable(entry) || entry.kind !== "invalid-input") return [];
-    return [{ callId: entry.call.callId, issues: entry.issues }];
-  });
+function findRefusals(prepared: Calls): readonly ToolOutcome[] {
+  return [...prepared.values()].flatMap((entry) => (isThenable(entry) || entry.kind === "ready" ? [] : [entry]));
 }
