@@ -70,6 +70,7 @@ interface JournalPort {
   open?(how?: { readonly readOnly?: boolean }): PromiseLike<() => PromiseLike<void>>; // before the first step; gives what lets go of it
   replays?(key: string): PromiseLike<boolean> | boolean; // set by replayJournal: whether a step is recorded
   has?(key: string): PromiseLike<boolean> | boolean; // whether a step is recorded, for journals that can say so
+  read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>; // all records, key to answer, in their order; for inspectJournal
   wait?(key: string): PromiseLike<Json>; // there: a call that is asked about waits for its decision under this key, and the run does not end
 }
 // #endregion ports
@@ -165,6 +166,7 @@ interface JournalEntry {
     },
   ): journal.FileJournal;
   replayJournal(recorded: Journal): Journal; // asks and runs nothing; the run ends as recorded
+  inspectJournal(source: string | Journal): Promise<journal.JournalInspection>; // a path or a journal: status, messages, pendingCalls, usage
 }
 // #endregion journal
 

@@ -43,6 +43,11 @@ export interface Journal {
    * nothing new then, whatever its own records lack.
    */
   has?(key: string): PromiseLike<boolean> | boolean;
+  /**
+   * Gives all records, key to answer, in the order in which they were recorded. Takes nothing and changes nothing, so that it can be
+   * called while a run writes the journal. Needed by `inspectJournal`.
+   */
+  read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>;
   /** Where an engine can wait for days: waits for the decision about a call that nobody could decide about, sent under `key`. */
   wait?(key: string): PromiseLike<Json>;
 }

@@ -95,10 +95,12 @@ const messages: Messages = {
       : `This ${what} already belongs to a running loop.`,
   "depth-exceeded": ({ current, limit }) =>
     `A run ${current === 1 ? "inside another one" : `inside ${current} others`} is one level more than "limits.maxDepth" (${limit}) allows: answer without a nested run.`,
-  "journal-mismatch": ({ field, expected, received }) =>
-    field === "messagesDigest"
-      ? "The journal was written by another run: its messages are not those of this call."
-      : `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`,
+  "journal-mismatch": ({ field, expected, received }) => {
+    if (field === "messagesDigest") return "The journal was written by another run: its messages are not those of this call.";
+    if (field === "version")
+      return `The records of the journal have version ${received}, but this version of turnwright reads ${expected}: use the version that wrote them.`;
+    return `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`;
+  },
   "unknown-decision": ({ call }) =>
     `No call ${quote(call)} of this run waits for a decision: those that do are in the "pendingCalls" of the run that asked, and the journal is to be that run's.`,
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>

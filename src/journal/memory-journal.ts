@@ -52,6 +52,7 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
     all: (steps) => whenAllReady(steps.map(step)),
     has: (key) => keys.includes(key),
     keys: () => [...keys],
+    read: () => toIndex(keys, answers),
     toJSON: () => ({ steps: Object.fromEntries(keys.map((key, index) => [key, answers[index]])) as SavedJournal["steps"] }),
   };
 }

@@ -20,6 +20,7 @@ export function replayJournal(journal: Journal): Journal {
   if (!isJournal(journal)) throw invalidOption("journal", "a journal", journal);
   const { durable, ordered } = journal;
   const open = journal.open?.bind(journal);
+  const read = journal.read?.bind(journal);
   return {
     durable,
     ordered,
@@ -27,6 +28,7 @@ export function replayJournal(journal: Journal): Journal {
     all: (steps) => journal.all(steps.map(withoutBody)),
     replays: (key) => isRecorded(journal, key),
     has: (key) => isRecorded(journal, key),
+    ...(read === undefined ? {} : { read }),
     ...(open === undefined ? {} : { open: () => open({ readOnly: true }) }),
   };
 }

@@ -44,6 +44,11 @@ export interface InboxAnswer {
   readonly force?: readonly number[] | undefined;
   /** The ending that a last look was for; one for another ending is out of date. */
   readonly before?: string | undefined;
+  /** That ending itself, for readers that do not have the limits of the run, and what was folded last before it. */
+  readonly ending?: Ending | undefined;
+  readonly after?: LoopState["phase"] | undefined;
+  /** Set if a steered message came with a last look and the run goes on with it. */
+  readonly goesOn?: true | undefined;
 }
 
 /** What a hook step gave. */

@@ -50,6 +50,11 @@ export function lastInboxKey(state: PassPlace, attempt: number): string {
   return againKey(placeKey(state, "inbox-end"), "again", attempt);
 }
 
+/** Whether a key of a run is that of a last look; the keys of runs inside its calls are not. */
+export function isLastLook(key: string): boolean {
+  return /^(?:retry\d+\/)?p\d+\/inbox-end(?:\/|$)/.test(key);
+}
+
 /** The key of the look at the inbox that comes next if the run resumes past a suspension. */
 export function nextKeyAfter(state: LoopState): string {
   return state.ending === undefined ? inboxKey(state, 0, state.resumes + 1) : lastInboxKey(state, state.endChecks);
@@ -80,12 +85,18 @@ export function retryOf(key: string): number {
   return Number(/^retry(\d+)(?:\/|$)/.exec(key)?.[1] ?? 0);
 }
 
+/** The pass that a key or an ending of a run belongs to; -1 for none. */
+export function passOf(key: string): number {
+  return Number(/^(?:retry\d+\/)?p(\d+)\//.exec(key)?.[1] ?? -1);
+}
+
 /**
- * Names an ending by its place in the run, for records that are about one ending. With other limits a run may end in two ways in one
- * pass, before a stream of it or after one.
+ * Names an ending by its place in the run, for records that are about one ending. With other limits a run may end in several ways in one
+ * pass: before a stream of it, after one, or after a last word.
  */
-export function endingKey(state: PassPlace & Pick<LoopState, "streamResults">, { reason }: Ending): string {
-  return placeKey(state, `${state.streamResults.length}/${reason.kind}`);
+export function endingKey(state: PassPlace & Pick<LoopState, "streamResults" | "finalAnswerTo">, { reason }: Ending): string {
+  const word = state.finalAnswerTo === undefined ? "" : "final-answer/";
+  return placeKey(state, `${state.streamResults.length}/${word}${reason.kind}`);
 }
 
 function placeKey({ iteration, retry }: PassPlace, step: string): string {

@@ -32,7 +32,7 @@ describe("a journal in a file", () => {
     expect(JSON.parse(head)).toEqual({ format: "turnwright-journal", version: 1 });
     expect(readRecords(path)[0]).toMatchObject({
       kind: "run",
-      answer: { version: 2, runId: path, tools: { save: { description: expect.any(String), inputSchema: expect.any(Object) } } },
+      answer: { version: 3, runId: path, tools: { save: { description: expect.any(String), inputSchema: expect.any(Object) } } },
     });
     expect([statSync(path).mode & 0o077, existsSync(join(folder, "run.jsonl.lock"))]).toEqual([0, false]);
   });

@@ -14,6 +14,8 @@ export interface FileJournal extends Journal {
   readonly path: string;
   /** Reads the file, and locks it unless it is only read. `runToolLoop` does so by itself; a loop of your own does it before its first step. */
   open(how?: { readonly readOnly?: boolean | undefined }): Promise<() => Promise<void>>;
+  /** Reads the records of the file as it is now. Takes no lock, and passes over a last line that is half written. */
+  read(): Promise<ReadonlyMap<string, unknown>>;
 }
 
 const optionChecks: Checks<FileJournalOptions> = {
@@ -78,6 +80,7 @@ export function fileJournal(path: string, options: FileJournalOptions = {}): Fil
     step,
     all: (steps) => whenAllReady(steps.map(step)),
     has: (key) => session?.answers.has(key) === true,
+    read: async () => (await readJournal(path)).answers,
   };
 }
 

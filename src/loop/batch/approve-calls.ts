@@ -16,7 +16,8 @@ import { refuseChangedTools } from "./changed-tools.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { Run } from "../run/run.ts";
 import { runSteps } from "../run/run-step.ts";
-import { type Answered, approvalKey, type Placed, type RecordedDecision, settleCall, toRecorded } from "./settle-call.ts";
+import type { RecordedDecision } from "./recorded-answers.ts";
+import { type Answered, approvalKey, type Placed, settleCall, toRecorded } from "./settle-call.ts";
 
 /** A call that somebody has to decide about, and who. */
 interface Asked extends Placed {

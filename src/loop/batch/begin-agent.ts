@@ -14,6 +14,7 @@ import { isRecorded } from "../run/ask-journal.ts";
 import { finishCall } from "../call/finish-call.ts";
 import { startNested } from "../call/nested-run.ts";
 import { findQuestion } from "../call/perform-call.ts";
+import type { BegunRecord } from "./recorded-answers.ts";
 import type { Park } from "../run/parking.ts";
 import { prefixJournal } from "../run/prefix-journal.ts";
 import type { Dispatched, Run, StartedRun } from "../run/run.ts";
@@ -32,12 +33,6 @@ export interface AgentCall {
   readonly isBarred?: true | undefined;
   readonly park: Park;
 }
-
-/** What the journal keeps: that the run was started, what became of the call instead, or that somebody has to decide about it first. */
-type BegunRecord =
-  | { readonly kind: "begun" }
-  | { readonly kind: "over"; readonly outcome: ToolOutcome }
-  | { readonly kind: "must-ask"; readonly mustAsk: NonNullable<ReadyCall["mustAsk"]> };
 
 /** Why a run that was started before could not be started again: the error, or what refuses the call now. */
 export interface Lost {

@@ -2,23 +2,20 @@
 // it was too late, and what the model read would not be what happened.
 
 import type { Step } from "../../contract/journal.ts";
-import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
-import { assertNever } from "../../kit/assert-never.ts";
+import type { ToolCall } from "../../contract/tool-outcome.ts";
 import { isThenable } from "../../kit/is-thenable.ts";
 import { type Prepared, prepareCall, toUnfit } from "../../stages/prepare-call.ts";
 import type { BatchEntry, OverCall } from "./batch-entry.ts";
 import type { Run } from "../run/run.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
 import { callKey } from "../../state/step-key.ts";
+import { unfitBy, type Verdict } from "./recorded-answers.ts";
 
 /** A call whose arguments took their time, and its place in the journal. */
 interface Validated {
   readonly entry: Prepared;
   readonly key: string;
 }
-
-/** What became of a call's arguments; "cut" where the run was ended meanwhile. */
-type Verdict = { readonly kind: "fits" | "cut" } | { readonly kind: "refused"; readonly outcome: ToolOutcome };
 
 /** A call of a batch as its schema found it, and whether what the schema says is a step of its own. */
 interface Found {
@@ -95,16 +92,5 @@ function verdictStep(run: Run, { entry, key }: Validated): Step<Verdict> {
 }
 
 function obey(run: Run, entry: Prepared, verdict: Verdict | undefined): Prepared {
-  switch (verdict?.kind) {
-    case "refused":
-      return verdict.outcome;
-    case "cut":
-      return { call: entry.call, durationMs: 0, kind: "not-run" };
-    case "fits":
-      return keepFit(run, entry);
-    case undefined:
-      return entry;
-    default:
-      return assertNever(verdict);
-  }
+  return unfitBy(verdict, entry.call) ?? (verdict?.kind === "fits" ? keepFit(run, entry) : entry);
 }

@@ -2,13 +2,12 @@
 
 import type { Json } from "../../contract/json.ts";
 import type { ApprovalDecision } from "../../contract/policies.ts";
-import type { ShownTool, ToolChange } from "../../contract/tool-change.ts";
-import type { ToolOutcome } from "../../contract/tool-outcome.ts";
+import type { ShownTool } from "../../contract/tool-change.ts";
 import { assertNever } from "../../kit/assert-never.ts";
 import { Deadline } from "../../kit/deadline.ts";
 import { toJson } from "../../kit/to-json.ts";
 import { whenReady } from "../../kit/when-ready.ts";
-import { type Cancelled, type FailedApproval, toDecision } from "../../policies/approval.ts";
+import { toDecision } from "../../policies/approval.ts";
 import { refuseChanged } from "../../stages/dispatch-call.ts";
 import { editCall, type Prepared, type ReadyCall } from "../../stages/prepare-call.ts";
 import { findToolChanges } from "../../tools/compare-tools.ts";
@@ -19,32 +18,10 @@ import { refuseChangedTools } from "./changed-tools.ts";
 import { isReplayed } from "../run/ask-journal.ts";
 import { eventBase } from "../run/event-base.ts";
 import { recordVerdict } from "./record-verdicts.ts";
+import { type FinalDecision, type OpenQuestion, type RecordedDecision, refusedBy } from "./recorded-answers.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 import { callKey, decisionKey, editKey } from "../../state/step-key.ts";
-
-/** A question that nobody could answer in the execution that asked it. */
-interface OpenQuestion {
-  readonly kind: "ask";
-  readonly token: string;
-  /** What was shown of the tool: a decision holds for that. */
-  readonly tool: ShownTool;
-  /** What had changed since the question before. */
-  readonly changes?: readonly ToolChange[];
-}
-
-/** What the journal keeps: a decision, why there is none, or a question that is open. */
-export type RecordedDecision =
-  /** `tool` is what it is about, where that is not the tool of the pass. */
-  | (Extract<ApprovalDecision, { kind: "approve" | "modify" }> & { readonly tool?: ShownTool })
-  | Extract<ApprovalDecision, { kind: "deny" }>
-  | Cancelled
-  | FailedApproval
-  /** The call does not fit its tool as it is now. */
-  | { readonly kind: "refused"; readonly outcome: ToolOutcome }
-  | OpenQuestion;
-
-type Final = Exclude<RecordedDecision, { kind: "ask" }>;
 
 /** An answer, and whether it was given in this execution. */
 export interface Answered {
@@ -180,25 +157,10 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<App
   }
 }
 
-function obey(run: Run, placed: Placed, answer: Final): Prepared | PromiseLike<Prepared> {
+function obey(run: Run, placed: Placed, answer: FinalDecision): Prepared | PromiseLike<Prepared> {
   const { ready } = placed;
-  const { call } = ready;
-  switch (answer.kind) {
-    case "approve":
-      return ready;
-    case "deny":
-      return { call, durationMs: 0, kind: "denied", reason: answer.reason };
-    case "modify":
-      return edit(run, placed, answer.args);
-    case "failed":
-      return { call, durationMs: 0, kind: "approval-failed", error: answer.error };
-    case "refused":
-      return answer.outcome;
-    case "cancelled":
-      return { call, durationMs: 0, kind: "not-run" };
-    default:
-      return assertNever(answer);
-  }
+  if (answer.kind === "modify") return edit(run, placed, answer.args);
+  return refusedBy(answer, ready.call) ?? ready;
 }
 
 /** What a person typed is rare, so that what its schema says is a step of its own. */
@@ -208,7 +170,7 @@ function edit(run: Run, { ready, index, round }: Placed, args: Json): Prepared |
   return whenReady(editCall(ready, args, run.ports), (entry) => recordVerdict(run, { entry, key }));
 }
 
-function sendDecision(run: Run, { ready, index }: Placed, { answer, live }: { answer: Final; live: boolean }): void {
+function sendDecision(run: Run, { ready, index }: Placed, { answer, live }: { answer: FinalDecision; live: boolean }): void {
   const { callId, name } = ready.call;
   const base = { type: "approval-decided" as const, ...eventBase(run, live), callId, name, index };
   if (answer.kind === "failed") run.events.send({ ...base, decision: "failed", error: answer.error });

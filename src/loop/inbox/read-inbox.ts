@@ -41,9 +41,11 @@ export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void 
   const { state } = run;
   const before = endingKey(state, ending);
   const body = (): InboxAnswer => {
-    const answer = { ...lookAround(run), before };
-    if (run.control !== undefined) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "close", ending }));
-    return answer;
+    const answer: InboxAnswer = { ...lookAround(run), before, ending, after: state.phase };
+    if (run.control === undefined) return answer;
+    const end = findEnd({ ...previewLook(state, answer), phase: "close", ending });
+    shutIfLast(run, end);
+    return end === undefined ? { ...answer, goesOn: true } : answer;
   };
   const read = (attempt: number): void | PromiseLike<void> =>
     whenReady(readStep(run, lastInboxKey(state, attempt), body), (found) => {

@@ -1,0 +1,229 @@
+import { appendFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  createLoopControl,
+  type Journal,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  runToolLoop,
+  type SavedJournal,
+} from "turnwright";
+import { fileJournal, inspectJournal, replayJournal } from "turnwright/journal";
+import { type MockTurn, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "../loop/durable-store.ts";
+import { tool } from "../loop/play.ts";
+import { makeFolder } from "./folder.ts";
+import { factsIn, factsOf } from "./inspection.ts";
+import { counted, inner, looks, optionsFor, own, waits } from "./inspection-stage.ts";
+
+describe("inspectJournal", () => {
+  it("names the calls without an outcome, with what a person has to know to decide", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
+    const { status, pendingCalls } = await inspectJournal(path);
+    const pay = { description: "pay", inputSchema: { type: "object" }, needsApproval: true };
+    const asks = { callId: "call_p0_0", index: 0, name: "pay", state: "awaiting-approval", tool: pay };
+    expect([status, pendingCalls]).toEqual([
+      "suspended",
+      [
+        { ...asks, id: own, args: { n: 1 } },
+        { id: "call_p0_1", callId: "call_p0_1", index: 1, name: "research", args: {}, state: "nested-run" },
+        { ...asks, id: inner, args: { n: 8 } },
+      ],
+    ]);
+    const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval");
+    const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" }] as const));
+    const result = await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path), decisions });
+    expect([result.text, (await inspectJournal(path)).pendingCalls]).toEqual(["Done.", []]);
+  });
+
+  it("shows the tool that a decision is for: if it has changed by then, the new one is asked about", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    const turns: readonly MockTurn[] = [toolCall("pay", { n: 1 }), text("Done.")];
+    const paid: string[] = [];
+    const withTool = (description: string): LoopOptions => ({
+      ...optionsFor(turns, { tools: [tool("pay", () => paid.push(description), { needsApproval: true, description })] }),
+      journal: fileJournal(path),
+    });
+    const shown = async (): Promise<unknown> => {
+      const [call] = (await inspectJournal(path)).pendingCalls;
+      if (call?.state !== "awaiting-approval") return call;
+      return [call.tool.description, call.toolChanges?.map(({ kind }) => kind)];
+    };
+    await runToolLoop(withTool("Pays in USD"));
+    expect(await shown()).toEqual(["Pays in USD", undefined]);
+    const decisions = { [own]: { kind: "approve" as const } };
+    expect((await runToolLoop({ ...withTool("Pays in EUR"), decisions })).status).toBe("suspended");
+    expect([await shown(), paid]).toEqual([["Pays in EUR", ["description-changed"]], []]);
+    expect((await runToolLoop({ ...withTool("Pays in EUR"), decisions })).status).toBe("completed");
+    expect([await shown(), paid]).toEqual([undefined, ["Pays in EUR"]]);
+  });
+
+  it("reads a file while its run is live, by path and by the run's own journal, and leaves file and lock alone", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    const journal = fileJournal(path);
+    const seen: unknown[] = [];
+    const look = tool("look", async (_, { messages: live }) => {
+      const bytes = readFileSync(path);
+      const { mtimeMs } = statSync(path);
+      for (const source of [path, journal]) {
+        const { runId, status, reason, messages: said, usage: used, pendingCalls } = await inspectJournal(source);
+        expect(JSON.stringify(said)).toBe(JSON.stringify(live));
+        seen.push([runId, status, reason, used.totalTokens, pendingCalls.map(({ id, state }) => [id, state])]);
+      }
+      expect([readFileSync(path).equals(bytes), statSync(path).mtimeMs, existsSync(`${path}.lock`)]).toEqual([
+        true,
+        mtimeMs,
+        true,
+      ]);
+    });
+    const turns: readonly MockTurn[] = [[toolCall("look"), counted], text("Done.")];
+    await runToolLoop({ ...optionsFor(turns, { tools: [look] }), journal });
+    const expected = ["run-1", "running", undefined, 7, [["call_p0_0", "may-have-run"]]];
+    expect(seen).toEqual([expected, expected]);
+  });
+
+  it("tells a call that may have run from one that has not begun", async () => {
+    const store = createDurableStore();
+    const turns: readonly MockTurn[] = [[toolCall("pay", { n: 1 }), toolCall("look"), toolCall("alone")], text("Done.")];
+    const alone = tool("alone", () => 1, { sequential: true });
+    const journal = store.open({ within: "p0/tool/1/look" });
+    const { tools = [] } = optionsFor(turns);
+    await expect(runToolLoop({ ...optionsFor(turns, { tools: [...(tools as []), alone] }), journal })).rejects.toThrow("died");
+    const { status, pendingCalls } = await inspectJournal(store.open());
+    expect([status, pendingCalls.map(({ index, state }) => [index, state])]).toEqual([
+      "running",
+      [
+        [0, "awaiting-approval"],
+        [1, "may-have-run"],
+        [2, "not-begun"],
+      ],
+    ]);
+  });
+
+  it("takes no call of a live journal in memory for one that has not begun: only ends are recorded there", async () => {
+    const journal = memoryJournal();
+    const seen: unknown[] = [];
+    const look = tool("look", async () => {
+      seen.push((await inspectJournal(journal)).pendingCalls.map(({ state }) => state));
+    });
+    await runToolLoop({ ...optionsFor([toolCall("look"), text("Done.")], { tools: [look] }), journal });
+    expect(seen).toEqual([["may-have-run"]]);
+  });
+
+  it("tells which calls wait inside a nested run whose other calls go on", async () => {
+    const store = createDurableStore();
+    const seen: unknown[] = [];
+    const slow = tool("slow", async () => {
+      const { status, pendingCalls } = await inspectJournal(store.open());
+      seen.push([status, pendingCalls.map(({ id, state }) => `${id} ${state}`)]);
+    });
+    const turns: readonly MockTurn[] = [[toolCall("pay", { n: 1 }), toolCall("slow")], text("Done.")];
+    const { tools = [] } = optionsFor(turns);
+    await runToolLoop({ ...optionsFor(turns, { tools: [...(tools as []), slow] }), journal: store.open() });
+    expect([seen, (await inspectJournal(store.open())).status]).toEqual([
+      [["running", [`${own} awaiting-approval`, "call_p0_1 may-have-run"]]],
+      "suspended",
+    ]);
+  });
+
+  it.for<[what: string, write: (path: string) => void]>([
+    ["empty", (path) => writeFileSync(path, "")],
+    ["cut in its head", (path) => truncateSync(path, 20)],
+    ["cut in its first record", (path) => truncateSync(path, 60)],
+  ])("of a file that is %s says that nothing has started", async ([, write]) => {
+    const path = join(makeFolder(), "run.jsonl");
+    await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
+    write(path);
+    expect(await inspectJournal(path)).toMatchObject({ runId: undefined, status: "not-started", messages: [], pendingCalls: [] });
+  });
+
+  it("passes over a last line that is half written, and leaves it", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    const result = await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
+    appendFileSync(path, '{"sum":"0123');
+    const bytes = readFileSync(path);
+    expect(factsIn(await inspectJournal(path))).toEqual(factsOf(result));
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+  });
+
+  it.for<[what: string, change: (text: string) => string, line: number]>([
+    ["with a changed byte", (lines) => lines.replace("Three things.", "three things."), 4],
+    ["with a line twice", (lines) => lines.replace(/^(.*\n)(.*\n)/, "$1$2$2"), 3],
+    ["of another version", (lines) => lines.replace(":1}", ":2}"), 1],
+    ["with the line ends of another system", (lines) => lines.replaceAll("\n", "\r\n"), 1],
+    ["of something else", () => "Dear diary,\n", 1],
+  ])("of a file %s throws journal-damaged with the line", async ([, change, line]) => {
+    const path = join(makeFolder(), "run.jsonl");
+    await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
+    writeFileSync(path, change(readFileSync(path, "utf8")));
+    await expect(inspectJournal(path)).rejects.toMatchObject({ code: "journal-damaged", details: { line } });
+  });
+
+  it.for([1, 2, 4, undefined])("refuses records of version %s, and says which version it reads", async (version) => {
+    const { journal } = await runToolLoop(optionsFor(looks));
+    const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { run: object } };
+    const saved: SavedJournal = JSON.parse(JSON.stringify({ steps: { ...steps, run: { ...steps.run, version } } }));
+    const other = memoryJournal(saved);
+    const details = { field: "version", expected: "3", received: String(version) };
+    await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch", details });
+    await expect(inspectJournal(other)).rejects.toThrow(`have version ${version}, but this version of turnwright reads 3`);
+  });
+
+  it("refuses records that do not begin with a run", async () => {
+    const other = memoryJournal({ steps: { "p0/inbox": { now: 1, token: "t" } } });
+    await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch" });
+  });
+
+  it("of a run that was drained, and went on, says the state after it went on", async () => {
+    const journal = memoryJournal();
+    const control = createLoopControl();
+    const turns: readonly MockTurn[] = [toolCall("look"), text("Done.")];
+    const drain = tool("look", () => void control.drain());
+    const drained = await runToolLoop({ ...optionsFor(turns, { tools: [drain], control }), journal });
+    expect(factsIn(await inspectJournal(journal))).toEqual(factsOf(drained));
+    const done = await runToolLoop({ ...optionsFor(turns, { tools: [tool("look", () => 1)] }), journal });
+    expect([drained.status, factsIn(await inspectJournal(journal))]).toEqual(["suspended", factsOf(done)]);
+  });
+
+  it("of a run that was told more after its answer says that it goes on, and then its second answer", async () => {
+    const store = createDurableStore();
+    const control = createLoopControl();
+    const turns: readonly MockTurn[] = [text("First."), text("Second.")];
+    const stopWhen = (): boolean => (control.steer("And?"), false);
+    const run = (journal: Journal, more: Partial<LoopOptions>): Promise<LoopResult> =>
+      runToolLoop({ ...optionsFor(turns, more), journal });
+    const crashed = run(store.open({ after: "p0/inbox-end" }), { control, policies: { stopWhen } });
+    await expect(crashed).rejects.toThrow("died");
+    expect(await inspectJournal(store.open())).toMatchObject({ status: "running", reason: undefined, text: "First." });
+    const result = await run(store.open(), { limits: { maxIterations: 2 } });
+    expect([result.text, factsIn(await inspectJournal(store.open()))]).toEqual(["Second.", factsOf(result)]);
+  });
+
+  it("holds the messages of the run once, and finds them in the first record", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    const content = `Read this. ${"x".repeat(1_000)}`;
+    await runToolLoop({ ...optionsFor(looks, { messages: [{ role: "user", content }] }), journal: fileJournal(path) });
+    const lines = readFileSync(path, "utf8").split("\n");
+    expect(lines.map((line) => line.split(content).length - 1).filter((count) => count > 0)).toEqual([1]);
+    expect((await inspectJournal(path)).messages[0]).toEqual({ role: "user", content });
+  });
+
+  it("reads through a replay", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    const result = await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
+    const close = await fileJournal(path).open();
+    expect(factsIn(await inspectJournal(replayJournal(fileJournal(path))))).toEqual(factsOf(result));
+    await close();
+  });
+
+  it("refuses what is neither a path nor a journal that can be read, and says that a file is missing", async () => {
+    const { durable, step, all } = createDurableStore().open();
+    for (const source of ["", undefined, {}, 7, { durable, step, all }, { durable, step, all, read: () => ({}) }]) {
+      await expect(inspectJournal(source as never)).rejects.toMatchObject({ code: "invalid-option" });
+    }
+    await expect(inspectJournal(join(makeFolder(), "none.jsonl"))).rejects.toMatchObject({ code: "ENOENT" });
+  });
+});

@@ -1,0 +1,184 @@
+// What a journal says of a run that nobody thought of is what the run itself knew, at each moment; and a journal that is cut off anywhere
+// can be read.
+
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import {
+  defineAgentTool,
+  type Journal,
+  type LoopOptions,
+  type LoopResult,
+  type Message,
+  memoryJournal,
+  type SavedJournal,
+  type Tool,
+} from "turnwright";
+import { inspectJournal } from "turnwright/journal";
+import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
+import { createDurableStore, type DurableStore } from "../loop/durable-store.ts";
+import { tool } from "../loop/play.ts";
+import { type Plan, plans } from "../loop/random-run.ts";
+import { type More, runPlan } from "../loop/run-plan.ts";
+import { factsIn, factsOf } from "./inspection.ts";
+
+const inner: readonly MockTurn[] = [[text("So. "), toolCall("note"), toolCall("ask")], text("Inner.")];
+
+/** A tool whose calls are runs, in place of one that answers at once. Inside, "ask" waits for a person if the plan asks. */
+const agentFor = ({ approve }: Plan): Tool =>
+  defineAgentTool({
+    name: "quick",
+    description: "quick",
+    inputSchema: { type: "object" },
+    prepare: () => ({
+      messages: [{ role: "user", content: "Well?" }],
+      provider: createMockProvider(({ messages }) => inner[messages.filter(({ role }) => role === "assistant").length]),
+      tools: [tool("note", () => 1), tool("ask", () => 2, { needsApproval: approve === "ask" })],
+    }),
+    toResult: (result) => result.text,
+  });
+
+const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
+
+/** The records of a journal that gives them at once. */
+const recordsOf = ({ read }: Journal): ReadonlyMap<string, unknown> => (read?.() ?? new Map()) as ReadonlyMap<string, unknown>;
+
+interface Playing {
+  readonly plan: Plan;
+  readonly nested: boolean;
+  readonly journal: Journal;
+  readonly more?: Partial<LoopOptions>;
+}
+
+/** Runs a plan. Whenever the run tells what it knows, which is before a stream and in a tool, its journal has to say the same. */
+async function play({ plan, nested, journal, more = {} }: Playing): Promise<LoopResult> {
+  const before = recordsOf(journal).size;
+  const compare = async (known: { readonly messages: readonly Message[]; readonly usage?: unknown }): Promise<void> => {
+    // The run goes on meanwhile.
+    const records = recordsOf(journal);
+    // An execution that has added nothing yet has left no trace.
+    if (records.size === before) return;
+    const { status, messages, usage } = await inspectJournal({ ...journal, read: () => records });
+    // In memory nothing tells a call that runs beside one that waits from a call that waits as well.
+    expect(journal.durable ? ["running"] : ["running", "suspended"]).toContain(status);
+    if (status === "running") expect(json(messages)).toEqual(json(known.messages));
+    if (known.usage !== undefined) expect(json(usage)).toEqual(json(known.usage));
+  };
+  const told: Promise<void>[] = [];
+  const watch = (one: Tool): Tool => {
+    // What starts early runs before its stream is recorded.
+    if (one.eager === true || one.name === "context_release") return one;
+    const execute: Tool["execute"] = (args, context) => {
+      told.push(compare({ messages: [...context.messages] }));
+      return one.execute(args, context);
+    };
+    return { ...one, execute };
+  };
+  const own: More = (given) => {
+    const tools = (given.tools as readonly Tool[]).map((one) => (nested && one.name === "quick" ? agentFor(plan) : watch(one)));
+    // A view without masking ends with the context items, which are no part of the transcript.
+    const policies = { ...given.policies, masking: undefined };
+    const preparePass: NonNullable<LoopOptions["hooks"]>["preparePass"] = ({ messages, usage }) => {
+      const sent = messages.at(-1);
+      const isContext = sent?.role === "user" && typeof sent.content === "string" && sent.content.startsWith("Context:");
+      told.push(compare({ messages: isContext ? messages.slice(0, -1) : [...messages], usage }));
+      return undefined;
+    };
+    return { ...given, tools, policies, hooks: { ...given.hooks, preparePass }, journal, ...more };
+  };
+  const { result } = await runPlan(plan, own);
+  await Promise.all(told);
+  return result;
+}
+
+/** A decision about every call that waits. */
+const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
+  Object.fromEntries(
+    (reason.kind === "approval-required" ? reason.calls : []).map(({ id }, index) => [
+      id,
+      index % 2 === 0 ? { kind: "approve" } : { kind: "modify", args: { edited: true } },
+    ]),
+  );
+
+/** Which of the calls that wait are beyond the limit of tool calls is on no record before their batch is over. */
+function askable(plan: Plan, asks: boolean): Plan {
+  if (!asks && plan.approve !== "ask") return plan;
+  return { ...plan, limits: { ...plan.limits, maxToolCalls: undefined }, approve: "ask", eager: false };
+}
+
+/** A store that has some records, as a process that was killed leaves them. */
+function storeOf(records: readonly (readonly [key: string, answer: string])[]): DurableStore {
+  const store = createDurableStore();
+  for (const [key, answer] of records) store.records.set(key, answer);
+  return store;
+}
+
+/** With other limits a run may end again for the reason that is recorded, and name other numbers. */
+const numberless = (facts: ReturnType<typeof factsOf>): unknown => ({
+  ...facts,
+  reason: (facts.reason as { kind: string }).kind,
+});
+
+const savedOf = (journal: unknown): SavedJournal => JSON.parse(JSON.stringify(journal)) as SavedJournal;
+
+const chains = fc.record({
+  first: plans,
+  others: fc.array(plans, { maxLength: 3 }),
+  nested: fc.boolean(),
+  asks: fc.boolean(),
+  durable: fc.boolean(),
+});
+
+it("a journal says of its run what the run knows, and in the end what its result says, however often it is made again", async () => {
+  await fc.assert(
+    fc.asyncProperty(chains, async ({ first, others, nested, asks, durable }) => {
+      const plan = askable(first, asks);
+      const store = createDurableStore();
+      const memory = memoryJournal();
+      const open = (): Journal => (durable ? store.open() : memoryJournal(savedOf(memory)));
+      let journal: Journal = durable ? store.open() : memory;
+      let now = plan;
+      let last: LoopResult | undefined;
+      const { maxToolCalls, maxCostUSD } = plan.limits;
+      for (const { limits: given, turns, verbs, finalAnswer } of [plan, ...others]) {
+        const other = { ...plan, turns, verbs, limits: { ...given, maxToolCalls, maxCostUSD, wallClockMs: undefined } };
+        const isWaiting = last?.reason.kind === "approval-required";
+        now = last === undefined ? plan : isWaiting ? { ...now, turns, verbs: [] } : { ...other, finalAnswer };
+        const decisions = last === undefined ? {} : decisionsOf(last);
+        const { size } = recordsOf(journal);
+        last = await play({ plan: now, nested, journal, more: { resume: "retry-last", decisions } });
+        const bytes = JSON.stringify(durable ? [...store.records] : journal);
+        const inspection = await inspectJournal(journal);
+        expect(JSON.stringify(durable ? [...store.records] : journal)).toBe(bytes);
+        // An execution that adds nothing leaves no trace of how it ended.
+        if (recordsOf(journal).size > size) expect(numberless(factsIn(inspection))).toEqual(numberless(factsOf(last)));
+        journal = durable ? open() : memoryJournal(savedOf(journal));
+      }
+    }),
+    { numRuns: 200, seed: 20_260_101 },
+  );
+});
+
+it("a journal that is cut after any record is read as a run that goes on, or that had ended by then, and then goes on", async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, fc.boolean(), async (whatever, nested) => {
+      const plan = askable(whatever, false);
+      const store = createDurableStore();
+      const result = await play({ plan, nested, journal: store.open() });
+      const records = [...store.records];
+      let longest = 0;
+      for (let count = 0; count <= records.length; count += 1) {
+        const part = storeOf(records.slice(0, count)).open();
+        const { status, messages } = await inspectJournal(part);
+        if (count === 0) expect(status).toBe("not-started");
+        else expect(["running", "suspended", result.status]).toContain(status);
+        expect(messages.length).toBeGreaterThanOrEqual(longest === 0 ? 0 : 1);
+        longest = Math.max(longest, messages.length);
+      }
+      const killed = storeOf(records.slice(0, Math.floor(plan.cutAt * records.length)));
+      const { size } = killed.records;
+      const again = await play({ plan: { ...plan, verbs: [] }, nested, journal: killed.open() });
+      if (killed.records.size > size) expect(factsIn(await inspectJournal(killed.open()))).toEqual(factsOf(again));
+    }),
+    { numRuns: 60, seed: 20_260_101 },
+  );
+});

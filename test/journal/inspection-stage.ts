@@ -1,0 +1,50 @@
+// A run to be inspected: calls that wait for a person, inside a nested run too.
+
+import { defineAgentTool, type LoopOptions, toolResult } from "turnwright";
+import { createMockProvider, type MockPart, type MockProvider, type MockTurn, text, toolCall, usage } from "turnwright/testing";
+import { tool } from "../loop/play.ts";
+
+const messages = [{ role: "user", content: "Go." }] as const;
+/** What a stream has used. */
+export const counted: MockPart = usage({ inputTokens: 5, outputTokens: 2 });
+const refuse = { validate: () => ({ issues: [{ message: "no" }] }), jsonSchema: { input: () => ({ type: "object" }) } };
+/** A schema that nothing fits. */
+export const strict = { "~standard": { version: 1, vendor: "test", ...refuse } } as never;
+
+/** A model that says the same in each execution. */
+export const say = (turns: readonly MockTurn[]): MockProvider =>
+  createMockProvider(({ messages: said }) => turns[said.filter(({ role }) => role === "assistant").length]);
+
+/** A run whose model says `turns`. "pay" waits for a person; "research" is a run of its own that pays as well. */
+export function optionsFor(turns: readonly MockTurn[], more: Partial<LoopOptions> = {}): LoopOptions {
+  const pay = tool("pay", () => "paid", { needsApproval: true });
+  const research = defineAgentTool({
+    name: "research",
+    description: "research",
+    inputSchema: { type: "object" },
+    prepare: () => ({
+      messages: [{ role: "user", content: "Inside." }],
+      provider: say([[toolCall("pay", { n: 8 }), counted], text("Found.")]),
+      tools: [pay],
+    }),
+  });
+  const over = tool("over", () => toolResult({ data: "bye", endTurn: true }));
+  return {
+    provider: say(turns),
+    tools: [pay, research, over, tool("look", () => "seen"), { ...tool("strict", () => 1), inputSchema: strict }],
+    messages,
+    runId: "run-1",
+    ...more,
+  };
+}
+
+/** Calls of which two wait: one in a nested run. */
+export const waits: readonly MockTurn[] = [
+  [text("Three things."), toolCall("pay", { n: 1 }), toolCall("research"), toolCall("look"), counted],
+  text("Done."),
+];
+/** The names of the calls that wait. */
+export const own = "call_p0_0";
+export const inner = "call_p0_1/call_p0_0";
+/** Four streams. */
+export const looks: readonly MockTurn[] = [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")];

@@ -1,0 +1,28 @@
+// What an inspection of a journal has to say of a run, taken from the run's own result.
+
+import type { LoopResult } from "turnwright";
+import type { JournalInspection, PendingCall } from "turnwright/journal";
+
+type Facts = { readonly [Fact in keyof JournalInspection]?: unknown };
+
+const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+
+/** A pending call as `reason.calls` names it. */
+function toQuestion(call: PendingCall): unknown {
+  const { id, callId, name, args } = call;
+  const { toolChanges } = { toolChanges: undefined, ...call };
+  return { id, callId, name, args, ...(toolChanges === undefined ? {} : { toolChanges }) };
+}
+
+/** The facts of an inspection that a result has as well; of its pending calls those that a decision is for. */
+export function factsIn({ lastSeenMs: _, runId: __, ...facts }: JournalInspection): Facts {
+  const questions = facts.pendingCalls.filter(({ state }) => state === "awaiting-approval").map(toQuestion);
+  return plain({ ...facts, pendingCalls: questions });
+}
+
+/** The same facts of a result. */
+export function factsOf(result: LoopResult): Facts {
+  const { status, reason, messages, text, usage, costUSD, iterations, toolCallsExecuted } = result;
+  const pendingCalls = reason.kind === "approval-required" ? reason.calls : [];
+  return plain({ status, reason, messages, pendingCalls, text, usage, costUSD, iterations, toolCallsExecuted });
+}
