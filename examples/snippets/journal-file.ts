@@ -5,7 +5,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineTool, isLoopError, type Json, type Message, runToolLoop } from "turnwright";
-import { fileJournal, type JournalRecord, replayJournal } from "turnwright/journal";
+import { fileJournal, inspectJournal, type JournalRecord, replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const folder = mkdtempSync(join(tmpdir(), "runs-"));
@@ -36,6 +36,13 @@ const file = join(folder, "order-12.jsonl");
   const replayed = await runToolLoop({ provider, tools, messages, runId: "order-12", journal: replayJournal(fileJournal(file)) });
   // #endregion replay
   assert.deepEqual([replayed.text, provider.calls, orders], ["It is on its way.", 2, 1]);
+}
+
+{
+  // #region inspect
+  const { status, pendingCalls, messages: said, usage } = await inspectJournal(file);
+  // #endregion inspect
+  assert.deepEqual([status, pendingCalls, said.length, usage.totalTokens > 0], ["completed", [], 4, true]);
 }
 
 {
