@@ -59,7 +59,7 @@ export { describeValue } from "./kit/describe-value.ts";
 export { dropPromise } from "./kit/drop-promise.ts";
 export { isRecord } from "./kit/is-record.ts";
 export type { UnknownRecord } from "./kit/is-record.ts";
-export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "./kit/read-foreign.ts";
+export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf, textOrNone } from "./kit/read-foreign.ts";
 export { endArguments, parseToolArguments } from "./kit/parse-arguments.ts";
 export { parseJson } from "./kit/parse-json.ts";
 export { reconcileUsage } from "./kit/reconcile-usage.ts";

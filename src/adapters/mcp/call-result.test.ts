@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ToolResult, UnknownRecord } from "../../spi.ts";
 import { toToolResult } from "./call-result.ts";
+import { readAnswer } from "./read-server.ts";
 
 const said = (text: string): UnknownRecord => ({ type: "text", text });
 const image = { type: "image", data: "aW1n", mimeType: "image/png" };
@@ -8,7 +9,7 @@ const shown = { type: "image", mediaType: "image/png", data: "aW1n" };
 const cold = { celsius: 7, places: ["Oslo"] };
 
 function read(result: UnknownRecord): Pick<ToolResult, "success" | "data" | "content" | "message" | "metadata"> {
-  const { success, data, content, message, metadata } = toToolResult(result);
+  const { success, data, content, message, metadata } = toToolResult(readAnswer(result));
   return { success, data, content, message, metadata };
 }
 
@@ -71,7 +72,7 @@ describe("a result that succeeded", () => {
     ],
     ["what is almost a copy", { content: [said('{"celsius":8}')], structuredContent: cold }, cold, [said('{"celsius":8}')]],
     ["a task beside content", { content: [said("a")], task: { taskId: "1" } }, "a", []],
-    ["isError that is not true", { content: [said("a")], isError: "yes" }, "a", []],
+    ["isError that is null", { content: [said("a")], isError: null }, "a", []],
   ])("of %s", ([, result, data, content]) => {
     expect(read(result)).toEqual({ success: true, data, content, message: undefined, metadata: undefined });
   });

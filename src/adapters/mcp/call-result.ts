@@ -1,15 +1,7 @@
 // What a server answered to a call, as a tool's answer.
 
-import {
-  type ContentPart,
-  isRecord,
-  listOf,
-  stableJson,
-  textOf,
-  toolResult,
-  type ToolResult,
-  type UnknownRecord,
-} from "../../spi.ts";
+import { type ContentPart, isRecord, stableJson, textOf, toolResult, type ToolResult, type UnknownRecord } from "../../spi.ts";
+import type { McpAnswer } from "./read-server.ts";
 
 /**
  * Reads the result of `tools/call`. Structured content is the data; without it the texts are, one after the other, and null
@@ -19,14 +11,13 @@ import {
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
  */
-export function toToolResult(result: UnknownRecord): ToolResult {
-  const { structuredContent, isError, task, _meta } = result;
-  const parts = listOf(result.content).map(toPart);
+export function toToolResult({ content, structuredContent, isError, task, meta }: McpAnswer): ToolResult {
+  const parts = content.map(toPart);
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const media = parts.filter((part) => part.type !== "text");
-  const metadata = isRecord(_meta) && Object.keys(_meta).length > 0 ? { metadata: _meta } : {};
-  if (isError === true) return toolResult({ success: false, message: reasonOf(texts, structuredContent), ...metadata });
-  if (isRecord(task) && parts.length === 0) return refuseTask();
+  const metadata = meta !== undefined && Object.keys(meta).length > 0 ? { metadata: meta } : {};
+  if (isError) return toolResult({ success: false, message: reasonOf(texts, structuredContent), ...metadata });
+  if (task !== undefined && parts.length === 0) return refuseTask();
   if (structuredContent === undefined) {
     return toolResult({ data: texts.length === 0 ? null : texts.join("\n"), content: media, ...metadata });
   }
