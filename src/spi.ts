@@ -55,7 +55,7 @@ export type { EventReader } from "./errors/read-sdk-stream.ts";
 
 // reading foreign data
 export { assertNever } from "./kit/assert-never.ts";
-export { describeValue } from "./kit/describe-value.ts";
+export { describeValue, quote } from "./kit/describe-value.ts";
 export { dropPromise } from "./kit/drop-promise.ts";
 export { isRecord } from "./kit/is-record.ts";
 export type { UnknownRecord } from "./kit/is-record.ts";
@@ -75,7 +75,7 @@ export { writeToolMedia, writeUserMedia } from "./errors/write-media.ts";
 export type { MediaForms, MediaPlace } from "./errors/write-media.ts";
 export { hasSucceeded, readTurn, toArgumentsObject } from "./kit/read-message.ts";
 export { encodeBase64 } from "./kit/encode-base64.ts";
-export { isOnWeb, isTextType, readText, toBase64 } from "./kit/media-source.ts";
+export { isOnWeb, isTextType, locateMedia, readText, toBase64 } from "./kit/media-source.ts";
 export type { MediaPart, ReadableMedia } from "./kit/media-source.ts";
 export { findRecent } from "./kit/find-recent.ts";
 export { memoize } from "./kit/memoize.ts";
