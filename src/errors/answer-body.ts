@@ -1,5 +1,6 @@
 // A service that answers with status 200 and no stream: an error as JSON, or a page of a proxy. The SDKs find no event in it and say nothing.
 
+import { dropPromise } from "../kit/drop-promise.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { providerError, toProviderError } from "./provider-error.ts";
 
@@ -9,6 +10,8 @@ import { providerError, toProviderError } from "./provider-error.ts";
  */
 export async function openAnswer(pending: unknown): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
+  // A promise of its own in clients that wrap an SDK. Its rejection would end the process if nothing held it.
+  dropPromise(pending);
   const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
   if (!isRecord(answer) || !("data" in answer)) return pending;
   const { data, response } = answer;
