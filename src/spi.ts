@@ -50,6 +50,7 @@ export { redactSecrets, redactText } from "./kit/redact-secrets.ts";
 
 // reading what an SDK streams
 export { checkAnswer, openAnswer } from "./errors/answer-body.ts";
+export { AnswerIds, cutByAnother } from "./errors/one-answer.ts";
 export { readSdkStream } from "./errors/read-sdk-stream.ts";
 export type { EventReader } from "./errors/read-sdk-stream.ts";
 
