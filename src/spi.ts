@@ -63,7 +63,7 @@ export type { UnknownRecord } from "./kit/is-record.ts";
 export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf, textOrNone } from "./kit/read-foreign.ts";
 export { endArguments, parseToolArguments } from "./kit/parse-arguments.ts";
 export { parseJson } from "./kit/parse-json.ts";
-export { reconcileUsage } from "./kit/reconcile-usage.ts";
+export { growUsage, reconcileUsage } from "./kit/reconcile-usage.ts";
 export { toJson } from "./kit/to-json.ts";
 
 // tools from elsewhere

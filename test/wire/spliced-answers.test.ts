@@ -6,6 +6,7 @@ import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
 
+type Id = string | null | undefined;
 type Event = { readonly [field: string]: unknown };
 
 async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
@@ -31,11 +32,11 @@ interface Answer {
 
 interface SplicedWire {
   readonly name: string;
-  readonly answer: (id: unknown, text: string) => Answer;
+  readonly answer: (id: Id, text: string) => Answer;
   readonly connect: (events: readonly Event[]) => Provider;
 }
 
-const chunk = (id: unknown, delta: Event, reason: string | null = null): Event => ({
+const chunk = (id: Id, delta: Event, reason: string | null = null): Event => ({
   id,
   choices: [{ index: 0, delta, finish_reason: reason }],
 });
@@ -94,7 +95,7 @@ const messages: SplicedWire = {
     anthropicMessages({ client: { messages: { create: async () => streamOf(events) } }, model: "m", maxTokens: 9 }),
 };
 
-const candidate = (responseId: unknown, parts: readonly Event[], finishReason?: string): Event => ({
+const candidate = (responseId: Id, parts: readonly Event[], finishReason?: string): Event => ({
   responseId,
   candidates: [{ index: 0, content: { role: "model", parts }, finishReason }],
 });

@@ -33,7 +33,9 @@ export function watchFetch(client: GoogleGenAIClient, params: GenerateContentPar
   return {
     params: { ...params, config: { ...params.config, httpOptions } },
     explain: (error) =>
-      refused === undefined ? error : Object.assign(Object(error), { status: refused.status, headers: refused.headers }),
+      refused !== undefined && isRecord(error)
+        ? Object.assign(error, { status: refused.status, headers: refused.headers })
+        : error,
   };
 }
 

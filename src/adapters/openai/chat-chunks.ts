@@ -6,6 +6,7 @@ import {
   type EventReader,
   type FinishReason,
   type FinishWords,
+  growUsage,
   isRecord,
   listOf,
   type ModelChunk,
@@ -31,7 +32,7 @@ interface Reading {
   finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
   /** Whether the model has said anything. */
   hasSpoken: boolean;
-  hasUsage: boolean;
+  usage: Usage | undefined;
   /** Whether the final token counts came, and nothing of the model's after them. */
   isCounted: boolean;
   refused: boolean;
@@ -56,7 +57,7 @@ export function createChatReader(out: ModelChunk[], words: FinishWords = chatWor
     ids: new AnswerIds(),
     finish: undefined,
     hasSpoken: false,
-    hasUsage: false,
+    usage: undefined,
     isCounted: false,
     refused: false,
     isOver: false,
@@ -158,10 +159,10 @@ function takeUsage(
   reading: Reading,
 ): void {
   const hasAnswer = reading.hasSpoken || usage.outputTokens > 0;
-  if (hasAnswer && (isAlone || (!isSpeech && !reading.hasUsage && reading.hasSpoken))) reading.isCounted = true;
-  reading.hasUsage = true;
+  if (hasAnswer && (isAlone || (!isSpeech && reading.usage === undefined && reading.hasSpoken))) reading.isCounted = true;
+  reading.usage = growUsage(reading.usage, usage);
   reading.isOver = reading.finish !== undefined;
-  reading.out.push({ type: "usage", usage, mode: "snapshot" });
+  reading.out.push({ type: "usage", usage: reading.usage, mode: "snapshot" });
 }
 
 /** An answer that has its finish reason is whole, whatever comes after it. */
