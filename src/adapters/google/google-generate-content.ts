@@ -43,7 +43,7 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> => {
-        const watched = watchFetch(client, buildGenerateParams(request, { settings, convert, signal: given }));
+        const watched = watchFetch(client, buildGenerateParams(request, { settings, convert, signal: given }), call.clock);
         try {
           return await client.models.generateContentStream(watched.params);
         } catch (error) {

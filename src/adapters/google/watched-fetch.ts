@@ -1,7 +1,7 @@
 // What the Google SDK keeps to itself: the headers of an error, its status if the body is no JSON, and the body of an answer that is no
 // stream.
 
-import { checkAnswer, isRecord, parseJson, recordOf } from "../../spi.ts";
+import { checkAnswer, type Clock, isRecord, parseJson, recordOf } from "../../spi.ts";
 import type { GenerateContentParams, GoogleGenAIClient } from "./generate-wire.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -18,14 +18,14 @@ interface WatchedRequest {
  * SDK parses it before it looks at the status, and throws a SyntaxError without one. An answer that is no stream throws what
  * it says. A client that does not tell its fetch is left alone.
  */
-export function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams): WatchedRequest {
+export function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams, clock: Clock): WatchedRequest {
   const own = readFetch(client, params);
   if (own === undefined) return { params, explain: (error) => error };
   let refused: Response | undefined;
   const watched: Fetch = async (input, init) => {
     refused = undefined;
     const response = await own(input, init);
-    if (response.ok) return checkAnswer(response);
+    if (response.ok) return checkAnswer(response, clock);
     refused = response;
     return toReadable(response);
   };
