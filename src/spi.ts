@@ -80,5 +80,6 @@ export { isOnWeb, isTextType, locateMedia, readText, toBase64 } from "./kit/medi
 export type { MediaPart, ReadableMedia } from "./kit/media-source.ts";
 export { findRecent } from "./kit/find-recent.ts";
 export { memoize } from "./kit/memoize.ts";
+export { setField } from "./kit/set-field.ts";
 export { toSettingFields } from "./kit/setting-fields.ts";
 export { toWireName } from "./kit/wire-name.ts";
