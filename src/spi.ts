@@ -50,19 +50,20 @@ export { redactSecrets, redactText } from "./kit/redact-secrets.ts";
 
 // reading what an SDK streams
 export { checkAnswer, openAnswer } from "./errors/answer-body.ts";
+export { AnswerIds, cutByAnother } from "./errors/one-answer.ts";
 export { readSdkStream } from "./errors/read-sdk-stream.ts";
 export type { EventReader } from "./errors/read-sdk-stream.ts";
 
 // reading foreign data
 export { assertNever } from "./kit/assert-never.ts";
-export { describeValue } from "./kit/describe-value.ts";
+export { describeValue, quote } from "./kit/describe-value.ts";
 export { dropPromise } from "./kit/drop-promise.ts";
 export { isRecord } from "./kit/is-record.ts";
 export type { UnknownRecord } from "./kit/is-record.ts";
-export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "./kit/read-foreign.ts";
+export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf, textOrNone } from "./kit/read-foreign.ts";
 export { endArguments, parseToolArguments } from "./kit/parse-arguments.ts";
 export { parseJson } from "./kit/parse-json.ts";
-export { reconcileUsage } from "./kit/reconcile-usage.ts";
+export { growUsage, reconcileUsage } from "./kit/reconcile-usage.ts";
 export { toJson } from "./kit/to-json.ts";
 
 // tools from elsewhere
@@ -75,9 +76,10 @@ export { writeToolMedia, writeUserMedia } from "./errors/write-media.ts";
 export type { MediaForms, MediaPlace } from "./errors/write-media.ts";
 export { hasSucceeded, readTurn, toArgumentsObject } from "./kit/read-message.ts";
 export { encodeBase64 } from "./kit/encode-base64.ts";
-export { isOnWeb, isTextType, readText, toBase64 } from "./kit/media-source.ts";
+export { isOnWeb, isTextType, locateMedia, readText, toBase64 } from "./kit/media-source.ts";
 export type { MediaPart, ReadableMedia } from "./kit/media-source.ts";
 export { findRecent } from "./kit/find-recent.ts";
 export { memoize } from "./kit/memoize.ts";
+export { setField } from "./kit/set-field.ts";
 export { toSettingFields } from "./kit/setting-fields.ts";
 export { toWireName } from "./kit/wire-name.ts";

@@ -1,21 +1,25 @@
 // A service that answers with status 200 and no stream: an error as JSON, or a page of a proxy. The SDKs find no event in it and say nothing.
 
+import type { Clock } from "../contract/clock.ts";
+import { dropPromise } from "../kit/drop-promise.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { providerError, toProviderError } from "./provider-error.ts";
 
 /**
- * Waits for the stream that an SDK promises. If the SDK also gives the response, as those of OpenAI and Anthropic do, and that is not
- * of the type of an event stream, its first bytes are looked at. Throws what the service said when these are no events.
+ * Waits for the stream that an SDK promises. If the SDK also gives the response, as those of OpenAI and Anthropic do, its first bytes are
+ * looked at. Throws what the service said when these are no events.
  */
-export async function openAnswer(pending: unknown): Promise<unknown> {
+export async function openAnswer(pending: unknown, clock: Clock): Promise<unknown> {
   if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
+  // A promise of its own in clients that wrap an SDK. Its rejection would end the process if nothing held it.
+  dropPromise(pending);
   const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
   if (!isRecord(answer) || !("data" in answer)) return pending;
   const { data, response } = answer;
   const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
   // Without it nothing could take the place of a body that is read.
   if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
-  const checked = await checkAnswer(response);
+  const checked = await checkAnswer(response, clock);
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
 }
 
@@ -32,9 +36,9 @@ function isStreamMaker(value: unknown): value is StreamMaker {
  * A response with the same body, which may be the same response. Throws an error with the facts of a provider error when the body is no
  * stream of events, whatever its status says.
  */
-export async function checkAnswer(response: Response): Promise<Response> {
-  const type = response.headers.get("content-type") ?? "";
-  if (/event-stream/i.test(type) || response.body === null) return response;
+export async function checkAnswer(response: Response, clock: Clock): Promise<Response> {
+  if (response.body === null) return response;
+  const isTyped = /event-stream/i.test(response.headers.get("content-type") ?? "");
   const reader = response.body.getReader();
   const read: Uint8Array[] = [];
   const decoder = new TextDecoder();
@@ -46,13 +50,19 @@ export async function checkAnswer(response: Response): Promise<Response> {
     text += decoder.decode(value, { stream: true });
   }
   const { status, statusText, headers } = response;
-  if (text.trim() === "" || isEventText(text)) return new Response(joinBody(read, reader), { status, statusText, headers });
-  throw errorInBody((await readRest(reader, text, decoder)).trim());
+  if (text.trim() === "" || (isTyped ? !isOtherText(text) : isEventText(text)))
+    return new Response(joinBody(read, reader), { status, statusText, headers });
+  throw errorInBody((text + (await readRest({ reader, decoder }, longestText - text.length, clock))).trim());
 }
 
 /** Whether a text may be the begin of events: fields and comments of theirs, and no JSON or markup. */
 function isEventText(text: string): boolean {
   return /^\s*(?:data|event|id|retry)?:|^\s*(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
+}
+
+/** Whether a text is JSON or markup, which some services send under the type of a stream. */
+function isOtherText(text: string): boolean {
+  return /^\s*[[{<]/.test(text);
 }
 
 function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
@@ -72,14 +82,29 @@ function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultRead
 /** More than any error says. */
 const longestText = 100_000;
 
-async function readRest(reader: ReadableStreamDefaultReader<Uint8Array>, begin: string, decoder: TextDecoder): Promise<string> {
-  let text = begin;
-  while (text.length < longestText) {
-    const { done, value } = await reader.read();
-    if (done) return text;
-    text += decoder.decode(value, { stream: true });
+/** How long the rest of an error may take to come, in milliseconds. Its connection may stay open. */
+const longestRestMs = 1_000;
+
+async function readRest(
+  { reader, decoder }: { readonly reader: ReadableStreamDefaultReader<Uint8Array>; readonly decoder: TextDecoder },
+  longest: number,
+  clock: Clock,
+): Promise<string> {
+  let giveUp: () => void = () => {};
+  const late = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));
+  const timer = clock.setTimeout(giveUp, longestRestMs);
+  let text = "";
+  try {
+    while (text.length < longest) {
+      const piece = await Promise.race([reader.read(), late]);
+      if (piece?.done === true) return text;
+      if (piece === undefined) break;
+      text += decoder.decode(piece.value, { stream: true });
+    }
+  } finally {
+    clock.clearTimeout(timer);
   }
-  await reader.cancel();
+  reader.cancel().catch(() => {});
   return text;
 }
 

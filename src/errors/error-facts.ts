@@ -135,14 +135,25 @@ function pageTitle(message: string): string {
 
 /** `retry-after-ms`, else `retry-after` in seconds or as a date, which is compared with the server's own `date`. */
 function readRetryAfter(headers: unknown): number | undefined {
-  const ms = Number.parseFloat(headerOf(headers, "retry-after-ms") ?? "");
-  if (ms >= 0) return ms;
+  const ms = toNumber(headerOf(headers, "retry-after-ms"));
+  if (ms !== undefined) return ms;
   const after = headerOf(headers, "retry-after");
-  if (after === undefined) return undefined;
-  if (/^\s*\d+(?:\.\d+)?\s*$/.test(after)) return Number(after) * 1_000;
-  const sentAt = Date.parse(headerOf(headers, "date") ?? "");
-  const waitMs = Date.parse(after) - (Number.isNaN(sentAt) ? Date.now() : sentAt);
-  return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs);
+  const seconds = toNumber(after);
+  if (seconds !== undefined) return seconds * 1_000;
+  const until = toDate(after);
+  return until === undefined ? undefined : Math.max(0, until - (toDate(headerOf(headers, "date")) ?? Date.now()));
+}
+
+/** The number that a header begins with: one that was sent several times is a list. */
+function toNumber(header: string | undefined): number | undefined {
+  const digits = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*(?:,|$)/.exec(header ?? "")?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** A date as HTTP writes it, in milliseconds. Date.parse takes any number for one: "-5" is a day in May. */
+function toDate(header: string | undefined): number | undefined {
+  const date = Date.parse(/^\s*([A-Z][a-z]{2,8},? [^,]{10,30})/.exec(header ?? "")?.[1] ?? "");
+  return Number.isNaN(date) ? undefined : date;
 }
 
 /** Google's RetryInfo, such as `{ retryDelay: "34s" }` among the details of an error body. */
@@ -158,12 +169,13 @@ function readShouldRetry(headers: unknown): boolean | undefined {
   return said === "true" ? true : said === "false" ? false : undefined;
 }
 
-/** A header of a Headers object, a Map, or a plain object whose keys may be written in any case. */
+/** A header of a Headers object, a Map, or a plain object whose keys may be written in any case. Of several values the first. */
 function headerOf(headers: unknown, name: string): string | undefined {
   if (!isRecord(headers)) return undefined;
-  const value: unknown =
+  const found: unknown =
     typeof headers.get === "function" ? Reflect.apply(headers.get, headers, [name]) : plainHeaderOf(headers, name);
-  return typeof value === "string" ? value : undefined;
+  const value: unknown = Array.isArray(found) ? found[0] : found;
+  return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
 }
 
 function plainHeaderOf(headers: UnknownRecord, name: string): unknown {

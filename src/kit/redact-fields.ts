@@ -4,9 +4,9 @@ import { namesSecretInText } from "./secret-names.ts";
 
 const redacted = "[redacted]";
 
-/** A name, a separator, and perhaps the quote of the value. A name begins once, so that a long one is read once. */
+/** A name, a separator, and perhaps the bracket of a list and the quote of the value. A name begins once, so that a long one is read once. */
 const field =
-  /(?<![\w.-])([\w.-]+)(?:\\*["'`]|%22|&quot;)?\]?[ \t]{0,4}(=>|:=|[:=]|%3[AaDd]|\r?\n(?=[ \t]{0,8}\S{16}))\s{0,8}(\\*["'`]|%22|&quot;)?/g;
+  /(?<![\w.-])([\w.-]+)(?:\\*["'`]|%22|&quot;)?\]?[ \t]{0,4}(=>|:=|[:=]|%3[AaDd]|\r?\n(?=[ \t]{0,8}\S{16}))\s{0,8}(?:(\[)\s{0,40}(?=\\*["'`]))?(\\*["'`]|%22|&quot;)?/g;
 
 /** An unquoted value. */
 const bare = /(?:(?!%2[26]|&)[^\s"'`,;<>()[\]{}|\\])+/y;
@@ -14,10 +14,21 @@ const bare = /(?:(?!%2[26]|&)[^\s"'`,;<>()[\]{}|\\])+/y;
 /** The scheme of a header, which may be shown. Those of the second list are followed by several values. */
 const scheme = /(?:bearer|basic|token|api-?key|negotiate|ntlm|key|ssws|sso-key)\s{1,4}/iy;
 const anyScheme = /[A-Za-z][\w-]{1,31}[ \t]{1,4}/y;
-const longScheme = /(?:digest|aws4-hmac-sha256|oauth|hawk|signature|googlelogin)\s{1,4}[^\r\n"'`]+/iy;
+const longScheme = /(?:digest|aws4-hmac-sha256|oauth|hawk|signature|googlelogin)\s{1,4}(?:=\\*"[^"\r\n]*"?|[^\r\n"'`])+/iy;
 
 /** One or more cookies. */
-const cookies = /[\w.-]{1,64}=[^\r\n"'`]{4,}/y;
+const cookies = /(?=[\w.-]{1,64}=[^\r\n]{4})(?:=\\*"[^"\r\n]*"?|[^\r\n"'`])+/y;
+
+/** Between two items of a list. */
+const nextItem = /\\*["'`]\s{0,8},\s{0,40}\\*["'`]/y;
+
+/** The begin of a sentence, or a path. */
+const proseItem = /[A-Za-z]?[a-z'’-]*[ \t]{1,4}[a-z'’-]+(?![\w=])|[/~]|[A-Za-z]:/y;
+
+const pairedName = String.raw`(?:name|key|field|header)(?:\\*["'])?\s{0,4}[:=]\s{0,4}\\*["']([\w.: -]{2,64})\\*["']`;
+const nameBefore = new RegExp(String.raw`(?<![\w.-])${pairedName}[\s,]{1,40}(?:\\*["'])?$`, "i");
+const nameAfter = new RegExp(String.raw`\\*["'][\s,]{1,40}(?:\\*["'])?${pairedName}`, "iy");
+const longestPair = 160;
 
 /** A word alone up to the end of its line. */
 const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
@@ -39,8 +50,9 @@ export function redactFields(text: string): string {
   let from = 0;
   field.lastIndex = 0;
   for (let match = field.exec(text); match !== null; match = field.exec(text)) {
-    const { 1: name = "", 2: separator = "", 3: quote } = match;
-    const value = readSecret(text, { name, nameAt: match.index, separator, quote, at: field.lastIndex });
+    const { 1: name = "", 2: separator = "", 3: bracket, 4: quote } = match;
+    const isList = bracket !== undefined;
+    const value = readSecret(text, { name, nameAt: match.index, separator, isList, quote, at: field.lastIndex });
     if (value === undefined) continue;
     clean += text.slice(from, value.from) + redacted;
     from = value.to;
@@ -53,6 +65,7 @@ interface Found {
   readonly name: string;
   readonly nameAt: number;
   readonly separator: string;
+  readonly isList: boolean;
   readonly quote: string | undefined;
   /** Where the value begins. */
   readonly at: number;
@@ -64,17 +77,14 @@ interface Range {
 }
 
 function readSecret(text: string, found: Found): Range | undefined {
-  const { name, nameAt, separator, quote, at } = found;
+  const { name, nameAt, separator, isList, quote, at } = found;
   // Parsers say so of code.
   if (/unexpected $/i.test(text.slice(Math.max(0, nameAt - 11), nameAt))) return undefined;
   const isAssigned = quote !== undefined || separator.includes("=") || /3d/i.test(separator);
   if (!namesSecretInText(name.slice(-longestName), isAssigned)) {
-    const context = text.slice(Math.max(0, nameAt - longestContext), nameAt) + name.slice(-longestName);
-    return isAssigned || !namesSecretInText(context.replace(/^[\s\S]*[\n.:;,]/, ""), false)
-      ? undefined
-      : readBare(text, at, looksRandom);
+    return isAssigned ? readPaired(text, found) : readAfterContext(text, found);
   }
-  if (quote !== undefined) return readQuoted(text, at, quote);
+  if (quote !== undefined) return isList ? readList(text, at, quote) : readQuoted(text, at, quote);
   if (separator.includes("\n")) return readBare(text, at, looksRandom);
   if (isAssigned) return readBare(text, at, isValue);
   return readHeader(text, name, at) ?? readBare(text, at, isLine(text, found) ? isValue : isNoProse);
@@ -94,6 +104,35 @@ function readQuoted(text: string, from: number, quote: string): Range | undefine
   while (to !== -1 && !closes(text, to, escapes)) to = text.indexOf(mark, to + mark.length);
   const end = to === -1 ? text.length : to - escapes;
   return end - from < 4 ? undefined : { from, to: end };
+}
+
+/** All items of a list, up to one that reads like a sentence: validators list what is wrong with a field under its name. */
+function readList(text: string, from: number, quote: string): Range | undefined {
+  let to = from;
+  for (let at: number | undefined = from; at !== undefined && matchAt(proseItem, text, at) === undefined;) {
+    const item = readQuoted(text, at, quote);
+    if (item === undefined || !isValue(text.slice(at, item.to))) break;
+    to = item.to;
+    const next = matchAt(nextItem, text, to);
+    at = next?.startsWith(quote) === true && next.endsWith(quote) ? to + next.length : undefined;
+  }
+  return to === from ? undefined : { from, to };
+}
+
+function readAfterContext(text: string, { name, nameAt, at }: Found): Range | undefined {
+  const context = text.slice(Math.max(0, nameAt - longestContext), nameAt) + name.slice(-longestName);
+  return namesSecretInText(context.replace(/^[\s\S]*[\n.:;,]/, ""), false) ? readBare(text, at, looksRandom) : undefined;
+}
+
+/** The value of a field whose name stands beside it: `{ "name": "api_key", "value": "…" }`. */
+function readPaired(text: string, { name: field, nameAt, quote, at }: Found): Range | undefined {
+  if (quote === undefined || !/^value$/i.test(field)) return undefined;
+  const before = nameBefore.exec(text.slice(Math.max(0, nameAt - longestPair), nameAt))?.[1];
+  const value = readQuoted(text, at, quote);
+  if (value === undefined) return undefined;
+  nameAfter.lastIndex = value.to;
+  const name = before ?? nameAfter.exec(text)?.[1];
+  return name !== undefined && namesSecretInText(name, true) ? value : undefined;
 }
 
 /** Each level of JSON within JSON doubles the backslashes: 0, 1, 3, 7. More than these are escapes of the value's own. */
@@ -132,6 +171,6 @@ function isNoProse(value: string): boolean {
 }
 
 /** At least 8 characters with a letter and a digit. */
-function looksRandom(value: string): boolean {
+export function looksRandom(value: string): boolean {
   return value.length >= 8 && /\d/.test(value) && /[A-Za-z]/.test(value) && isNoProse(value);
 }

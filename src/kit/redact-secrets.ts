@@ -1,7 +1,7 @@
 // Takes what looks like a credential out of a text. The time grows with the length of the text, whatever is in it: a pattern that can begin
 // anywhere either consumes what it has read, or reads a bounded part.
 
-import { redactFields } from "./redact-fields.ts";
+import { looksRandom, redactFields } from "./redact-fields.ts";
 import { redactWholeUrl } from "./redact-url.ts";
 import { namesSecretInText } from "./secret-names.ts";
 
@@ -35,9 +35,12 @@ const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
     redacted,
   ],
   [
-    String.raw`hvs\.[\w-]{20,}|AGE-SECRET-KEY-1[A-Z0-9]{20,}|ATATT3x[\w=-]{20,}|\d{8,10}:AA[\w-]{30,}|[\w.~-]{3}\dQ~[\w.~-]{30,}`,
+    String.raw`ABSK[\w+/=-]{30,}|bedrock-api-key-[\w+/=-]{16,}|hvs\.[\w-]{20,}|AGE-SECRET-KEY-1[A-Z0-9]{20,}|ATATT3x[\w=-]{20,}|[\w.~-]{3}\dQ~[\w.~-]{30,}`,
     redacted,
   ],
+  [String.raw`(bot)?\d{8,10}:AA[\w-]{30,}`, `$1${redacted}`],
+  [String.raw`AQ\.[\w-]{20,}`, withDigit],
+  [String.raw`(?:pa-|fw_|vck_)[\w-]{16,}`, (match) => (isMixed(match) ? redacted : match)],
   [String.raw`(hooks\.slack\.com\/(?:services|workflows)\/|discord(?:app)?\.com\/api\/webhooks\/)[\w/-]{8,}`, `$1${redacted}`],
 ];
 
@@ -61,6 +64,8 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = [
   [/((?<!\S)--([\w-]{1,64})[ \t]{1,4})(?!-)[^\s"']{4,}/g, ifSecret],
   [/((["'])([\w-]{2,64})\2,\s{0,4}\2)[^"']{8,}(?=["'])/g, redactPair],
   [/((?<!\S)(?:-u|--user)[ =]{1,2}[^\s:]{1,64}:)\S{2,}/g, `$1${redacted}`],
+  [/((?<=\bcurl\b[^\r\n]{0,200}\s)-u[^\s:=]{1,64}:)\S{2,}/g, `$1${redacted}`],
+  [/((?:(?<![\w-])[\w-]{1,32}[ \t]{1,4}){1,2}(?:is|was)[ \t]{1,4}["'`]?)([^\s"'`,;<>()]{7,200}[^\s"'`,;<>().!?])/g, redactSaid],
   [/((?:[?&]|%3F|%26)key(?:=|%3D))[^\s&"'%]{4,}/gi, `$1${redacted}`],
   [/([?&]code=)[\w.~%/-]{20,}/g, `$1${redacted}`],
 ];
@@ -121,6 +126,12 @@ function redactWebToken(match: string): string {
 function redactPair(match: string, ...groups: string[]): string {
   const { 0: lead, 2: name } = groups;
   return ifSecret(match, lead, name);
+}
+
+/** A key in a sentence: "Your API key is …". */
+function redactSaid(match: string, lead = "", value = ""): string {
+  const name = lead.replace(/\s+(?:is|was)\s+["'`]?$/, "");
+  return namesSecretInText(name, false) && looksRandom(value) ? lead + redacted : match;
 }
 
 function ifSecret(match: string, lead = "", name = ""): string {

@@ -1,6 +1,7 @@
 // The deep copy that turns foreign values into plain data: what a JSON round trip gives, at a fraction of its time.
 
 import type { Json } from "../contract/json.ts";
+import { setField } from "./set-field.ts";
 
 /** Deep enough for data, and far from where JSON.stringify runs out of stack. */
 const deepestLevel = 1_000;
@@ -110,10 +111,7 @@ function copyRecord(value: Fields, depth: number): Json {
     const field = copyValue(value[key], key, depth);
     if (field === undefined) continue;
     units += key.length;
-    // Assigning this key would set the copy's prototype.
-    if (key === "__proto__")
-      Object.defineProperty(copy, key, { value: field, writable: true, enumerable: true, configurable: true });
-    else copy[key] = field;
+    setField(copy, key, field);
   }
   return copy;
 }

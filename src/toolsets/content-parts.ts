@@ -6,7 +6,8 @@ import type { ContentPart } from "../contract/content.ts";
 import type { ToolResult } from "../contract/tool.ts";
 import { quote } from "../kit/describe-value.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
-import { textOrNone } from "../kit/read-foreign.ts";
+import { isOnWeb, locateMedia } from "../kit/media-source.ts";
+import { textOf, textOrNone } from "../kit/read-foreign.ts";
 import { type ToolResultFields, toolResult } from "../tools/tool-result.ts";
 
 /** The result of a call that answered with blocks: their texts are its data, images and files its content. */
@@ -76,11 +77,17 @@ function holdersOf(block: UnknownRecord): readonly UnknownRecord[] {
 
 function bytesOrAddress({ data, url, imageUrl, fileData, fileUrl }: UnknownRecord): string | undefined {
   for (const value of [data, url, imageUrl, fileData, fileUrl]) {
-    if (typeof value === "string" && value !== "") return value;
-    if (value instanceof URL) return value.href;
     if (value instanceof Uint8Array) return encodeBase64(value);
+    const text = value instanceof URL ? value.href : textOf(value);
+    if (text !== "" && isOpen(text)) return text;
   }
   return undefined;
+}
+
+/** False for an address outside the web, which the model's service would read with its own rights. */
+function isOpen(data: string): boolean {
+  const source = locateMedia({ type: "file", mediaType: "", data });
+  return source.kind !== "url" || isOnWeb(source);
 }
 
 function mediaTypeOf({ mediaType, media_type, mime_type, mimeType }: UnknownRecord): string | undefined {

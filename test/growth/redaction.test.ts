@@ -47,6 +47,22 @@ const pieces = [
   " ",
   "a:",
   "a b\n",
+  "bot1",
+  '="',
+  "=\\",
+  'token:["',
+  'token:["a",',
+  '"key":"token",',
+  '"key":"token","value":"',
+  '"value":"aaaa',
+  "'value':'aaaa','",
+  "token is ",
+  "a a is ",
+  "curl -ua",
+  "pa-1aB",
+  "AQ.",
+  "ABSK",
+  "bedrock-api-key-",
 ];
 
 const redaction: readonly Row[] = pieces.map((piece) => [

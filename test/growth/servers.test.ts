@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 import { checkAnswer } from "../../src/adapters/mcp/check-answer.ts";
 import { toToolResult } from "../../src/adapters/mcp/call-result.ts";
+import { readAnswer } from "../../src/adapters/mcp/read-server.ts";
 import { toToolNames } from "../../src/adapters/mcp/tool-names.ts";
 import { toOutcome } from "../../src/tools/to-outcome.ts";
 import { toContentResult } from "../../src/toolsets/content-parts.ts";
@@ -92,18 +93,18 @@ const mcp: readonly Row[] = [
     5_000,
     (size) => {
       const content = Array.from({ length: size }, (_, index) => ({ type: "text", text: `{"a":${index}}` }));
-      return () => toToolResult({ content, structuredContent: { a: 1 } });
+      return () => toToolResult(readAnswer({ content, structuredContent: { a: 1 } }));
     },
   ],
   [
     "a server's answer of one text",
     200_000,
-    onText('"', (text) => toToolResult({ content: [{ type: "text", text }], structuredContent: { text } })),
+    onText('"', (text) => toToolResult(readAnswer({ content: [{ type: "text", text }], structuredContent: { text } }))),
   ],
   [
     "a server's error",
     200_000,
-    onText("-eyJ", (text) => toOutcome(toToolResult({ isError: true, content: [{ type: "text", text }] }))),
+    onText("-eyJ", (text) => toOutcome(toToolResult(readAnswer({ isError: true, content: [{ type: "text", text }] })))),
   ],
   [
     "a server's answer against its schema",
@@ -111,7 +112,7 @@ const mcp: readonly Row[] = [
     onText("a", (text) => {
       const outputSchema = { type: "object", properties: { x: { type: "string", pattern: "^(a+)+$" } } };
       try {
-        checkAnswer({ name: "t", inputSchema: {}, outputSchema }, { structuredContent: { x: `${text}!` } });
+        checkAnswer({ name: "t", inputSchema: {}, outputSchema }, readAnswer({ structuredContent: { x: `${text}!` } }));
       } catch (error) {
         return error;
       }

@@ -128,6 +128,23 @@ describe("the result", () => {
     expect(told).toEqual([{ celsius: 7 }]);
   });
 
+  it.for(["gs://bucket/a.pdf", "file:///etc/passwd", "s3://bucket/a", "ftp://example.com/a", new URL("file:///etc/passwd")])(
+    "names no address for the model's service to read but one of the web: %s",
+    async (url) => {
+      const value = [
+        { type: "image-url", url },
+        { type: "file-data", data: url, mediaType: "application/pdf" },
+        { type: "file", mediaType: "application/pdf", data: { type: "url", url } },
+        { type: "file-url", url: "data:application/pdf;base64,JVBERg==" },
+      ];
+      const made = { inputSchema: city, execute: () => 1, toModelOutput: () => ({ type: "content", value }) };
+      expect(await dataOf(made)).toMatchObject({
+        data: ["image-url", "file-data", "file"].map((type) => `(a part of type "${type}" that cannot be shown here)`).join("\n"),
+        content: [{ type: "file", mediaType: "application/pdf", data: "data:application/pdf;base64,JVBERg==" }],
+      });
+    },
+  );
+
   it("may have files as AI SDK 7 writes them", async () => {
     const made = toolV7({
       inputSchema: city,

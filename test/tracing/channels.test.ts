@@ -55,6 +55,13 @@ const spent = usage({ inputTokens: 3, outputTokens: 4 });
 const look = tool("look", () => "private result");
 
 describe("the channels", () => {
+  it("tell of a name and an id that a model made up no more than spans do", async () => {
+    const [name, id] = ["my password is hunter2 ".repeat(1_000), "i".repeat(1_000)];
+    const provider = createMockProvider([toolCall(name, {}, { id }), text("Done.")]);
+    const { last } = await listen(() => runToolLoop(withDiagnostics({ provider, messages: question, tools: [] })));
+    expect([last.tool?.name, last.tool?.callId]).toEqual([name.slice(0, 128), id.slice(0, 128)]);
+  });
+
   it("tell of a run, its passes and its calls, as they begin and end", async () => {
     const provider = createMockProvider([
       [toolCall("look"), spent],
@@ -187,10 +194,10 @@ describe("the channels", () => {
     const channel = tracingChannel<unknown, RunMessage>(runChannel);
     const listeners = { start: (message: RunMessage) => void inside.push(message.inside) } as never;
     channel.subscribe(listeners);
-    const provider = createMockProvider([toolCall("agent"), text("Out.")]);
+    const provider = createMockProvider([toolCall("agent", {}, { id: "i".repeat(1_000) }), text("Out.")]);
     await runToolLoop(withDiagnostics({ provider, messages: question, tools: [agent], runId: "outer" }));
     channel.unsubscribe(listeners);
-    expect(inside).toEqual([undefined, { runId: "outer", callId: "call_p0_0", name: "agent" }]);
+    expect(inside).toEqual([undefined, { runId: "outer", callId: "i".repeat(128), name: "agent" }]);
   });
 
   it("say nothing of a run that began unheard", async () => {

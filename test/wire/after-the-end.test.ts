@@ -22,6 +22,9 @@ const scriptOf: { readonly [Api in PackageWire["api"]]: Name } = {
 /** Frames of a script without its end. */
 const framesOf = (reply: RawReply): readonly string[] => reply.frames ?? [];
 
+/** Events that begin an answer. A second one would be another answer. */
+const isStart = /"(?:response\.created|message_start)"/;
+
 /** What comes after the answer, or in its middle. */
 const sequels = {
   "a clean end": () => ({}),
@@ -29,7 +32,9 @@ const sequels = {
   "half a frame": () => ({ frames: ["data: {"], ending: "drop" }),
   garbage: () => ({ frames: [sse("{oops"), "event: data\ndata: [DONE]\n\n"] }),
   "an error": (wire) => ({ frames: framesOf(wire.toReply({ end: "broken" })).slice(-1) }),
-  "more text": (wire) => ({ frames: framesOf(wire.toReply({ text: "lo", end: "lost" })) }),
+  "more text": (wire) => ({
+    frames: framesOf(wire.toReply({ text: "lo", end: "lost" })).filter((frame) => !isStart.test(frame)),
+  }),
 } satisfies { readonly [Sequel: string]: (wire: Wire) => RawReply };
 type Sequel = keyof typeof sequels;
 

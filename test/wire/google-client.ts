@@ -1,6 +1,6 @@
 // The real Google SDK, pointed at a local server, with every request body that leaves it kept.
 
-import { GoogleGenAI } from "@google/genai";
+import { GoogleGenAI, type HttpRetryOptions } from "@google/genai";
 import { createWireFetch } from "./wire-fetch.ts";
 
 /** A client and what it has sent. */
@@ -16,11 +16,20 @@ export interface GoogleWireOptions {
   readonly pieceBytes?: number;
   /** Whether it speaks to Vertex AI. Default false. */
   readonly vertexai?: boolean;
+  /** How often the SDK repeats a request by itself. Default: it does not. */
+  readonly retryOptions?: HttpRetryOptions | undefined;
 }
 
 /** Makes a client for a server at `baseUrl`. */
-export function connectGoogle(baseUrl: string, { pieceBytes, vertexai = false }: GoogleWireOptions = {}): GoogleWireClient {
+export function connectGoogle(
+  baseUrl: string,
+  { pieceBytes, vertexai = false, retryOptions }: GoogleWireOptions = {},
+): GoogleWireClient {
   const { fetch, bodies } = createWireFetch(pieceBytes);
-  const client = new GoogleGenAI({ vertexai, apiKey: "test", httpOptions: { baseUrl, fetch } });
+  const client = new GoogleGenAI({
+    vertexai,
+    apiKey: "test",
+    httpOptions: { baseUrl, fetch, ...(retryOptions === undefined ? {} : { retryOptions }) },
+  });
   return { client, bodies };
 }

@@ -4,6 +4,7 @@
 import type { Provider, ProviderErrorCode } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createTestClock } from "turnwright/testing";
 import { packageWires } from "./ai-sdk-client.ts";
 import { chat } from "./chat-script.ts";
 import { generate } from "./generate-script.ts";
@@ -77,13 +78,50 @@ describe.for(vendors)("an answer of $name with status 200", ({ connect }) => {
       "server",
       "The server sent an HTML page: Sign in",
     ],
+    ["JSON under the type of a stream", page(200, "text/event-stream", JSON.stringify({ error })), "auth", error.message],
+    [
+      "JSON in pieces under the type of a stream",
+      page(200, "text/event-stream; charset=utf-8", ...inPieces(JSON.stringify({ error }, null, 2))),
+      "auth",
+      error.message,
+    ],
+    [
+      "a page under the type of a stream",
+      page(200, "text/event-stream", "\n", "<!doctype html><title>Sign in</title>"),
+      "server",
+      "The server sent an HTML page: Sign in",
+    ],
   ])("and %s says so", async ([, reply, code, message]) => {
     expect((await read(reply)).error).toMatchObject({ code, retryable: false, message });
+  });
+
+  it.for<[what: string, reply: RawReply]>([
+    ["JSON", page(200, "application/json", JSON.stringify({ error }))],
+    ["JSON under the type of a stream", page(200, "text/event-stream", JSON.stringify({ error }))],
+    ["JSON that is cut off", page(200, "application/json", JSON.stringify({ error }).slice(0, -9))],
+  ])("and %s says so while the connection stays open", async ([, reply]) => {
+    const server = await startRawServer([{ ...reply, ending: "stall" }]);
+    onTestFinished(() => server.close());
+    const clock = createTestClock();
+    const reading = runPass(connect(server.url).provider, ask("Go."), { clock });
+    await expect.poll(() => clock.pending).toBe(1);
+    await clock.advance(1_000);
+    expect((await reading).error).toMatchObject({ code: "auth", retryable: false, message: error.message });
+    expect(clock.pending).toBe(0);
+    await server.left;
   });
 
   it("and nothing at all may be asked again", async () => {
     const { error: found, finish } = await read(page(200, "application/json", ""));
     expect([found?.retryable ?? true, finish]).toEqual([true, undefined]);
+  });
+});
+
+describe.for(vendors)("a stream of $name", ({ toReply, connect }) => {
+  it.for(["\n\n", ": keep-alive\n\n", "\uFEFF", "retry: 9\n\n", "x-unknown: {}\n\n"])("may begin with %j", async (begin) => {
+    const [first = "", ...rest] = toReply({ text: "Mild.", end: "stop" }).frames ?? [];
+    const { text, finish } = await hear((url) => connect(url).provider, { frames: [begin + first, ...rest] });
+    expect([text, finish]).toEqual(["Mild.", "stop"]);
   });
 });
 

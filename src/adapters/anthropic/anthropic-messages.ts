@@ -47,7 +47,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
       const open = async (given: AbortSignal): Promise<unknown> => {
         // The loop's own clock counts from anywhere, and a container expires by the calendar.
         const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
-        return openAnswer(client.messages.create(body, { signal: given, ...headers }));
+        return openAnswer(client.messages.create(body, { signal: given, ...headers }), call.clock);
       };
       return readSdkStream({ open, reader: createMessagesReader(out, words), out }, call);
     },

@@ -1,6 +1,6 @@
 // Puts the blocks of a stream together from their deltas: for the listener at once, for the next request as they were.
 
-import { copyFields, endArguments, isRecord, parseToolArguments, providerError, textOf, toJson } from "../../spi.ts";
+import { copyFields, endArguments, isRecord, parseToolArguments, providerError, setField, textOf, toJson } from "../../spi.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { WireBlock } from "./messages-wire.ts";
 import { invalidJsonKey } from "./native-turn.ts";
@@ -147,7 +147,7 @@ function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[])
     // These two bring final values.
     case "signature_delta":
     case "compaction_delta":
-      for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") fields[field] = value;
+      for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);
       return;
     default:
       return;

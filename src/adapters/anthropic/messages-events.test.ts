@@ -106,7 +106,7 @@ describe("the reader of wire events", () => {
         "text a",
         "start block-1 t1 f",
         'call-args {"n":',
-        "error stream-ended-early: The service began another message before it ended the first one.",
+        "error stream-ended-early: The service began another answer before it ended the first one.",
       ],
     ],
     [

@@ -1,6 +1,7 @@
 // Events of the Messages wire into neutral chunks.
 
 import {
+  cutByAnother,
   type EventReader,
   type FinishWords,
   isRecord,
@@ -24,6 +25,8 @@ interface Reading {
   readonly words: FinishWords;
   /** The id of the message that the stream began with. */
   messageId: string;
+  /** Whether anything has come after the start. */
+  hasBegun: boolean;
   container: WireContainer | undefined;
   stopReason: string | undefined;
   /** Why the service refused, in its own words. */
@@ -41,6 +44,7 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = sto
     usage: countUsage(),
     words,
     messageId: "",
+    hasBegun: false,
     container: undefined,
     stopReason: undefined,
     explanation: "",
@@ -71,10 +75,13 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
     case "message_start":
       return readMessage(event.message, reading);
     case "content_block_start":
+      reading.hasBegun = true;
       return startBlock(event.index, event.content_block, reading);
     case "content_block_delta":
+      reading.hasBegun = true;
       return readDelta(event.index, event.delta, reading);
     case "message_delta":
+      reading.hasBegun = true;
       return readEnding(event, reading);
     case "message_stop":
       reading.finished = true;
@@ -90,9 +97,9 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
   const id = textOf(message.id);
-  if (id !== "" && reading.messageId !== "" && id !== reading.messageId) return failSpliced(reading);
+  // Some gateways send the start twice, but not later.
+  if (reading.hasBegun || (id !== "" && reading.messageId !== "" && id !== reading.messageId)) return failSpliced(reading);
   reading.messageId ||= id;
-  // Some gateways send the start twice.
   if (Array.isArray(message.content) && reading.blocks.size === 0) {
     for (const [index, block] of message.content.entries()) startBlock(index, block, reading);
   }
@@ -127,11 +134,9 @@ function readEnding({ delta, usage: wire }: UnknownRecord, reading: Reading): vo
   reading.blocks.settle(mayBeCut(delta.stop_reason, reading.words));
 }
 
-/** A gateway that loses its connection to the service may begin another message in the same stream. Neither of them is whole. */
 function failSpliced(reading: Reading): void {
   reading.failed = true;
-  const message = "The service began another message before it ended the first one.";
-  reading.out.push({ type: "error", error: providerError("stream-ended-early", message) });
+  reading.out.push(cutByAnother());
 }
 
 function fail(error: unknown, reading: Reading): void {

@@ -1,6 +1,6 @@
 // Token counts of the Messages wire.
 
-import { countOf, isRecord, reconcileUsage, recordOf, type UnknownRecord, type Usage } from "../../spi.ts";
+import { countOf, growUsage, isRecord, reconcileUsage, recordOf, type UnknownRecord, type Usage } from "../../spi.ts";
 
 /** The counts of one stream so far. */
 export interface UsageCounts {
@@ -14,12 +14,15 @@ type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reas
 export function countUsage(): UsageCounts {
   let counts: Counts = {};
   let compactions: readonly Counts[] = [];
+  let sum: Usage | undefined;
   return {
     add(usage) {
       if (!isRecord(usage)) return undefined;
       counts = readCounts(usage, counts);
       if (Array.isArray(usage.iterations)) compactions = readCompactions(usage.iterations);
-      return counts.input === undefined && counts.output === undefined ? undefined : toUsage([counts, ...compactions]);
+      if (counts.input === undefined && counts.output === undefined) return undefined;
+      sum = growUsage(sum, toUsage([counts, ...compactions]));
+      return sum;
     },
   };
 }

@@ -1,7 +1,7 @@
 // Tells of one run on the channels: of the run itself, its passes and its calls.
 
 import { type LoopEvent, type LoopEvents, type LoopEventType, type ToolContext, toPlainError } from "../../spi.ts";
-import { countsAsError, errorTypeOf, handleEvent, heardBy, isFailed } from "../../spi-observe.ts";
+import { countsAsError, cutName, errorTypeOf, handleEvent, heardBy, isFailed } from "../../spi-observe.ts";
 import type { EventHandlers, ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../spi-observe.ts";
 import { type ChannelTrace, type Scope, TraceSource } from "./channel-trace.ts";
 import { passChannel, type PassMessage, runChannel, type RunMessage, toolChannel, type ToolMessage } from "./channels.ts";
@@ -74,7 +74,8 @@ export class RunChannels implements RunObserver {
 
   startTool({ iteration, callId, name, index, args, replayed = false }: LoopEvents["tool-start"]): void {
     const content = this.#place.captureContent ? { args } : {};
-    const facts = (): ToolMessage => ({ runId: this.#runId, iteration, callId, name, index, replayed, ...content });
+    const called = { callId: cutName(callId), name: cutName(name) };
+    const facts = (): ToolMessage => ({ runId: this.#runId, iteration, ...called, index, replayed, ...content });
     const trace = tools.begin(facts, this.#pass ?? this.#outer);
     if (trace !== undefined) this.#calls.set(callId, trace);
   }
@@ -96,7 +97,7 @@ export class RunChannels implements RunObserver {
   }
 
   nest({ callId, name }: ToolContext): StartObserving {
-    const inside = { runId: this.#runId, callId, name, scope: this.#scopeOf(callId) };
+    const inside = { runId: this.#runId, callId: cutName(callId), name: cutName(name), scope: this.#scopeOf(callId) };
     return (run) => new RunChannels(run, { captureContent: this.#place.captureContent, inside });
   }
 

@@ -1,6 +1,8 @@
 // Chunks of generateContentStream into neutral chunks.
 
 import {
+  AnswerIds,
+  cutByAnother,
   type EventReader,
   type FinishWords,
   isRecord,
@@ -23,6 +25,11 @@ interface Reading {
   readonly parts: PartAssembly;
   readonly usage: UsageCounts;
   readonly words: FinishWords;
+  readonly ids: AnswerIds;
+  /** Whether a part has come. */
+  hasBegun: boolean;
+  /** Whether the stream has gone on with another answer, which is not read. */
+  isLeft: boolean;
   /** Whether the chunk holds code without its result: that and more text follow, whatever the finish reason says. */
   runsCode: boolean;
   /** Why the model stopped. */
@@ -47,6 +54,9 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
     parts: createPartAssembly(out),
     usage: countUsage(),
     words,
+    ids: new AnswerIds(),
+    hasBegun: false,
+    isLeft: false,
     runsCode: false,
     finishRaw: undefined,
     blockRaw: undefined,
@@ -60,24 +70,27 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
       return reading.finishRaw !== undefined || reading.blockRaw !== undefined;
     },
     get isOver() {
-      return reading.blockRaw !== undefined;
+      return reading.blockRaw !== undefined || reading.isLeft;
     },
     get mayGoOn() {
-      return reading.blockRaw === undefined;
+      return reading.blockRaw === undefined && !reading.isLeft;
     },
     get failed() {
       return reading.failed;
     },
     read: (chunk) => {
-      if (isRecord(chunk)) readChunk(chunk, reading);
+      if (isRecord(chunk) && !reading.isLeft) readChunk(chunk, reading);
     },
     end: () => endReading(reading),
   };
 }
 
-function readChunk({ error, candidates, promptFeedback, usageMetadata }: UnknownRecord, reading: Reading): void {
+function readChunk(chunk: UnknownRecord, reading: Reading): void {
+  const { error, candidates, promptFeedback, usageMetadata } = chunk;
   // The SDK throws it; versions and clients that do not are read here.
   if (error !== undefined && error !== null) return fail(error, reading);
+  const saysRole = listOf(candidates).some((candidate) => textOf(recordOf(recordOf(candidate).content).role) !== "");
+  if (reading.ids.isOther(chunk.responseId, { saysRole, hasBegun: reading.hasBegun })) return leave(reading);
   for (const candidate of listOf(candidates)) readCandidate(candidate, reading);
   if (isRecord(promptFeedback)) readFeedback(promptFeedback, reading);
   const usage = reading.usage.add(usageMetadata);
@@ -99,6 +112,7 @@ function readCandidate(candidate: unknown, reading: Reading): void {
 
 function readPart(part: unknown, reading: Reading): void {
   if (!isRecord(part)) return;
+  reading.hasBegun = true;
   if (!reading.hasText && part.thought !== true && textOf(part.text).trim() !== "") reading.hasText = true;
   noteCode(part, reading);
   reading.parts.add(part);
@@ -115,6 +129,14 @@ function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, readin
   if (typeof blockReason !== "string" || blockReason === "" || /^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(blockReason)) return;
   reading.blockRaw = blockReason;
   reading.explanation = textOf(blockReasonMessage).trim();
+}
+
+/** An answer that has its finish reason is whole, whatever comes after it. */
+function leave(reading: Reading): void {
+  reading.isLeft = true;
+  if (reading.finishRaw !== undefined || reading.blockRaw !== undefined) return;
+  reading.failed = true;
+  reading.out.push(cutByAnother());
 }
 
 function fail(error: unknown, reading: Reading): void {

@@ -33,14 +33,14 @@ it.for<[metadata: unknown, usage: Usage | undefined]>([
   expect(countUsage().add(metadata)).toEqual(usage);
 });
 
-it("a count that is not told again stays, and one that is told again is the last one told", () => {
+it("a count that is not told again stays, and one that is told again is the largest", () => {
   const counts = countUsage();
   counts.add({ promptTokenCount: 9, candidatesTokenCount: 2, thoughtsTokenCount: 4, totalTokenCount: 15 });
-  expect(counts.add({ promptTokenCount: 8, totalTokenCount: 8 })).toEqual({
-    inputTokens: 8,
-    outputTokens: 6,
-    totalTokens: 14,
-    reasoningTokens: 4,
+  expect(counts.add({ promptTokenCount: 8, thoughtsTokenCount: 5, totalTokenCount: 8 })).toEqual({
+    inputTokens: 9,
+    outputTokens: 7,
+    totalTokens: 16,
+    reasoningTokens: 5,
   });
   expect(counts.add({ trafficType: "ON_DEMAND" })).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 // Token counts of generateContent.
 
-import { countOf, isRecord, reconcileUsage, type Usage } from "../../spi.ts";
+import { countOf, growUsage, isRecord, reconcileUsage, type Usage } from "../../spi.ts";
 
 /** The counts of one stream so far. */
 export interface UsageCounts {
@@ -25,6 +25,7 @@ type Counts = { [Field in (typeof fields)[number]]?: number };
  */
 export function countUsage(): UsageCounts {
   const counts: Counts = {};
+  let sum: Usage | undefined;
   return {
     add(metadata) {
       if (!isRecord(metadata)) return undefined;
@@ -35,7 +36,10 @@ export function countUsage(): UsageCounts {
         counts[field] = count;
         isSaid = true;
       }
-      return isSaid ? toUsage(counts, countOf(metadata.totalTokenCount) ?? 0) : undefined;
+      const usage = isSaid ? toUsage(counts, countOf(metadata.totalTokenCount) ?? 0) : undefined;
+      if (usage === undefined) return undefined;
+      sum = growUsage(sum, usage);
+      return sum;
     },
   };
 }

@@ -42,10 +42,14 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
     ...(family === undefined ? {} : { family }),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
-      const open = async (given: AbortSignal): Promise<unknown> =>
-        client.models.generateContentStream(
-          watchFetch(client, buildGenerateParams(request, { settings, convert, signal: given })),
-        );
+      const open = async (given: AbortSignal): Promise<unknown> => {
+        const watched = watchFetch(client, buildGenerateParams(request, { settings, convert, signal: given }), call.clock);
+        try {
+          return await client.models.generateContentStream(watched.params);
+        } catch (error) {
+          throw watched.explain(error);
+        }
+      };
       return readSdkStream({ open, reader: createGenerateReader(out, words), out }, call);
     },
   };

@@ -1,6 +1,6 @@
 // Takes the parts of a stream: for the listener at once, for the next request as they were.
 
-import { copyFields, endArguments, filledOrNone, isRecord, textOf, toJson } from "../../spi.ts";
+import { copyFields, endArguments, filledOrNone, isRecord, setField, textOf, toJson } from "../../spi.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { WirePart } from "./generate-wire.ts";
 import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
@@ -119,7 +119,8 @@ function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly)
 
 /** A signature may come with a later piece of its call; none takes the place of one that is there. */
 function addMissing(fields: OpenCall["part"], { functionCall: _, ...later }: UnknownRecord): void {
-  for (const [field, value] of Object.entries(copyFields(later))) if (!Object.hasOwn(fields, field)) fields[field] = value;
+  for (const [field, value] of Object.entries(copyFields(later)))
+    if (!Object.hasOwn(fields, field)) setField(fields, field, value);
 }
 
 function extendCall(call: UnknownRecord, open: OpenCall, assembly: Assembly): void {

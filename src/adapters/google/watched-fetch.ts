@@ -1,24 +1,42 @@
-// What the Google SDK keeps to itself: the status of an error whose body is no JSON, and the body of an answer that is no stream.
+// What the Google SDK keeps to itself: the headers of an error, its status if the body is no JSON, and the body of an answer that is no
+// stream.
 
-import { checkAnswer, isRecord, parseJson, recordOf } from "../../spi.ts";
+import { checkAnswer, type Clock, isRecord, parseJson, recordOf } from "../../spi.ts";
 import type { GenerateContentParams, GoogleGenAIClient } from "./generate-wire.ts";
 
 type Fetch = typeof globalThis.fetch;
+
+/** A request whose answers are watched. */
+interface WatchedRequest {
+  readonly params: GenerateContentParams;
+  /** Adds the status and the headers of the answer to an error of the SDK. */
+  explain(error: unknown): unknown;
+}
 
 /**
  * Puts a fetch into the request that hands on what the caller's own fetch gives, with two changes. The body of an error is always JSON: the
  * SDK parses it before it looks at the status, and throws a SyntaxError without one. An answer that is no stream throws what
  * it says. A client that does not tell its fetch is left alone.
  */
-export function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams): GenerateContentParams {
+export function watchFetch(client: GoogleGenAIClient, params: GenerateContentParams, clock: Clock): WatchedRequest {
   const own = readFetch(client, params);
-  if (own === undefined) return params;
+  if (own === undefined) return { params, explain: (error) => error };
+  let refused: Response | undefined;
   const watched: Fetch = async (input, init) => {
+    refused = undefined;
     const response = await own(input, init);
-    return response.ok ? checkAnswer(response) : toReadable(response);
+    if (response.ok) return checkAnswer(response, clock);
+    refused = response;
+    return toReadable(response);
   };
   const httpOptions = { ...recordOf(recordOf(params.config).httpOptions), fetch: watched };
-  return { ...params, config: { ...params.config, httpOptions } };
+  return {
+    params: { ...params, config: { ...params.config, httpOptions } },
+    explain: (error) =>
+      refused !== undefined && isRecord(error)
+        ? Object.assign(error, { status: refused.status, headers: refused.headers })
+        : error,
+  };
 }
 
 /** Undefined for a client of another kind, whose requests know no fetch. */
@@ -60,5 +78,10 @@ async function toReadable(response: Response): Promise<Response> {
   // The body is no longer as it was sent.
   for (const name of ["content-encoding", "content-length"]) plain.delete(name);
   plain.set("content-type", "application/json");
-  return new Response(body, { status, statusText, headers: plain });
+  return new Response(body, { status: isError(status) ? status : 400, statusText, headers: plain });
+}
+
+/** No Response can be made with a body and a status such as 304 or 999. Its own status is added to the error. */
+function isError(status: number): boolean {
+  return status >= 400 && status <= 599;
 }

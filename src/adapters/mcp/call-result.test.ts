@@ -1,19 +1,34 @@
 import { describe, expect, it } from "vitest";
 import type { ToolResult, UnknownRecord } from "../../spi.ts";
 import { toToolResult } from "./call-result.ts";
+import { readAnswer } from "./read-server.ts";
 
 const said = (text: string): UnknownRecord => ({ type: "text", text });
 const image = { type: "image", data: "aW1n", mimeType: "image/png" };
 const shown = { type: "image", mediaType: "image/png", data: "aW1n" };
 const cold = { celsius: 7, places: ["Oslo"] };
 
+type Row = [what: string, result: UnknownRecord, data: unknown, content: readonly unknown[]];
+
+/** A model's service would fetch some of these. */
+const unreadable = [
+  "https://evil.example/beacon?c=42",
+  "http://169.254.169.254/latest",
+  "gs://bucket/x",
+  "file:///etc/passwd",
+  "//evil.example/x",
+  "data:image/svg+xml,<svg/>",
+  "not base64!",
+  "",
+];
+
 function read(result: UnknownRecord): Pick<ToolResult, "success" | "data" | "content" | "message" | "metadata"> {
-  const { success, data, content, message, metadata } = toToolResult(result);
+  const { success, data, content, message, metadata } = toToolResult(readAnswer(result));
   return { success, data, content, message, metadata };
 }
 
 describe("a result that succeeded", () => {
-  it.for<[what: string, result: UnknownRecord, data: unknown, content: readonly unknown[]]>([
+  it.for<Row>([
     ["nothing", {}, null, []],
     ["no content", { content: [] }, null, []],
     ["a text", { content: [said("Hi.")] }, "Hi.", []],
@@ -60,6 +75,42 @@ describe("a result that succeeded", () => {
       '(content of type "hologram", which cannot be shown)\n(content of type "unknown", which cannot be shown)\n(content of type "resource", which cannot be shown)',
       [],
     ],
+    [
+      "what is no text",
+      {
+        content: [
+          { type: "text", text: 5 },
+          { type: "resource_link", uri: 1, name: null },
+        ],
+      },
+      '\nResource "" at ',
+      [],
+    ],
+    ...unreadable.map((data): Row => [
+      `${data.slice(0, 40)} in place of bytes`,
+      {
+        content: [
+          { type: "image", data, mimeType: "image/png" },
+          { type: "audio", data, mimeType: "audio/wav" },
+          { type: "resource", resource: { uri: "x://a", blob: data, mimeType: "application/pdf" } },
+        ],
+      },
+      ["image", "audio", "resource"].map((type) => `(content of type "${type}", which cannot be shown)`).join("\n"),
+      [],
+    ]),
+    [
+      "a data URL of base64",
+      { content: [{ ...image, data: "data:image/gif;base64,aW1n" }] },
+      null,
+      [{ ...shown, mediaType: "image/gif" }],
+    ],
+    ["base64 as mail has it", { content: [{ type: "image", data: "aW\n1n", mimeType: "image/png" }] }, null, [shown]],
+    [
+      "a type that a terminal would obey",
+      { content: [{ type: "\u009b2J\u202e" }] },
+      '(content of type "\\u009b2J\\u202e", which cannot be shown)',
+      [],
+    ],
     ["structured content", { content: [], structuredContent: cold }, cold, []],
     ["structured null", { content: [], structuredContent: null }, null, []],
     ["its copy in other words", { content: [said('{ "places": ["Oslo"], "celsius": 7 }')], structuredContent: cold }, cold, []],
@@ -71,7 +122,7 @@ describe("a result that succeeded", () => {
     ],
     ["what is almost a copy", { content: [said('{"celsius":8}')], structuredContent: cold }, cold, [said('{"celsius":8}')]],
     ["a task beside content", { content: [said("a")], task: { taskId: "1" } }, "a", []],
-    ["isError that is not true", { content: [said("a")], isError: "yes" }, "a", []],
+    ["isError that is null", { content: [said("a")], isError: null }, "a", []],
   ])("of %s", ([, result, data, content]) => {
     expect(read(result)).toEqual({ success: true, data, content, message: undefined, metadata: undefined });
   });

@@ -3,13 +3,15 @@
 import {
   type ContentPart,
   isRecord,
-  listOf,
+  locateMedia,
+  quote,
   stableJson,
   textOf,
   toolResult,
   type ToolResult,
   type UnknownRecord,
 } from "../../spi.ts";
+import type { McpAnswer } from "./read-server.ts";
 
 /**
  * Reads the result of `tools/call`. Structured content is the data; without it the texts are, one after the other, and null
@@ -19,14 +21,13 @@ import {
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
  */
-export function toToolResult(result: UnknownRecord): ToolResult {
-  const { structuredContent, isError, task, _meta } = result;
-  const parts = listOf(result.content).map(toPart);
+export function toToolResult({ content, structuredContent, isError, task, meta }: McpAnswer): ToolResult {
+  const parts = content.map(toPart);
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const media = parts.filter((part) => part.type !== "text");
-  const metadata = isRecord(_meta) && Object.keys(_meta).length > 0 ? { metadata: _meta } : {};
-  if (isError === true) return toolResult({ success: false, message: reasonOf(texts, structuredContent), ...metadata });
-  if (isRecord(task) && parts.length === 0) return refuseTask();
+  const metadata = meta !== undefined && Object.keys(meta).length > 0 ? { metadata: meta } : {};
+  if (isError) return toolResult({ success: false, message: reasonOf(texts, structuredContent), ...metadata });
+  if (task !== undefined && parts.length === 0) return refuseTask();
   if (structuredContent === undefined) {
     return toolResult({ data: texts.length === 0 ? null : texts.join("\n"), content: media, ...metadata });
   }
@@ -63,25 +64,27 @@ function toPart(block: unknown): ContentPart {
     case "text":
       return { type, text: textOf(block.text) };
     case "image":
-      return toMedia("image", block.mimeType, block.data);
+      return toMedia(block, "image") ?? unknownPart(type);
     case "audio":
-      return toMedia("file", block.mimeType, block.data);
+      return toMedia(block, "file") ?? unknownPart(type);
     case "resource_link":
       return { type: "text", text: describeLink(block) };
     case "resource":
-      return isRecord(block.resource) ? toResource(block.resource) : unknownPart(type);
+      return (isRecord(block.resource) ? toResource(block.resource) : undefined) ?? unknownPart(type);
     default:
       return unknownPart(type);
   }
 }
 
-function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart {
+function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart | undefined {
   if (typeof blob !== "string") return { type: "text", text: `Resource ${textOf(uri)}:\n${textOf(text)}` };
-  return toMedia(textOf(mimeType).startsWith("image/") ? "image" : "file", mimeType, blob);
+  return toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
 }
 
-function toMedia(type: "image" | "file", mimeType: unknown, data: unknown): ContentPart {
-  return { type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) };
+/** Undefined for anything but base64. The model's service would fetch an address that the server chose. */
+function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
+  const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
+  return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;
 }
 
 function describeLink({ uri, name, title, mimeType, description }: UnknownRecord): string {
@@ -91,5 +94,5 @@ function describeLink({ uri, name, title, mimeType, description }: UnknownRecord
 }
 
 function unknownPart(type: string): ContentPart {
-  return { type: "text", text: `(content of type ${JSON.stringify(type.slice(0, 64))}, which cannot be shown)` };
+  return { type: "text", text: `(content of type ${quote(type)}, which cannot be shown)` };
 }

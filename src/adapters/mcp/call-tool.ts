@@ -4,6 +4,7 @@ import { isRecord, toPlainError, type ToolContext, toolResult, type ToolResult }
 import { refuseTask, toToolResult } from "./call-result.ts";
 import { checkAnswer } from "./check-answer.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
+import { readAnswer } from "./read-server.ts";
 
 /** The longest that a timer can wait. How long a call may take is the loop's to say, and the SDK's own 60 seconds would cut it. */
 const longestMs = 2 ** 31 - 1;
@@ -33,8 +34,9 @@ export async function callTool({ client, tool, meta }: McpCallTarget, args: unkn
       resetTimeoutOnProgress: true,
       onprogress: (progress) => context.progress(toPlainProgress(progress)),
     });
-    checkAnswer(tool, result);
-    return toToolResult(result);
+    const answer = readAnswer(result);
+    checkAnswer(tool, answer);
+    return toToolResult(answer);
   } catch (error) {
     throw new Error(`The MCP server gave no result: ${toPlainError(error).message}`, { cause: error });
   } finally {

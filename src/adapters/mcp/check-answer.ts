@@ -1,19 +1,16 @@
 // Checks the answer of a server by the tool's own output schema, in time that the server cannot choose.
 
 import { compileForeignSchema } from "../../json-schema/compile-schema.ts";
-import { isRecord, type JsonSchema, type UnknownRecord } from "../../spi.ts";
+import type { JsonSchema } from "../../spi.ts";
 import type { McpTool } from "./mcp-client.ts";
+import type { McpAnswer } from "./read-server.ts";
 
 /**
- * Throws for what is no result of a call, and for structured content that is missing or does not match the output schema. Errors have
- * none. A schema that cannot be read, and an answer that is too large to be checked, are let through: the model reads them as they are.
+ * Throws for structured content that is missing or does not match the output schema. Errors have none. A schema that cannot be read, and
+ * an answer that is too large to be checked, are let through: the model reads them as they are.
  */
-export function checkAnswer({ name, outputSchema }: McpTool, result: unknown): asserts result is UnknownRecord {
-  if (!isRecord(result) || !(result.content === undefined || Array.isArray(result.content))) {
-    throw new Error("The answer is not the result of a call.");
-  }
-  const { structuredContent, isError, task } = result;
-  if (!isRecord(outputSchema) || isError === true || isRecord(task)) return;
+export function checkAnswer({ name, outputSchema }: McpTool, { structuredContent, isError, task }: McpAnswer): void {
+  if (outputSchema === undefined || isError || task !== undefined) return;
   if (structuredContent === undefined) throw new Error(`Tool ${name} has an output schema but did not return structured content`);
   const made = compileForeignSchema(outputSchema as JsonSchema);
   const judged = "judge" in made ? made.judge(structuredContent) : { unchecked: made.problem };

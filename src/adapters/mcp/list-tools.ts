@@ -1,7 +1,7 @@
 // Asks a server for all of its tools.
 
-import { isRecord } from "../../spi.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
+import { readPage } from "./read-server.ts";
 
 /** A server that goes on for ever is none to wait for. */
 const mostPages = 1_000;
@@ -16,22 +16,10 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
   for (let cursor: string | undefined; asked.size < mostPages;) {
     if (asked.has(cursor)) throw new Error("The MCP server lists its tools in a circle: it named one page twice.");
     asked.add(cursor);
-    const page: McpToolPage = await readPage(client, cursor);
+    const page: McpToolPage = readPage(await requestPage(client, cursor));
     for (const tool of page.tools) if (!byName.has(tool.name)) byName.set(tool.name, tool);
     cursor = page.nextCursor;
     if (cursor === undefined) return [...byName.values()];
   }
   throw new Error(`The MCP server lists its tools on more than ${mostPages} pages.`);
-}
-
-async function readPage(client: McpClient, cursor: string | undefined): Promise<McpToolPage> {
-  const page = await requestPage(client, cursor);
-  if (isPage(page)) return page;
-  throw new Error("The MCP server gave no list of tools.");
-}
-
-function isPage(page: unknown): page is McpToolPage {
-  if (!isRecord(page) || !Array.isArray(page.tools)) return false;
-  const isCursor = page.nextCursor === undefined || typeof page.nextCursor === "string";
-  return isCursor && page.tools.every((tool) => isRecord(tool) && typeof tool.name === "string" && isRecord(tool.inputSchema));
 }

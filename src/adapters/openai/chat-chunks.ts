@@ -1,14 +1,18 @@
 // Wire chunks of Chat Completions, and of what compatible servers make of them, into neutral chunks.
 
 import {
+  AnswerIds,
+  cutByAnother,
   type EventReader,
   type FinishReason,
   type FinishWords,
+  growUsage,
   isRecord,
   listOf,
   type ModelChunk,
   providerError,
   recordOf,
+  textOf,
   toProviderError,
   type UnknownRecord,
   type Usage,
@@ -24,15 +28,18 @@ interface Reading {
   readonly calls: CallAssembly;
   readonly details: ReasoningDetails;
   readonly words: FinishWords;
+  readonly ids: AnswerIds;
   finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
   /** Whether the model has said anything. */
   hasSpoken: boolean;
-  hasUsage: boolean;
+  usage: Usage | undefined;
   /** Whether the final token counts came, and nothing of the model's after them. */
   isCounted: boolean;
   refused: boolean;
   /** Whether the token counts came with the finish reason or after it. Nothing more is expected then. */
   isOver: boolean;
+  /** Whether the stream has gone on with another answer, which is not read. */
+  isLeft: boolean;
   failed: boolean;
 }
 
@@ -47,12 +54,14 @@ export function createChatReader(out: ModelChunk[], words: FinishWords = chatWor
     calls,
     details: collectReasoningDetails(),
     words,
+    ids: new AnswerIds(),
     finish: undefined,
     hasSpoken: false,
-    hasUsage: false,
+    usage: undefined,
     isCounted: false,
     refused: false,
     isOver: false,
+    isLeft: false,
     failed: false,
   };
   return {
@@ -66,7 +75,7 @@ export function createChatReader(out: ModelChunk[], words: FinishWords = chatWor
       return reading.failed;
     },
     read: (chunk) => {
-      if (isRecord(chunk)) readChunk(chunk, reading);
+      if (isRecord(chunk) && !reading.isLeft) readChunk(chunk, reading);
     },
     end: () => endReading(reading),
   };
@@ -80,6 +89,8 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
     return;
   }
   const choices = listOf(chunk.choices);
+  const saysRole = choices.some((choice) => textOf(recordOf(recordOf(choice).delta).role) !== "");
+  if (reading.ids.isOther(chunk.id, { saysRole, hasBegun: reading.hasSpoken })) return leave(reading);
   const isSpeech = choices.map((choice) => readChoice(choice, reading)).includes(true);
   if (isSpeech) reading.hasSpoken = true;
   if (isSpeech) reading.isCounted = false;
@@ -148,10 +159,19 @@ function takeUsage(
   reading: Reading,
 ): void {
   const hasAnswer = reading.hasSpoken || usage.outputTokens > 0;
-  if (hasAnswer && (isAlone || (!isSpeech && !reading.hasUsage && reading.hasSpoken))) reading.isCounted = true;
-  reading.hasUsage = true;
+  if (hasAnswer && (isAlone || (!isSpeech && reading.usage === undefined && reading.hasSpoken))) reading.isCounted = true;
+  reading.usage = growUsage(reading.usage, usage);
   reading.isOver = reading.finish !== undefined;
-  reading.out.push({ type: "usage", usage, mode: "snapshot" });
+  reading.out.push({ type: "usage", usage: reading.usage, mode: "snapshot" });
+}
+
+/** An answer that has its finish reason is whole, whatever comes after it. */
+function leave(reading: Reading): void {
+  reading.isLeft = true;
+  reading.isOver = true;
+  if (reading.finish !== undefined) return;
+  reading.failed = true;
+  reading.out.push(cutByAnother());
 }
 
 function fail(error: unknown, reading: Reading): void {

@@ -1,7 +1,7 @@
 // What compatible servers want back exactly as they sent it: `reasoning_details` (OpenRouter, MiniMax) and, on each call,
 // `extra_content` (Gemini's OpenAI endpoint keeps its thought signatures there and answers 400 without them).
 
-import { copyFields, isRecord, textOf, type Json, type NativeTurn, type UnknownRecord } from "../../spi.ts";
+import { copyFields, isRecord, setField, textOf, type Json, type NativeTurn, type UnknownRecord } from "../../spi.ts";
 
 /** Reasoning details in the order in which they began, fragments of one detail put together. */
 export interface ReasoningDetails {
@@ -62,10 +62,10 @@ function differ(one: unknown, other: unknown): boolean {
 
 function extend(detail: OpenDetail, fragment: UnknownRecord): void {
   for (const [field, value] of Object.entries(copyFields(fragment))) {
-    const before = detail[field];
+    const before = Object.hasOwn(detail, field) ? detail[field] : undefined;
     const isPiece = field === "text" || field === "summary";
     if (isPiece && typeof before === "string" && typeof value === "string") detail[field] = before + value;
-    else if (isSaid(value) || before === undefined) detail[field] = value;
+    else if (isSaid(value) || before === undefined) setField(detail, field, value);
   }
 }
 

@@ -37,7 +37,10 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> =>
-        openAnswer(settings.client.chat.completions.create(buildChatBody(request, settings, toMessages), { signal: given }));
+        openAnswer(
+          settings.client.chat.completions.create(buildChatBody(request, settings, toMessages), { signal: given }),
+          call.clock,
+        );
       return readSdkStream({ open, reader: createChatReader(out, words), out }, call);
     },
   };

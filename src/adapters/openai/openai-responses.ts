@@ -45,7 +45,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
     stream: (request, call) => {
       const out: ModelChunk[] = [];
       const open = async (given: AbortSignal): Promise<unknown> =>
-        openAnswer(client.responses.create(buildResponsesBody(request, ports), { signal: given }));
+        openAnswer(client.responses.create(buildResponsesBody(request, ports), { signal: given }), call.clock);
       const reader = createResponsesReader(out, store, words);
       return readSdkStream({ open, reader, out }, call);
     },

@@ -1,6 +1,7 @@
 // Events of the Responses wire into neutral chunks.
 
 import {
+  cutByAnother,
   type EventReader,
   type FinishWords,
   isRecord,
@@ -54,6 +55,8 @@ export function createResponsesReader(out: ModelChunk[], store: boolean, words: 
 function readEvent(event: UnknownRecord, reading: Reading): void {
   const { items, out } = reading;
   switch (event.type) {
+    case "response.created":
+      return beginResponse(reading);
     case "response.output_item.added":
       return items.begin(event);
     case "response.output_item.done":
@@ -77,6 +80,13 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
       if (isTerminal(event.type)) endResponse(event.type, event.response, reading);
       else readText(event, items);
   }
+}
+
+/** Another response begins. If nothing of the one before has come, it is the answer. */
+function beginResponse(reading: Reading): void {
+  if (reading.items.isEmpty) return;
+  reading.failed = true;
+  reading.out.push(cutByAnother());
 }
 
 /** The events of texts, and whether one brings the whole of it. */

@@ -43,6 +43,10 @@ export class ItemAssembly {
     this.#index = createItemIndex(this.#flow);
   }
 
+  get isEmpty(): boolean {
+    return this.#index.all.length === 0;
+  }
+
   get hasCalls(): boolean {
     return this.#calls.length > 0;
   }

@@ -2,16 +2,8 @@
 
 import type { Attributes, AttributeValue } from "@opentelemetry/api";
 import type { LoopEvents, LoopLimits, ModelSettings, Termination, Usage } from "../../spi.ts";
-import { errorTypeOf } from "../../spi-observe.ts";
+import { cutName, errorTypeOf } from "../../spi-observe.ts";
 import { common, genAi, otherError, own } from "./names.ts";
-
-/** Ids and names that a model made up can be of any length. */
-const longestName = 128;
-
-/** A foreign id or name, no longer than attributes ought to be. */
-export function cutName(name: string): string {
-  return name.slice(0, longestName);
-}
 
 /** Settings of a request. */
 export function settingsFacts(settings: ModelSettings = {}): Attributes {

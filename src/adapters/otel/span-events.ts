@@ -2,7 +2,7 @@
 
 import type { Attributes } from "@opentelemetry/api";
 import { type LoopEvents, redactText } from "../../spi.ts";
-import { cutName } from "./facts.ts";
+import { cutName } from "../../spi-observe.ts";
 import { common, genAi, own } from "./names.ts";
 
 /** Bounds of texts out of results. */

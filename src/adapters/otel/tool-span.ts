@@ -2,8 +2,8 @@
 
 import { type Context, SpanKind } from "@opentelemetry/api";
 import { isRecord, type Json, type LoopEvents, type ToolDefinition } from "../../spi.ts";
-import { countsAsError } from "../../spi-observe.ts";
-import { cutName, errorFacts } from "./facts.ts";
+import { countsAsError, cutName } from "../../spi-observe.ts";
+import { errorFacts } from "./facts.ts";
 import type { LiveSpan } from "./live-span.ts";
 import { genAi, operations, own } from "./names.ts";
 import type { TracePorts } from "./trace-ports.ts";

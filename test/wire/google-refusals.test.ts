@@ -1,0 +1,49 @@
+// What an answer that refuses a request says beside its body: its headers, and a status that no Response can be made with.
+
+import { googleGenerateContent } from "turnwright/google";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { connectGoogle, type GoogleWireOptions } from "./google-client.ts";
+import { stop, text } from "./google-frames.ts";
+import { ask, type Pass, runPass } from "./provider-pass.ts";
+import { json, type RawReply, startRawServer } from "./raw-sse-server.ts";
+
+/** Asks a server that gives these replies. */
+async function connect(
+  replies: readonly RawReply[],
+  retryOptions?: GoogleWireOptions["retryOptions"],
+): Promise<() => Promise<Pass>> {
+  const server = await startRawServer(replies);
+  onTestFinished(() => server.close());
+  const provider = googleGenerateContent({ client: connectGoogle(server.url, { retryOptions }).client, model: "m" });
+  return () => runPass(provider, ask("hi"));
+}
+
+describe("googleGenerateContent", () => {
+  it.for<[status: number, headers: { readonly [name: string]: string }, body: string, error: object]>([
+    [429, { "retry-after": "3600" }, "{}", { code: "rate-limit", status: 429, retryAfterMs: 3_600_000 }],
+    [503, { "Retry-After-Ms": "900" }, "Busy.", { code: "overloaded", retryAfterMs: 900, message: "Busy." }],
+    [429, { "x-should-retry": "false" }, "{}", { code: "rate-limit", retryable: false }],
+    [400, { "x-should-retry": "true" }, "No.", { code: "bad-request", retryable: true }],
+    [304, {}, "", { status: 304, retryable: false }],
+    [
+      999,
+      {},
+      '{"error":{"message":"Invalid API key","code":"invalid_api_key"}}',
+      { code: "auth", retryable: false, message: "Invalid API key" },
+    ],
+    [999, { "retry-after": "7" }, "Slow down.", { message: "Slow down.", retryAfterMs: 7_000 }],
+  ])("keeps what the answer with status %i and the headers %j says", async ([status, headers, body, error]) => {
+    for (const retryOptions of [undefined, { attempts: 1 }]) {
+      const read = await connect([{ status, headers, frames: status === 304 ? [] : [body] }], retryOptions);
+      expect((await read()).error).toMatchObject(error);
+    }
+  });
+
+  it("says of a request that the SDK has repeated what the last answer said", async () => {
+    const replies = [json(503, {}, { "retry-after": "3600" }), json(429, {}), { frames: [text("Hi."), stop()] }];
+    const read = await connect(replies, { attempts: 2, initialDelay: 0.001, maxDelay: 0.001 });
+    const { error } = await read();
+    expect([error?.status, error?.retryAfterMs]).toEqual([429, undefined]);
+    expect((await read()).text).toBe("Hi.");
+  });
+});

@@ -1,0 +1,78 @@
+// Token counts of one stream that go down again, as gateways send them whose last event has no counts of its own.
+
+import { expect, it } from "vitest";
+import type { Provider, Usage } from "turnwright";
+import { anthropicMessages } from "turnwright/anthropic";
+import { googleGenerateContent } from "turnwright/google";
+import { openaiChat } from "turnwright/openai";
+import { ask, runPass } from "./provider-pass.ts";
+
+type Event = { readonly [field: string]: unknown };
+
+async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
+  yield* events;
+}
+
+const chat = (...counts: readonly Event[]): Provider => {
+  const events = [
+    ...counts.map((usage) => ({ choices: [{ index: 0, delta: { content: "a" }, finish_reason: null }], usage })),
+    { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
+  ];
+  return openaiChat({ client: { chat: { completions: { create: async () => streamOf(events) } } }, model: "m" });
+};
+
+const messages = (...counts: readonly Event[]): Provider => {
+  const events = [
+    { type: "message_start", message: { id: "m", content: [], usage: counts[0] } },
+    ...counts.slice(1).map((usage) => ({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage })),
+    { type: "message_stop" },
+  ];
+  return anthropicMessages({ client: { messages: { create: async () => streamOf(events) } }, model: "m", maxTokens: 9 });
+};
+
+const google = (...counts: readonly Event[]): Provider => {
+  const events = counts.map((usageMetadata, at) => ({
+    candidates: [{ index: 0, content: { parts: [{ text: "a" }] }, finishReason: at === counts.length - 1 ? "STOP" : undefined }],
+    usageMetadata,
+  }));
+  return googleGenerateContent({ client: { models: { generateContentStream: async () => streamOf(events) } }, model: "m" });
+};
+
+it.for<[what: string, provider: Provider, usage: Usage]>([
+  [
+    "Chat, back to 0",
+    chat(
+      { prompt_tokens: 100, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 40 } },
+      { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, prompt_tokens_details: { cached_tokens: 0 } },
+    ),
+    { inputTokens: 100, outputTokens: 50, totalTokens: 150, cachedInputTokens: 40 },
+  ],
+  [
+    "Chat, one up and one down",
+    chat({ prompt_tokens: 100, completion_tokens: 1 }, { prompt_tokens: 0, completion_tokens: 50 }),
+    { inputTokens: 100, outputTokens: 50, totalTokens: 150 },
+  ],
+  [
+    "Messages, back to 0",
+    messages(
+      { input_tokens: 60, cache_read_input_tokens: 40, output_tokens: 1 },
+      { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 },
+    ),
+    { inputTokens: 100, outputTokens: 1, totalTokens: 101, cachedInputTokens: 40 },
+  ],
+  [
+    "Messages, whose input is split later",
+    messages({ input_tokens: 100, output_tokens: 1 }, { input_tokens: 20, cache_read_input_tokens: 80, output_tokens: 9 }),
+    { inputTokens: 100, outputTokens: 9, totalTokens: 109, cachedInputTokens: 80 },
+  ],
+  [
+    "Google, back to 0",
+    google(
+      { promptTokenCount: 100, candidatesTokenCount: 50, thoughtsTokenCount: 5, totalTokenCount: 155 },
+      { promptTokenCount: 0, candidatesTokenCount: 0, thoughtsTokenCount: 0, totalTokenCount: 0 },
+    ),
+    { inputTokens: 100, outputTokens: 55, totalTokens: 155, reasoningTokens: 5 },
+  ],
+])("counts never go down: %s", async ([, provider, usage]) => {
+  expect((await runPass(provider, ask("hi"))).usage).toEqual(usage);
+});

@@ -1,0 +1,50 @@
+// Fields that a later piece adds to a part, under names that every object has: the part goes back as it came.
+
+import { expect, it } from "vitest";
+import type { Json, Provider } from "turnwright";
+import { anthropicMessages } from "turnwright/anthropic";
+import { googleGenerateContent } from "turnwright/google";
+import { openaiChat } from "turnwright/openai";
+import { ask, runPass } from "./provider-pass.ts";
+
+const odd = '"__proto__":{"x":1},"constructor":"c","toString":""';
+
+/** Events as JSON texts: an object literal would set the prototype. */
+async function* streamOf(...events: readonly string[]): AsyncGenerator<unknown> {
+  for (const event of events) yield JSON.parse(event);
+}
+
+const chat = (): AsyncGenerator<unknown> =>
+  streamOf(
+    '{"choices":[{"index":0,"delta":{"content":"a","reasoning_details":[{"type":"t","index":0,"text":"a"}]}}]}',
+    `{"choices":[{"index":0,"delta":{"reasoning_details":[{"type":"t","index":0,${odd}}]},"finish_reason":"stop"}]}`,
+  );
+
+const messages = (): AsyncGenerator<unknown> =>
+  streamOf(
+    '{"type":"message_start","message":{"id":"m","content":[]}}',
+    '{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"a"}}',
+    `{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"s",${odd}}}`,
+    '{"type":"message_delta","delta":{"stop_reason":"end_turn"}}',
+    '{"type":"message_stop"}',
+  );
+
+const generate = (): AsyncGenerator<unknown> =>
+  streamOf(
+    '{"candidates":[{"index":0,"content":{"parts":[{"functionCall":{"name":"q","id":"1","willContinue":true}}]}}]}',
+    `{"candidates":[{"index":0,"content":{"parts":[{"functionCall":{"id":"1"},${odd}}]},"finishReason":"STOP"}]}`,
+  );
+
+it.for<[name: string, provider: Provider]>([
+  ["Chat", openaiChat({ client: { chat: { completions: { create: async () => chat() } } }, model: "m" })],
+  ["Messages", anthropicMessages({ client: { messages: { create: async () => messages() } }, model: "m", maxTokens: 5 })],
+  ["Google", googleGenerateContent({ client: { models: { generateContentStream: async () => generate() } }, model: "m" })],
+])("a part of %s keeps them", async ([, provider]) => {
+  const native: Json[] = [];
+  await runPass(provider, ask("hi"), {
+    onChunk: (chunk) => {
+      if (chunk.type === "native") native.push(chunk.item);
+    },
+  });
+  expect(JSON.stringify(native)).toContain(odd);
+});

@@ -1,0 +1,186 @@
+// One stream that holds the begin of one answer and all of another one: a gateway lost its connection to the service and asked again.
+
+import { describe, expect, it } from "vitest";
+import { defineTool, type LoopResult, runToolLoop, type Provider } from "turnwright";
+import { anthropicMessages } from "turnwright/anthropic";
+import { googleGenerateContent } from "turnwright/google";
+import { openaiChat, openaiResponses } from "turnwright/openai";
+
+type Id = string | null | undefined;
+type Event = { readonly [field: string]: unknown };
+
+async function* streamOf(events: readonly Event[]): AsyncGenerator<Event> {
+  yield* events;
+}
+
+/** Runs once with a stream of these events. */
+async function run(provider: Provider): Promise<{ readonly result: LoopResult; readonly ran: number }> {
+  let ran = 0;
+  const pay = defineTool({ name: "pay", description: "", inputSchema: { type: "object" }, execute: () => void (ran += 1) });
+  const messages = [{ role: "user" as const, content: "Go." }];
+  const result = await runToolLoop({ provider, tools: [pay], messages, limits: { maxIterations: 1 } });
+  return { result, ran };
+}
+
+/** One answer on a wire. Its parts follow each other in a stream. */
+interface Answer {
+  readonly opening: readonly Event[];
+  readonly text: readonly Event[];
+  readonly call: readonly Event[];
+  readonly end: readonly Event[];
+}
+
+interface SplicedWire {
+  readonly name: string;
+  readonly answer: (id: Id, text: string) => Answer;
+  readonly connect: (events: readonly Event[]) => Provider;
+}
+
+const chunk = (id: Id, delta: Event, reason: string | null = null): Event => ({
+  id,
+  choices: [{ index: 0, delta, finish_reason: reason }],
+});
+const payArguments = '{"amount":1}';
+
+const chat: SplicedWire = {
+  name: "Chat",
+  answer: (id, text) => ({
+    opening: [],
+    text: [chunk(id, { role: "assistant", content: text })],
+    call: [
+      chunk(id, {
+        role: "assistant",
+        tool_calls: [{ index: 0, id: `c${id}`, function: { name: "pay", arguments: payArguments } }],
+      }),
+    ],
+    end: [chunk(id, {}, "stop")],
+  }),
+  connect: (events) => openaiChat({ client: { chat: { completions: { create: async () => streamOf(events) } } }, model: "m" }),
+};
+
+const responses: SplicedWire = {
+  name: "Responses",
+  answer: (id, text) => {
+    const call = { id: `fc_${id}`, type: "function_call", call_id: `c_${id}`, name: "pay", arguments: payArguments };
+    return {
+      opening: [{ type: "response.created", response: { id, status: "in_progress", output: [] } }],
+      text: [{ type: "response.output_text.delta", item_id: `m_${id}`, output_index: 0, content_index: 0, delta: text }],
+      call: [
+        { type: "response.output_item.added", output_index: 1, item: { ...call, arguments: "" } },
+        { type: "response.output_item.done", output_index: 1, item: call },
+      ],
+      end: [{ type: "response.completed", response: { id, status: "completed" } }],
+    };
+  },
+  connect: (events) => openaiResponses({ client: { responses: { create: async () => streamOf(events) } }, model: "m" }),
+};
+
+const messages: SplicedWire = {
+  name: "Messages",
+  answer: (id, text) => ({
+    opening: [{ type: "message_start", message: { id, content: [] } }],
+    text: [
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
+      { type: "content_block_stop", index: 0 },
+    ],
+    call: [
+      { type: "content_block_start", index: 1, content_block: { type: "tool_use", id: `t${id}`, name: "pay", input: {} } },
+      { type: "content_block_delta", index: 1, delta: { type: "input_json_delta", partial_json: payArguments } },
+      { type: "content_block_stop", index: 1 },
+    ],
+    end: [{ type: "message_delta", delta: { stop_reason: "end_turn" } }, { type: "message_stop" }],
+  }),
+  connect: (events) =>
+    anthropicMessages({ client: { messages: { create: async () => streamOf(events) } }, model: "m", maxTokens: 9 }),
+};
+
+const candidate = (responseId: Id, parts: readonly Event[], finishReason?: string): Event => ({
+  responseId,
+  candidates: [{ index: 0, content: { role: "model", parts }, finishReason }],
+});
+
+const google: SplicedWire = {
+  name: "Google",
+  answer: (id, text) => ({
+    opening: [],
+    text: [candidate(id, [{ text }])],
+    call: [candidate(id, [{ functionCall: { name: "pay", args: { amount: 1 } } }])],
+    end: [candidate(id, [], "STOP")],
+  }),
+  connect: (events) =>
+    googleGenerateContent({ client: { models: { generateContentStream: async () => streamOf(events) } }, model: "m" }),
+};
+
+const wires = [chat, responses, messages, google];
+
+describe.for(wires)("a stream of $name", ({ name, answer, connect }) => {
+  const [first, second] = [answer("a", "Half"), answer("b", "Whole.")];
+  const isNumbered = name === "Messages" || name === "Responses";
+
+  it.for<[what: string, events: readonly Event[], text: string]>([
+    ["a text", [...first.opening, ...first.text, ...second.opening, ...second.text, ...second.end], "Half"],
+    ["a call", [...first.opening, ...first.text, ...first.call, ...second.opening, ...second.call, ...second.end], "Half"],
+    ["a call alone", [...first.opening, ...first.call, ...second.opening, ...second.call, ...second.end], ""],
+    ...(isNumbered
+      ? ["a", undefined, null, ""].map((id): [string, readonly Event[], string] => {
+          const { opening, text, call, end } = answer(id, "Whole.");
+          const events = [...first.opening, ...first.text, ...first.call, ...opening, ...text, ...call, ...end];
+          return [`a call, and its second answer has the id ${id},`, events, "Half"];
+        })
+      : []),
+  ])("that breaks off in %s and begins another answer is no answer", async ([, events, text]) => {
+    const { result, ran } = await run(connect(events));
+    expect([result.reason.kind, result.error?.name, ran]).toEqual(["provider-error", "ProviderError", 0]);
+    expect(result.error).toMatchObject({ code: "stream-ended-early", retryable: true });
+    expect(result.text).toBe(text);
+  });
+
+  it("that goes on with another answer after its end is the first one", async () => {
+    const events = [
+      ...first.opening,
+      ...first.text,
+      ...first.end,
+      ...second.opening,
+      ...second.text,
+      ...second.call,
+      ...second.end,
+    ];
+    const { result, ran } = await run(connect(events));
+    expect([result.status, result.text, ran]).toEqual(["completed", "Half", 0]);
+  });
+
+  it.for<[what: string, events: readonly Event[]]>([
+    ["begins twice before it says anything", [...first.opening, ...first.opening, ...first.text, ...first.end]],
+    ["has no ids", Object.values(answer(undefined, "Half")).flatMap((part, at) => (at === 2 ? [] : part))],
+    ["has an id only at its end", [...first.opening, ...answer("", "Half").text, ...second.end]],
+    ["has another id at its end", [...first.opening, ...first.text, ...second.end.map(withoutRole)]],
+  ])("that %s is one answer", async ([, events]) => {
+    const { result } = await run(connect(events));
+    expect([result.status, result.text]).toEqual(["completed", "Half"]);
+  });
+});
+
+function withoutRole(event: Event): Event {
+  return JSON.parse(JSON.stringify(event).replaceAll('"role":"model",', ""));
+}
+
+it("a chunk of Chat that repeats its role is no other answer", async () => {
+  const events = ["Ha", "lf"].map((text) => chunk("a", { role: "assistant", content: text }));
+  const { result } = await run(chat.connect([...events, chunk("a", { role: "assistant" }, "stop")]));
+  expect([result.status, result.text]).toEqual(["completed", "Half"]);
+});
+
+it.for<[what: string, events: readonly Event[]]>([
+  [
+    "a role alone",
+    [chunk("x", { role: "assistant", content: "" }), chunk("a", { role: "assistant", content: "Half" }), chunk("a", {}, "stop")],
+  ],
+  [
+    "ids of each chunk, without roles",
+    ["Ha", "lf"].map((text, at) => chunk(`${at}`, { content: text })).concat(chunk("9", {}, "stop")),
+  ],
+])("a stream of Chat with %s is one answer", async ([, events]) => {
+  const { result } = await run(chat.connect(events));
+  expect([result.status, result.text]).toEqual(["completed", "Half"]);
+});

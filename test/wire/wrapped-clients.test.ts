@@ -1,0 +1,41 @@
+// Clients that other packages wrap, to trace or to meter them: their promises are not those of the SDK.
+
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Provider } from "turnwright";
+import { anthropicMessages } from "turnwright/anthropic";
+import { openaiChat, openaiResponses } from "turnwright/openai";
+import { ask, runPass } from "./provider-pass.ts";
+
+type Create = () => Promise<never>;
+
+const wires: readonly (readonly [name: string, connect: (create: Create) => Provider])[] = [
+  ["Chat", (create) => openaiChat({ client: { chat: { completions: { create } } }, model: "m" })],
+  ["Responses", (create) => openaiResponses({ client: { responses: { create } }, model: "m" })],
+  ["Messages", (create) => anthropicMessages({ client: { messages: { create } }, model: "m", maxTokens: 5 })],
+];
+
+const rejections: unknown[] = [];
+process.on("unhandledRejection", (error) => void rejections.push(error));
+beforeEach(() => void rejections.splice(0));
+
+const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
+
+describe.for(wires)("a client of %s", ([, connect]) => {
+  it.for<[what: string, withResponse: () => unknown]>([
+    ["rejects", () => Promise.reject(new Error("No response."))],
+    [
+      "throws",
+      () => {
+        throw new Error("No response.");
+      },
+    ],
+    ["gives no response", () => Promise.resolve(undefined)],
+    ["never answers the promise", async () => ({ data: {}, response: undefined })],
+  ])("fails as an ending when its promise rejects and withResponse %s", async ([, withResponse]) => {
+    const create: Create = () => Object.assign(Promise.reject<never>(new Error("No connection.")), { withResponse });
+    const { error } = await runPass(connect(create), ask("Go."));
+    await settled();
+    expect(error).toBeDefined();
+    expect(rejections).toEqual([]);
+  });
+});
