@@ -1,6 +1,7 @@
 // A service that answers with status 200 and no stream: an error as JSON, or a page of a proxy. The SDKs find no event in it and say nothing.
 
 import { isRecord } from "../kit/is-record.ts";
+import { Lull } from "../kit/lull.ts";
 import { providerError, toProviderError } from "./provider-error.ts";
 
 /**
@@ -38,21 +39,37 @@ export async function checkAnswer(response: Response): Promise<Response> {
   const reader = response.body.getReader();
   const read: Uint8Array[] = [];
   const decoder = new TextDecoder();
+  const lull = new Lull();
   let text = "";
-  while (text.trim() === "") {
+  let size = 0;
+  while (text === "") {
     const { done, value } = await reader.read();
     if (done) break;
     read.push(value);
-    text += decoder.decode(value, { stream: true });
+    size += sizeOf(value);
+    text = decoder.decode(value, { stream: true }).trimStart();
+    await lull.note(text !== "");
+    if (text === "" && size > mostBlanks) {
+      await reader.cancel();
+      throw errorInBody("nothing but blanks");
+    }
   }
   const { status, statusText, headers } = response;
-  if (text.trim() === "" || isEventText(text)) return new Response(joinBody(read, reader), { status, statusText, headers });
+  if (text === "" || isEventText(text)) return new Response(joinBody(read, reader), { status, statusText, headers });
   throw errorInBody((await readRest(reader, text, decoder)).trim());
+}
+
+/** Bytes without a word before a service counts as silent. Proxies send some to keep a connection open. */
+const mostBlanks = 65_536;
+
+/** An empty piece counts as well. */
+function sizeOf(piece: Uint8Array): number {
+  return piece.length + 1;
 }
 
 /** Whether a text may be the begin of events: fields and comments of theirs, and no JSON or markup. */
 function isEventText(text: string): boolean {
-  return /^\s*(?:data|event|id|retry)?:|^\s*(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
+  return /^(?:data|event|id|retry)?:|^(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
 }
 
 function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
@@ -74,9 +91,11 @@ const longestText = 100_000;
 
 async function readRest(reader: ReadableStreamDefaultReader<Uint8Array>, begin: string, decoder: TextDecoder): Promise<string> {
   let text = begin;
-  while (text.length < longestText) {
+  let size = begin.length;
+  while (size < longestText) {
     const { done, value } = await reader.read();
     if (done) return text;
+    size += sizeOf(value);
     text += decoder.decode(value, { stream: true });
   }
   await reader.cancel();
