@@ -51,7 +51,7 @@ interface ToolOverrides extends ToolTraits {
 
 // #region json-schema
 interface JsonSchemaEntry {
-  // over @cfworker/json-schema; a $ref to somewhere else is refused at once, and nothing is fetched
+  // a $ref to somewhere else is refused at once, and nothing is fetched
   fromJsonSchema<Output = unknown>(schema: JsonSchema): StandardSchema<Output>;
   withValidation(tools: ToolSource): ToolRegistry; // checks what nobody has checked, by the schema that the model is shown
 }

@@ -5,7 +5,7 @@ import type { Usage } from "./usage.ts";
  * a promise. One that throws or takes longer than `hookMs` is told to listeners and skipped.
  */
 export interface ResultPipeline {
-  /** Gets each result as text, and gives the text to put in its place; undefined leaves it as it is. */
+  /** Gets each result as text, with the text parts of its content, and gives the text to put in their place; undefined leaves it as it is. */
   processor?(toolName: string, output: string): string | undefined | PromiseLike<string | undefined>;
   readonly extractor?: ResultExtractor | undefined;
   readonly cacher?: ResultCacher | undefined;

@@ -55,12 +55,23 @@ export type ToolOutcome = {
   /** The tool failed; `fatal` ends the run. */
   | { readonly kind: "failed"; readonly error: PlainError; readonly fatal?: boolean | undefined }
   | { readonly kind: "timed-out"; readonly limitMs: number }
-  /** The deliberate gate did not let it through, or `toolChoice` did not. */
-  | { readonly kind: "blocked"; readonly allowed: readonly string[]; readonly by?: "tool-choice" | undefined }
+  /** The deliberate gate did not let it through, or `toolChoice` did not. `allowed` lists at most 50 tools; there are `more` of them. */
+  | {
+      readonly kind: "blocked";
+      readonly allowed: readonly string[];
+      readonly more?: number | undefined;
+      readonly by?: "tool-choice" | undefined;
+    }
   | { readonly kind: "denied"; readonly reason?: string | undefined }
   /** `approve` or `needsApproval` threw, or took longer than `timeouts.approvalMs`. The model does not read `error`. */
   | { readonly kind: "approval-failed"; readonly error: PlainError }
-  | { readonly kind: "unknown-tool"; readonly known: readonly string[]; readonly nearest?: string | undefined }
+  /** `known` lists at most 50 tools, and none once 200 were listed in the iteration; there are `more` of them. */
+  | {
+      readonly kind: "unknown-tool";
+      readonly known: readonly string[];
+      readonly more?: number | undefined;
+      readonly nearest?: string | undefined;
+    }
   | { readonly kind: "invalid-input"; readonly issues: readonly Issue[] }
   /** The arguments are not JSON; `message` is the parse error. */
   | { readonly kind: "malformed"; readonly message?: string | undefined }

@@ -3,6 +3,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { dropPromise } from "../kit/drop-promise.ts";
 import { isRecord } from "../kit/is-record.ts";
+import { Lull } from "../kit/lull.ts";
 import { providerError, toProviderError } from "./provider-error.ts";
 
 /**
@@ -42,27 +43,43 @@ export async function checkAnswer(response: Response, clock: Clock): Promise<Res
   const reader = response.body.getReader();
   const read: Uint8Array[] = [];
   const decoder = new TextDecoder();
+  const lull = new Lull();
   let text = "";
-  while (text.trim() === "") {
+  let size = 0;
+  while (text === "") {
     const { done, value } = await reader.read();
     if (done) break;
     read.push(value);
-    text += decoder.decode(value, { stream: true });
+    size += sizeOf(value);
+    text = decoder.decode(value, { stream: true }).trimStart();
+    await lull.note(text !== "");
+    if (text === "" && size > mostBlanks) {
+      reader.cancel().catch(() => {});
+      throw errorInBody("nothing but blanks");
+    }
   }
   const { status, statusText, headers } = response;
-  if (text.trim() === "" || (isTyped ? !isOtherText(text) : isEventText(text)))
-    return new Response(joinBody(read, reader), { status, statusText, headers });
+  const isStream = text === "" || (isTyped ? !isOtherText(text) : isEventText(text));
+  if (isStream) return new Response(joinBody(read, reader), { status, statusText, headers });
   throw errorInBody((text + (await readRest({ reader, decoder }, longestText - text.length, clock))).trim());
+}
+
+/** Bytes without a word before a service counts as silent. Proxies send some to keep a connection open. */
+const mostBlanks = 65_536;
+
+/** An empty piece counts as well. */
+function sizeOf(piece: Uint8Array): number {
+  return piece.length + 1;
 }
 
 /** Whether a text may be the begin of events: fields and comments of theirs, and no JSON or markup. */
 function isEventText(text: string): boolean {
-  return /^\s*(?:data|event|id|retry)?:|^\s*(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
+  return /^(?:data|event|id|retry)?:|^(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
 }
 
 /** Whether a text is JSON or markup, which some services send under the type of a stream. */
 function isOtherText(text: string): boolean {
-  return /^\s*[[{<]/.test(text);
+  return /^[[{<]/.test(text);
 }
 
 function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
@@ -94,11 +111,13 @@ async function readRest(
   const late = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));
   const timer = clock.setTimeout(giveUp, longestRestMs);
   let text = "";
+  let size = 0;
   try {
-    while (text.length < longest) {
+    while (size < longest) {
       const piece = await Promise.race([reader.read(), late]);
       if (piece?.done === true) return text;
       if (piece === undefined) break;
+      size += sizeOf(piece.value);
       text += decoder.decode(piece.value, { stream: true });
     }
   } finally {

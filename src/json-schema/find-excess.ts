@@ -5,20 +5,15 @@ import { isRecord } from "../kit/is-record.ts";
 /** Arguments of tools are flat; a validator calls itself for each level. */
 const deepestLevel = 100;
 const mostValues = 20_000;
-/** To say whether items are unique each is compared with each. */
-const mostUniqueItems = 1_000;
 
-/** Says why a value is not checked, or nothing. `comparesItems` where the schema wants items unique anywhere. */
-export function findExcess(value: unknown, comparesItems: boolean): string | undefined {
+/** Says why a value is not checked, or nothing. */
+export function findExcess(value: unknown): string | undefined {
   let count = 0;
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > deepestLevel) return `is nested more than ${deepestLevel} levels deep`;
     count += level.length;
     if (count > mostValues) return `has more than ${mostValues} values`;
-    if (comparesItems && level.some((held) => Array.isArray(held) && held.length > mostUniqueItems)) {
-      return `has more than ${mostUniqueItems} items in an array, too many to say whether they are unique`;
-    }
     const next: unknown[] = [];
     for (const held of level) {
       const values: readonly unknown[] = Array.isArray(held) ? held : isRecord(held) ? Object.values(held) : [];

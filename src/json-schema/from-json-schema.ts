@@ -7,14 +7,14 @@ import { isRecord } from "../kit/is-record.ts";
 import { compileSchema, type Judgement } from "./compile-schema.ts";
 
 /**
- * Makes a Standard Schema of a JSON Schema, over `@cfworker/json-schema`: drafts 4, 6, 7, 2019-09 and 2020-12, by `$schema`, the last one
+ * Makes a Standard Schema of a JSON Schema: drafts 4, 6, 7, 2019-09 and 2020-12, by `$schema`, the last one
  * where nothing is said. A value that fits passes as it is: nothing is converted, and a `default` is not filled in. The type argument is
  * your word for what fits.
  *
- * Values are refused unchecked that are nested more than 100 levels deep, have more than 20,000 values in them, or would take too long
- * because the schema refers to itself, or lists a lot for many items. Patterns are run in time proportional to the text, by RE2.
+ * Values are refused unchecked that are nested more than 100 levels deep, have more than 20,000 values in them, or would take
+ * longer than about a second: the work of the schema on the value is counted. Patterns are run in time proportional to the text, by RE2.
  *
- * Throws LoopError "invalid-option" for what is no JSON Schema, has more than 100,000 parts, a `$ref` to somewhere else, `$dynamicRef` or
+ * Throws LoopError "invalid-option" for what is no JSON Schema, has more than 100,000 parts, patterns of more than 20,000 characters, a `$ref` to somewhere else, `$dynamicRef` or
  * `$recursiveRef`, a pattern that is no regular expression, or one that cannot be run in linear time: with look-around, back references or
  * more than 1,000 repetitions. Nothing is ever fetched.
  *

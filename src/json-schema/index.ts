@@ -1,4 +1,4 @@
-// The entry `turnwright/json-schema`: JSON Schema that is checked, and not only shown. Needs `@cfworker/json-schema`.
+// The entry `turnwright/json-schema`: JSON Schema that is checked, and not only shown.
 
 export { fromJsonSchema } from "./from-json-schema.ts";
 export { withValidation } from "./with-validation.ts";

@@ -5,7 +5,12 @@ import { RE2JS } from "re2js";
 /** A pattern that can be searched for. */
 export interface LinearPattern {
   test(text: string): boolean;
+  /** How many instructions it has. The time for a character may grow with them. */
+  readonly size: number;
 }
+
+/** Instructions of one pattern: about 0.1 seconds to compile. */
+const mostInstructions = 50_000;
 
 /** What JavaScript and RE2 do not agree on: the members of a class, without its brackets. */
 const blanks = String.raw`\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`;
@@ -20,11 +25,32 @@ const token =
 /** Compiles an expression of JavaScript with the flag "u". Undefined for one that RE2 cannot run: look-around, back references, more. */
 export function compileLinearPattern(expression: string): LinearPattern | undefined {
   try {
+    if (instructionsOf(expression) > mostInstructions) return undefined;
     const compiled = RE2JS.compile(toRe2(expression));
-    return { test: (text) => compiled.matcher(text).find() };
+    return { test: (text) => compiled.matcher(text).find(), size: compiled.programSize() };
   } catch {
     return undefined;
   }
+}
+
+/** What counts for the size of a pattern. */
+const counted = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
+
+/** About how many instructions a pattern has, which its repetitions multiply. Compiling one with many would take long. */
+function instructionsOf(expression: string): number {
+  const open: number[] = [];
+  let total = 0;
+  let last = 1;
+  for (const [piece, least, most] of expression.matchAll(counted)) {
+    if (least !== undefined) total += last * (Math.max(Number(least), Number(most ?? 0), 1) - 1);
+    else if (piece === "(") open.push(total);
+    else if (piece === ")") last = total - (open.pop() ?? 0);
+    else {
+      total += 1;
+      last = 1;
+    }
+  }
+  return total;
 }
 
 function toRe2(expression: string): string {

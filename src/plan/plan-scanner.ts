@@ -42,7 +42,8 @@ export class PlanScanner {
   #lead = "";
   #objects = 0;
   /** What is wrong with the last object that was no plan. */
-  #fault: string | undefined;
+  /** Put into words once somebody asks: a model may write any number of broken objects, and redacting a message takes long. */
+  #fault: { readonly thrown?: unknown } | undefined;
   /** Behind the plan: whether a brace has been opened there, and whether something stands in it as in an object. */
   #hasBrace = false;
   #hasMore = false;
@@ -76,7 +77,7 @@ export class PlanScanner {
     // One of them may be quoted, and nobody can tell which.
     if (this.#hasMore) return "There is more than one plan.";
     if (this.plan !== undefined) return undefined;
-    return this.#open.length > 0 ? "The plan was cut off." : (this.#fault ?? "There is no JSON object of a plan.");
+    return this.#open.length > 0 ? "The plan was cut off." : wordFault(this.#fault);
   }
 
   #seek(text: string, from: number): number {
@@ -179,10 +180,16 @@ export class PlanScanner {
     try {
       const value: unknown = JSON.parse(text);
       if (isRecord(value) && isPlan(value)) this.plan = value;
-      else this.#fault = `There is an object, but none with ${planFields.join(", ")}.`;
-    } catch (error) {
+      else this.#fault = {};
+    } catch (thrown) {
       const isMeant = planFields.some((field) => text.includes(field));
-      if (isMeant) this.#fault = `The JSON of the plan cannot be read: ${cutText(toPlainError(error).message, 200)}.`;
+      if (isMeant) this.#fault = { thrown };
     }
   }
+}
+
+function wordFault(fault: { readonly thrown?: unknown } | undefined): string {
+  if (fault === undefined) return "There is no JSON object of a plan.";
+  if (fault.thrown === undefined) return `There is an object, but none with ${planFields.join(", ")}.`;
+  return `The JSON of the plan cannot be read: ${cutText(toPlainError(fault.thrown).message, 200)}.`;
 }

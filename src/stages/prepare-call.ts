@@ -34,6 +34,12 @@ export interface ReadyCall {
   readonly mustAsk?: "first" | "again" | undefined;
 }
 
+/** A set of names, or a map by name. */
+export type Names = ReadonlySet<string> | ReadonlyMap<string, unknown>;
+
+/** Names in the result of one call. */
+export const mostListed = 50;
+
 /** What preparing uses of a run. */
 export interface PreparePorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
@@ -46,7 +52,9 @@ export interface PreparePorts extends DeadlinePorts {
   /** What `toolChoice` says of this pass, for servers and models that do not obey it. Default: any tool may run. */
   readonly choice?: StreamResult["toolChoice"];
   /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
-  hint?(name: string, known: readonly string[]): string | undefined;
+  hint?(name: string, known: Names): string | undefined;
+  /** How many names the result of a call may list. Default: 50. */
+  listable?(known: Names): number;
   /** Longest run of an asynchronous validation. */
   readonly timeouts: Pick<Timeouts, "hookMs">;
 }
@@ -60,18 +68,31 @@ export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Pro
   const refused = { call, durationMs: 0 };
   if (problem === "truncated") return { ...refused, kind: "truncated" };
   if (problem === "malformed") return { ...refused, kind: "malformed", message: parseErrorOf(call) };
-  if (ports.allowed !== undefined && !ports.allowed.has(name))
-    return { ...refused, kind: "blocked", allowed: [...ports.allowed] };
+  if (ports.allowed !== undefined && !ports.allowed.has(name)) {
+    const { listed, ...rest } = listNames(ports.allowed, ports);
+    return { ...refused, kind: "blocked", allowed: listed, ...rest };
+  }
   const definition = ports.exposed.get(name);
   if (definition === undefined) {
-    const known = [...ports.exposed.keys()];
-    const nearest = ports.hint === undefined ? nearestName(name, known) : ports.hint(name, known);
-    return { ...refused, kind: "unknown-tool", known, nearest };
+    const nearest = ports.hint === undefined ? nearestName(name, ports.exposed.keys()) : ports.hint(name, ports.exposed);
+    const { listed, ...rest } = listNames(ports.exposed, ports);
+    return { ...refused, kind: "unknown-tool", known: listed, nearest, ...rest };
   }
   const chosen = ports.choice === undefined ? undefined : namesOf(ports.choice);
   if (chosen?.includes(name) === false) return { ...refused, kind: "blocked", allowed: chosen, by: "tool-choice" };
   const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
   return ports.changed?.has(name) === true ? { ...ready, unvalidated: true } : validateCall(ready, ports);
+}
+
+/** Each of a thousand calls would list each of a thousand tools. */
+function listNames(names: Names, ports: PreparePorts): { readonly listed: readonly string[]; readonly more?: number } {
+  const most = Math.min(names.size, ports.listable?.(names) ?? mostListed);
+  const listed: string[] = [];
+  for (const name of names.keys()) {
+    if (listed.length === most) break;
+    listed.push(name);
+  }
+  return most === names.size ? { listed } : { listed, more: names.size - most };
 }
 
 function namesOf(choice: NonNullable<PreparePorts["choice"]>): readonly string[] {

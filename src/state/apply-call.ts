@@ -23,7 +23,8 @@ export function applyCall(
   if (restart !== undefined) applyRestart(state, restart);
   else if (kind !== "interrupted" && kind !== "not-run" && part !== undefined) {
     state.functionHistory.push(toHistoryEntry(state, outcome, part));
-    if (part.content !== undefined) state.contentDelivered = true;
+    // Also true for texts that a stage has taken up into the result.
+    if (kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
   }
 }
 

@@ -75,7 +75,9 @@ function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall)
   const { callId, name } = outcome.call;
   if (awaiting === true) return { callId, name, outcome: "awaiting-approval", result: awaitingResult };
   if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };
-  const content = outcome.kind === "completed" ? outcome.content : undefined;
+  const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
+  // The text that stages have made is also made of the text parts.
+  const beside = textForModel === undefined ? content : content.filter(({ type }) => type !== "text");
   const part = { callId, name, outcome: outcome.kind, result: textForModel ?? renderOutcome(outcome) };
-  return content === undefined ? part : { ...part, content };
+  return beside.length === 0 ? part : { ...part, content: beside };
 }

@@ -22,7 +22,7 @@ const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json }
   blocked: (outcome) => ({
     status: outcome.by === "tool-choice" ? "blocked_by_tool_choice" : "blocked_by_deliberate_tool_mode",
     functionName: nameOf(outcome),
-    allowedToolNames: outcome.allowed,
+    allowedToolNames: listNames(outcome.allowed, outcome.more),
   }),
   denied: (outcome) => report(outcome, "denied", outcome.reason),
   "approval-failed": (outcome) => report(outcome, "approval_failed", "no decision about it could be made, so it was not run"),
@@ -87,14 +87,19 @@ function report(outcome: ToolOutcome, status: string, reason: string | undefined
 }
 
 function renderUnknownTool(outcome: OutcomeOf<"unknown-tool">): Json {
-  const { call, known, nearest } = outcome;
+  const { call, known, nearest, more } = outcome;
   const hint = nearest === undefined ? "" : ` Did you mean ${quote(nearest)}?`;
   return {
     status: "unknown_tool",
     reason: `There is no tool ${quote(call.name)}.${hint}`,
     tool_name: nameOf(outcome),
-    available_tools: known,
+    available_tools: listNames(known, more),
   };
+}
+
+function listNames(named: readonly string[], more: number | undefined): readonly string[] {
+  if (more === undefined) return named;
+  return [...named, named.length === 0 ? `… ${more} tools, as listed in the results of other calls` : `… and ${more} more`];
 }
 
 /** Issues as one text, each behind the place in the value that it is about. */

@@ -6,6 +6,8 @@ import { aiSdkModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
+import { createTestClock } from "turnwright/testing";
+import { checkAnswer } from "../../src/errors/answer-body.ts";
 import { ask, createCall } from "../wire/provider-pass.ts";
 import { collect, streamScript } from "../wire/scripted-stream.ts";
 import { growthOf, mostGrowth } from "./measure.ts";
@@ -190,6 +192,22 @@ const adapters: readonly Row[] = [chat, responses, anthropic, google, sdk].flatM
   ]),
 );
 
-it.for<Row>(adapters)("%s takes time in proportion to the stream", async ([, size, prepare]) => {
+const blanks: Row = [
+  "an answer of blanks",
+  1_000,
+  (size) => {
+    let left = size;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        left -= 1;
+        if (left < 0) controller.close();
+        else controller.enqueue(new Uint8Array(16).fill(32));
+      },
+    });
+    return () => checkAnswer(new Response(body), createTestClock()).catch(() => undefined);
+  },
+];
+
+it.for<Row>([...adapters, blanks])("%s takes time in proportion to the stream", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
 });

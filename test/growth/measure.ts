@@ -29,7 +29,8 @@ export async function growthOf(prepare: Prepare, size: number): Promise<number> 
   return growth;
 }
 
-async function timeOf(work: () => unknown): Promise<number> {
+/** Processor time of a work, in milliseconds. */
+export async function timeOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();
   const { user, system } = process.cpuUsage(before);

@@ -16,6 +16,7 @@ const schema = fromJsonSchema({
   patternProperties: { "^(a|a)*$": { type: "string" } },
   pattern: "^(a+)+$",
 });
+const unique = fromJsonSchema({ uniqueItems: true });
 const ofFormat = (format: string) => fromJsonSchema({ format });
 const formats = [
   "date",
@@ -54,6 +55,14 @@ const schemas: readonly Row[] = [
     (size) => {
       const value = Object.fromEntries(Array.from({ length: size }, (_, index) => [`a${index}`, 1]));
       return () => schema["~standard"].validate(value);
+    },
+  ],
+  [
+    "items that must be unique",
+    900,
+    (size) => {
+      const items = Array.from({ length: size }, (_, index) => ({ a: 1, index }));
+      return () => unique["~standard"].validate(items);
     },
   ],
   [

@@ -85,6 +85,8 @@ it.for<readonly [what: string, schema: JsonSchema, message: RegExp]>([
     /has the pattern "\^\(\?=a\)", which cannot be run in linear time: write it without/,
   ],
   ["a pattern with a back reference", { patternProperties: { "(a)\\1": {} } }, /cannot be run in linear time/],
+  ["repetitions of repetitions", { pattern: `^(?:${"a".repeat(99)}){900}$` }, /cannot be run in linear time/],
+  ["very long patterns", { pattern: "\\p{L}".repeat(5_000) }, /has patterns of more than 20000 characters/],
   ["a pattern with many repetitions", { items: { pattern: "^a{1,2000}$" } }, /more than 1,000 repetitions/],
 ])("refuses %s at once", ([, schema, message]) => {
   expect(() => fromJsonSchema(schema)).toThrow(message);

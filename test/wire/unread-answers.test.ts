@@ -73,6 +73,12 @@ describe.for(vendors)("an answer of $name with status 200", ({ connect }) => {
       'The service answered without a stream: {"choices":[]}',
     ],
     [
+      "endless blanks",
+      page(200, "application/json", ...Array.from({ length: 80 }, () => " \n".repeat(500))),
+      "server",
+      "The service answered without a stream: nothing but blanks",
+    ],
+    [
       "a page",
       page(200, "text/html", "<!doctype html><title>Sign in</title>"),
       "server",

@@ -70,8 +70,7 @@ async function processBatch(run: Run, settled: readonly SettledCall[], pipeline:
 async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPipeline): Promise<Omit<Processed, "index">> {
   const toolName = outcome.call.name;
   const { extractor, cacher } = pipeline;
-  const result = renderOutcome(outcome);
-  let text = typeof result === "string" ? result : JSON.stringify(result);
+  let text = textOf(outcome);
   let tokens = estimateTokens(text);
   let extraction: SettledCall["extraction"];
   const changes: Change[] = [];
@@ -103,6 +102,14 @@ async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPip
     await ask("cacher", () => cacher.store(text, { toolName }), toText);
   }
   return { textForModel: changes.length === 0 ? undefined : text, changes, extraction };
+}
+
+/** All that the model would read of a result: its data and the texts beside them. */
+function textOf(outcome: ToolOutcome): string {
+  const result = renderOutcome(outcome);
+  const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
+  const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return [typeof result === "string" ? result : JSON.stringify(result), ...texts].join("\n");
 }
 
 function priceExtract({ options, events, state }: Run, { usage, model }: ExtractedResult): SettledCall["extraction"] {

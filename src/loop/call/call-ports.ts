@@ -9,6 +9,7 @@ import { nearestName } from "../../kit/nearest-name.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { NestedRun, Run, RunCallPorts } from "../run/run.ts";
+import { mostListed, type Names } from "../../stages/prepare-call.ts";
 import { findTool } from "../../tools/find-tool.ts";
 import { isSameTool } from "../../tools/shown-tool.ts";
 import { CallContext } from "./tool-context.ts";
@@ -19,6 +20,16 @@ const mostHints = 16;
 /** Known names that the hints of one iteration may look at. The first hint is always given. */
 const mostNames = 20_000;
 
+/** Names that the results of one iteration may list. */
+const mostListedInAll = 200;
+
+interface Told {
+  readonly iteration: number;
+  hints: number;
+  names: number;
+  listed: number;
+}
+
 /** The ports of stage 02 in a run. */
 export class CallPorts implements RunCallPorts {
   readonly #run: Run;
@@ -28,8 +39,8 @@ export class CallPorts implements RunCallPorts {
   readonly #nested = new Map<string, NestedRun[]>();
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
-  /** How many hints this iteration has had, and how many names they looked at. */
-  #hinted = { iteration: 0, count: 0, names: 0 };
+  /** How many hints this iteration has had, how many names they looked at, and how many names were listed. */
+  #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
   readonly scope: RunScope;
@@ -79,13 +90,26 @@ export class CallPorts implements RunCallPorts {
   }
 
   /** Looks for the nearest name, but not for every call of a model that makes up hundreds: each look compares all names. */
-  hint(name: string, known: readonly string[]): string | undefined {
+  hint(name: string, known: Names): string | undefined {
+    const told = this.#toldNow();
+    if (told.hints >= mostHints || told.names >= mostNames) return undefined;
+    told.hints += 1;
+    told.names += known.size;
+    return nearestName(name, known.keys());
+  }
+
+  listable({ size }: Names): number {
+    const told = this.#toldNow();
+    if (told.listed >= mostListedInAll) return 0;
+    const most = Math.min(size, mostListed);
+    told.listed += most;
+    return most;
+  }
+
+  #toldNow(): Told {
     const { iteration } = this.#run.state;
-    if (this.#hinted.iteration !== iteration) this.#hinted = { iteration, count: 0, names: 0 };
-    const { count, names } = this.#hinted;
-    if (count >= mostHints || names >= mostNames) return undefined;
-    this.#hinted = { iteration, count: count + 1, names: names + known.length };
-    return nearestName(name, known);
+    if (this.#told.iteration !== iteration) this.#told = { iteration, hints: 0, names: 0, listed: 0 };
+    return this.#told;
   }
 
   onMetadata(call: ToolCall, metadata: unknown): void {

@@ -5,10 +5,12 @@ import { describe, expect, it } from "vitest";
 import { countBytes } from "../../kit/estimate-tokens.ts";
 import type { CacheRequest } from "./cache-request.ts";
 import { lookUp } from "./look-up.ts";
-import { toLines } from "./text-lines.ts";
+import { indexLines, linesFrom } from "./text-lines.ts";
 
 const id = "any";
 const numbered = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}`).join("\n");
+const toLines = (text: string, first = 1): readonly string[] => [...linesFrom(text, indexLines(text), first)];
+const look = (text: string, request: CacheRequest): string => lookUp({ text, index: indexLines(text) }, request);
 const linesOf = (answer: string): readonly string[] => answer.split("\n").slice(1);
 
 it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
@@ -44,7 +46,7 @@ it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
     ],
   ],
 ])("gives %s", ([, request, answer]) => {
-  expect(lookUp(numbered(5), request).split("\n")).toEqual(answer);
+  expect(look(numbered(5), request).split("\n")).toEqual(answer);
 });
 
 it.for<[pattern: string, ignoreCase: boolean, found: string]>([
@@ -53,7 +55,7 @@ it.for<[pattern: string, ignoreCase: boolean, found: string]>([
   [String.raw`(a)\1`, false, String.raw`2: (a)\1`],
 ])("what takes more than linear time is searched for as it is written: %s", ([pattern, ignoreCase, found]) => {
   const text = ["(?<=A)B(?<=a)b", String.raw`(a)\1`].join("\n");
-  const answer = lookUp(text, { id, action: "grep", pattern, ignoreCase, startLine: 1 });
+  const answer = look(text, { id, action: "grep", pattern, ignoreCase, startLine: 1 });
   expect([linesOf(answer), answer.includes("searched for as plain text")]).toEqual([[found], true]);
 });
 
@@ -64,7 +66,7 @@ describe("an answer that would be too long", () => {
     const read: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
-      const answer: string = lookUp(text, { id, action: "read", startLine: from, endLine: undefined });
+      const answer: string = look(text, { id, action: "read", startLine: from, endLine: undefined });
       expect(countBytes(answer)).toBeLessThan(6_200);
       read.push(...linesOf(answer));
       const next = /go on with start_line (\d+)/.exec(answer)?.[1];
@@ -77,7 +79,7 @@ describe("an answer that would be too long", () => {
     const found: string[] = [];
     let from: number | undefined = 1;
     while (from !== undefined) {
-      const answer: string = lookUp(text, { id, action: "grep", pattern: "7$", ignoreCase: false, startLine: from });
+      const answer: string = look(text, { id, action: "grep", pattern: "7$", ignoreCase: false, startLine: from });
       expect(countBytes(answer)).toBeLessThan(6_200);
       found.push(...linesOf(answer));
       const next = /go on with start_line (\d+)/.exec(answer)?.[1];
@@ -88,7 +90,7 @@ describe("an answer that would be too long", () => {
 
   it("is stopped where a search takes too long, whatever the pattern", () => {
     const slow = Array.from({ length: 2_000 }, () => "a".repeat(1_000)).join("\n");
-    const answer = lookUp(slow, { id, action: "grep", pattern: "(a*)*(a|aa)*(a?){50}b", ignoreCase: true, startLine: 1 });
+    const answer = look(slow, { id, action: "grep", pattern: "(a*)*(a|aa)*(a?){50}b", ignoreCase: true, startLine: 1 });
     const [, last = ""] =
       /^0 matching lines in lines 1 to (\d+) of 2000\. There may be more: go on with start_line/.exec(answer) ?? [];
     expect(Number(last)).toBeGreaterThan(1);
@@ -100,6 +102,7 @@ describe("lines", () => {
   it.for<[what: string, text: string, lines: readonly string[]]>([
     ["of any ending", "a\r\nb\rc\nd", ["a", "b", "c", "d"]],
     ["of nothing", "", [""]],
+    ["that end and begin empty", "\r\n\n\ra\r\n", ["", "", "", "a", ""]],
     ["just long enough", "x".repeat(1_000), ["x".repeat(1_000)]],
     ["too long", "x".repeat(1_001), ["x".repeat(1_000), "x"]],
     ["behind a comma that is near", `${"x".repeat(900)},${"y".repeat(200)}`, [`${"x".repeat(900)},`, "y".repeat(200)]],
@@ -107,6 +110,14 @@ describe("lines", () => {
     ["never within a character", `x${"😀".repeat(500)}`, [`x${"😀".repeat(499)}`, "😀"]],
   ])("%s", ([, text, lines]) => {
     expect(toLines(text)).toEqual(lines);
+  });
+
+  it("can be read from any one on", () => {
+    const text = numbered(1_000);
+    const all = text.split("\n");
+    for (const first of [1, 2, 256, 257, 258, 512, 513, 999, 1_000]) expect(toLines(text, first)).toEqual(all.slice(first - 1));
+    expect(toLines(text, 1_001)).toEqual([]);
+    expect(toLines("a\n".repeat(255), 257)).toEqual([]);
   });
 
   it("are the text, and none is longer than 1,000", () => {

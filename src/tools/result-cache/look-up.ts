@@ -1,10 +1,10 @@
 // Answers what a model asks of a cached result. What it says is bounded, and so is the work, whatever the pattern and the text.
 
 import { assertNever } from "../../kit/assert-never.ts";
-import { countBytes, estimateTokens } from "../../kit/estimate-tokens.ts";
+import { bytesPerToken, countBytes } from "../../kit/estimate-tokens.ts";
 import { compileLinearRegExp } from "../../kit/linear-regexp/linear-regexp.ts";
 import type { CacheRequest } from "./cache-request.ts";
-import { toLines } from "./text-lines.ts";
+import { type LineIndex, linesFrom } from "./text-lines.ts";
 
 /** Longest answer in bytes: below the default threshold of the cacher, so that an answer is not cached in turn. */
 const mostBytes = 6_000;
@@ -15,20 +15,26 @@ const mostSteps = 10_000_000;
 /** What looking at a line costs beside the steps of its search. */
 const stepsPerLine = 100;
 
+/** A text and where its lines are. */
+export interface Kept {
+  readonly text: string;
+  readonly index: LineIndex;
+}
+
 /** The answer to one request. */
-export function lookUp(text: string, request: CacheRequest): string {
-  const lines = toLines(text);
+export function lookUp(kept: Kept, request: CacheRequest): string {
+  const { count, bytes } = kept.index;
   switch (request.action) {
     case "read":
-      return showLines(lines, { from: request.startLine, to: request.endLine ?? lines.length });
+      return showLines(kept, { from: request.startLine, to: request.endLine ?? count });
     case "head":
-      return showLines(lines, { from: 1, to: request.lines });
+      return showLines(kept, { from: 1, to: request.lines });
     case "tail":
-      return showLines(lines, { from: Math.max(1, lines.length - request.lines + 1), to: lines.length });
+      return showLines(kept, { from: Math.max(1, count - request.lines + 1), to: count });
     case "grep":
-      return findLines(lines, request);
+      return findLines(kept, request);
     case "stats":
-      return `Lines: ${lines.length}. Bytes: ${countBytes(text)}. Tokens: about ${estimateTokens(text)}.`;
+      return `Lines: ${count}. Bytes: ${bytes}. Tokens: about ${Math.ceil(bytes / bytesPerToken)}.`;
     default:
       return assertNever(request);
   }
@@ -39,30 +45,35 @@ interface Range {
   readonly to: number;
 }
 
-function showLines(lines: readonly string[], { from, to }: Range): string {
-  const last = Math.min(to, lines.length);
-  if (from > last) return `There are ${lines.length} lines; none from ${from} to ${to}.`;
+function showLines({ text, index }: Kept, { from, to }: Range): string {
+  const last = Math.min(to, index.count);
+  if (from > last) return `There are ${index.count} lines; none from ${from} to ${to}.`;
   const answer = new Answer();
   let next = from;
-  while (next <= last && answer.add(lines[next - 1] ?? "")) next += 1;
+  for (const line of linesFrom(text, index, from)) {
+    if (next > last || !answer.add(line)) break;
+    next += 1;
+  }
   const more = next <= last ? ` The rest did not fit: go on with start_line ${next}.` : "";
-  return answer.under(`Lines ${from} to ${next - 1} of ${lines.length}.${more}`);
+  return answer.under(`Lines ${from} to ${next - 1} of ${index.count}.${more}`);
 }
 
 type Grep = Extract<CacheRequest, { readonly action: "grep" }>;
 
-function findLines(lines: readonly string[], { pattern, ignoreCase, startLine }: Grep): string {
+function findLines({ text, index }: Kept, { pattern, ignoreCase, startLine }: Grep): string {
   const { find, note } = createSearch(pattern, ignoreCase);
   const answer = new Answer();
   let next = startLine;
-  for (let steps = 0; next <= lines.length && steps < mostSteps; next += 1) {
-    const line = lines[next - 1] ?? "";
+  let steps = 0;
+  for (const line of linesFrom(text, index, startLine)) {
+    if (steps >= mostSteps) break;
     const searched = find(line);
     steps += searched.steps + stepsPerLine;
     if (searched.found && !answer.add(`${next}: ${line}`)) break;
+    next += 1;
   }
-  const more = next <= lines.length ? ` There may be more: go on with start_line ${next}.` : "";
-  const found = `${answer.count} matching ${answer.count === 1 ? "line" : "lines"} in lines ${startLine} to ${next - 1} of ${lines.length}.`;
+  const more = next <= index.count ? ` There may be more: go on with start_line ${next}.` : "";
+  const found = `${answer.count} matching ${answer.count === 1 ? "line" : "lines"} in lines ${startLine} to ${next - 1} of ${index.count}.`;
   return answer.under(found + more + note);
 }
 

@@ -6,13 +6,13 @@ import type { ResultCacher, ResultStore } from "../../contract/results.ts";
 import type { StandardSchema } from "../../contract/schema.ts";
 import { checkFields, type Checks, isFunction, numberWithin } from "../../errors/check-fields.ts";
 import { cutText } from "../../kit/cut-text.ts";
-import { estimateTokens } from "../../kit/estimate-tokens.ts";
+import { bytesPerToken } from "../../kit/estimate-tokens.ts";
 import { isRecord } from "../../kit/is-record.ts";
 import { cacheRequestSchema, type CacheRequest } from "./cache-request.ts";
-import { lookUp } from "./look-up.ts";
+import { type Kept, lookUp } from "./look-up.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import { Shelf } from "./shelf.ts";
-import { toLines } from "./text-lines.ts";
+import { indexLines, type LineIndex, linesFrom } from "./text-lines.ts";
 
 /** Where a cache keeps results, for how long, and how much. */
 export interface ResultCacheOptions {
@@ -39,6 +39,8 @@ export interface ResultCache {
 const toolName = "result_cache";
 const previewLines = 10;
 const longestPreview = 600;
+/** How many results can be looked into without going through the whole text again. */
+const mostIndexes = 16;
 
 /**
  * Makes a cache for large results. In place of such a result the model reads its id, its size and its first lines, and reads on, searches
@@ -56,13 +58,17 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
   checkFields("options", options, checks);
   const { store = createMemoryStore(), ttlMs = 3_600_000, maxBytes = 64 * 1_024 * 1_024, threshold, clock = wallClock } = options;
   const shelf = new Shelf({ store, ttlMs, maxBytes, clock });
+  const indexOf = rememberIndexes();
   return {
     cacher: {
       threshold,
       toolName,
       // Its own answers are not cached in turn, however low the threshold.
-      store: async (output, facts) =>
-        facts.toolName === toolName ? output : describeKept(output, await shelf.keep(output), facts.toolName),
+      store: async (output, facts) => {
+        if (facts.toolName === toolName) return output;
+        const id = await shelf.keep(output);
+        return describeKept({ text: output, index: indexOf(id, output) }, id, facts.toolName);
+      },
     },
     tool: {
       name: toolName,
@@ -72,7 +78,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
       execute: async (request) => {
         const text = await shelf.find(request.id);
         if (text === undefined) throw new Error("There is no result of this id, or it is not kept any more.");
-        return lookUp(text, request);
+        return lookUp({ text, index: indexOf(request.id, text) }, request);
       },
     },
   };
@@ -81,11 +87,27 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
 /** Not the loop's clock: what is in files outlives the process, and so does its age. */
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
 
-function describeKept(output: string, id: string, name: string): string {
-  const lines = toLines(output);
-  const preview = cutText(lines.slice(0, previewLines).join("\n"), longestPreview);
+/** What is kept of an id does not change, and the model looks at few results at a time. */
+function rememberIndexes(): (id: string, text: string) => LineIndex {
+  const known = new Map<string, LineIndex>();
+  return (id, text) => {
+    const index = known.get(id) ?? indexLines(text);
+    known.delete(id);
+    known.set(id, index);
+    for (const oldest of known.keys()) {
+      if (known.size <= mostIndexes) break;
+      known.delete(oldest);
+    }
+    return index;
+  };
+}
+
+function describeKept({ text, index }: Kept, id: string, name: string): string {
+  const lines: string[] = [];
+  for (const line of linesFrom(text, index, 1)) if (lines.push(line) === previewLines) break;
+  const preview = cutText(lines.join("\n"), longestPreview);
   return [
-    `[Result of ${name} kept aside: about ${estimateTokens(output)} tokens, ${lines.length} lines.`,
+    `[Result of ${name} kept aside: about ${Math.ceil(index.bytes / bytesPerToken)} tokens, ${index.count} lines.`,
     ` Look into it with the tool ${toolName}, id "${id}". It begins:]\n${preview}`,
   ].join("");
 }

@@ -69,6 +69,24 @@ describe("the stages", () => {
     expect(answersOf(await playing.result)).toMatchObject([{ result: "short", content }]);
   });
 
+  it("read the texts beside a result as well, and give one text for all", async () => {
+    const image = { type: "image" as const, mediaType: "image/png", data: "aGk=" };
+    const content = [{ type: "text" as const, text: texts(500) }, image, { type: "text" as const, text: "end" }];
+    const output = toolResult({ data: { ok: true }, content });
+    const seen: string[] = [];
+    const playing = start(output, {
+      processor: (name, given) => (seen.push(given), truncateResults({ maxBytes: 200 })(name, given)),
+    });
+    const [answer] = answersOf(await playing.result);
+    expect(seen).toEqual([`{"ok":true}\n${texts(500)}\nend`]);
+    expect([String(answer?.result).length <= 200, answer?.content]).toEqual([true, [image]]);
+
+    const unchanged = start(output, { processor: () => undefined });
+    expect(answersOf(await unchanged.result)).toMatchObject([{ result: { ok: true }, content }]);
+    const journal = memoryJournal(JSON.parse(JSON.stringify((await playing.result).journal)));
+    expect((await play([], { ...playing.options, journal }).result).messages).toEqual((await playing.result).messages);
+  });
+
   it("get the text of the last user message", async () => {
     const seen: string[] = [];
     const extractor: ResultPipeline["extractor"] = {

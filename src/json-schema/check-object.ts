@@ -1,0 +1,159 @@
+// Keywords for objects.
+
+import type { Schema } from "@cfworker/json-schema";
+import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
+import { toEntries, toList } from "./check-any-value.ts";
+import { matches } from "./check-single-value.ts";
+import {
+  blame,
+  type Check,
+  fail,
+  findAt,
+  findHere,
+  type Keyword,
+  pass,
+  spendEntries,
+  takeOver,
+  toLimit,
+  type Visit,
+} from "./visit.ts";
+
+export const objectKeywords: readonly Keyword[] = [
+  { name: "required", on: "object", make: checkRequired },
+  {
+    name: "minProperties",
+    on: "object",
+    make: (argument) => {
+      const limit = toLimit(argument);
+      return (visit) => {
+        if (keysOf(visit).length < limit) fail(visit, `Instance does not have at least ${limit} properties`);
+      };
+    },
+  },
+  {
+    name: "maxProperties",
+    on: "object",
+    make: (argument) => {
+      const limit = toLimit(argument);
+      return (visit) => {
+        if (keysOf(visit).length > limit) fail(visit, `Instance has more than ${limit} properties`);
+      };
+    },
+  },
+  {
+    name: "propertyNames",
+    on: "object",
+    make: (schema) => (visit) => {
+      for (const key of keysOf(visit)) {
+        const { faults } = visit.ports.find(schema, key, { key, up: visit.path });
+        if (faults.length === 0) continue;
+        fail(visit, `Property name "${key}" does not match schema`);
+        pass(visit, faults);
+      }
+    },
+  },
+  { name: "dependentRequired", on: "object", make: (argument) => checkDependencies(toEntries(argument, "dependentRequired")) },
+  { name: "dependentSchemas", on: "object", make: (argument) => checkDependencies(toEntries(argument, "dependentSchemas")) },
+  { name: "dependencies", on: "object", make: (argument) => checkDependencies(toEntries(argument, "dependencies")) },
+  { name: "properties", on: "object", make: checkProperties },
+  { name: "patternProperties", on: "object", make: checkPatternProperties },
+  { name: "additionalProperties", on: "object", make: checkAdditionalProperties },
+  { name: "unevaluatedProperties", on: "object", make: checkUnevaluatedProperties },
+];
+
+function keysOf(visit: Visit): readonly string[] {
+  const keys = visit.ports.keysOf(toRecord(visit));
+  spendEntries(visit, keys.length);
+  return keys;
+}
+
+/** Keywords for objects only see objects. */
+function toRecord({ value }: Visit): UnknownRecord {
+  return isRecord(value) ? value : {};
+}
+
+function checkRequired(argument: unknown): Check {
+  const keys = toList(argument, "required").map(String);
+  return (visit) => {
+    const value = toRecord(visit);
+    spendEntries(visit, keys.length);
+    for (const key of keys) if (!Object.hasOwn(value, key)) fail(visit, `Instance does not have required property "${key}"`);
+  };
+}
+
+function checkDependencies(rules: readonly (readonly [key: string, rule: unknown])[]): Check {
+  return (visit) => {
+    const value = toRecord(visit);
+    spendEntries(visit, rules.length);
+    for (const [key, rule] of rules) {
+      if (!Object.hasOwn(value, key)) continue;
+      if (Array.isArray(rule)) {
+        spendEntries(visit, rule.length);
+        for (const other of rule.map(String)) {
+          if (!Object.hasOwn(value, other)) fail(visit, `Instance has "${key}" but does not have "${other}"`);
+        }
+      } else {
+        const found = findHere(visit, rule);
+        takeOver(visit, found);
+        blame(visit, `Instance has "${key}" but does not match dependant schema`, found.faults);
+      }
+    }
+  };
+}
+
+function checkProperties(argument: unknown): Check {
+  const rules = toEntries(argument, "properties");
+  return (visit) => {
+    const value = toRecord(visit);
+    spendEntries(visit, rules.length);
+    for (const [key, schema] of rules) {
+      if (!Object.hasOwn(value, key)) continue;
+      const { faults } = findAt(visit, schema, [key, value[key]]);
+      blame(visit, `Property "${key}" does not match schema`, faults);
+    }
+  };
+}
+
+function checkPatternProperties(argument: unknown): Check {
+  const rules = toEntries(argument, "patternProperties");
+  return (visit) => {
+    const value = toRecord(visit);
+    for (const [expression, schema] of rules) {
+      if (visit.ports.patternOf(expression) === undefined) continue;
+      for (const key of keysOf(visit)) {
+        if (!matches(visit, expression, key)) continue;
+        const { faults } = findAt(visit, schema, [key, value[key]]);
+        blame(visit, `Property "${key}" matches pattern "${expression}" but does not match associated schema`, faults);
+      }
+    }
+  };
+}
+
+/** Says which properties a part has not named, neither by their names nor by a pattern. */
+function checkAdditionalProperties(schema: unknown, { properties, patternProperties }: Schema): Check {
+  const expressions = isRecord(patternProperties) ? Object.keys(patternProperties) : [];
+  const named: object = isRecord(properties) ? properties : {};
+  return (visit) => {
+    const value = toRecord(visit);
+    const isNamed = (key: string): boolean =>
+      Object.hasOwn(named, key) ||
+      expressions.some((expression) => visit.ports.patternOf(expression) !== undefined && matches(visit, expression, key));
+    for (const key of keysOf(visit)) {
+      if (isNamed(key)) continue;
+      const { faults } = findAt(visit, schema, [key, value[key]]);
+      blame(visit, `Property "${key}" does not match additional properties schema`, faults);
+    }
+  };
+}
+
+function checkUnevaluatedProperties(schema: unknown, { additionalProperties }: Schema): Check {
+  return (visit) => {
+    if (additionalProperties !== undefined) return;
+    const value = toRecord(visit);
+    for (const key of keysOf(visit)) {
+      if (visit.evaluated.has(key)) continue;
+      const { faults } = findAt(visit, schema, [key, value[key]]);
+      blame(visit, `Property "${key}" does not match unevaluated properties schema`, faults);
+    }
+  };
+}

@@ -1,0 +1,140 @@
+// Keywords for texts and numbers.
+
+import { format as formats } from "@cfworker/json-schema";
+import { isMultipleOf } from "./multiple-of.ts";
+import { type Check, fail, type Keyword, toLimit, type Visit } from "./visit.ts";
+
+/** Characters that are counted for one unit. */
+const countedPerUnit = 1_024;
+/** Units for each character that a format reads. */
+const unitsOfFormat = 1 / 8;
+/** The format "regex" compiles its text, which takes far longer than reading it. */
+const unitsOfCompiling = 20;
+/** A pattern may take this part of a unit for each of its instructions and each character. */
+const unitsOfInstruction = 1 / 20;
+
+export const textKeywords: readonly Keyword[] = [
+  { name: "maxLength", on: "string", make: checkMaxLength },
+  { name: "minLength", on: "string", make: checkMinLength },
+  { name: "pattern", on: "string", make: checkPattern },
+  { name: "format", on: "string", make: checkFormat },
+];
+
+/** A code point has one or two units of UTF-16, so that most texts need not be counted. */
+function checkMaxLength(argument: unknown): Check {
+  const limit = toLimit(argument);
+  return (visit) => {
+    if (String(visit.value).length <= limit) return;
+    const count = countCharacters(visit);
+    if (count > limit) fail(visit, `String is too long (${count} > ${limit})`);
+  };
+}
+
+function checkMinLength(argument: unknown): Check {
+  const limit = toLimit(argument);
+  return (visit) => {
+    if (String(visit.value).length / 2 >= limit) return;
+    const count = countCharacters(visit);
+    if (count < limit) fail(visit, `String is too short (${count} < ${limit})`);
+  };
+}
+
+function countCharacters({ value, ports }: Visit): number {
+  const text = String(value);
+  ports.spend(text.length / countedPerUnit);
+  let count = text.length;
+  for (let index = 1; index < text.length; index++)
+    if (isLow(text.charCodeAt(index)) && isHigh(text.charCodeAt(index - 1))) count--;
+  return count;
+}
+
+function isHigh(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function isLow(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+function checkPattern(expression: unknown): Check {
+  return (visit) => {
+    const text = String(visit.value);
+    if (!matches(visit, String(expression), text)) fail(visit, "String does not match pattern");
+  };
+}
+
+/** Whether a text matches. True for a pattern that cannot be run. */
+export function matches({ ports }: Visit, expression: string, text: string): boolean {
+  const pattern = ports.patternOf(expression);
+  if (pattern === undefined) return true;
+  ports.spend(text.length * pattern.size * unitsOfInstruction);
+  return pattern.test(text);
+}
+
+function checkFormat(argument: unknown): Check {
+  // Its expression takes longer for each character, and a model may write many. A "url" is no format of JSON Schema.
+  const name = argument === "url" ? "uri" : String(argument);
+  const check = Object.hasOwn(formats, name) ? formats[name] : undefined;
+  return (visit) => {
+    if (check === undefined) return;
+    const text = String(visit.value);
+    visit.ports.spend(text.length * (name === "regex" ? unitsOfCompiling : unitsOfFormat));
+    if (!check(text)) fail(visit, `String does not match format "${name}"`);
+  };
+}
+
+type Judge = (number: number, isDraft4: boolean) => string | undefined;
+
+/** In draft 4 "exclusiveMinimum" and "exclusiveMaximum" say by true or false whether the limit itself fits. */
+export const numberKeywords: readonly Keyword[] = [
+  {
+    name: "minimum",
+    on: "number",
+    make: (argument, { exclusiveMinimum }) =>
+      judge(argument, (limit) => (number, isDraft4) => {
+        if (number < limit) return `less than ${limit}`;
+        const isExclusive = isDraft4 && Object.is(exclusiveMinimum, true);
+        return isExclusive && number === limit ? `less than or equal to ${limit}` : undefined;
+      }),
+  },
+  {
+    name: "maximum",
+    on: "number",
+    make: (argument, { exclusiveMaximum }) =>
+      judge(argument, (limit) => (number, isDraft4) => {
+        if (number > limit) return `greater than ${limit}`;
+        const isExclusive = isDraft4 && Object.is(exclusiveMaximum, true);
+        return isExclusive && number === limit ? `greater than or equal to ${limit}` : undefined;
+      }),
+  },
+  {
+    name: "exclusiveMinimum",
+    on: "number",
+    make: (argument) =>
+      judge(argument, (limit) => (number, isDraft4) => (!isDraft4 && number <= limit ? `less than ${limit}` : undefined)),
+  },
+  {
+    name: "exclusiveMaximum",
+    on: "number",
+    make: (argument) =>
+      judge(
+        argument,
+        (limit) => (number, isDraft4) => (!isDraft4 && number >= limit ? `greater than or equal to ${limit}` : undefined),
+      ),
+  },
+  {
+    name: "multipleOf",
+    on: "number",
+    make: (argument) =>
+      judge(argument, (divisor) => (number) => (isMultipleOf(number, divisor) ? undefined : `not a multiple of ${divisor}`)),
+  },
+];
+
+function judge(argument: unknown, make: (limit: number) => Judge): Check {
+  const judgeNumber = make(toLimit(argument));
+  return (visit) => {
+    const number = Number(visit.value);
+    const found = judgeNumber(number, visit.ports.isDraft4);
+    if (found !== undefined) fail(visit, `${number} is ${found}`);
+  };
+}

@@ -1,0 +1,28 @@
+// What a refused call reads of very many tools: each of a thousand results would name each of a thousand tools.
+
+import { describe, expect, it } from "vitest";
+import { type LoopOptions, memoryJournal } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { answersOf, play, tool } from "./play.ts";
+
+const tools = Array.from({ length: 120 }, (_, index) => tool(`tool_${index}`, () => index));
+const names = tools.map(({ name }) => name);
+const calls = (count: number) => Array.from({ length: count }, (_, index) => toolCall(`other ${index}`));
+
+describe.for<[what: string, field: string, policies: LoopOptions["policies"]]>([
+  ["a made-up name", "available_tools", {}],
+  ["a name that the gate does not let through", "allowedToolNames", { gate: { active: true, allowedNames: names } }],
+])("%s", ([, field, policies]) => {
+  it("gets the first 50 tools, and how many more there are, until 200 are listed in the iteration", async () => {
+    const script = [calls(6), calls(1), text("Done.")];
+    const options = { tools, policies, limits: { maxConsecutiveToolErrors: 100 } };
+    const result = await play(script, options).result;
+    const listed = answersOf(result).map(({ result: read }): unknown => Reflect.get(Object(read), field));
+    const first = [...names.slice(0, 50), "… and 70 more"];
+    const later = ["… 120 tools, as listed in the results of other calls"];
+    expect(listed).toEqual([first, first, first, first, later, later, first]);
+
+    const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
+    expect((await play([], { ...options, journal }).result).messages).toEqual(result.messages);
+  });
+});
