@@ -22,10 +22,14 @@ export function applyCall(
   else if (countsAsError(kind)) countError(state);
   if (restart !== undefined) applyRestart(state, restart);
   else if (kind !== "interrupted" && kind !== "not-run" && part !== undefined) {
-    state.functionHistory.push(toHistoryEntry(state, outcome, part));
-    // Also true for texts that a stage has taken up into the result.
-    if (kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
+    addHistory(state, outcome, part);
   }
+}
+
+function addHistory(state: LoopState, outcome: ToolOutcome, part: ToolResultPart): void {
+  state.functionHistory.push(toHistoryEntry(state, outcome, part));
+  // Also true for texts that a stage has taken up into the result.
+  if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
 }
 
 function applySuccess(state: LoopState, { release }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {
