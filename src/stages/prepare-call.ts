@@ -53,6 +53,8 @@ export interface PreparePorts extends DeadlinePorts {
   readonly choice?: StreamResult["toolChoice"];
   /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
   hint?(name: string, known: Names): string | undefined;
+  /** Whether the result of a call may say why its arguments are no JSON. Default: always. */
+  explain?(): boolean;
   /** How many names the result of a call may list. Default: 50. */
   listable?(known: Names): number;
   /** Longest run of an asynchronous validation. */
@@ -67,7 +69,8 @@ export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Pro
   const { name, problem } = call;
   const refused = { call, durationMs: 0 };
   if (problem === "truncated") return { ...refused, kind: "truncated" };
-  if (problem === "malformed") return { ...refused, kind: "malformed", message: parseErrorOf(call) };
+  if (problem === "malformed")
+    return { ...refused, kind: "malformed", message: parseErrorOf(call, ports) };
   if (ports.allowed !== undefined && !ports.allowed.has(name)) {
     const { listed, ...rest } = listNames(ports.allowed, ports);
     return { ...refused, kind: "blocked", allowed: listed, ...rest };
@@ -171,7 +174,8 @@ function invalid({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): T
 }
 
 /** Why the arguments are no JSON, in the parser's words, or what no data may be. */
-function parseErrorOf({ argsText = "" }: ToolCall): string | undefined {
+function parseErrorOf({ argsText = "" }: ToolCall, ports: PreparePorts): string | undefined {
+  if (ports.explain?.() === false) return undefined;
   try {
     toJson(JSON.parse(argsText));
     return undefined;
