@@ -9,7 +9,7 @@ import { nearestName } from "../../kit/nearest-name.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { NestedRun, Run, RunCallPorts } from "../run/run.ts";
-import { mostListed, type Names } from "../../stages/prepare-call.ts";
+import { mostListed } from "../../stages/prepare-call.ts";
 import { findTool } from "../../tools/find-tool.ts";
 import { isSameTool } from "../../tools/shown-tool.ts";
 import { CallContext } from "./tool-context.ts";
@@ -94,7 +94,7 @@ export class CallPorts implements RunCallPorts {
   }
 
   /** Looks for the nearest name, but not for every call of a model that makes up hundreds: each look compares all names. */
-  hint(name: string, known: Names): string | undefined {
+  hint(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined {
     const told = this.#toldNow();
     if (told.hints >= mostHints || told.names >= mostNames) return undefined;
     told.hints += 1;
@@ -109,10 +109,10 @@ export class CallPorts implements RunCallPorts {
     return told.explained <= mostExplained;
   }
 
-  listable({ size }: Names): number {
+  listable(count: number): number {
     const told = this.#toldNow();
     if (told.listed >= mostListedInAll) return 0;
-    const most = Math.min(size, mostListed);
+    const most = Math.min(count, mostListed);
     told.listed += most;
     return most;
   }
