@@ -64,6 +64,7 @@ export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf, textOrNone
 export { endArguments, parseToolArguments } from "./kit/parse-arguments.ts";
 export { parseJson } from "./kit/parse-json.ts";
 export { growUsage, reconcileUsage } from "./kit/reconcile-usage.ts";
+export { isSameJson } from "./kit/same-json.ts";
 export { toJson } from "./kit/to-json.ts";
 
 // tools from elsewhere

@@ -13,17 +13,35 @@ const envelope = 32;
  * @example stableJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
 export function stableJson(value: unknown): string {
-  return write(toJson(value, envelope));
+  const copy = toJson(value, envelope);
+  if (typeof copy !== "object" || copy === null) return JSON.stringify(copy);
+  const pieces: string[] = [];
+  write(copy, pieces);
+  return pieces.join("");
 }
 
-/** `toJson` has bounded the depth, so that recursion is safe here. */
-function write(value: Json | undefined): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if (isArray(value)) return `[${value.map(write).join(",")}]`;
-  const fields = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${write(value[key])}`);
-  return `{${fields.join(",")}}`;
+/** Writes into one list, because a text for each level would copy the text of the levels in it. `toJson` has bounded the depth. */
+function write(value: Json | undefined, pieces: string[]): void {
+  if (typeof value !== "object" || value === null) {
+    pieces.push(JSON.stringify(value));
+    return;
+  }
+  let before = isArray(value) ? "[" : "{";
+  if (isArray(value)) {
+    for (const item of value) {
+      pieces.push(before);
+      write(item, pieces);
+      before = ",";
+    }
+    pieces.push(before === "[" ? "[]" : "]");
+    return;
+  }
+  for (const key of Object.keys(value).sort()) {
+    pieces.push(`${before}${JSON.stringify(key)}:`);
+    write(value[key], pieces);
+    before = ",";
+  }
+  pieces.push(before === "{" ? "{}" : "}");
 }
 
 /** Array.isArray does not narrow readonly arrays. */

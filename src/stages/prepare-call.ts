@@ -34,9 +34,6 @@ export interface ReadyCall {
   readonly mustAsk?: "first" | "again" | undefined;
 }
 
-/** A set of names, or a map by name. */
-export type Names = ReadonlySet<string> | ReadonlyMap<string, unknown>;
-
 /** Names in the result of one call. */
 export const mostListed = 50;
 
@@ -52,9 +49,11 @@ export interface PreparePorts extends DeadlinePorts {
   /** What `toolChoice` says of this pass, for servers and models that do not obey it. Default: any tool may run. */
   readonly choice?: StreamResult["toolChoice"];
   /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
-  hint?(name: string, known: Names): string | undefined;
-  /** How many names the result of a call may list. Default: 50. */
-  listable?(known: Names): number;
+  hint?(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined;
+  /** Whether the result of a call may say why its arguments are no JSON. Default: always. */
+  explain?(): boolean;
+  /** How many of so many names the result of a call may list. Default: 50. */
+  listable?(count: number): number;
   /** Longest run of an asynchronous validation. */
   readonly timeouts: Pick<Timeouts, "hookMs">;
 }
@@ -67,7 +66,7 @@ export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Pro
   const { name, problem } = call;
   const refused = { call, durationMs: 0 };
   if (problem === "truncated") return { ...refused, kind: "truncated" };
-  if (problem === "malformed") return { ...refused, kind: "malformed", message: parseErrorOf(call) };
+  if (problem === "malformed") return { ...refused, kind: "malformed", message: parseErrorOf(call, ports) };
   if (ports.allowed !== undefined && !ports.allowed.has(name)) {
     const { listed, ...rest } = listNames(ports.allowed, ports);
     return { ...refused, kind: "blocked", allowed: listed, ...rest };
@@ -85,8 +84,11 @@ export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Pro
 }
 
 /** Each of a thousand calls would list each of a thousand tools. */
-function listNames(names: Names, ports: PreparePorts): { readonly listed: readonly string[]; readonly more?: number } {
-  const most = Math.min(names.size, ports.listable?.(names) ?? mostListed);
+function listNames(
+  names: ReadonlySet<string> | PreparePorts["exposed"],
+  ports: PreparePorts,
+): { readonly listed: readonly string[]; readonly more?: number } {
+  const most = Math.min(names.size, ports.listable?.(names.size) ?? mostListed);
   const listed: string[] = [];
   for (const name of names.keys()) {
     if (listed.length === most) break;
@@ -171,7 +173,8 @@ function invalid({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): T
 }
 
 /** Why the arguments are no JSON, in the parser's words, or what no data may be. */
-function parseErrorOf({ argsText = "" }: ToolCall): string | undefined {
+function parseErrorOf({ argsText = "" }: ToolCall, ports: PreparePorts): string | undefined {
+  if (ports.explain?.() === false) return undefined;
   try {
     toJson(JSON.parse(argsText));
     return undefined;

@@ -37,6 +37,19 @@ describe("toOutcome", () => {
     expect(outcome).toEqual({ kind: "completed", data: { list: [1] } });
   });
 
+  it("drops empty texts, and parts that are too many with a word about them", () => {
+    const empty = Array.from({ length: 20_000 }, () => ({ type: "text", text: "" }) as const);
+    const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
+    expect(toOutcome(toolResult({ data: 1, content: empty }))).toEqual({ outcome: { kind: "completed", data: 1 } });
+    expect(toOutcome(toolResult({ data: 1, content: [...empty, image] }))).toMatchObject({ outcome: { content: [image] } });
+    const many = Array.from({ length: 1_002 }, (_, index) => ({ type: "text", text: `${index}` }) as const);
+    expect(toOutcome(toolResult({ content: many.slice(0, 1_000) }))).toMatchObject({
+      outcome: { content: many.slice(0, 1_000) },
+    });
+    const note = { type: "text", text: "(2 more parts of this result were left out.)" };
+    expect(toOutcome(toolResult({ content: many }))).toMatchObject({ outcome: { content: [...many.slice(0, 1_000), note] } });
+  });
+
   it("passes content, the end of the turn and metadata on", () => {
     const content = [{ type: "text", text: "a" }] as const;
     const metadata = { rows: 7n };

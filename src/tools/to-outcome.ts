@@ -1,5 +1,6 @@
 // What a tool gave, as an outcome: its value, its ToolResult or what it threw.
 
+import type { ContentPart } from "../contract/content.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { ToolResult } from "../contract/tool.ts";
 import type { ToolOutcome } from "../contract/tool-outcome.ts";
@@ -68,16 +69,28 @@ function completeWith(result: ToolResult): Completion | Failure {
   if (isThenable(data)) return unwritable("a promise, which has to be awaited first");
   const completion = complete(data === undefined ? message : data);
   if (completion.kind === "failed") return completion;
-  const written = complete(content);
+  const kept = limitParts(content);
+  const written = complete(kept);
   if (written.kind === "failed") return written;
   const { release, restart } = signalOf(result);
   return {
     ...completion,
-    ...(content.length === 0 ? {} : { content }),
+    ...(kept.length === 0 ? {} : { content: kept }),
     ...(endTurn === true ? { endTurn } : {}),
     ...(release === undefined ? {} : { release }),
     ...(restart === undefined ? {} : { restart }),
   };
+}
+
+/** Parts of one result. Each costs what a message costs, in every request. */
+const mostParts = 1_000;
+
+/** A text that says nothing is left out, and so are parts that are too many. The model reads how many. */
+function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
+  const filled = content.filter((part) => part.type !== "text" || part.text !== "");
+  if (filled.length <= mostParts) return filled;
+  const left = filled.length - mostParts;
+  return [...filled.slice(0, mostParts), { type: "text", text: `(${left} more parts of this result were left out.)` }];
 }
 
 function failWith({ message, error }: ToolResult): Failure {

@@ -22,7 +22,7 @@ import { printRequest } from "../../src/testing/cassettes/request-print.ts";
 import { readCassette, toHead, toLine as toCassetteLine } from "../../src/testing/cassettes/cassette-lines.ts";
 import { toOutcome } from "../../src/tools/to-outcome.ts";
 import { growthOf, mostGrowth, type Prepare } from "./measure.ts";
-import { onText, type Row } from "./rows.ts";
+import { onText, type Row, textOf } from "./rows.ts";
 
 const mode = createDeliberateMode({ triggers: { t: "/(a|aa)+b/i" } });
 
@@ -43,6 +43,15 @@ const texts: readonly Row[] = [
     (size) => {
       const value = Object.fromEntries(Array.from({ length: size }, (_, index) => [`k${index}`, [index, "\0"]]));
       return () => digest(stableJson(value));
+    },
+  ],
+  [
+    "stableJson of deep values",
+    90,
+    (size) => {
+      let value: unknown = textOf("a", 20_000 * size);
+      for (let level = 0; level < size; level += 1) value = [value, level];
+      return () => stableJson(value);
     },
   ],
   [

@@ -133,6 +133,11 @@ it.for(sizes)("%i calls %s cost what each of them costs", { timeout: 60_000 }, a
   const { ran, peak } = tally;
   expect({ ...row, streams: playing.provider.calls, ends: result.reason.kind, peak }).toEqual(row);
   expect([countOutcomes(result), ran, playing.endedAt()]).toEqual([outcomes, outcomes.completed ?? 0, 0]);
+  // The words of the parser are freed of credentials, for the first few only.
+  const explained = answersOf(result).filter(
+    (answer) => answer.outcome === "malformed" && !JSON.stringify(answer.result).includes("the arguments are not valid JSON"),
+  );
+  expect(explained.length).toBe(what === "with broken arguments" ? 16 : 0);
   // Names are compared for the first few only.
   const hints = answersOf(result).filter((answer) => JSON.stringify(answer.result).includes("Did you mean"));
   expect(hints.length).toBe(what === "of names that are nearly right" ? 16 : 0);

@@ -3,10 +3,13 @@
 import {
   type ContentPart,
   isRecord,
+  isSameJson,
+  type Json,
   locateMedia,
   quote,
   stableJson,
   textOf,
+  toJson,
   toolResult,
   type ToolResult,
   type UnknownRecord,
@@ -31,8 +34,8 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   if (structuredContent === undefined) {
     return toolResult({ data: texts.length === 0 ? null : texts.join("\n"), content: media, ...metadata });
   }
-  const copy = stableJson(structuredContent);
-  const other = parts.filter((part) => part.type !== "text" || !isCopy(part.text, copy));
+  const isCopy = compareWith(structuredContent);
+  const other = parts.filter((part) => part.type !== "text" || !isCopy(part.text));
   return toolResult({ data: structuredContent, content: other, ...metadata });
 }
 
@@ -43,18 +46,26 @@ export function refuseTask(): ToolResult {
 
 function reasonOf(texts: readonly string[], structuredContent: unknown): string {
   const said = texts.filter((text) => text.trim() !== "");
-  const copy = structuredContent === undefined ? undefined : stableJson(structuredContent);
-  if (copy !== undefined && !said.some((text) => isCopy(text, copy))) said.push(copy);
+  if (structuredContent !== undefined && !said.some(compareWith(structuredContent))) said.push(stableJson(structuredContent));
   return said.length === 0 ? "The tool reported an error and did not say which." : said.join("\n");
 }
 
+/** A text may say the same in fewer characters, such as 1e20, but not in so many times fewer. */
+const mostShortened = 8;
+
 /** Servers repeat structured content as text, for clients that do not know it. */
-function isCopy(text: string, copy: string): boolean {
-  try {
-    return stableJson(JSON.parse(text)) === copy;
-  } catch {
-    return false;
-  }
+function compareWith(structuredContent: unknown): (text: string) => boolean {
+  const copy = toJson(structuredContent);
+  const written = JSON.stringify(copy);
+  return (text) => {
+    if (text === written) return true;
+    if (text.length * mostShortened < written.length) return false;
+    try {
+      return isSameJson(JSON.parse(text) as Json, copy);
+    } catch {
+      return false;
+    }
+  };
 }
 
 function toPart(block: unknown): ContentPart {

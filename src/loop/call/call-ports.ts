@@ -9,7 +9,7 @@ import { nearestName } from "../../kit/nearest-name.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { NestedRun, Run, RunCallPorts } from "../run/run.ts";
-import { mostListed, type Names } from "../../stages/prepare-call.ts";
+import { mostListed } from "../../stages/prepare-call.ts";
 import { findTool } from "../../tools/find-tool.ts";
 import { isSameTool } from "../../tools/shown-tool.ts";
 import { CallContext } from "./tool-context.ts";
@@ -23,11 +23,15 @@ const mostNames = 20_000;
 /** Names that the results of one iteration may list. */
 const mostListedInAll = 200;
 
+/** Malformed calls of one iteration that are told where they are wrong. */
+const mostExplained = 16;
+
 interface Told {
   readonly iteration: number;
   hints: number;
   names: number;
   listed: number;
+  explained: number;
 }
 
 /** The ports of stage 02 in a run. */
@@ -39,8 +43,8 @@ export class CallPorts implements RunCallPorts {
   readonly #nested = new Map<string, NestedRun[]>();
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
-  /** How many hints this iteration has had, how many names they looked at, and how many names were listed. */
-  #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0 };
+  /** How many hints this iteration has had, how many names they looked at, how many names were listed, and so on. */
+  #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
   readonly scope: RunScope;
@@ -90,7 +94,7 @@ export class CallPorts implements RunCallPorts {
   }
 
   /** Looks for the nearest name, but not for every call of a model that makes up hundreds: each look compares all names. */
-  hint(name: string, known: Names): string | undefined {
+  hint(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined {
     const told = this.#toldNow();
     if (told.hints >= mostHints || told.names >= mostNames) return undefined;
     told.hints += 1;
@@ -98,17 +102,24 @@ export class CallPorts implements RunCallPorts {
     return nearestName(name, known.keys());
   }
 
-  listable({ size }: Names): number {
+  /** Only the first few malformed calls are told where they are wrong: a message has to be freed of credentials, which takes long. */
+  explain(): boolean {
+    const told = this.#toldNow();
+    told.explained += 1;
+    return told.explained <= mostExplained;
+  }
+
+  listable(count: number): number {
     const told = this.#toldNow();
     if (told.listed >= mostListedInAll) return 0;
-    const most = Math.min(size, mostListed);
+    const most = Math.min(count, mostListed);
     told.listed += most;
     return most;
   }
 
   #toldNow(): Told {
     const { iteration } = this.#run.state;
-    if (this.#told.iteration !== iteration) this.#told = { iteration, hints: 0, names: 0, listed: 0 };
+    if (this.#told.iteration !== iteration) this.#told = { iteration, hints: 0, names: 0, listed: 0, explained: 0 };
     return this.#told;
   }
 
