@@ -47,14 +47,21 @@ async function record(runId?: string): Promise<Buffer> {
   return readFileSync(path);
 }
 
+/** Whether a place is within 16 bytes of a line's end, or is one of a quarter of the others: inside a record all places are alike. */
+function isTried(bytes: Buffer, place: number): boolean {
+  return bytes.subarray(Math.max(0, place - 16), place + 16).includes(newline) || (place >> 2) % 4 === 0;
+}
+
 /** Runs beside each other, for most of their time they wait for the disk: each sees to its part of the places of a file. */
-async function atEachByte(
+async function atAnyByte(
   check: (place: number, file: { readonly bytes: Buffer; readonly path: string; readonly runId: string }) => Promise<void>,
 ): Promise<void> {
   const runIds = ["a", "b", "c", "d"];
   const lanes = runIds.map(async (runId, lane) => {
     const file = { bytes: await record(runId), path: join(makeFolder(), "run.jsonl"), runId };
-    for (let place = lane; place <= file.bytes.length; place += runIds.length) await check(place, file);
+    for (let place = lane; place <= file.bytes.length; place += runIds.length) {
+      if (isTried(file.bytes, place)) await check(place, file);
+    }
   });
   await Promise.all(lanes);
 }
@@ -69,7 +76,7 @@ describe("a file that was cut off", () => {
       ["p0/tool/0/once", "once"],
       ["p0/tool/1/safe", "safe"],
     ]);
-    await atEachByte(async (size, { bytes, path, runId }) => {
+    await atAnyByte(async (size, { bytes, path, runId }) => {
       writeFileSync(path, bytes.subarray(0, size));
       const start = bytes.subarray(0, size).lastIndexOf(newline) + 1;
       // A record that lacks only its end is one; a head like that holds nothing.
@@ -96,7 +103,7 @@ describe("a file that was cut off", () => {
 describe("a file in which a byte has changed", () => {
   it("is refused with its line, whichever byte it is: nothing is asked, run, or written", async () => {
     const masks = [0x01, 0x80, 0x20, 0xff];
-    await atEachByte(async (at, { bytes, path, runId }) => {
+    await atAnyByte(async (at, { bytes, path, runId }) => {
       if (at === bytes.length) return;
       const broken = Buffer.from(bytes);
       broken.writeUInt8(bytes.readUInt8(at) ^ (masks[(at >> 2) % masks.length] ?? 1), at);
