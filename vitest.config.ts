@@ -6,8 +6,11 @@ const config: ViteUserConfig = {
   // Tests and examples import what users import; it comes from the sources.
   resolve: { tsconfigPaths: true },
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    exclude: ["test/package/**"],
+    projects: [
+      // Tests beside the sources leave nothing behind, and a process for each would take longer than they do.
+      { extends: true, test: { name: "src", include: ["src/**/*.test.ts"], isolate: false } },
+      { extends: true, test: { name: "test", include: ["test/**/*.test.ts"], exclude: ["test/package/**"] } },
+    ],
     // Nothing here waits for real time; a property test on a busy machine may take its own.
     testTimeout: 60_000,
     maxWorkers: "100%",
