@@ -4,7 +4,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
-  defineAgentTool,
   type Journal,
   type LoopOptions,
   type LoopResult,
@@ -14,28 +13,16 @@ import {
   type Tool,
 } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
-import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
 import { createDurableStore, type DurableStore } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";
+import { createAgent } from "../loop/random-agent.ts";
 import { type Plan, plans } from "../loop/random-run.ts";
 import { type More, runPlan } from "../loop/run-plan.ts";
 import { factsIn, factsOf } from "./inspection.ts";
 
-const inner: readonly MockTurn[] = [[text("So. "), toolCall("note"), toolCall("ask")], text("Inner.")];
-
-/** A tool whose calls are runs, in place of one that answers at once. Inside, "ask" waits for a person if the plan asks. */
+/** Inside, "ask" waits for a person if the plan asks. */
 const agentFor = ({ approve }: Plan): Tool =>
-  defineAgentTool({
-    name: "quick",
-    description: "quick",
-    inputSchema: { type: "object" },
-    prepare: () => ({
-      messages: [{ role: "user", content: "Well?" }],
-      provider: createMockProvider(({ messages }) => inner[messages.filter(({ role }) => role === "assistant").length]),
-      tools: [tool("note", () => 1), tool("ask", () => 2, { needsApproval: approve === "ask" })],
-    }),
-    toResult: (result) => result.text,
-  });
+  createAgent([tool("note", () => 1), tool("ask", () => 2, { needsApproval: approve === "ask" })], ["note", "ask"]);
 
 const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
 

@@ -4,19 +4,23 @@ import { defineAgentTool, type LoopOptions, type Tool } from "turnwright";
 import { createMockProvider, type MockTurn, text, toolCall } from "turnwright/testing";
 import { tool } from "./play.ts";
 
-const inner: readonly MockTurn[] = [[text("So. "), toolCall("note"), toolCall("note")], text("Inner.")];
+/** Makes the agent: its run calls its tools in one turn, and then answers. */
+export function createAgent(tools: readonly Tool[], calls: readonly string[]): Tool {
+  const inner: readonly MockTurn[] = [[text("So. "), ...calls.map((name) => toolCall(name))], text("Inner.")];
+  return defineAgentTool({
+    name: "quick",
+    description: "quick",
+    inputSchema: { type: "object" },
+    prepare: () => ({
+      messages: [{ role: "user", content: "Well?" }],
+      provider: createMockProvider(({ messages }) => inner[messages.filter(({ role }) => role === "assistant").length]),
+      tools: [...tools],
+    }),
+    toResult: (result) => result.text,
+  });
+}
 
-const agent: Tool = defineAgentTool({
-  name: "quick",
-  description: "quick",
-  inputSchema: { type: "object" },
-  prepare: () => ({
-    messages: [{ role: "user", content: "Well?" }],
-    provider: createMockProvider(({ messages }) => inner[messages.filter(({ role }) => role === "assistant").length]),
-    tools: [tool("note", () => 1)],
-  }),
-  toResult: (result) => result.text,
-});
+const agent = createAgent([tool("note", () => 1)], ["note", "note"]);
 
 /** The tools of a random run, with the agent. */
 export const withAgent = ({ tools = [] }: LoopOptions): LoopOptions["tools"] =>
