@@ -22,7 +22,12 @@ export function countBytes(text: string): number {
 
 /** About how many tokens a text is: a quarter of its bytes, rounded up. */
 export function estimateTokens(text: string): number {
-  return Math.ceil(countBytes(text) / bytesPerToken);
+  return tokensOfBytes(countBytes(text));
+}
+
+/** The same for a text whose bytes are counted. */
+export function tokensOfBytes(bytes: number): number {
+  return Math.ceil(bytes / bytesPerToken);
 }
 
 /** Whether a surrogate pair begins at `index`. */

@@ -2,7 +2,7 @@
 
 import type { ResultPipeline } from "../contract/results.ts";
 import { checkEither, checkFields, type Checks, numberWithin, oneOf } from "../errors/check-fields.ts";
-import { bytesPerToken, countBytes, isPairAt } from "../kit/estimate-tokens.ts";
+import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../kit/estimate-tokens.ts";
 
 /** How long a result may be, by one of two measures, and which part of it stays. */
 export interface TruncateResultsOptions {
@@ -51,7 +51,7 @@ function truncate(text: string, most: number, keep: "head" | "head-and-tail"): s
 }
 
 function describeGap(left: number, bytes: number): string {
-  const tokens = Math.ceil(left / bytesPerToken);
+  const tokens = tokensOfBytes(left);
   return `\n[... ${left} of ${bytes} bytes left out here, about ${tokens} tokens ...]\n`;
 }
 

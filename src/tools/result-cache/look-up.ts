@@ -1,7 +1,7 @@
 // Answers what a model asks of a cached result. What it says is bounded, and so is the work, whatever the pattern and the text.
 
 import { assertNever } from "../../kit/assert-never.ts";
-import { bytesPerToken, countBytes } from "../../kit/estimate-tokens.ts";
+import { countBytes, tokensOfBytes } from "../../kit/estimate-tokens.ts";
 import { compileLinearRegExp } from "../../kit/linear-regexp/linear-regexp.ts";
 import type { CacheRequest } from "./cache-request.ts";
 import { type LineIndex, linesFrom } from "./text-lines.ts";
@@ -34,7 +34,7 @@ export function lookUp(kept: Kept, request: CacheRequest): string {
     case "grep":
       return findLines(kept, request);
     case "stats":
-      return `Lines: ${count}. Bytes: ${bytes}. Tokens: about ${Math.ceil(bytes / bytesPerToken)}.`;
+      return `Lines: ${count}. Bytes: ${bytes}. Tokens: about ${tokensOfBytes(bytes)}.`;
     default:
       return assertNever(request);
   }

@@ -6,7 +6,7 @@ import type { ResultCacher, ResultStore } from "../../contract/results.ts";
 import type { StandardSchema } from "../../contract/schema.ts";
 import { checkFields, type Checks, isFunction, numberWithin } from "../../errors/check-fields.ts";
 import { cutText } from "../../kit/cut-text.ts";
-import { bytesPerToken } from "../../kit/estimate-tokens.ts";
+import { tokensOfBytes } from "../../kit/estimate-tokens.ts";
 import { isRecord } from "../../kit/is-record.ts";
 import { cacheRequestSchema, type CacheRequest } from "./cache-request.ts";
 import { type Kept, lookUp } from "./look-up.ts";
@@ -107,7 +107,7 @@ function describeKept({ text, index }: Kept, id: string, name: string): string {
   for (const line of linesFrom(text, index, 1)) if (lines.push(line) === previewLines) break;
   const preview = cutText(lines.join("\n"), longestPreview);
   return [
-    `[Result of ${name} kept aside: about ${Math.ceil(index.bytes / bytesPerToken)} tokens, ${index.count} lines.`,
+    `[Result of ${name} kept aside: about ${tokensOfBytes(index.bytes)} tokens, ${index.count} lines.`,
     ` Look into it with the tool ${toolName}, id "${id}". It begins:]\n${preview}`,
   ].join("");
 }
