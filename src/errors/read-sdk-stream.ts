@@ -165,18 +165,9 @@ function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream
     const giveUp = (): void => reject(new DOMException("This operation was aborted", "AbortError"));
     if (signal.aborted) return giveUp();
     signal.addEventListener("abort", giveUp, { once: true });
-    const letGo = (): void => signal.removeEventListener("abort", giveUp);
     // A long stream comes here often: listeners that stayed would pile up on its signal.
-    open(signal).then(
-      (stream) => {
-        letGo();
-        resolve(stream);
-      },
-      (error: unknown) => {
-        letGo();
-        reject(error);
-      },
-    );
+    const letGo = (): void => signal.removeEventListener("abort", giveUp);
+    open(signal).then(resolve, reject).then(letGo);
   });
 }
 

@@ -26,22 +26,21 @@ function write(value: Json | undefined, pieces: string[]): void {
     pieces.push(JSON.stringify(value));
     return;
   }
-  let before = isArray(value) ? "[" : "{";
   if (isArray(value)) {
-    for (const item of value) {
-      pieces.push(before);
+    pieces.push("[");
+    for (const [index, item] of value.entries()) {
+      if (index > 0) pieces.push(",");
       write(item, pieces);
-      before = ",";
     }
-    pieces.push(before === "[" ? "[]" : "]");
+    pieces.push("]");
     return;
   }
-  for (const key of Object.keys(value).sort()) {
-    pieces.push(`${before}${JSON.stringify(key)}:`);
+  pieces.push("{");
+  for (const [index, key] of Object.keys(value).sort().entries()) {
+    pieces.push(`${index > 0 ? "," : ""}${JSON.stringify(key)}:`);
     write(value[key], pieces);
-    before = ",";
   }
-  pieces.push(before === "{" ? "{}" : "}");
+  pieces.push("}");
 }
 
 /** Array.isArray does not narrow readonly arrays. */

@@ -70,7 +70,8 @@ const fetchWithoutLimits: Fetch = (input, init) => {
 async function toReadable(response: Response): Promise<Response> {
   const { status, statusText, headers } = response;
   const text = await response.text();
-  const isJson = isRecord(parseJson(text)) || Array.isArray(parseJson(text));
+  const parsed = parseJson(text);
+  const isJson = isRecord(parsed) || Array.isArray(parsed);
   const body = isJson
     ? text
     : JSON.stringify({ error: { code: status, message: text.trim() || statusText || `Status ${status}` } });

@@ -43,7 +43,7 @@ export class CallPorts implements RunCallPorts {
   readonly #nested = new Map<string, NestedRun[]>();
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
-  /** How many hints this iteration has had, how many names they looked at, how many names were listed, and so on. */
+  /** What the results of this iteration have told so far. */
   #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
