@@ -6,6 +6,7 @@ import type { LoopResult } from "../contract/loop-result.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
+import { dropPromise } from "../kit/drop-promise.ts";
 import { isThenable } from "../kit/is-thenable.ts";
 import { endingOfCause } from "../state/ending-of-cause.ts";
 import { buildResult } from "../stages/build-result.ts";
@@ -88,7 +89,7 @@ async function breakRun(run: Run, error: unknown, close: CloseJournal | undefine
   run.failure = { error };
   run.events.fail(error);
   run.scope.cancel({ kind: "abort", reason: error });
-  run.parking?.open();
+  if (run.parking !== undefined) dropPromise(run.parking.end());
   if (close !== undefined && !isClosing(error)) await closeBroken(close);
 }
 

@@ -22,6 +22,8 @@ import { type Answered, approvalKey, type Placed, settleCall, toRecorded } from 
 /** A call that somebody has to decide about, and who. */
 interface Asked extends Placed {
   readonly approve: Approve;
+  /** Set where nothing more may begin, so that nobody is asked. */
+  readonly isBarred?: boolean | undefined;
 }
 
 /**
@@ -45,11 +47,11 @@ async function askAll(run: Run, entries: readonly BatchEntry[], asked: readonly 
 }
 
 /** Asks anew about calls that could not run as they were approved, by their tools as they are now. */
-export function approveAgain(run: Run, calls: readonly Placed[]): Promise<readonly BatchEntry[]> {
+export function approveAgain(run: Run, calls: readonly Placed[], isBarred: boolean): Promise<readonly BatchEntry[]> {
   // Without a policy a call that was asked about once is not let through because its tool stopped asking.
   const asked = calls.map((one): Asked => {
     const otherwise = one.ready.mustAsk === "again" ? waitAlways : waitWhereNeeded;
-    return { ...one, approve: run.options.policies?.approve ?? otherwise };
+    return { ...one, approve: run.options.policies?.approve ?? otherwise, isBarred };
   });
   return settleAll(run, asked);
 }
@@ -109,6 +111,7 @@ async function askFirst(run: Run, asked: Asked): Promise<RecordedDecision> {
 
 async function askAnew(run: Run, asked: Asked): Promise<RecordedDecision> {
   const { call } = asked.ready;
+  if (asked.isBarred === true) return { kind: "cancelled" };
   const definition = findTool(run.registry, call.name);
   if (definition === undefined) return { kind: "refused", outcome: refuseChanged(call, run) };
   const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };

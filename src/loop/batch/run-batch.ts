@@ -18,7 +18,6 @@ import { approveCalls } from "./approve-calls.ts";
 import type { BatchEntry, OverCall } from "./batch-entry.ts";
 import { refuseChangedTools } from "./changed-tools.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
-import { endWaiting, waits } from "./end-waiting.ts";
 import { eventBase } from "../run/event-base.ts";
 import { processResults } from "./process-results.ts";
 import { awaitValidations, createRecall } from "./record-verdicts.ts";
@@ -40,8 +39,7 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   const approved = mayAsk(run) ? whenReady(prepared, (entries) => approveCalls(run, entries)) : prepared;
   const dispatched = whenReady(approved, (entries) => {
     refuseChangedTools(run, entries);
-    const within = withinLimit(run, entries);
-    return whenReady(dispatchWaves(run, within), (batch) => (waits(batch) ? endWaiting(run, batch) : batch.dispatched));
+    return dispatchWaves(run, withinLimit(run, entries));
   });
   return whenReady(dispatched, (outcomes) => {
     const loop = findToldLoop(run);

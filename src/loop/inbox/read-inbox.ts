@@ -9,6 +9,7 @@ import { endingOfCause } from "../../state/ending-of-cause.ts";
 import type { InboxAnswer, LoopState } from "../../state/loop-state.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { Run } from "../run/run.ts";
+import { noteWork } from "../run/parking.ts";
 import { mayReopen } from "../run/may-reopen.ts";
 import { runStep } from "../run/run-step.ts";
 import { endingKey, inboxKey, lastInboxKey } from "../../state/step-key.ts";
@@ -25,7 +26,7 @@ export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> 
   run.replayed = true;
   const body = (): InboxAnswer => {
     // The last look before an ending does not: after a crash there, the ending can still be reopened.
-    run.replayed = false;
+    noteWork(run);
     const answer = withForced(run, lookAround(run));
     if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
     return answer;

@@ -4,7 +4,7 @@ import type { Ending } from "../../contract/termination.ts";
 import { whenReady } from "../../kit/when-ready.ts";
 import { applyStep } from "../../state/apply-step.ts";
 import { type ReopenAnswer, suspensionOf } from "../../state/loop-state.ts";
-import { isEnded } from "../run/parking.ts";
+import { parkRun } from "../run/parking.ts";
 import { mayReopen } from "../run/may-reopen.ts";
 import type { Run } from "../run/run.ts";
 import { isReplayed } from "../run/ask-journal.ts";
@@ -33,19 +33,18 @@ function isFollowed(run: Run, ending: Ending): boolean | PromiseLike<boolean> {
  * on. Under `replayJournal` it goes on where the journal has records of what followed.
  */
 function resumeRun(run: Run): boolean | PromiseLike<boolean> {
-  const { state, token, journal, park, scope } = run;
+  const { state, token, journal } = run;
   // A run inside a call was suspended in this execution, or it would have gone on by itself.
   if (suspensionOf(state) !== undefined) return false;
-  const resumeIf = (goes: boolean): boolean => {
-    if (goes) applyStep(state, { kind: "resume" });
-    else run.control?.shut();
-    return goes;
-  };
   const resumesPast = journal.replays === undefined ? state.lastInbox?.token !== token : isReplayed(run, nextKeyAfter(state));
+  const resume = (): true => {
+    applyStep(state, { kind: "resume" });
+    return true;
+  };
   return whenReady(resumesPast, (goes) => {
-    if (goes || park === undefined) return resumeIf(goes);
-    // Suspended for good only with the run around this one, which waits for its other calls: whoever ends it meanwhile ends this one.
-    return park(scope, true).then(() => resumeIf(isEnded(scope)));
+    if (goes) return resume();
+    // Suspended for good only with the run around this one: whoever ends that one before ends this one.
+    return whenReady(parkRun(run, true), (end) => (end === "suspended" ? false : resume()));
   });
 }
 

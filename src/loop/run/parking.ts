@@ -1,54 +1,139 @@
-// A run inside a call that would be suspended while other calls of its batch still run waits ("parks") until those are over. Then the
-// outer run is suspended, and so is the parked one; or somebody has ended the outer run meanwhile, and the parked one is ended too, so
-// that what waited in it never runs.
+// A run inside a call that would be suspended waits ("parks") while other calls of the batch around it still run. What becomes of it is
+// decided there, once nothing of that batch runs any more: it is suspended with the run around it; it goes on, because somebody has ended
+// it meanwhile; or it is ended, so that what waited in it never runs.
 
 import type { RunScope } from "../../kit/run-scope.ts";
+import type { Run } from "./run.ts";
 
-/** Called by a run inside a call before it is suspended: waits until the calls beside it are over or wait as well. */
-export type Park = (nested: RunScope, isDrained: boolean) => Promise<void>;
+/** A run inside a call that waits. */
+export interface Parked {
+  readonly scope: RunScope;
+  readonly isDrained: boolean;
+  /** Whether it has to end although nothing around it does. */
+  mustEnd(): boolean;
+  /** It is suspended for good. Called in the same moment for all runs of a tree, so that nothing is said to one of them and lost. */
+  suspend(): void;
+}
 
-/** The calls of one batch that are runs. */
-export class Parking {
-  readonly #parked: RunScope[] = [];
-  readonly #ends: Promise<void>[] = [];
-  readonly #gate: Promise<void>;
-  #openGate: () => void = () => {};
+/** What becomes of a parked run: it is suspended, it looks again at what became of it, or it has to end. */
+export type ParkedEnd = "suspended" | "look-again" | "ended";
 
-  constructor() {
-    this.#gate = new Promise((resolve) => {
-      this.#openGate = resolve;
-    });
-  }
+/** Called by a run inside a call before it is suspended. */
+export type Park = (parked: Parked) => Promise<ParkedEnd>;
 
-  /** Begins a call. Settles when it is over, or when it waits, which is said first. */
-  begin(call: (park: Park) => Promise<void>, onWait: (isDrained: boolean) => void): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const end = call((nested, isDrained) => {
-        this.#parked.push(nested);
-        onWait(isDrained);
-        resolve();
-        return this.#gate;
-      });
-      this.#ends.push(end);
-      end.then(resolve, reject);
-    });
-  }
+/** Parks a run, where it is inside a call; any other one is suspended at once. */
+export function parkRun(run: Run, isDrained: boolean): Promise<ParkedEnd> | ParkedEnd {
+  const suspend = (): void => {
+    run.control?.shut();
+    run.parking?.suspend();
+  };
+  if (run.park !== undefined) return run.park({ scope: run.scope, isDrained, mustEnd: () => mustEnd(run), suspend });
+  suspend();
+  return "suspended";
+}
 
-  /** Lets go on what waits, and ends it first where the batch is the last one. Settles when all calls are over. */
-  async leave(isLast: boolean): Promise<void> {
-    const reason = new DOMException("The run around this one is over.", "AbortError");
-    if (isLast) for (const scope of this.#parked) scope.cancel({ kind: "abort", reason });
-    this.#openGate();
-    await Promise.all(this.#ends);
-  }
+/** Whether a run ends although something of it waits, or one that is parked in it does. */
+export function mustEnd(run: Run): boolean {
+  return run.journal.replays === undefined && (isCut(run) || run.parking?.mustGoOn === true);
+}
 
-  /** Lets go on what waits in a run that broke. */
-  open(): void {
-    this.#openGate();
-  }
+/**
+ * Whether somebody has ended a run that has done something new. One that was told to end before that leaves its records as they were: what
+ * waits goes on waiting, and the next execution takes the decisions.
+ */
+export function isCut(run: Run): boolean {
+  return isEnded(run.scope) && hasWorked(run);
 }
 
 /** Whether somebody ended a run, so that nothing waits in it. Its wall clock does not: it is for what works, and nobody does. */
 export function isEnded({ cause }: RunScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
+}
+
+/** A run, and those around it whose steps are in the same journal. */
+type Part = Pick<Run, "replayed" | "isPart"> & { readonly outer: Part | undefined };
+
+/** Notes that a run does something new. Then the runs around it do, for it is part of what their passes do. */
+export function noteWork(run: Part): void {
+  for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.replayed = false;
+}
+
+function hasWorked(run: Part): boolean {
+  for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) if (!one.replayed) return true;
+  return false;
+}
+
+function outerOf({ isPart, outer }: Part): Part | undefined {
+  return isPart ? outer : undefined;
+}
+
+/** A call that is a run, and waits. */
+interface ParkedCall {
+  readonly parked: Parked;
+  /** Tells the run what becomes of it. Settles when the call is over, or waits again. */
+  goOn(end: ParkedEnd): Promise<void>;
+}
+
+/** The calls of one batch that are runs. */
+export class Parking {
+  readonly #waiting = new Set<ParkedCall>();
+
+  /** Whether a run that waits has to go on, so that it can end. */
+  get mustGoOn(): boolean {
+    return [...this.#waiting].some(({ parked }) => parked.mustEnd());
+  }
+
+  /** Begins a call. Settles when it is over, or when it waits, which is said first. */
+  begin(call: (park: Park) => Promise<void>, onWait: (isDrained: boolean) => void): Promise<void> {
+    let stop: () => void = () => {};
+    let fail: (error: unknown) => void = () => {};
+    const start = (go: () => void): Promise<void> =>
+      new Promise((resolve, reject) => {
+        stop = resolve;
+        fail = reject;
+        go();
+      });
+    const park: Park = (parked) =>
+      new Promise((resolve) => {
+        const one: ParkedCall = {
+          parked,
+          goOn: (end) => {
+            this.#waiting.delete(one);
+            return start(() => resolve(end));
+          },
+        };
+        this.#waiting.add(one);
+        onWait(parked.isDrained);
+        stop();
+      });
+    // Whoever waits when it is over is the one who heard of it last.
+    const end = (): void => stop();
+    return start(() => void call(park).then(end, (error: unknown) => fail(error)));
+  }
+
+  /** Lets the runs go on that were ended while they waited. */
+  async goOn(): Promise<void> {
+    await this.#tell("look-again", ({ parked }) => parked.mustEnd());
+  }
+
+  /** Ends all that wait. */
+  async end(): Promise<void> {
+    const reason = new DOMException("The run around this one is over.", "AbortError");
+    for (const { parked } of this.#waiting) if (!isEnded(parked.scope)) parked.scope.cancel({ kind: "abort", reason });
+    await this.#tell("ended");
+  }
+
+  /** Suspends all that wait, at once. */
+  suspend(): void {
+    for (const { parked } of this.#waiting) parked.suspend();
+  }
+
+  /** Tells those that are suspended. Settles when their calls are over. */
+  async leave(): Promise<void> {
+    await this.#tell("suspended");
+  }
+
+  #tell(end: ParkedEnd, isMeant: (call: ParkedCall) => boolean = () => true): Promise<unknown> {
+    return Promise.all([...this.#waiting].filter(isMeant).map((call) => call.goOn(end)));
+  }
 }

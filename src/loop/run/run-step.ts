@@ -5,10 +5,11 @@ import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../kit/describe-value.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
 import { JournalCall, type JournalPorts, type StepMark } from "./journal-call.ts";
+import { noteWork } from "./parking.ts";
 import type { Run } from "./run.ts";
 
 /** What running a step uses of a run. */
-export type StepPorts = JournalPorts & Pick<Run, "journal" | "decisions" | "registry" | "replayed">;
+export type StepPorts = JournalPorts & Pick<Run, "journal" | "decisions" | "registry" | "replayed" | "isPart" | "outer">;
 
 /** Runs or replays one step. `then` takes its answer, and whether it was made in this execution. */
 export function runStep<T, Next>(
@@ -72,7 +73,7 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, ma
     }
     if (acting.has(kind)) {
       refuseUnknownDecisions(run);
-      run.replayed = false;
+      noteWork(run);
     }
     mark.live = true;
     return run.traffic.runBody(() => body(call), mark);

@@ -1,0 +1,173 @@
+// The calls of one batch on their way: which may begin next, which wait, and what became of the others. It is the one place that knows
+// what waits, so that the same rule holds before the first call, after each wave, and when a suspended batch goes on.
+
+import type { Agent } from "../../contract/loop-options.ts";
+import type { ToolCall } from "../../contract/tool-outcome.ts";
+import type { ReadyCall } from "../../stages/prepare-call.ts";
+import { isFatal } from "../../tools/render-outcome.ts";
+import { refuse } from "../call/replay-call.ts";
+import type { AwaitingCall, Dispatched, Run } from "../run/run.ts";
+import type { BatchEntry, OverCall } from "./batch-entry.ts";
+import type { Placed } from "./settle-call.ts";
+
+/** A ready call at its position in the batch. */
+export interface Entry extends Placed {
+  /** Set if the call is a run of its own. */
+  readonly agent: Agent | undefined;
+  /** Set behind a fatal failure: it does not begin any more, but what it gave in an execution before this one is replayed. */
+  readonly isBarred?: true | undefined;
+}
+
+/** A call that waits for a decision, at its position. */
+interface PlacedAwaiting {
+  readonly index: number;
+  readonly entry: AwaitingCall;
+}
+
+/** One batch. */
+export class Batch {
+  readonly #run: Run;
+  readonly #dispatched: Dispatched[] = [];
+  /** Ready calls that have not begun; the next one is the last. */
+  readonly #todo: Entry[] = [];
+  /** The calls that wait, by position; true for one that no call behind it may overtake. */
+  readonly #waiting = new Map<number, boolean>();
+  #isBarred = false;
+
+  constructor(run: Run, prepared: readonly BatchEntry[]) {
+    this.#run = run;
+    prepared.forEach((entry, index) => this.#add(entry, index, !run.replayed));
+    this.#todo.reverse();
+  }
+
+  /** Whether nothing more may begin: a call has failed fatally, or the run was ended. */
+  get isBarred(): boolean {
+    return this.#isBarred;
+  }
+
+  /** Whether every call is over. */
+  get isDone(): boolean {
+    return this.#todo.length === 0 && this.#waiting.size === 0;
+  }
+
+  /** Whether a run inside one of the calls was told to drain. */
+  get isDrained(): boolean {
+    return this.#dispatched.some(isDrained);
+  }
+
+  /** The calls that wait for a decision. */
+  get awaiting(): readonly PlacedAwaiting[] {
+    return [...this.#waiting.keys()].flatMap((index) => {
+      const entry = this.#dispatched[index]?.awaiting;
+      return entry === undefined ? [] : [{ index, entry }];
+    });
+  }
+
+  /** From now on nothing begins, whatever it would have waited for. */
+  bar(): void {
+    this.#isBarred = true;
+  }
+
+  /** What became of each call, in call order. Of one that has not begun nothing is said. */
+  finish(): readonly Dispatched[] {
+    for (const { ready, index } of this.#todo) this.#dispatched[index] = toHeld(ready);
+    return this.#dispatched;
+  }
+
+  /**
+   * Takes the calls that may begin now, beside each other; none if all others wait. Calls that wait are overtaken, but not across a
+   * sequential call: what is behind one begins when it is over, and it begins when all before it are.
+   */
+  takeWave(): readonly Entry[] {
+    const { bounds, journal } = this.#run;
+    let firstWaiting = Number.POSITIVE_INFINITY;
+    let firstBarrier = Number.POSITIVE_INFINITY;
+    for (const [index, isBarrier] of this.#isBarred ? [] : this.#waiting) {
+      firstWaiting = Math.min(firstWaiting, index);
+      if (isBarrier) firstBarrier = Math.min(firstBarrier, index);
+    }
+    const wave: Entry[] = [];
+    while (wave.length < bounds.toolConcurrency) {
+      const entry = this.#todo.at(-1);
+      if (entry === undefined) break;
+      const { index, agent } = entry;
+      const isSequential = entry.ready.definition.sequential === true;
+      if (firstBarrier < index || (isSequential && firstWaiting < index)) break;
+      // The steps of a run inside a call are in one order where the journal wants that.
+      const isAlone = isSequential || (agent !== undefined && journal.ordered === true);
+      if (isAlone && wave.length > 0) break;
+      this.#todo.pop();
+      wave.push(this.#isBarred ? { ...entry, isBarred: true } : entry);
+      if (isAlone) break;
+    }
+    return wave;
+  }
+
+  /** Takes what a call has come to: its outcome, or that it waits. */
+  place({ ready: { definition }, index }: Placed, end: Dispatched): void {
+    this.#dispatched[index] = end;
+    if (end.suspended === undefined) this.#waiting.delete(index);
+    else this.#waiting.set(index, definition.sequential === true || isDrained(end));
+    if (isFatal(end.outcome)) this.#isBarred = true;
+  }
+
+  /** Takes what a call of the last wave has become after somebody was asked about it again. */
+  replace(calls: readonly { readonly entry: BatchEntry; readonly placed: Placed }[]): void {
+    const again: Entry[] = [];
+    for (const { entry, placed } of calls) {
+      if (entry.kind === "ready") again.push(this.#toEntry({ ...placed, ready: entry }));
+      // Refused in an execution before this one, or else it would be over.
+      else this.#add(entry, placed.index, false);
+    }
+    this.#todo.push(...again.reverse());
+  }
+
+  /** The calls of a wave that could not run before somebody is asked about them. */
+  findOpen(wave: readonly Entry[]): readonly Placed[] {
+    return wave.flatMap(({ ready, index, round }): readonly Placed[] => {
+      const mustAsk = this.#dispatched[index]?.outcome.mustAsk;
+      return mustAsk === undefined ? [] : [{ ready: { ...ready, mustAsk }, index, round: round + 1 }];
+    });
+  }
+
+  /** Says of a call that waits that it never runs. */
+  drop(index: number, call: ToolCall): void {
+    this.#waiting.delete(index);
+    this.#dispatched[index] = refuse(this.#run, { call, durationMs: 0, kind: "not-run" }, true);
+  }
+
+  #add(entry: BatchEntry, index: number, isLive: boolean): void {
+    switch (entry.kind) {
+      case "ready":
+        this.#todo.push(this.#toEntry({ ready: entry, index, round: 0 }));
+        return;
+      case "awaiting":
+        this.#dispatched[index] = { ...toHeld(entry), awaiting: entry };
+        this.#waiting.set(index, entry.isSequential);
+        return;
+      case "over":
+        this.#dispatched[index] = takeOver(this.#run, entry);
+        if (isFatal(entry.outcome)) this.#isBarred = true;
+        return;
+      default:
+        this.#dispatched[index] = refuse(this.#run, entry, isLive);
+    }
+  }
+
+  #toEntry(placed: Placed): Entry {
+    return { ...placed, agent: this.#run.registry.agentOf?.(placed.ready.call.name) };
+  }
+}
+
+function takeOver(run: Run, { outcome, live, announced }: OverCall): Dispatched {
+  return announced ? { outcome, live } : refuse(run, outcome, live);
+}
+
+function isDrained({ suspended }: Dispatched): boolean {
+  return suspended?.reason.kind === "drained";
+}
+
+/** A call that has not begun, and of which nothing is said until it does. */
+export function toHeld({ call }: { readonly call: ToolCall }): Dispatched {
+  return { outcome: { call, durationMs: 0, kind: "not-run" }, live: true };
+}

@@ -1,0 +1,206 @@
+// Calls that wait, beside a call that is a run: what becomes of them once that run has ended, also in the middle of the wait.
+
+import { describe, expect, it } from "vitest";
+import {
+  type Approve,
+  createLoopControl,
+  defineAgentTool,
+  FatalToolError,
+  type LoopControl,
+  type LoopOptions,
+  type LoopResult,
+  type NestedLoopOptions,
+  type Tool,
+} from "turnwright";
+import { inspectJournal, replayJournal } from "turnwright/journal";
+import { createMockProvider, type MockPart, text, toolCall } from "turnwright/testing";
+import { createDurableStore, type DurableStore } from "../durable-store.ts";
+import { outcomesOf, play, type Playing, tool } from "../play.ts";
+import { nesting, question } from "./nesting.ts";
+
+const approve: Approve = ({ name }) => ({ kind: name.startsWith("pay") ? "ask" : "approve" });
+const calls = (...names: readonly string[]): readonly MockPart[] => names.map((name) => toolCall(name));
+
+interface Stage {
+  readonly ran: string[];
+  readonly store: DurableStore;
+  start(more?: Partial<LoopOptions>): Playing;
+}
+
+/** A run of one batch. `tools` are made with what notes that a tool has run. */
+function setUp(names: readonly string[], make: (work: (name: string, traits?: Partial<Tool>) => Tool) => readonly Tool[]): Stage {
+  const ran: string[] = [];
+  const store = createDurableStore();
+  const tools = make((name, traits) => tool(name, () => void ran.push(name), traits));
+  const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls(...names) : text("Done.")));
+  const start = (more: Partial<LoopOptions> = {}): Playing =>
+    play([], { runId: "r", provider, tools, policies: { approve }, journal: store.open(), timeouts: { settleMs: 0 }, ...more });
+  return { ran, store, start };
+}
+
+/** A call that is a run of one batch. */
+function agent(names: readonly string[], more: Partial<NestedLoopOptions> = {}): Tool {
+  const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls(...names) : text("Inside.")));
+  return nesting("agent tool", "agent", () => ({ messages: question, provider, policies: { approve }, ...more }));
+}
+
+const broken = tool("broken", () => {
+  throw new FatalToolError("No.");
+});
+
+/** Told again, the run is the same, nothing of it runs, and no decision changes that. */
+async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promise<void> {
+  const before = [...ran];
+  for (const journal of [store.open(), replayJournal(store.open())]) {
+    const again = await start({ journal }).result;
+    expect([again.reason, again.messages]).toEqual([ended.reason, ended.messages]);
+  }
+  const seen = await inspectJournal(store.open());
+  expect([seen.status, seen.pendingCalls]).toEqual([ended.status, []]);
+  const decisions: LoopOptions["decisions"] = Object.fromEntries(
+    ["call_p0_0", "call_p0_1", "call_p0_2", "call_p0_0/call_p0_1"].map((id) => [id, { kind: "approve" }]),
+  );
+  await expect(start({ decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
+  expect(ran).toEqual(before);
+}
+
+it("a fatal failure inside an agent cancels what waits there, and the run around it can still be stopped", async () => {
+  const said: string[] = [];
+  let control: LoopControl | undefined;
+  const stage = setUp(["agent", "look"], (work) => [agent(["broken", "pay"], { tools: [broken, work("pay")] }), work("look")]);
+  const outer = createMockProvider(({ messages }) => {
+    if (messages.length > 1) said.push(control?.stop() ?? "");
+    return messages.length === 1 ? calls("agent", "look") : calls("look");
+  });
+  const playing = stage.start({ provider: outer });
+  control = playing.control;
+  const result = await playing.result;
+  expect([said, result.reason.kind, stage.ran]).toEqual([["accepted"], "stopped", ["look"]]);
+});
+
+describe("where only the run inside a call did something new in this execution, and somebody ends the run around it", () => {
+  it.for(["stop", "kill", "abort"] as const)("by %s, a call outside that waits never runs", async (verb) => {
+    let end = (): void => {};
+    const stage = setUp(["agent", "pay"], (work) => [
+      agent(["payIn", "payToo"], {
+        tools: [tool("payIn", () => end()), work("payToo")],
+      }),
+      work("pay"),
+    ]);
+    const first = await stage.start().result;
+    expect(first.reason.kind).toBe("approval-required");
+    const second = stage.start({ decisions: { "call_p0_0/call_p0_0": { kind: "approve" } } });
+    end = () => (verb === "abort" ? second.abort.abort() : void second.control[verb]());
+    const result = await second.result;
+    expect([result.status, outcomesOf(result).at(-1)]).toEqual(["stopped_by_user", "call_p0_1: not-run"]);
+    await checkOver(stage, result);
+    expect(stage.ran).toEqual([]);
+  });
+
+  it("a call inside that waits since an execution before never runs where another one has done something new", async () => {
+    let end = (): void => {};
+    const stage = setUp(["agent", "pay"], (work) => [
+      agent(["look", "payIn"], { tools: [work("look"), work("payIn")] }),
+      tool("pay", () => end()),
+    ]);
+    await stage.start().result;
+    const second = stage.start({ decisions: { call_p0_1: { kind: "approve" } } });
+    end = () => void second.control.stop();
+    const result = await second.result;
+    expect([result.status, outcomesOf(result)]).toEqual([
+      "stopped_by_user",
+      ["call_p0_0: interrupted", "call_p0_1: interrupted"],
+    ]);
+    await checkOver(stage, result);
+    expect(stage.ran).toEqual(["look"]);
+  });
+});
+
+it("a sequential call behind an agent that is ended while it waits runs in its turn, and is in the records", async () => {
+  const control = createLoopControl();
+  const drain = tool("drain", () => void control.drain());
+  let finish = (): void => {};
+  const slow = tool("slow", () => new Promise<void>((resolve) => (finish = resolve)));
+  const stage = setUp(["agent", "slow", "alone"], (work) => [
+    agent(["drain", "look"], { tools: [drain, work("look")], control }),
+    slow,
+    work("alone", { sequential: true }),
+  ]);
+  const playing = stage.start();
+  await playing.clock.flush();
+  expect(control.stop()).toBe("accepted");
+  finish();
+  const result = await playing.result;
+  expect([result.text, stage.ran]).toEqual(["Done.", ["look", "alone"]]);
+  await checkOver(stage, result);
+});
+
+it("a fatal failure of an agent's toResult cancels what waits beside it", async () => {
+  const control = createLoopControl();
+  let finish = (): void => {};
+  const stage = setUp(["agent", "pay", "slow"], (work) => [
+    defineAgentTool({
+      name: "agent",
+      description: "agent",
+      inputSchema: { type: "object" },
+      prepare: () => ({
+        messages: question,
+        provider: createMockProvider([toolCall("pay"), text("Inside.")]),
+        policies: { approve },
+        tools: [work("pay")],
+        control,
+      }),
+      toResult: () => {
+        throw new FatalToolError("No.");
+      },
+    }),
+    work("pay"),
+    tool("slow", () => new Promise<void>((resolve) => (finish = resolve))),
+  ]);
+  const playing = stage.start();
+  await playing.clock.flush();
+  expect(control.stop()).toBe("accepted");
+  finish();
+  const result = await playing.result;
+  expect([result.reason.kind, outcomesOf(result)]).toEqual([
+    "fatal-tool-error",
+    ["call_p0_0: failed", "call_p0_1: not-run", "call_p0_2: completed"],
+  ]);
+  await checkOver(stage, result);
+});
+
+describe("a sequential call does not begin", () => {
+  it("behind an agent in which a call waits", async () => {
+    const stage = setUp(["agent", "alone", "look"], (work) => [
+      agent(["payIn"], { tools: [work("payIn")] }),
+      work("alone", { sequential: true }),
+      work("look"),
+    ]);
+    const first = await stage.start().result;
+    expect([first.reason.kind, stage.ran]).toEqual(["approval-required", []]);
+    const told = await stage.start({ journal: replayJournal(stage.store.open()) }).result;
+    expect(told.messages).toEqual(first.messages);
+    const second = await stage.start({ decisions: { "call_p0_0/call_p0_0": { kind: "approve" } } }).result;
+    expect([second.text, stage.ran]).toEqual(["Done.", ["payIn", "alone", "look"]]);
+  });
+
+  it("nor does what is behind a sequential agent in which a call waits", async () => {
+    const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls("payIn") : text("Inside.")));
+    const stage = setUp(["look", "agent", "late"], (work) => [
+      work("look"),
+      work("late"),
+      defineAgentTool({
+        name: "agent",
+        description: "agent",
+        inputSchema: { type: "object" },
+        sequential: true,
+        prepare: () => ({ messages: question, provider, policies: { approve }, tools: [work("payIn")] }),
+        toResult: ({ text: said }) => said,
+      }),
+    ]);
+    const first = await stage.start().result;
+    expect([first.reason.kind, stage.ran]).toEqual(["approval-required", ["look"]]);
+    const second = await stage.start({ decisions: { "call_p0_1/call_p0_0": { kind: "approve" } } }).result;
+    expect([second.text, stage.ran]).toEqual(["Done.", ["look", "payIn", "late"]]);
+  });
+});
