@@ -16,6 +16,8 @@ export interface Entry extends Placed {
   readonly agent: Agent | undefined;
   /** Set behind a fatal failure: it does not begin any more, but what it gave in an execution before this one is replayed. */
   readonly isBarred?: true | undefined;
+  /** Set if it has begun, and waits to go on. */
+  readonly hasBegun?: true | undefined;
 }
 
 /** A call that waits for a decision, at its position. */
@@ -29,7 +31,7 @@ export class Batch {
   readonly #run: Run;
   readonly #dispatched: Dispatched[] = [];
   /** Ready calls that have not begun; the next one is the last. */
-  readonly #todo: Entry[] = [];
+  #todo: Entry[] = [];
   /** The calls that wait, by position; true for one that no call behind it may overtake. */
   readonly #waiting = new Map<number, boolean>();
   #isBarred = false;
@@ -48,6 +50,11 @@ export class Batch {
   /** Whether every call is over. */
   get isDone(): boolean {
     return this.#todo.length === 0 && this.#waiting.size === 0;
+  }
+
+  /** Whether something waits. */
+  get hasWaiting(): boolean {
+    return this.#waiting.size > 0;
   }
 
   /** Whether a run inside one of the calls was told to drain. */
@@ -103,6 +110,25 @@ export class Batch {
     return wave;
   }
 
+  /** Takes those calls that are runs of their own which are meant, in whatever order they may begin. */
+  takeAgents(isMeant: (call: ToolCall) => boolean): readonly Entry[] {
+    const isTaken = ({ agent, ready, hasBegun }: Entry): boolean =>
+      agent !== undefined && hasBegun !== true && isMeant(ready.call);
+    const taken = this.#todo.filter(isTaken);
+    if (taken.length > 0) this.#setTodo(this.#todo.filter((entry) => !isTaken(entry)));
+    return taken;
+  }
+
+  /** Takes back calls that have begun, as far as they wait: they go on in their turn. */
+  takeBack(begun: readonly Entry[]): void {
+    const left = begun.filter(({ index }) => this.#waiting.delete(index));
+    if (left.length > 0) this.#setTodo([...this.#todo, ...left.map((entry) => ({ ...entry, hasBegun: true as const }))]);
+  }
+
+  #setTodo(entries: readonly Entry[]): void {
+    this.#todo = [...entries].sort((a, b) => b.index - a.index);
+  }
+
   /** Takes what a call has come to: its outcome, or that it waits. */
   place({ ready: { definition }, index }: Placed, end: Dispatched): void {
     this.#dispatched[index] = end;
@@ -119,7 +145,7 @@ export class Batch {
       // Refused in an execution before this one, or else it would be over.
       else this.#add(entry, placed.index, false);
     }
-    this.#todo.push(...again.reverse());
+    this.#setTodo([...this.#todo, ...again]);
   }
 
   /** The calls of a wave that could not run before somebody is asked about them. */

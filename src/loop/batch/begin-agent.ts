@@ -11,6 +11,7 @@ import { dispatchCall, refuseChanged } from "../../stages/dispatch-call.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
 import { askAgain, askHook } from "../run/ask-hook.ts";
 import { isRecorded } from "../run/ask-journal.ts";
+import { failureOf } from "../run/failure-of.ts";
 import { finishCall } from "../call/finish-call.ts";
 import { startNested } from "../call/nested-run.ts";
 import { findQuestion } from "../call/perform-call.ts";
@@ -180,11 +181,6 @@ async function tryStart(run: Run, agentCall: AgentCall, { ask, isOver }: Startin
     deadline.end();
     run.scope.leave(deadline);
   }
-}
-
-/** What broke this run or one around it. */
-function failureOf(run: Run): Run["failure"] {
-  return run.failure ?? (run.outer === undefined ? undefined : failureOf(run.outer));
 }
 
 function toOptions(value: unknown): NestedLoopOptions {

@@ -12,6 +12,7 @@ import { approveAgain } from "./approve-calls.ts";
 import { Batch, type Entry, toHeld } from "./batch.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import { pauseBatch } from "./pause-batch.ts";
+import { mustPlace, placeDecisions } from "./place-decisions.ts";
 import { runAgent } from "./run-agent.ts";
 import type { Placed } from "./settle-call.ts";
 
@@ -26,6 +27,10 @@ export function dispatchWaves(
   prepared: readonly BatchEntry[],
 ): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   const batch = new Batch(run, prepared);
+  if (mustPlace(run)) {
+    const begin = (wave: readonly Entry[]): void | PromiseLike<void> => runWave(run, wave, batch);
+    return placeDecisions(run, batch, begin).then(() => runOthers(run, batch));
+  }
   return whenReady(runWave(run, batch.takeWave(), batch), () => (batch.isDone ? batch.finish() : runOthers(run, batch)));
 }
 
@@ -66,7 +71,8 @@ function runParked(run: Run, entry: Entry, batch: Batch): Promise<void> | undefi
   if (agent === undefined) return undefined;
   run.parking ??= new Parking();
   const begin = async (park: Park): Promise<void> => batch.place(entry, await runAgent(run, { ...entry, agent, park }));
-  return run.parking.begin(begin, (isDrained) => {
+  if (entry.hasBegun === true) return run.parking.goOn(entry.index);
+  return run.parking.begin(entry.index, begin, (isDrained) => {
     const reason = isDrained ? ({ kind: "drained" } as const) : ({ kind: "approval-required", calls: [] } as const);
     batch.place(entry, { ...toHeld(ready), suspended: { status: "suspended", reason } });
   });

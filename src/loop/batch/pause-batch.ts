@@ -16,7 +16,7 @@ export async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
   if (run.journal.replays === undefined) {
     if (batch.isBarred || isCut(run)) return endWaiting(run, batch);
     if (parking?.mustGoOn === true) {
-      await parking.goOn();
+      await parking.goOnEnded();
       return false;
     }
   }

@@ -12,21 +12,57 @@ export class Decisions {
   readonly #said: Set<string>;
   /** What the names of this run's calls start with. */
   readonly #prefix: string;
+  /** Whether runs inside calls only begin to find the calls that decisions are about. */
+  #isPlacing = false;
+  #mayPlace: boolean;
+  #hasTaken = false;
 
   constructor(given: LoopOptions["decisions"], outer?: { readonly decisions: Decisions; readonly callId: string }) {
     this.#left = outer === undefined ? new Map(Object.entries(given ?? {})) : outer.decisions.#left;
     this.#said = outer === undefined ? new Set() : outer.decisions.#said;
     this.#prefix = outer === undefined ? "" : `${outer.decisions.#prefix}${outer.callId}/`;
+    this.#mayPlace = outer === undefined || outer.decisions.#isPlacing;
   }
 
   get isEmpty(): boolean {
     return this.#left.size === 0;
   }
 
+  /** Whether decisions about calls inside this run's calls have yet to find them. */
+  get mayPlace(): boolean {
+    return this.#mayPlace;
+  }
+
+  /** Whether a call of this run has taken one. */
+  get hasTaken(): boolean {
+    return this.#hasTaken;
+  }
+
+  /** Whether one is left that names a call inside one of this run's, or any of this run's, where none is given. */
+  isLeftInside(callId?: string): boolean {
+    const path = callId === undefined ? this.#prefix : `${this.#prefix}${callId}/`;
+    return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
+  }
+
+  /** Says that runs which are started now have to find the calls that decisions are about, before they go on. */
+  startPlacing(): void {
+    this.#isPlacing = true;
+  }
+
+  endPlacing(): void {
+    this.#isPlacing = false;
+  }
+
+  /** Says that those which name calls inside this run's have found them. */
+  setPlaced(): void {
+    this.#mayPlace = false;
+  }
+
   /** What was decided about a call of this run, once. */
   take(callId: string): ApprovalDecision | undefined {
     const name = this.#prefix + callId;
     const decision = this.#left.get(name);
+    this.#hasTaken ||= decision !== undefined;
     this.#left.delete(name);
     return decision;
   }

@@ -76,15 +76,16 @@ interface ParkedCall {
 
 /** The calls of one batch that are runs. */
 export class Parking {
-  readonly #waiting = new Set<ParkedCall>();
+  /** By the position of the call. */
+  readonly #waiting = new Map<number, ParkedCall>();
 
   /** Whether a run that waits has to go on, so that it can end. */
   get mustGoOn(): boolean {
-    return [...this.#waiting].some(({ parked }) => parked.mustEnd());
+    return [...this.#waiting.values()].some(({ parked }) => parked.mustEnd());
   }
 
   /** Begins a call. Settles when it is over, or when it waits, which is said first. */
-  begin(call: (park: Park) => Promise<void>, onWait: (isDrained: boolean) => void): Promise<void> {
+  begin(index: number, call: (park: Park) => Promise<void>, onWait: (isDrained: boolean) => void): Promise<void> {
     let stop: () => void = () => {};
     let fail: (error: unknown) => void = () => {};
     const start = (go: () => void): Promise<void> =>
@@ -95,14 +96,11 @@ export class Parking {
       });
     const park: Park = (parked) =>
       new Promise((resolve) => {
-        const one: ParkedCall = {
-          parked,
-          goOn: (end) => {
-            this.#waiting.delete(one);
-            return start(() => resolve(end));
-          },
+        const goOn = (end: ParkedEnd): Promise<void> => {
+          this.#waiting.delete(index);
+          return start(() => resolve(end));
         };
-        this.#waiting.add(one);
+        this.#waiting.set(index, { parked, goOn });
         onWait(parked.isDrained);
         stop();
       });
@@ -111,21 +109,26 @@ export class Parking {
     return start(() => void call(park).then(end, (error: unknown) => fail(error)));
   }
 
+  /** Lets one that waits go on. Settles when its call is over, or waits again. */
+  goOn(index: number): Promise<void> | undefined {
+    return this.#waiting.get(index)?.goOn("look-again");
+  }
+
   /** Lets the runs go on that were ended while they waited. */
-  async goOn(): Promise<void> {
+  async goOnEnded(): Promise<void> {
     await this.#tell("look-again", ({ parked }) => parked.mustEnd());
   }
 
   /** Ends all that wait. */
   async end(): Promise<void> {
     const reason = new DOMException("The run around this one is over.", "AbortError");
-    for (const { parked } of this.#waiting) if (!isEnded(parked.scope)) parked.scope.cancel({ kind: "abort", reason });
+    for (const { parked } of this.#waiting.values()) if (!isEnded(parked.scope)) parked.scope.cancel({ kind: "abort", reason });
     await this.#tell("ended");
   }
 
   /** Suspends all that wait, at once. */
   suspend(): void {
-    for (const { parked } of this.#waiting) parked.suspend();
+    for (const { parked } of this.#waiting.values()) parked.suspend();
   }
 
   /** Tells those that are suspended. Settles when their calls are over. */
@@ -134,6 +137,6 @@ export class Parking {
   }
 
   #tell(end: ParkedEnd, isMeant: (call: ParkedCall) => boolean = () => true): Promise<unknown> {
-    return Promise.all([...this.#waiting].filter(isMeant).map((call) => call.goOn(end)));
+    return Promise.all([...this.#waiting.values()].filter(isMeant).map((call) => call.goOn(end)));
   }
 }

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import {
   type Approve,
   createLoopControl,
+  createToolRegistry,
   defineAgentTool,
   FatalToolError,
   type LoopControl,
@@ -203,4 +204,31 @@ describe("a sequential call does not begin", () => {
     const second = await stage.start({ decisions: { "call_p0_1/call_p0_0": { kind: "approve" } } }).result;
     expect([second.text, stage.ran]).toEqual(["Done.", ["look", "payIn", "late"]]);
   });
+});
+
+it("after a fatal failure nobody is asked about a call whose tool has changed, and it does not run", async () => {
+  const ran: string[] = [];
+  const asked: string[] = [];
+  const store = createDurableStore();
+  const pay = (description: string): Tool => tool("pay", () => void ran.push(description), { description });
+  const registry = createToolRegistry([pay("Pays")]);
+  const swap = tool("swap", () => {
+    registry.unregister("pay");
+    registry.register(pay("Pays at once"));
+    throw new FatalToolError("No.");
+  });
+  registry.register(swap);
+  const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls("swap", "pay") : text("Done.")));
+  const note: Approve = ({ name }) => {
+    asked.push(name);
+    return { kind: "approve" };
+  };
+  const options = { runId: "r", provider, tools: registry, policies: { approve: note } };
+  const result = await play([], { ...options, journal: store.open() }).result;
+  const ends = ["call_p0_0: failed", "call_p0_1: not-run"];
+  expect([result.reason.kind, outcomesOf(result), asked, ran]).toEqual(["fatal-tool-error", ends, ["swap", "pay"], []]);
+  for (const journal of [store.open(), replayJournal(store.open())]) {
+    const again = await play([], { ...options, journal }).result;
+    expect([again.reason, again.messages, asked.length, ran]).toEqual([result.reason, result.messages, 2, []]);
+  }
 });

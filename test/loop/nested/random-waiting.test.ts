@@ -1,0 +1,240 @@
+// Trees of runs that wait for people, are told to end while they do, crash, and go on in other processes.
+
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { isLoopError, type Journal, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
+import { inspectJournal, replayJournal } from "turnwright/journal";
+import { createTestClock } from "turnwright/testing";
+import { Crash, createDurableStore, type DurableStore } from "../durable-store.ts";
+import { type Deed, optionsOf, type Plan, plans, type Stage } from "./waiting-tree.ts";
+
+type Decisions = NonNullable<LoopOptions["decisions"]>;
+
+/** Something that is said to one of the runs. */
+interface Word {
+  readonly atMs: number;
+  readonly verb: "stop" | "kill" | "drain";
+  /** Which run hears it: 0 is the outermost. */
+  readonly run: number;
+}
+
+/** One process: what is decided about the calls that wait, what is said to the runs, and after how many records it dies. */
+interface Life {
+  readonly answers: readonly ("approve" | "deny" | "none")[];
+  readonly words: readonly Word[];
+  readonly afterRecords: number | undefined;
+  /** Whether a decision is among them that nothing waits for. */
+  readonly isMistaken: boolean;
+}
+
+const lives: fc.Arbitrary<readonly Life[]> = fc.array(
+  fc.record({
+    answers: fc.array(fc.constantFrom("approve", "approve", "approve", "deny", "none"), { minLength: 1, maxLength: 3 }),
+    words: fc.array(
+      fc.record({
+        atMs: fc.integer({ min: 0, max: 16 }),
+        verb: fc.constantFrom("stop", "stop", "kill", "drain"),
+        run: fc.constantFrom(0, 0, 1, 1, 2, 3),
+      }),
+      { maxLength: 2 },
+    ),
+    afterRecords: fc.option(fc.integer({ min: 1, max: 20 }), { nil: undefined, freq: 5 }),
+    isMistaken: fc.constantFrom(false, false, false, true),
+  }),
+  { minLength: 1, maxLength: 4 },
+);
+
+interface Process {
+  readonly journal: Journal;
+  readonly decisions?: LoopOptions["decisions"];
+  readonly words?: readonly Word[];
+}
+
+interface Lived {
+  readonly end: LoopResult | unknown;
+  readonly deeds: readonly Deed[];
+  /** Whether the outermost run took a word that ends it. */
+  readonly isTold: boolean;
+}
+
+const begunIn = (deeds: readonly Deed[]): readonly string[] => deeds.flatMap(({ key, isEnd }) => (isEnd ? [] : [key]));
+
+async function live(plan: Plan, { journal, decisions, words = [] }: Process): Promise<Lived> {
+  const stage: Stage = { clock: createTestClock(), deeds: [], controls: [] };
+  const { clock, deeds, controls } = stage;
+  let isTold = false;
+  let begunAtFinish: number | undefined;
+  const options = optionsOf(plan, stage);
+  const running: Promise<LoopResult> = runToolLoop({
+    ...options,
+    clock,
+    journal,
+    runId: "tree",
+    ...(decisions && { decisions }),
+  });
+  let end: LoopResult | unknown;
+  let isOver = false;
+  const settled = running.then(
+    (result) => ((end = result), (isOver = true)),
+    (error: unknown) => ((end = error), (isOver = true)),
+  );
+  for (const { atMs, verb, run } of [...words].sort((a, b) => a.atMs - b.atMs)) {
+    await clock.advance(Math.max(0, atMs - clock.now()));
+    const answer = controls[run]?.[verb]();
+    if (run !== 0) continue;
+    if (answer === "finished") begunAtFinish ??= begunIn(deeds).length;
+    else if (verb !== "drain") isTold = true;
+  }
+  await clock.runAll();
+  for (let tick = 0; tick < 200 && !isOver; tick += 1) await clock.flush();
+  expect(isOver, "The run hangs.").toBe(true);
+  await settled;
+  expect(clock.pending).toBe(0);
+  const begun = begunIn(deeds).length;
+  expect(begunAtFinish ?? begun, "Something began after a verb was answered with finished.").toBe(begun);
+  return { end, deeds, isTold };
+}
+
+const isResult = (end: unknown): end is LoopResult => typeof end === "object" && end !== null && "messages" in end;
+const waitsFor = ({ reason }: LoopResult): readonly { readonly id: string }[] =>
+  reason.kind === "approval-required" ? reason.calls : [];
+
+/** The calls around a tool's work, outermost first: their positions, and whether they are alone in their batch. */
+function placesOf(key: string): readonly { readonly index: number; readonly isAlone: boolean }[] {
+  return [...key.matchAll(/\/tool\/(\d+)\/([^/]+)/g)].map(([, index, name = ""]) => ({
+    index: Number(index),
+    isAlone: name.endsWith("alone"),
+  }));
+}
+
+const idOf = (key: string): string =>
+  placesOf(key)
+    .map(({ index }) => `call_p0_${index}`)
+    .join("/");
+
+/** A sequential call begins when all before it are over, and what is behind it when it is. */
+function checkOrder(deeds: readonly Deed[]): void {
+  const begun = begunIn(deeds);
+  for (const [at, later] of begun.entries()) {
+    for (const earlier of begun.slice(0, at)) {
+      const [first, second] = [placesOf(earlier), placesOf(later)];
+      const level = first.findIndex(({ index }, depth) => index !== second[depth]?.index);
+      const [before, after] = [first[level], second[level]];
+      if (before === undefined || after === undefined || !(before.isAlone || after.isAlone)) continue;
+      expect(before.index, `${later} ran after ${earlier}.`).toBeLessThan(after.index);
+    }
+  }
+}
+
+interface History {
+  readonly plan: Plan;
+  readonly store: DurableStore;
+  readonly deeds: Deed[];
+  /** Calls that have waited. */
+  readonly ids: Set<string>;
+  readonly approved: Set<string>;
+  /** What was said to a process that died. */
+  repeated: Decisions | undefined;
+}
+
+/** As the records tell it, the run is as it was, and the inspector says so too. */
+async function checkTold({ plan, store }: History, result: LoopResult): Promise<void> {
+  const told = await live(plan, { journal: replayJournal(store.open()) });
+  if (!isResult(told.end)) throw told.end;
+  expect([told.end.messages, told.deeds]).toEqual([result.messages, []]);
+  const seen = await inspectJournal(store.open());
+  const isOverruled = result.status !== "suspended" && told.end.status === "suspended";
+  if (isOverruled) return;
+  expect([told.end.reason, seen.status]).toEqual([result.reason, result.status]);
+  const open = seen.pendingCalls.filter(({ state }) => state === "awaiting-approval").map(({ id }) => id);
+  expect(open).toEqual(result.status === "suspended" ? expect.arrayContaining(waitsFor(result).map(({ id }) => id)) : []);
+}
+
+/** What has ended stays as it is, whatever is decided. */
+async function checkOver({ plan, store, ids }: History, result: LoopResult): Promise<void> {
+  const again = await live(plan, { journal: store.open() });
+  expect([(again.end as LoopResult).messages, again.deeds]).toEqual([result.messages, []]);
+  for (const id of ids) {
+    const late = await live(plan, { journal: store.open(), decisions: { [id]: { kind: "approve" } } });
+    const isSaid = isResult(late.end);
+    if (isSaid) expect((late.end as LoopResult).messages).toEqual(result.messages);
+    else expect(isLoopError(late.end, "unknown-decision"), String(late.end)).toBe(true);
+    expect(late.deeds).toEqual([]);
+  }
+}
+
+function decide({ approved }: History, { answers }: Life, last: LoopResult | undefined): Decisions {
+  const decisions: Record<string, { kind: "approve" | "deny" }> = {};
+  for (const [index, { id }] of (last === undefined ? [] : waitsFor(last)).entries()) {
+    const answer = answers[index % answers.length] ?? "none";
+    if (answer !== "none") decisions[id] = { kind: answer };
+    if (answer === "approve") approved.add(id);
+  }
+  return decisions;
+}
+
+async function liveOn(history: History, life: Life, last: LoopResult | undefined): Promise<LoopResult | undefined> {
+  const { plan, store, deeds, ids, approved } = history;
+  // A process that died is followed by one that says the same.
+  const decisions = history.repeated ?? decide(history, life, last);
+  const [waiting] = last === undefined ? [] : waitsFor(last);
+  if (life.isMistaken && history.repeated === undefined && waiting !== undefined && life.words.length === 0) {
+    const mistaken = { ...decisions, [waiting.id.replace(/[^/]+$/, "nope")]: { kind: "approve" as const } };
+    const { end, deeds: done } = await live(plan, { journal: store.open(), decisions: mistaken });
+    expect([isLoopError(end, "unknown-decision"), done]).toEqual([true, []]);
+  }
+  const lived = await live(plan, { journal: store.open({ afterRecords: life.afterRecords }), decisions, words: life.words });
+  history.repeated = lived.end instanceof Crash ? decisions : undefined;
+  deeds.push(...lived.deeds);
+  const starts = begunIn(deeds);
+  expect(new Set(starts).size, "A tool ran twice.").toBe(starts.length);
+  for (const key of starts) if (/\/ask[^/]*$/.test(key)) expect([...approved]).toContain(idOf(key));
+  checkOrder(deeds);
+  if (lived.end instanceof Crash) return undefined;
+  if (!isResult(lived.end)) throw lived.end;
+  const { end, isTold } = lived;
+  if (isTold) expect(["completed", "suspended"]).not.toContain(end.status);
+  for (const { id } of waitsFor(end)) ids.add(id);
+  await checkTold(history, end);
+  return end;
+}
+
+async function check(plan: Plan, given: readonly Life[]): Promise<void> {
+  const history: History = {
+    plan,
+    store: createDurableStore(),
+    deeds: [],
+    ids: new Set(),
+    approved: new Set(),
+    repeated: undefined,
+  };
+  let last: LoopResult | undefined;
+  const calm: Life = { answers: ["approve"], words: [], afterRecords: undefined, isMistaken: false };
+  for (const life of [...given, ...Array.from({ length: 30 }, () => calm)]) {
+    const end = await liveOn(history, life, last);
+    if (end === undefined) continue;
+    last = end;
+    if (end.status === "suspended") continue;
+    // Told to end before it did anything new, it waits on.
+    const told = await live(plan, { journal: replayJournal(history.store.open()) });
+    if ((told.end as LoopResult).status === "suspended") {
+      last = told.end as LoopResult;
+      continue;
+    }
+    await checkOver(history, end);
+    return;
+  }
+  throw new Error("The run does not come to its end.");
+}
+
+// To look further: WAITING=5000 SEED=7 npx vitest run test/loop/nested/random-waiting.test.ts
+const runs = Number(process.env["WAITING"] ?? 100);
+const seed = Number(process.env["SEED"] ?? 20_260_101);
+
+it(
+  "every tree of runs that waits for people goes on or ends as it is told, and nothing runs that was told not to",
+  { timeout: 600_000 },
+  async () => {
+    await fc.assert(fc.asyncProperty(plans, lives, check), { numRuns: runs, seed });
+  },
+);

@@ -1,0 +1,117 @@
+// Trees of runs whose calls wait for people, as nobody would write them: who asks, who is alone, who fails for good, and who is told what
+// and when.
+
+import fc from "fast-check";
+import {
+  type Approve,
+  createLoopControl,
+  defineAgentTool,
+  FatalToolError,
+  type LoopControl,
+  type LoopOptions,
+  type Tool,
+} from "turnwright";
+import { createMockProvider, type TestClock, text, toolCall } from "turnwright/testing";
+import { tool } from "../play.ts";
+import { question } from "./nesting.ts";
+
+/** A call that runs no run of its own. "ask" waits for a decision, "alone" is sequential, "fatal" ends the run, "drain" drains it. */
+const leaves = ["look", "slow", "alone", "slow_alone", "ask", "ask", "ask_alone", "fatal", "drain"] as const;
+type Leaf = (typeof leaves)[number];
+
+/** A run of one batch. */
+export interface Plan {
+  readonly calls: readonly (Leaf | Plan)[];
+  readonly sequential: boolean;
+  /** Whether what is made of its result fails for good. */
+  readonly isFatal: boolean;
+}
+
+const { plan } = fc.letrec<{ plan: Plan; call: Leaf | Plan }>((tie) => ({
+  plan: fc.record({
+    calls: fc.array(tie("call"), { minLength: 1, maxLength: 4 }),
+    sequential: fc.boolean(),
+    isFatal: fc.constantFrom(false, false, false, true),
+  }),
+  call: fc.oneof({ maxDepth: 2, depthSize: "small" }, fc.constantFrom(...leaves), tie("plan")),
+}));
+
+/** Any tree. */
+export const plans: fc.Arbitrary<Plan> = plan;
+
+/** The beginning and the end of what a tool did. */
+export interface Deed {
+  readonly key: string;
+  readonly isEnd: boolean;
+}
+
+/** What the runs of a tree share in one process. */
+export interface Stage {
+  readonly clock: TestClock;
+  readonly deeds: Deed[];
+  /** Each run's own, the outermost first. */
+  readonly controls: LoopControl[];
+}
+
+const approve: Approve = ({ name }) => ({ kind: name.startsWith("ask") ? "ask" : "approve" });
+
+/** What a run is told. */
+export function optionsOf(
+  { calls }: Plan,
+  stage: Stage,
+): Pick<LoopOptions, "control" | "messages" | "policies" | "timeouts"> & {
+  readonly provider: LoopOptions["provider"];
+  readonly tools: readonly Tool[];
+} {
+  const control = createLoopControl();
+  stage.controls.push(control);
+  const names = calls.map((call, index) =>
+    typeof call === "string" ? call : `agent_${index}${call.sequential ? "_alone" : ""}`,
+  );
+  const agents = calls.flatMap((call, index) => (typeof call === "string" ? [] : [agentOf(call, names[index] ?? "", stage)]));
+  const provider = createMockProvider(({ messages }) =>
+    messages.length === 1 ? names.map((name) => toolCall(name)) : text("Done."),
+  );
+  const tools = [...agents, ...leavesOf(stage, control)];
+  return { provider, messages: question, tools, control, policies: { approve }, timeouts: { settleMs: 0 } };
+}
+
+function agentOf(plan: Plan, name: string, stage: Stage): Tool {
+  return defineAgentTool({
+    name,
+    description: name,
+    inputSchema: { type: "object" },
+    sequential: plan.sequential,
+    prepare: () => optionsOf(plan, stage),
+    toResult: ({ status }) => {
+      if (plan.isFatal) throw new FatalToolError("No.");
+      return status;
+    },
+  });
+}
+
+function leavesOf({ clock, deeds }: Stage, control: LoopControl): readonly Tool[] {
+  const make = (name: Leaf, act: () => unknown = () => 1): Tool =>
+    tool(
+      name,
+      async (_, { idempotencyKey: key }) => {
+        deeds.push({ key, isEnd: false });
+        await act();
+        deeds.push({ key, isEnd: true });
+      },
+      { sequential: name.endsWith("alone") },
+    );
+  const sleep = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 5));
+  return [
+    make("look"),
+    make("slow", sleep),
+    make("alone"),
+    make("slow_alone", sleep),
+    make("ask"),
+    make("ask_alone", sleep),
+    make("fatal", () => {
+      throw new FatalToolError("No.");
+    }),
+    make("drain", () => control.drain()),
+  ];
+}
