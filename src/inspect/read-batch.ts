@@ -1,7 +1,7 @@
 // What became of the calls of a pass, from their records.
 
 import type { SettledCall } from "../state/loop-state.ts";
-import { callKey, stepKey } from "../state/step-key.ts";
+import { isCallKey, stepKey } from "../state/step-key.ts";
 import type { PendingCall } from "./pending-call.ts";
 import { type CallProgress, type CallReading, readCall } from "./read-call.ts";
 
@@ -18,7 +18,7 @@ export function readBatch(reading: CallReading, isOver: boolean): BatchProgress 
   const pending = found.flatMap((one) => one.pending);
   const has = (stage: CallProgress["stage"]): boolean => found.some((one) => one.stage === stage);
   // With a higher limit a run comes back to calls of a batch that it had gone on after.
-  const isOpen = has("begun") || !isOver || (has("waits") && isInBatch(reading));
+  const isOpen = has("begun") || !isOver || (has("waits") && isCallKey(reading.state, reading.records.last ?? ""));
   if (isOpen && (has("begun") || !has("waits"))) return { settled: undefined, pending };
   if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
   return { settled: addResults(reading, found.map(toLast)), pending: [] };
@@ -27,11 +27,6 @@ export function readBatch(reading: CallReading, isOver: boolean): BatchProgress 
 /** Every other call of a batch that is over has an outcome on record. */
 function toLast({ stage, settled }: CallProgress): SettledCall {
   return stage === "over" ? settled : { outcome: { call: settled.outcome.call, durationMs: 0, kind: "limit" } };
-}
-
-/** Whether the last record is of a call of this batch. */
-function isInBatch({ records: { last = "" }, state }: CallReading): boolean {
-  return state.turn.calls.some(({ name }, index) => last.startsWith(callKey(state, "approval", { index, name })));
 }
 
 type Processed = Pick<SettledCall, "textForModel" | "extraction"> & { readonly index: number };

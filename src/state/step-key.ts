@@ -17,8 +17,10 @@ export const runKey = "run";
 /** Steps that a pass has once. */
 type PassStep = "output" | "iteration" | "results";
 
+const callSteps = ["validation", "approval", "intent", "agent", "tool"] as const;
+
 /** Steps that belong to one call. */
-export type CallStep = "validation" | "approval" | "intent" | "agent" | "tool";
+export type CallStep = (typeof callSteps)[number];
 
 /** A call by its position in its turn. */
 export interface CallPlace {
@@ -63,6 +65,11 @@ export function nextKeyAfter(state: LoopState): string {
 /** The key of a step of one call of the current pass. */
 export function callKey(state: PassPlace, step: CallStep, { index, name, round = 0 }: CallPlace): string {
   return againKey(placeKey(state, `${step}/${index}/${escapeName(name)}`), "again", round);
+}
+
+/** Whether a key belongs to a call of the current pass: to a step of the call, or of a run inside it. */
+export function isCallKey(state: PassPlace, key: string): boolean {
+  return callSteps.some((step) => key.startsWith(`${placeKey(state, step)}/`));
 }
 
 /** The key of a later decision about a call whose question has `key`; 0 is the question itself. */

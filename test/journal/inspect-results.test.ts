@@ -24,6 +24,11 @@ const runs: readonly (readonly [what: string, turns: readonly MockTurn[], execut
     [{}],
   ],
   ["came to its limit of tool calls", [[toolCall("look"), toolCall("look")], text("Done.")], [{ limits: { maxToolCalls: 1 } }]],
+  [
+    "came to its limit of tool calls, and waits for people under a higher one",
+    [[toolCall("look"), toolCall("pay"), toolCall("look")], text("Done.")],
+    [{ limits: { maxToolCalls: 1 } }, {}],
+  ],
   ["came to its limit of iterations", looks, [{ limits: { maxIterations: 2 } }]],
   ["went on with a higher limit", looks, [{ limits: { maxIterations: 1 } }, { limits: { maxIterations: 3 } }, {}]],
   ["ended earlier with a lower limit", looks, [{}, { limits: { maxIterations: 2 } }]],
