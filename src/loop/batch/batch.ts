@@ -3,7 +3,6 @@
 
 import type { Agent } from "../../contract/loop-options.ts";
 import type { ToolCall } from "../../contract/tool-outcome.ts";
-import type { ReadyCall } from "../../stages/prepare-call.ts";
 import { isFatal } from "../../tools/render-outcome.ts";
 import { refuse } from "../call/replay-call.ts";
 import type { AwaitingCall, Dispatched, Run } from "../run/run.ts";
@@ -86,28 +85,25 @@ export class Batch {
    * sequential call: what is behind one begins when it is over, and it begins when all before it are.
    */
   takeWave(): readonly Entry[] {
-    const { bounds, journal } = this.#run;
-    let firstWaiting = Number.POSITIVE_INFINITY;
-    let firstBarrier = Number.POSITIVE_INFINITY;
-    for (const [index, isBarrier] of this.#isBarred ? [] : this.#waiting) {
-      firstWaiting = Math.min(firstWaiting, index);
-      if (isBarrier) firstBarrier = Math.min(firstBarrier, index);
-    }
+    const { bounds } = this.#run;
+    const waiting = this.#isBarred ? [] : [...this.#waiting];
+    const firstWaiting = least(waiting.map(([index]) => index));
+    const firstBarrier = least(waiting.flatMap(([index, isBarrier]) => (isBarrier ? [index] : [])));
     const wave: Entry[] = [];
-    while (wave.length < bounds.toolConcurrency) {
+    for (;;) {
       const entry = this.#todo.at(-1);
-      if (entry === undefined) break;
-      const { index, agent } = entry;
-      const isSequential = entry.ready.definition.sequential === true;
-      if (firstBarrier < index || (isSequential && firstWaiting < index)) break;
-      // The steps of a run inside a call are in one order where the journal wants that.
-      const isAlone = isSequential || (agent !== undefined && journal.ordered === true);
-      if (isAlone && wave.length > 0) break;
+      if (entry === undefined || (isSequential(entry) ? firstWaiting : firstBarrier) < entry.index) return wave;
+      const isAlone = this.#isAlone(entry);
+      if (isAlone && wave.length > 0) return wave;
       this.#todo.pop();
       wave.push(this.#isBarred ? { ...entry, isBarred: true } : entry);
-      if (isAlone) break;
+      if (isAlone || wave.length === bounds.toolConcurrency) return wave;
     }
-    return wave;
+  }
+
+  /** The steps of a run inside a call are in one order where the journal wants that. */
+  #isAlone(entry: Entry): boolean {
+    return isSequential(entry) || (entry.agent !== undefined && this.#run.journal.ordered === true);
   }
 
   /** Takes those calls that are runs of their own which are meant, in whatever order they may begin. */
@@ -130,10 +126,11 @@ export class Batch {
   }
 
   /** Takes what a call has come to: its outcome, or that it waits. */
-  place({ ready: { definition }, index }: Placed, end: Dispatched): void {
+  place(placed: Placed, end: Dispatched): void {
+    const { index } = placed;
     this.#dispatched[index] = end;
     if (end.suspended === undefined) this.#waiting.delete(index);
-    else this.#waiting.set(index, definition.sequential === true || isDrained(end));
+    else this.#waiting.set(index, isSequential(placed) || isDrained(end));
     if (isFatal(end.outcome)) this.#isBarred = true;
   }
 
@@ -163,26 +160,27 @@ export class Batch {
   }
 
   #add(entry: BatchEntry, index: number, isLive: boolean): void {
-    switch (entry.kind) {
-      case "ready":
-        this.#todo.push(this.#toEntry({ ready: entry, index, round: 0 }));
-        return;
-      case "awaiting":
-        this.#dispatched[index] = { ...toHeld(entry), awaiting: entry };
-        this.#waiting.set(index, entry.isSequential);
-        return;
-      case "over":
-        this.#dispatched[index] = takeOver(this.#run, entry);
-        if (isFatal(entry.outcome)) this.#isBarred = true;
-        return;
-      default:
-        this.#dispatched[index] = refuse(this.#run, entry, isLive);
-    }
+    if (entry.kind === "ready") this.#todo.push(this.#toEntry({ ready: entry, index, round: 0 }));
+    else if (entry.kind === "awaiting") {
+      this.#dispatched[index] = { ...toHeld(entry), awaiting: entry };
+      this.#waiting.set(index, entry.isSequential);
+    } else if (entry.kind === "over") {
+      this.#dispatched[index] = takeOver(this.#run, entry);
+      if (isFatal(entry.outcome)) this.#isBarred = true;
+    } else this.#dispatched[index] = refuse(this.#run, entry, isLive);
   }
 
   #toEntry(placed: Placed): Entry {
     return { ...placed, agent: this.#run.registry.agentOf?.(placed.ready.call.name) };
   }
+}
+
+function isSequential({ ready: { definition } }: Placed): boolean {
+  return definition.sequential === true;
+}
+
+function least(numbers: readonly number[]): number {
+  return numbers.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
 }
 
 function takeOver(run: Run, { outcome, live, announced }: OverCall): Dispatched {

@@ -4,7 +4,7 @@
 
 import type { Step } from "../../contract/journal.ts";
 import type { Cancelled } from "../../policies/approval.ts";
-import { isCut, parkRun } from "../run/parking.ts";
+import { isCut, parkRun } from "../run/park-run.ts";
 import type { AwaitingCall, Run } from "../run/run.ts";
 import { runSteps } from "../run/run-step.ts";
 import type { Batch } from "./batch.ts";

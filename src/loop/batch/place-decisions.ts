@@ -2,7 +2,7 @@
 // runs. So the runs inside those calls go on first, as far as their records go, and wait there until all of them have come so far.
 
 import { failureOf } from "../run/failure-of.ts";
-import { parkRun } from "../run/parking.ts";
+import { parkRun } from "../run/park-run.ts";
 import type { Run } from "../run/run.ts";
 import type { Batch, Entry } from "./batch.ts";
 

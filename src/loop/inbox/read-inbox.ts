@@ -9,7 +9,7 @@ import { endingOfCause } from "../../state/ending-of-cause.ts";
 import type { InboxAnswer, LoopState } from "../../state/loop-state.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { Run } from "../run/run.ts";
-import { noteWork } from "../run/parking.ts";
+import { noteWork } from "../run/park-run.ts";
 import { mayReopen } from "../run/may-reopen.ts";
 import { runStep } from "../run/run-step.ts";
 import { endingKey, inboxKey, lastInboxKey } from "../../state/step-key.ts";

@@ -4,7 +4,7 @@ import type { Ending } from "../../contract/termination.ts";
 import { whenReady } from "../../kit/when-ready.ts";
 import { applyStep } from "../../state/apply-step.ts";
 import { type ReopenAnswer, suspensionOf } from "../../state/loop-state.ts";
-import { parkRun } from "../run/parking.ts";
+import { parkRun } from "../run/park-run.ts";
 import { mayReopen } from "../run/may-reopen.ts";
 import type { Run } from "../run/run.ts";
 import { isReplayed } from "../run/ask-journal.ts";

@@ -3,10 +3,9 @@
 // it meanwhile; or it is ended, so that what waited in it never runs.
 
 import type { RunScope } from "../../kit/run-scope.ts";
-import type { Run } from "./run.ts";
 
 /** A run inside a call that waits. */
-export interface Parked {
+interface Parked {
   readonly scope: RunScope;
   readonly isDrained: boolean;
   /** Whether it has to end although nothing around it does. */
@@ -21,50 +20,9 @@ export type ParkedEnd = "suspended" | "look-again" | "ended";
 /** Called by a run inside a call before it is suspended. */
 export type Park = (parked: Parked) => Promise<ParkedEnd>;
 
-/** Parks a run, where it is inside a call; any other one is suspended at once. */
-export function parkRun(run: Run, isDrained: boolean): Promise<ParkedEnd> | ParkedEnd {
-  const suspend = (): void => {
-    run.control?.shut();
-    run.parking?.suspend();
-  };
-  if (run.park !== undefined) return run.park({ scope: run.scope, isDrained, mustEnd: () => mustEnd(run), suspend });
-  suspend();
-  return "suspended";
-}
-
-/** Whether a run ends although something of it waits, or one that is parked in it does. */
-export function mustEnd(run: Run): boolean {
-  return run.journal.replays === undefined && (isCut(run) || run.parking?.mustGoOn === true);
-}
-
-/**
- * Whether somebody has ended a run that has done something new. One that was told to end before that leaves its records as they were: what
- * waits goes on waiting, and the next execution takes the decisions.
- */
-export function isCut(run: Run): boolean {
-  return isEnded(run.scope) && hasWorked(run);
-}
-
 /** Whether somebody ended a run, so that nothing waits in it. Its wall clock does not: it is for what works, and nobody does. */
 export function isEnded({ cause }: RunScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
-}
-
-/** A run, and those around it whose steps are in the same journal. */
-type Part = Pick<Run, "replayed" | "isPart"> & { readonly outer: Part | undefined };
-
-/** Notes that a run does something new. Then the runs around it do, for it is part of what their passes do. */
-export function noteWork(run: Part): void {
-  for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.replayed = false;
-}
-
-function hasWorked(run: Part): boolean {
-  for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) if (!one.replayed) return true;
-  return false;
-}
-
-function outerOf({ isPart, outer }: Part): Part | undefined {
-  return isPart ? outer : undefined;
 }
 
 /** A call that is a run, and waits. */

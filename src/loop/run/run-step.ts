@@ -5,7 +5,7 @@ import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../kit/describe-value.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
 import { JournalCall, type JournalPorts, type StepMark } from "./journal-call.ts";
-import { noteWork } from "./parking.ts";
+import { noteWork } from "./park-run.ts";
 import type { Run } from "./run.ts";
 
 /** What running a step uses of a run. */

@@ -7,7 +7,6 @@ import {
   createToolRegistry,
   defineAgentTool,
   FatalToolError,
-  type LoopControl,
   type LoopOptions,
   type LoopResult,
   type NestedLoopOptions,
@@ -67,14 +66,12 @@ async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promi
 
 it("a fatal failure inside an agent cancels what waits there, and the run around it can still be stopped", async () => {
   const said: string[] = [];
-  let control: LoopControl | undefined;
   const stage = setUp(["agent", "look"], (work) => [agent(["broken", "pay"], { tools: [broken, work("pay")] }), work("look")]);
-  const outer = createMockProvider(({ messages }) => {
-    if (messages.length > 1) said.push(control?.stop() ?? "");
+  const provider = createMockProvider(({ messages }) => {
+    if (messages.length > 1) said.push(playing.control.stop());
     return messages.length === 1 ? calls("agent", "look") : calls("look");
   });
-  const playing = stage.start({ provider: outer });
-  control = playing.control;
+  const playing = stage.start({ provider });
   const result = await playing.result;
   expect([said, result.reason.kind, stage.ran]).toEqual([["accepted"], "stopped", ["look"]]);
 });
