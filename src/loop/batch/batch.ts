@@ -76,7 +76,7 @@ export class Batch {
 
   /** What became of each call, in call order. Of one that has not begun nothing is said. */
   finish(): readonly Dispatched[] {
-    for (const { ready, index } of this.#todo) this.#dispatched[index] = toHeld(ready);
+    for (const { ready, index, hasBegun } of this.#todo) if (hasBegun !== true) this.#dispatched[index] = toHeld(ready);
     return this.#dispatched;
   }
 
