@@ -47,7 +47,7 @@ const tools = [
     name: "remove",
     description: "Removes a page",
     inputSchema: z.object({ path: z.string() }),
-    needsApproval: ({ args }) => !(args as { path: string }).path.startsWith("drafts/"), // or just true
+    needsApproval: ({ path }) => !path.startsWith("drafts/"), // or just true
     execute: ({ path }) => `${path} is gone`,
   });
   const result = await runToolLoop({ provider, tools: [remove], messages });

@@ -35,7 +35,7 @@ interface ToolFields {
   retry?: { readonly maxAttempts: number }; // idempotent tools only
   eager?: boolean; // starts while the model goes on speaking; for tools that only read
   requiresFollowUp?: boolean; // false: text of the same pass is the answer, where the call succeeds
-  needsApproval?: boolean | NeedsApproval; // policies.approve decides; without it the run ends as approval-required
+  needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; policies.approve decides, else the run ends as approval-required
   replay?: "safe" | "never"; // whether it runs again after a crash, under a durable journal
   origin?: string; // its name where it comes from, if `name` was made from that; models do not see it
   agent?: Agent; // set by defineAgentTool
@@ -50,7 +50,7 @@ interface AgentFields {
   toResult?(result: LoopResult): unknown; // default: the text of a completed run, else a failure that says status and reason
   sequential?: boolean;
   requiresFollowUp?: boolean;
-  needsApproval?: boolean | NeedsApproval; // the other traits of a tool are refused: limits are those of the nested run
+  needsApproval?: boolean | NeedsApproval<unknown>; // the other traits of a tool are refused: limits are those of the nested run
 }
 
 interface ResultFields {

@@ -40,8 +40,13 @@ const file = join(folder, "order-12.jsonl");
 
 {
   // #region inspect
-  const { status, pendingCalls, messages: said, usage } = await inspectJournal(file);
+  const { status, pendingCalls, messages: said, usage, runId, initialMessages } = await inspectJournal(file);
   // #endregion inspect
+  // #region inspect-go-on
+  const known = { runId, messages: initialMessages, journal: fileJournal(file) };
+  const result = await runToolLoop({ ...known, provider, tools });
+  // #endregion inspect-go-on
+  assert.equal(result.text, "It is on its way.");
   assert.deepEqual([status, pendingCalls, said.length, usage.totalTokens > 0], ["completed", [], 4, true]);
 }
 

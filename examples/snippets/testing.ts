@@ -4,7 +4,17 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineTool, type LoopResult, type Message, type ModelChunk, type Provider, runToolLoop } from "turnwright";
+import { z } from "zod";
+import {
+  defineAgentTool,
+  defineTool,
+  type LoopResult,
+  memoryJournal,
+  type Message,
+  type ModelChunk,
+  type Provider,
+  runToolLoop,
+} from "turnwright";
 import {
   createMockProvider,
   createTestClock,
@@ -13,6 +23,7 @@ import {
   recordEvents,
   recordTo,
   replayFrom,
+  runTool,
   stall,
   text,
   toolCall,
@@ -50,6 +61,42 @@ const weather = defineTool({
   const { reason, text: said } = await runToolLoop({ provider, tools: [weather], messages });
   assert.deepEqual([reason.kind, said], ["provider-error", "Take a"]);
   // #endregion turns
+}
+
+{
+  const needs = defineTool({
+    name: "pay",
+    description: "Pays",
+    inputSchema: { type: "object" },
+    needsApproval: true,
+    execute: () => "paid",
+  });
+  const journal = memoryJournal();
+  // #region resumed
+  const createModel = () => createMockProvider(({ messages: said }) => (said.length === 1 ? toolCall("pay") : text("Paid.")));
+  const options = { tools: [needs], messages, runId: "bill-7", journal };
+  const first = await runToolLoop({ ...options, provider: createModel() });
+  assert(first.reason.kind === "approval-required");
+  const decisions = Object.fromEntries(first.reason.calls.map(({ id }) => [id, { kind: "approve" as const }]));
+  const second = await runToolLoop({ ...options, provider: createModel(), decisions }); // as in a new process
+  assert.equal(second.text, "Paid.");
+  // #endregion resumed
+}
+
+{
+  // #region agent
+  const researcher = defineAgentTool({
+    name: "research",
+    description: "Answers a question",
+    inputSchema: z.object({ question: z.string() }),
+    prepare: ({ question }) => ({ messages: [{ role: "user", content: question }], tools: [weather] }),
+  });
+  const provider = createMockProvider([toolCall("get_weather"), text("7 degrees.")]);
+  const outcome = await runTool(researcher, { question: "How warm is it?" }, { provider });
+  assert(outcome.kind === "completed");
+  assert.equal(outcome.data, "7 degrees.");
+  assert.equal(provider.calls, 2);
+  // #endregion agent
 }
 
 {

@@ -71,8 +71,8 @@ export interface LoopOptions<Output = unknown> {
   readonly context?: unknown;
 }
 
-/** A tool as its author writes it. Made by `defineTool`, which types the arguments of `execute`. */
-export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Result = unknown> extends ToolTraits {
+/** A tool as its author writes it. Made by `defineTool`, which types the arguments of `execute` and `needsApproval`. */
+export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Result = unknown> extends ToolTraits<Args> {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Schema;

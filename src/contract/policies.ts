@@ -73,7 +73,7 @@ export interface DeliberateGate {
 export type Approve = (call: ToolCall, context: ApprovalContext) => ApprovalDecision | PromiseLike<ApprovalDecision>;
 
 /** What an approval may look at. */
-export interface ApprovalContext extends ApprovalView {
+export interface ApprovalContext extends Omit<ApprovalView, "callId" | "name"> {
   /** The tool that is called, with its traits. */
   readonly tool: ToolDefinition;
   /** Whether the tool wants a decision about this call. A trait that is a function has been asked. */

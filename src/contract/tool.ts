@@ -2,10 +2,9 @@ import type { ContentPart } from "./content.ts";
 import type { Message } from "./message.ts";
 import type { JsonSchema } from "./schema.ts";
 import type { Session } from "./session.ts";
-import type { ToolCall } from "./tool-outcome.ts";
 
-/** How the loop may treat a tool. All optional. */
-export interface ToolTraits {
+/** How the loop may treat a tool. All optional. `Args` are what `execute` gets. */
+export interface ToolTraits<Args = never> {
   /** Runs alone: never beside another call of the same batch. Default false. */
   readonly sequential?: boolean | undefined;
   /** Longest run of one call in milliseconds; `Infinity` means none. Default `timeouts.toolMs`. */
@@ -24,10 +23,10 @@ export interface ToolTraits {
    */
   readonly eager?: boolean | undefined;
   /**
-   * Somebody decides about each call before it runs, or about those that a function says so of: whoever `policies.approve` asks. Without
-   * that policy a run stops for such a call as `approval-required`. If a function throws, the call is `approval-failed`. Default false.
+   * Each call needs a decision before it runs; a function of the arguments says which calls do. `policies.approve` decides. Without that
+   * policy a run stops for such a call as `approval-required`. If a function throws, the call is `approval-failed`. Default false.
    */
-  readonly needsApproval?: boolean | NeedsApproval | undefined;
+  readonly needsApproval?: boolean | NeedsApproval<Args> | undefined;
   /** Whether a call that may have run before a crash runs again. Only a durable journal knows of such calls. Default "never". */
   readonly replay?: "safe" | "never" | undefined;
   /**
@@ -37,11 +36,21 @@ export interface ToolTraits {
   readonly origin?: string | undefined;
 }
 
-/** Says whether somebody has to decide about a call, whose arguments are validated. */
-export type NeedsApproval = (call: ToolCall, view: ApprovalView) => boolean | PromiseLike<boolean>;
+/**
+ * Says whether a call needs a decision. It gets the validated arguments, as `execute` does, in a copy of its own. Any answer but `false`
+ * needs one.
+ */
+export type NeedsApproval<Args = never> = {
+  // The type of a method: a tool that is wrapped as `{ ...tool, execute }` keeps a function that names its arguments.
+  decide(args: Args, view: ApprovalView): boolean | PromiseLike<boolean>;
+}["decide"];
 
 /** What a decision about a call may look at. */
 export interface ApprovalView {
+  /** The id of the call. */
+  readonly callId: string;
+  /** The name of the called tool. */
+  readonly name: string;
   readonly iteration: number;
   readonly messages: readonly Message[];
   readonly session: Session;

@@ -38,7 +38,15 @@ describe("LoopError", () => {
     ],
     [
       new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
-      "The journal was written by another run: its messages are not those of this call.",
+      "The journal was written by another run: its messages are not those of this call. Call with the messages that the run began with, which inspectJournal(...).initialMessages gives, and not with those of its result. A new question needs a new journal and a new runId.",
+    ],
+    [
+      new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
+      'No call "c1" of this run waits for a decision. Calls that wait: "c2", "c2/c3". Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.',
+    ],
+    [
+      new LoopError("unknown-decision", { call: "c1" }),
+      'No call "c1" of this run waits for a decision. Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.',
     ],
     [
       new LoopError("journal-locked", {

@@ -32,7 +32,11 @@ export interface LoopErrorDetails {
   /** A journal of another run; `field` is what differs. */
   readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
   /** A decision about a call that does not wait for one: unknown, or settled. A call inside another one is named by the path to it. */
-  readonly "unknown-decision": { readonly call: string };
+  readonly "unknown-decision": {
+    readonly call: string;
+    /** The ids of calls that do wait, at most 10. Absent if none was found by then. */
+    readonly waiting?: readonly string[] | undefined;
+  };
   /**
    * A journal that another writer has: a process, by its id and the name of its machine. `isVisible` is false for a process in another
    * container or on another machine, of which nobody here can know whether it still runs.
@@ -96,13 +100,16 @@ const messages: Messages = {
   "depth-exceeded": ({ current, limit }) =>
     `A run ${current === 1 ? "inside another one" : `inside ${current} others`} is one level more than "limits.maxDepth" (${limit}) allows: answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) => {
-    if (field === "messagesDigest") return "The journal was written by another run: its messages are not those of this call.";
+    if (field === "messagesDigest")
+      return "The journal was written by another run: its messages are not those of this call. Call with the messages that the run began with, which inspectJournal(...).initialMessages gives, and not with those of its result. A new question needs a new journal and a new runId.";
     if (field === "version")
       return `The records of the journal have version ${received}, but this version of turnwright reads ${expected}: use the version that wrote them.`;
     return `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`;
   },
-  "unknown-decision": ({ call }) =>
-    `No call ${quote(call)} of this run waits for a decision: those that do are in the "pendingCalls" of the run that asked, and the journal is to be that run's.`,
+  "unknown-decision": ({ call, waiting }) => {
+    const known = waiting === undefined ? "" : ` Calls that wait: ${waiting.map(quote).join(", ")}.`;
+    return `No call ${quote(call)} of this run waits for a decision.${known} Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.`;
+  },
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
       ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait for it to end. If that process does something else by now, remove ${lockPath}.`

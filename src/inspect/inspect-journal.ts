@@ -24,6 +24,8 @@ export interface JournalInspection {
   readonly status: InspectedStatus;
   /** How the run ended, or what it waits for; undefined while it has not. */
   readonly reason: Termination | undefined;
+  /** The messages that the run was given. The call that goes on with it is made with them. Empty if it has not started. */
+  readonly initialMessages: readonly Message[];
   /** The transcript so far. While calls run, they have no results in it. */
   readonly messages: readonly Message[];
   /** Calls that have no outcome yet, in their order, those inside nested runs too. Empty once the run has ended. */
@@ -50,6 +52,8 @@ export interface JournalInspection {
  * Rejects with LoopError "invalid-option" for anything else than a path or a journal with `read`, "journal-mismatch" for records of another
  * version, "journal-damaged" or "journal-refused" for a file that is not a journal, and with the error of the disk, such as ENOENT.
  *
+ * To go on from the journal alone, call `runToolLoop` with `runId` and with `initialMessages` as its `messages`.
+ *
  * @example
  * const { runId, pendingCalls } = await inspectJournal("runs/order-7.jsonl");
  * for (const { id, name, args, state } of pendingCalls) if (state === "awaiting-approval") console.log(runId, id, name, args);
@@ -63,6 +67,7 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
     runId: record?.runId,
     status: ending?.status ?? (record === undefined ? "not-started" : "running"),
     reason: ending?.reason,
+    initialMessages: record?.messages ?? [],
     messages: state.messages,
     pendingCalls: durable || ending !== undefined ? pendingCalls : pendingCalls.map(toUnsure),
     text: state.finalText.trim(),

@@ -3,7 +3,7 @@
 import type { Json } from "../contract/json.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { ApprovalContext, ApprovalDecision, Approve } from "../contract/policies.ts";
-import type { ApprovalView } from "../contract/tool.ts";
+import type { ApprovalView, NeedsApproval } from "../contract/tool.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { Deadline, type DeadlinePorts } from "../kit/deadline.ts";
@@ -25,11 +25,15 @@ export interface FailedApproval {
   readonly error: PlainError;
 }
 
+type Validated = { readonly args: unknown } | undefined;
+
 /** What asking uses of a run. */
 export interface ApprovalPorts extends DeadlinePorts {
   readonly approve: Approve;
   readonly approvalMs: number;
   readonly context: Omit<ApprovalContext, "signal" | "needsApproval">;
+  /** The arguments as the tool would get them, in a copy; undefined if they do not fit its schema. */
+  validated(): Validated | PromiseLike<Validated>;
 }
 
 /** In place of a policy: nobody decides at once about a call whose tool wants a decision, so that it waits for one. */
@@ -68,11 +72,20 @@ export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise
 }
 
 /** A trait that is a function has to say a clear no. */
-function needsDecision(call: ToolCall, { context }: ApprovalPorts, deadline: Deadline): boolean | PromiseLike<boolean> {
+function needsDecision(
+  call: ToolCall,
+  { context, validated }: ApprovalPorts,
+  deadline: Deadline,
+): boolean | PromiseLike<boolean> {
   const { needsApproval = false } = context.tool;
-  const needs: unknown =
-    typeof needsApproval === "function" ? needsApproval(copyOf(call), withSignal({ ...context }, deadline)) : needsApproval;
-  return whenReady(needs, (answer) => answer !== false);
+  if (typeof needsApproval !== "function") return needsApproval;
+  const { callId, name } = call;
+  const decide = needsApproval as NeedsApproval<unknown>;
+  return whenReady(validated(), (checked) => {
+    if (checked === undefined) return true;
+    const needs: unknown = decide(checked.args, withSignal({ ...context, callId, name }, deadline));
+    return whenReady(needs, (answer) => answer !== false);
+  });
 }
 
 /** A copy, so that editing the call in place changes nothing of what the model said. */
@@ -81,10 +94,7 @@ function copyOf(call: ToolCall): ToolCall {
 }
 
 /** The signal is made when it is asked for. */
-function withSignal<Fields extends Omit<ApprovalView, "signal">>(
-  fields: Fields,
-  deadline: Deadline,
-): Fields & Pick<ApprovalView, "signal"> {
+function withSignal<Fields extends object>(fields: Fields, deadline: Deadline): Fields & Pick<ApprovalView, "signal"> {
   const signal = { enumerable: true, get: () => deadline.signal };
   return Object.defineProperty(fields, "signal", signal) as Fields & Pick<ApprovalView, "signal">;
 }

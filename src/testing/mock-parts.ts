@@ -4,6 +4,7 @@ import type { Json } from "../contract/json.ts";
 import type { ProviderError } from "../contract/plain-error.ts";
 import type { FinishReason, ModelChunk } from "../contract/provider.ts";
 import type { Usage } from "../contract/usage.ts";
+import { checkWord } from "./check-word.ts";
 
 /** One piece of a scripted turn. */
 export type MockPart =
@@ -64,16 +65,19 @@ export interface FailureFacts {
  * createMockProvider([text("Hello", { chunks: 3 })]); // "H", "el", "lo"
  */
 export function text(said: string, options: TextOptions = {}): MockPart {
+  checkWord(said, "text", { what: "the words", example: 'text("Hello.")' });
   return chunksOf("text-delta", said, options);
 }
 
 /** The model thinks aloud. Options as for `text`. */
 export function reasoning(thought: string, options: TextOptions = {}): MockPart {
+  checkWord(thought, "reasoning", { what: "the words", example: 'reasoning("Hm.")' });
   return chunksOf("reasoning-delta", thought, options);
 }
 
 /** The model declines, in words that stream beside its text. Options as for `text`. The finish reason is yours to set. */
 export function refusal(said: string, options: TextOptions = {}): MockPart {
+  checkWord(said, "refusal", { what: "the words", example: 'refusal("No.")' });
   return chunksOf("refusal-delta", said, options);
 }
 
@@ -86,6 +90,7 @@ export function refusal(said: string, options: TextOptions = {}): MockPart {
  * toolCall("get_weather", {}, { rawArgs: '{"city": "Os' });
  */
 export function toolCall(name: string, args: Json = {}, options: CallOptions = {}): MockPart {
+  checkWord(name, "toolCall", { what: "the name of the tool", example: 'toolCall("get_weather", { city: "Oslo" })' });
   const { id, fragments = 1, rawArgs } = options;
   const argsText = rawArgs ?? JSON.stringify(args);
   return { kind: "call", name, id, argsText, fragments: fragments === 0 ? [] : piecesOf(argsText, fragments) };

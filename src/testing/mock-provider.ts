@@ -3,6 +3,7 @@
 import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { parseToolArguments } from "../kit/parse-arguments.ts";
+import { checkScript, checkTurn } from "./check-script.ts";
 import type { MockCall, MockPart, MockTurn } from "./mock-parts.ts";
 import { estimateUsage } from "./mock-usage.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -41,6 +42,9 @@ export interface MockProvider extends Provider {
  * comes an estimate of its tokens. A request beyond the last turn throws an Error that names its index. The signal of the call
  * is looked at in `wait` and `stall` only.
  *
+ * An array starts at turn 0 in each provider that is made of it, also for a run that is resumed in a new process. Script such runs with a
+ * function of the request. Throws a TypeError at once for a script that cannot be played.
+ *
  * @example
  * const provider = createMockProvider([toolCall("get_weather", { city: "Oslo" }), [reasoning("Cold."), text("Take a coat.")]]);
  * const result = await runToolLoop({ provider, tools: [weather], messages });
@@ -50,6 +54,7 @@ export interface MockProvider extends Provider {
  * const endless = createMockProvider((_request, index) => toolCall("search", { page: index }));
  */
 export function createMockProvider(turns: MockScript, options: MockOptions = {}): MockProvider {
+  checkScript(turns, options);
   const { id = "mock", model = "mock-model", family, usage = true, record = true } = options;
   const requests: ModelRequest[] = [];
   let calls = 0;
@@ -100,7 +105,10 @@ function copyOf(request: ModelRequest): ModelRequest {
 
 function partsOf(turns: MockScript, request: ModelRequest, index: number): readonly MockPart[] {
   const turn = typeof turns === "function" ? turns(request, index) : turns[index];
-  if (turn !== undefined) return "kind" in turn ? [turn] : turn;
+  if (turn !== undefined) {
+    checkTurn(turn, index);
+    return "kind" in turn ? [turn] : turn;
+  }
   const scripted = typeof turns === "function" ? "the script has none for it" : `the script has ${turns.length}`;
   throw new Error(`The mock provider was asked for turn ${index} (counted from 0), but ${scripted}.`);
 }

@@ -15,7 +15,7 @@ import {
   scenarioTool,
 } from "./provider-scenarios.ts";
 import { callsOf, checkFinished, chunksOf, nativeOf, type Reading, readStream, textOf, usageOf } from "./read-stream.ts";
-import { check, type Patience, type SuiteCheck, within } from "./suite-check.ts";
+import { check, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 
 /** A provider wired to something that plays one scenario. */
 export interface ProviderFixture {
@@ -52,6 +52,7 @@ type Check = readonly [title: string, scenario: ProviderScenario, run: (bench: B
  * for (const { title, run } of providerSuite({ create: (scenario) => startServer(scenario) })) it(title, run);
  */
 export function providerSuite(setup: ProviderSuiteSetup): readonly SuiteCheck[] {
+  checkSetup(setup);
   return checks.map(([title, scenario, run]) => ({ title, run: () => runCheck(setup, scenario, run) }));
 }
 

@@ -7,7 +7,7 @@ import { toPlainError } from "../kit/plain-error.ts";
 import { stableJson } from "../kit/stable-json.ts";
 import { systemClock } from "../kit/clock.ts";
 import { toFailure, toOutcome, type ToolEnding } from "../tools/to-outcome.ts";
-import { check, type Patience, type SuiteCheck, within } from "./suite-check.ts";
+import { check, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 import { createToolContext } from "./tool-context.ts";
 
 /** A registry that offers the tools of the suite. */
@@ -86,6 +86,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
  * for (const { title, run } of registrySuite({ create: (tools) => ({ registry: createToolRegistry(tools) }) })) it(title, run);
  */
 export function registrySuite(setup: RegistrySuiteSetup): readonly SuiteCheck[] {
+  checkSetup(setup);
   return checks.map(([title, run]) => ({ title, run: () => runCheck(setup, run) }));
 }
 

@@ -8,7 +8,11 @@ import { FatalToolError } from "../errors/fatal-tool-error.ts";
 import { defineTool } from "../tools/define-tool.ts";
 import { toolResult } from "../tools/tool-result.ts";
 import { runTool } from "./run-tool.ts";
+import { createMockProvider } from "./mock-provider.ts";
+import { text } from "./mock-parts.ts";
 import { createTestClock } from "./test-clock.ts";
+import { defineAgentTool } from "../tools/define-agent-tool.ts";
+import type { Provider } from "../contract/provider.ts";
 
 const weather = defineTool({
   name: "get_weather",
@@ -216,6 +220,31 @@ describe("runTool", () => {
     );
     expect(context).toMatchObject({ ...set, suppressProgressNotices: true, idempotencyKey: "test/p3/tool/0/probe" });
     expect(outcome.call.callId).toBe("c");
+  });
+
+  it("runs an agent tool with the provider of the test, else with the agent's own", async () => {
+    const agentWith = (provider?: Provider): Tool =>
+      defineAgentTool({
+        name: "ask",
+        description: "Asks",
+        inputSchema: z.object({ question: z.string() }),
+        prepare: ({ question }) => ({ messages: [{ role: "user", content: question }], ...(provider && { provider }) }),
+      });
+    const provider = createMockProvider(() => text("The test's."));
+    const own = createMockProvider(() => text("Its own."));
+    const args = { question: "Which?" };
+    expect(await runTool(agentWith(), args, { provider })).toMatchObject({ kind: "completed", data: "The test's." });
+    expect(await runTool(agentWith(own), args, { provider })).toMatchObject({ kind: "completed", data: "The test's." });
+    expect([provider.requests.length, own.calls]).toEqual([2, 0]);
+    expect(await runTool(agentWith(own), args)).toMatchObject({ kind: "completed", data: "Its own." });
+    expect(await runTool(agentWith(), args)).toMatchObject({
+      kind: "failed",
+      error: { message: expect.stringContaining("Write runTool(tool, args, { provider: createMockProvider([...]) }).") },
+    });
+  });
+
+  it("asks nobody for approval", async () => {
+    expect((await runTool(toolOf(() => 1, { needsApproval: true }))).kind).toBe("completed");
   });
 
   it("hears the metadata that listeners would", async () => {

@@ -10,10 +10,11 @@ import { resolveTimeouts } from "../loop/options/resolve-limits.ts";
 import { executeToolCall } from "../stages/execute-tool-call.ts";
 import { createToolRegistry } from "../tools/registry.ts";
 
+import { type Check, checkFields, type Checks, is, numberWithin } from "../errors/check-fields.ts";
 import { createToolContext, type ToolContextOverrides } from "./tool-context.ts";
 
 /** What a test may set for one call: the fields of the tool's context, and time and cancellation. */
-export interface RunToolOverrides extends ToolContextOverrides {
+export type RunToolOverrides = ToolContextOverrides & {
   /** Default: the platform's. */
   readonly clock?: Clock | undefined;
   /** Cancels the call as an aborted run does. */
@@ -24,14 +25,41 @@ export interface RunToolOverrides extends ToolContextOverrides {
   readonly onProgress?: ((data: unknown) => void) | undefined;
   /** Hears the `metadata` of the tool's result. */
   readonly onMetadata?: ((metadata: unknown) => void) | undefined;
-}
+};
+
+const anything: Check = ["anything", () => true];
+
+const overrideChecks: Checks<RunToolOverrides> = {
+  callId: is.text,
+  iteration: numberWithin({ min: 0, infinite: false }),
+  messages: ["an array", Array.isArray],
+  contextItems: ["an array", Array.isArray],
+  messageIdMap: anything,
+  provider: is.object,
+  showKillHint: is.flag,
+  suppressProgressNotices: is.flag,
+  budget: is.object,
+  idempotencyKey: is.text,
+  session: is.object,
+  context: anything,
+  depth: numberWithin({ min: 0, infinite: false }),
+  runToolLoop: is.fn,
+  clock: is.object,
+  signal: is.object,
+  timeouts: is.object,
+  onProgress: is.fn,
+  onMetadata: is.fn,
+};
 
 /**
  * Runs one call of one tool as the loop would: arguments through its schema, the tool under its time limit and its signal, its
  * answer as an outcome. A tool that throws, hangs or returns nonsense is an outcome too, never a rejection.
  *
+ * Nobody is asked for approval: `needsApproval` does not apply. The nested run of an agent tool uses `overrides.provider`, else the provider
+ * that its `prepare` gives.
+ *
  * `args` are what a model might send, JSON of any shape; absent they are `{}`. Rejects with a LoopError "invalid-tool",
- * "invalid-schema" or "invalid-option" for a tool or a timeout that is none, and with a TypeError where `args` is not JSON.
+ * "invalid-schema", "unknown-option" or "invalid-option" for a tool or an override that is none, and with a TypeError where `args` is not JSON.
  *
  * @example
  * expect(await runTool(weather, { city: "Oslo" })).toMatchObject({ kind: "completed", data: { celsius: 7 } });
@@ -44,6 +72,7 @@ export interface RunToolOverrides extends ToolContextOverrides {
  * expect(await running).toMatchObject({ kind: "timed-out", limitMs: 1_000 });
  */
 export async function runTool(tool: Tool, args: unknown = {}, overrides: RunToolOverrides = {}): Promise<ToolOutcome> {
+  checkFields("overrides", overrides, overrideChecks);
   const { clock = systemClock, signal, callId = "call_1", onProgress, onMetadata } = overrides;
   const registry = createToolRegistry([tool]);
   const timeouts = resolveTimeouts(overrides.timeouts);

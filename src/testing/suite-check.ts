@@ -1,6 +1,7 @@
 // What all conformance suites share: a check that any test runner can run, plain assertions, and a limit to every wait.
 
 import type { Clock } from "../contract/clock.ts";
+import { type Check, checkFields, invalidOption, is } from "../errors/check-fields.ts";
 import { systemClock } from "../kit/clock.ts";
 
 /** One check of a suite. `run` resolves where it holds and rejects with an Error that says what does not. */
@@ -16,6 +17,18 @@ export interface Patience {
   readonly clock?: Clock | undefined;
   /** Longest single wait in milliseconds. Default 2,000. */
   readonly withinMs?: number | undefined;
+}
+
+const setupChecks: { readonly [field: string]: Check } = {
+  create: is.fn,
+  clock: is.object,
+  withinMs: ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0],
+};
+
+/** Throws LoopError "unknown-option" or "invalid-option" for the setup of a suite that has no `create`, or a field that no suite knows. */
+export function checkSetup(setup: Patience & { readonly create: unknown }): void {
+  checkFields("setup", setup, setupChecks);
+  if (setup.create === undefined) throw invalidOption("setup.create", is.fn[0], undefined);
 }
 
 /** Throws an Error with this message unless the condition holds. */

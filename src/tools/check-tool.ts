@@ -7,6 +7,7 @@ import { describeValue, quote } from "../kit/describe-value.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
 import { nearestName } from "../kit/nearest-name.ts";
 import { findTimeoutProblem, isWithin } from "../kit/number-rule.ts";
+import { findSchemaProblem, isStandard } from "./find-schema-problem.ts";
 
 /** What a field must be, or undefined where it is that. */
 type Check = (value: unknown) => string | undefined;
@@ -33,11 +34,16 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
   origin: optional((value) => unless(typeof value === "string", "a string")),
 };
 
-/** Throws LoopError "invalid-tool" unless `value` has the shape of a tool. Its schema is not looked into. */
+/** Throws LoopError "invalid-tool" unless `value` has the shape of a tool, and "invalid-schema" if a schema holds what is no JSON. */
 export function assertTool(value: unknown): asserts value is Tool {
   if (!isRecord(value)) throw invalid("", `must be an object, but is ${describeValue(value)}`);
   const problem = problemOf(value);
-  if (problem !== undefined) throw invalid(typeof value["name"] === "string" ? value["name"] : "", problem);
+  const toolName = typeof value["name"] === "string" ? value["name"] : "";
+  if (problem !== undefined) throw invalid(toolName, problem);
+  for (const schema of [value["inputSchema"], value["jsonSchema"]]) {
+    const schemaProblem = isRecord(schema) && isPlain(schema) && !isStandard(schema) ? findSchemaProblem(schema) : "";
+    if (schemaProblem !== "") throw new LoopError("invalid-schema", { toolName, problem: schemaProblem });
+  }
 }
 
 function problemOf(fields: UnknownRecord): string | undefined {
@@ -53,7 +59,7 @@ function problemOf(fields: UnknownRecord): string | undefined {
   }
   const veto = fields["eager"] === true ? findVeto(fields) : undefined;
   if (veto !== undefined) return `has "eager", which a tool with "${veto}" may not have`;
-  const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
+  const unknown = isPlain(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
   return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
 }
 
@@ -101,8 +107,8 @@ function isAgent(value: unknown): boolean {
   return isRecord(value) && typeof value["prepare"] === "function" && typeof value["toResult"] === "function";
 }
 
-/** A typing mistake can only be told from a class's own fields in a literal. */
-function isLiteral(value: object): boolean {
+/** A typing mistake can only be told from a class's own fields in a literal. Schemas of libraries are instances too. */
+function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }

@@ -16,7 +16,7 @@ const longestLastWords = 2_000;
 
 /** An agent tool as its author writes it. */
 export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
-  ToolTraits,
+  ToolTraits<Args>,
   "sequential" | "requiresFollowUp" | "needsApproval"
 > {
   readonly name: string;

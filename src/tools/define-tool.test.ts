@@ -1,6 +1,10 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { JsonSchema } from "../contract/schema.ts";
 import { isLoopError } from "../errors/loop-error.ts";
+import { runToolLoop } from "../loop/run-tool-loop.ts";
+import { createMockProvider } from "../testing/mock-provider.ts";
 import { assertTool } from "./check-tool.ts";
 import { defineTool } from "./define-tool.ts";
 
@@ -32,6 +36,55 @@ describe("defineTool", () => {
     expect(() => defineTool({ ...search, name: "no spaces", inputSchema: {} })).toThrow(
       'Tool "no spaces" must have as "name" 1 to 64 letters, digits, "_" or "-", but has "no spaces".',
     );
+  });
+});
+
+describe("defineTool with an input schema that is none", () => {
+  class Point {
+    x = 1;
+  }
+  const wrap = "Wrap the fields: inputSchema: z.object({ ... })";
+  it.for<[what: string, inputSchema: object, problem: string]>([
+    ["a raw zod shape", { a: z.number() }, `is an object whose field "a" is a schema of zod. ${wrap}`],
+    [
+      "a shape beside plain fields",
+      { type: "object", city: z.string() },
+      `is an object whose field "city" is a schema of zod. ${wrap}`,
+    ],
+    [
+      "a raw shape of another library",
+      { a: { "~standard": { version: 1, vendor: "other", validate: () => ({ value: 1 }) } } },
+      'is an object whose field "a" is a schema of other. Wrap the fields: inputSchema: an object schema of other',
+    ],
+    [
+      "JSON Schema with schemas inside",
+      { type: "object", properties: { a: z.number() } },
+      'is not JSON: "properties.a" is a schema of zod, which JSON Schema cannot hold',
+    ],
+    ["JSON Schema with a function", { type: "object", required: [() => "a"] }, 'is not JSON: "required.0" is a function'],
+    [
+      "JSON Schema with an instance",
+      { properties: { at: { default: new Point() } } },
+      'is not JSON: "properties.at.default" is an instance of a class',
+    ],
+  ])("refuses %s, and so does a run over a registry", async ([, inputSchema, problem]) => {
+    const message = `The input schema of tool "search" ${problem}.`;
+    const given = inputSchema as JsonSchema;
+    const refused = expect.objectContaining({ code: "invalid-schema", message }) as Error;
+    expect(() => defineTool({ ...search, inputSchema: given })).toThrow(refused);
+    expect(() => defineTool({ ...search, inputSchema: given, jsonSchema: { type: "object" } })).toThrow(refused);
+    const definition = { name: "search", description: "", inputSchema: given };
+    const tools = { definitions: () => [definition], executeTool: () => 1 };
+    const provider = createMockProvider([]);
+    await expect(runToolLoop({ provider, tools, messages: [{ role: "user", content: "Go." }] })).rejects.toThrow(refused);
+    expect(provider.calls).toBe(0);
+  });
+
+  it("takes plain data of another realm, keys without a value, and values that say their JSON", () => {
+    const foreign = runInNewContext('({ type: "object", properties: { a: { type: "string" } } })') as JsonSchema;
+    const dated = { type: "object", title: undefined, default: { at: new Date(0) } } as unknown as JsonSchema;
+    for (const inputSchema of [{ properties: foreign }, dated])
+      expect(defineTool({ ...search, inputSchema }).name).toBe("search");
   });
 });
 

@@ -24,7 +24,8 @@ export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema
  * `unknown`; a type argument says what you take them for.
  *
  * Any plain value that `execute` returns is a success, a throw a failure that the model reads, `toolResult` says more, and
- * `FatalToolError` ends the run. Throws LoopError "invalid-tool" at once where the tool's shape is wrong.
+ * `FatalToolError` ends the run. Throws LoopError "invalid-tool" at once if the tool's shape is wrong, and "invalid-schema" if its JSON
+ * Schema holds anything but JSON, such as the fields of `z.object({ ... })` without it.
  *
  * @example
  * const weather = defineTool({

@@ -6,6 +6,7 @@ import { describeValue } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
+import { findSchemaProblem, isStandard } from "./find-schema-problem.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
 
@@ -53,8 +54,7 @@ export function convertSchema(schema: StandardSchema): ConvertedSchema {
 
 /** True for a schema that follows the Standard Schema specification; some libraries' schemas are functions. */
 export function isStandardSchema(schema: ToolSchema): schema is StandardSchema {
-  const standard: unknown = schema["~standard"];
-  return typeof standard === "object" && standard !== null && "validate" in standard && typeof standard.validate === "function";
+  return isStandard(schema);
 }
 
 /** What to do about a schema of zod that cannot say its JSON Schema; undefined for other libraries. */
@@ -81,13 +81,10 @@ function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
     const problem = "is neither a Standard Schema nor a plain JSON Schema object";
     throw invalid(toolName, advice === undefined ? problem : `${problem}: ${advice}`);
   }
-  try {
-    toFields(schema);
-    converted.set(schema, schema);
-    return schema;
-  } catch (error) {
-    throw invalid(toolName, `is not JSON: ${toPlainError(error).message}`, error);
-  }
+  const problem = findSchemaProblem(schema);
+  if (problem !== "") throw invalid(toolName, problem);
+  converted.set(schema, schema);
+  return schema;
 }
 
 function toFields(schema: unknown): JsonSchema {

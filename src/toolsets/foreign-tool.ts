@@ -15,7 +15,7 @@ export interface ForeignTool {
   /** Whether the tool parses its arguments itself: then it has to get what the model wrote, and not what a schema has made of it. */
   readonly parses: boolean;
   /** Makes the tool's own approval mark one of ours; `parse` gives the arguments as the tool would get them. */
-  readonly needsApproval?: ((parse: ParseArgs) => boolean | NeedsApproval) | undefined;
+  readonly needsApproval?: ((parse: ParseArgs) => boolean | NeedsApproval<unknown>) | undefined;
   readonly timeoutMs?: number | undefined;
   execute(args: unknown, context: ToolContext): unknown;
 }

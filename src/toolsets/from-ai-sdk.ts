@@ -12,7 +12,7 @@ import { isStandardSchema } from "../tools/json-schema.ts";
 import { toolResult } from "../tools/tool-result.ts";
 import { toContentResult } from "./content-parts.ts";
 import { toIssues, toStandardSchema } from "./foreign-schema.ts";
-import { type ForeignSchema, type ForeignTool, isCallable, methodOf, type ParseArgs, refuse } from "./foreign-tool.ts";
+import { type ForeignSchema, type ForeignTool, isCallable, methodOf, refuse } from "./foreign-tool.ts";
 import { toModelMessages } from "./model-messages.ts";
 
 /**
@@ -29,7 +29,7 @@ export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
     description,
     schema: readSchema(inputSchema, name),
     parses: false,
-    needsApproval: (parse) => readApproval(needsApproval, parse),
+    needsApproval: () => readApproval(needsApproval),
     execute(args, context) {
       const answer = execute(args, toExecutionOptions(context, context.callId));
       const output = isAsyncIterable(answer) ? readToEnd(answer, context) : answer;
@@ -86,14 +86,9 @@ function toResult(answer: unknown): StandardResult<unknown> {
   return answer["success"] === true ? { value: answer["value"] } : toIssues(answer["error"]);
 }
 
-/** A function is asked with the arguments that `execute` would get. */
-function readApproval(needs: unknown, parse: ParseArgs): boolean | NeedsApproval {
+function readApproval(needs: unknown): boolean | NeedsApproval<unknown> {
   if (!isCallable(needs)) return needs === true;
-  return (call, view) => {
-    const ask = (parsed: Awaited<ReturnType<ParseArgs>>): boolean | PromiseLike<boolean> =>
-      parsed === undefined || whenReady(needs(parsed.value, toExecutionOptions(view, call.callId)), (answer) => answer !== false);
-    return whenReady(parse(call.args), ask);
-  };
+  return (args, view) => whenReady(needs(args, toExecutionOptions(view, view.callId)), (answer) => answer !== false);
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

@@ -42,7 +42,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
     ...(typeof timeoutMs === "number" ? { timeoutMs } : {}),
     needsApproval: (parse) => {
       if (!isCallable(needsApproval)) return needsApproval === true;
-      return ({ args, callId }, { context }) =>
+      return (args, { callId, context }) =>
         whenReady(parse(args), (parsed) => {
           if (parsed === undefined) return true;
           return whenReady(asks(toRunContext(context), parsed.value, callId), (needs) => needs !== false);

@@ -39,6 +39,25 @@ describe("inspectJournal", () => {
     expect([result.text, (await inspectJournal(path)).pendingCalls]).toEqual(["Done.", []]);
   });
 
+  it("gives what the run was given, so that the journal alone is enough to go on", async () => {
+    const path = join(makeFolder(), "run.jsonl");
+    expect((await inspectJournal(memoryJournal())).initialMessages).toEqual([]);
+    const { messages, ...rest } = optionsFor(waits);
+    await runToolLoop({ ...rest, messages, journal: fileJournal(path) });
+    const { runId, initialMessages, messages: now, pendingCalls } = await inspectJournal(path);
+    expect([initialMessages, now.length > messages.length]).toEqual([messages, true]);
+    const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval");
+    const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" }] as const));
+    const journal = fileJournal(path);
+    const wrong = runToolLoop({ ...optionsFor(waits), runId, messages: now, journal, decisions });
+    await expect(wrong).rejects.toThrow(
+      "Call with the messages that the run began with, which inspectJournal(...).initialMessages gives",
+    );
+    expect((await runToolLoop({ ...optionsFor(waits), runId, messages: initialMessages, journal, decisions })).text).toBe(
+      "Done.",
+    );
+  });
+
   it("shows the tool that a decision is for: if it has changed by then, the new one is asked about", async () => {
     const path = join(makeFolder(), "run.jsonl");
     const turns: readonly MockTurn[] = [toolCall("pay", { n: 1 }), text("Done.")];

@@ -15,7 +15,7 @@ function toQuestion(call: PendingCall): unknown {
 }
 
 /** The facts of an inspection that a result has as well; of its pending calls those that a decision is for. */
-export function factsIn({ lastSeenMs: _, runId: __, ...facts }: JournalInspection): Facts {
+export function factsIn({ lastSeenMs: _, runId: __, initialMessages: ___, ...facts }: JournalInspection): Facts {
   const questions = facts.pendingCalls.filter(({ state }) => state === "awaiting-approval").map(toQuestion);
   return plain({ ...facts, pendingCalls: questions });
 }

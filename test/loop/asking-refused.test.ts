@@ -24,7 +24,10 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
     const decisions = JSON.parse(
       JSON.stringify({ ...both("approve"), "?": { kind: "approve" } }).replace('"?"', JSON.stringify(id)),
     );
-    expect(await refused(start({ journal, decisions }), "unknown-decision")).toEqual({ call: id });
+    expect(await refused(start({ journal, decisions }), "unknown-decision")).toEqual({
+      call: id,
+      waiting: ["call_p0_0", "call_p0_2"],
+    });
     expect(ran).toEqual(["call_p0_1"]);
   });
 

@@ -27,13 +27,17 @@ function setUp(needsApproval: Tool["needsApproval"]): {
   return { ran, start };
 }
 
-const dear: NeedsApproval = ({ args }) => amountOf(args) > 100;
+const dear: NeedsApproval<unknown> = (args) => amountOf(args as Json) > 100;
 
 describe("a tool that wants a decision", () => {
   it.for<[what: string, needs: Tool["needsApproval"], outcomes: readonly string[]]>([
     ["each call of it", true, ["awaiting-approval", "completed", "awaiting-approval"]],
     ["the calls that a function says so of", dear, ["awaiting-approval", "completed", "completed"]],
-    ["the same, later", (call, view) => Promise.resolve(dear(call, view)), ["awaiting-approval", "completed", "completed"]],
+    [
+      "the same, later",
+      (args: unknown, view) => Promise.resolve(dear(args, view)),
+      ["awaiting-approval", "completed", "completed"],
+    ],
     [
       "all but a clear no",
       (() => undefined) as unknown as NeedsApproval,
@@ -105,7 +109,7 @@ describe("a policy hears whether the tool wants a decision", () => {
     ["of a tool that always does", true, [true, false, true]],
     ["of a tool that does not", undefined, [false, false, false]],
     ["by the arguments", dear, [true, false, false]],
-    ["by the arguments, later", async (call, view) => dear(call, view), [true, false, false]],
+    ["by the arguments, later", async (args: unknown, view) => dear(args, view), [true, false, false]],
     ["of all but a clear no", (() => undefined) as unknown as NeedsApproval, [true, false, true]],
   ])("%s", async ([, needs, wanted]) => {
     const seen: boolean[] = [];

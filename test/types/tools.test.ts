@@ -6,6 +6,8 @@ import type { LoopOptions, Tool, ToolContext } from "../../src/contract/loop-opt
 import type { StandardSchema } from "../../src/contract/schema.ts";
 import type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "../../src/contract/tool-types.ts";
 import { isLoopError, LoopError, type LoopErrorDetails } from "../../src/errors/loop-error.ts";
+import type { ApprovalView } from "../../src/contract/tool.ts";
+import { defineAgentTool } from "../../src/tools/define-agent-tool.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 
 const described = { name: "report", description: "Reports" };
@@ -24,6 +26,36 @@ it("gives execute the output of a zod object", () => {
   expectTypeOf<ToolArgs<typeof tool>>().toEqualTypeOf<{ city: string; days: number }>();
   expectTypeOf<ToolOutput<typeof tool>>().toEqualTypeOf<number>();
   expect(tool.name).toBe("report");
+});
+
+it("gives needsApproval the arguments of execute", () => {
+  const inputSchema = z.object({ amount: z.coerce.number(), note: z.string().optional() });
+  const tool = defineTool({
+    ...described,
+    inputSchema,
+    needsApproval(args, view) {
+      expectTypeOf(args).toEqualTypeOf<{ amount: number; note?: string | undefined }>();
+      expectTypeOf(view).toEqualTypeOf<ApprovalView>();
+      return args.amount > 50;
+    },
+    execute: ({ amount }) => amount,
+  });
+  const agent = defineAgentTool({
+    ...described,
+    inputSchema,
+    needsApproval: ({ amount }) => amount > 50,
+    prepare: () => ({ messages: [] }),
+  });
+  const plain = defineTool<{ amount: number }>({
+    ...described,
+    inputSchema: anyObject,
+    needsApproval: ({ amount }) => amount > 50,
+    execute: ({ amount }) => amount,
+  });
+  const tools: LoopOptions["tools"] = [tool, agent, plain];
+  // @ts-expect-error: the call is not among the arguments
+  defineTool({ ...described, inputSchema, needsApproval: ({ args }) => args !== undefined, execute: () => 1 });
+  expect(tools).toHaveLength(3);
 });
 
 it("tells what a model sends from what execute gets", () => {

@@ -5,7 +5,8 @@ import type { Step } from "../../contract/journal.ts";
 import type { Approve } from "../../contract/policies.ts";
 import type { ToolDefinition } from "../../contract/tool.ts";
 import { toJson } from "../../kit/to-json.ts";
-import { askApproval, waitAlways, waitWhereNeeded } from "../../policies/approval.ts";
+import { whenReady } from "../../kit/when-ready.ts";
+import { type ApprovalPorts, askApproval, waitAlways, waitWhereNeeded } from "../../policies/approval.ts";
 import { refuseChanged } from "../../stages/dispatch-call.ts";
 import { type ReadyCall, validateCall } from "../../stages/prepare-call.ts";
 import { frozenView } from "../../state/frozen-view.ts";
@@ -129,6 +130,10 @@ async function ask(run: Run, { ready, index, approve }: Asked, tool: ToolDefinit
   const { iteration, messages } = state;
   events.send({ type: "approval-asked", ...eventBase(run), callId, name, index, args });
   const context = { tool, iteration, messages: frozenView(messages), session, context: options.context };
-  const decided = await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, clock, scope });
+  const validated = (): ReturnType<ApprovalPorts["validated"]> =>
+    whenReady(validateCall({ ...ready, args: toJson(call.args) }, run.ports), (checked) =>
+      checked.kind === "ready" ? checked : undefined,
+    );
+  const decided = await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, validated, clock, scope });
   return decided.kind === "ask" ? toRecorded(run, decided, { tool: toShown(tool) }) : decided;
 }

@@ -70,6 +70,7 @@ export async function settleCall(run: Run, placed: Placed, first: Answered): Pro
     const next = decisionKey(key, attempt);
     if (!(await resumesPast(run, next, question.token))) {
       const isSequential = ready.definition.sequential === true;
+      run.decisions.noteWaiting(callId);
       return { kind: "awaiting", call, key: next, isSequential, toolChanges: question.changes };
     }
     const waited = await waitFor(run, next);

@@ -4,10 +4,8 @@ import type { ToolDefinition } from "../../contract/tool.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../kit/describe-value.ts";
 import { isRecord } from "../../kit/is-record.ts";
-import { memoize } from "../../kit/memoize.ts";
 import { findTimeoutProblem } from "../../kit/number-rule.ts";
-import { toPlainError } from "../../kit/plain-error.ts";
-import { toJson } from "../../kit/to-json.ts";
+import { findSchemaProblem } from "../../tools/find-schema-problem.ts";
 
 /** A registry of the caller's own may hold two tools of one name, of which only one could be called, or limits that no timer takes. */
 export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
@@ -17,20 +15,10 @@ export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
     seen.add(name);
     checkToolTimeout(name, "timeoutMs", timeoutMs);
     checkToolTimeout(name, "idleTimeoutMs", idleTimeoutMs);
-    const problem = isRecord(inputSchema) ? schemaProblemOf(inputSchema) : describeValue(inputSchema);
-    if (problem !== "") throw new LoopError("invalid-schema", { toolName: name, problem: `is not JSON: ${problem}` });
+    const problem = isRecord(inputSchema) ? findSchemaProblem(inputSchema) : `is not JSON: ${describeValue(inputSchema)}`;
+    if (problem !== "") throw new LoopError("invalid-schema", { toolName: name, problem });
   }
 }
-
-/** Schemas are made once and looked at often. The empty text says that there is no problem. */
-const schemaProblemOf = memoize((schema: object): string => {
-  try {
-    toJson(schema);
-    return "";
-  } catch (error) {
-    return toPlainError(error).message;
-  }
-});
 
 function checkToolTimeout(toolName: string, trait: string, value: unknown): void {
   const problem = value === undefined ? undefined : findTimeoutProblem(value);

@@ -5,9 +5,14 @@ import type { ApprovalDecision } from "../../contract/policies.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { stableJson } from "../../kit/stable-json.ts";
 
+/** Ids of calls that wait, in one error. */
+const mostListed = 10;
+
 /** Decisions by call. A call inside another one is named by the path to it. */
 export class Decisions {
   readonly #left: Map<string, ApprovalDecision>;
+  /** The names of calls that are known to wait: of the run and of those inside its calls. */
+  readonly #waiting: Set<string>;
   /** Those that were taken in an execution before this one, and are there again. */
   readonly #said: Set<string>;
   /** What the names of this run's calls start with. */
@@ -19,6 +24,7 @@ export class Decisions {
 
   constructor(given: LoopOptions["decisions"], outer?: { readonly decisions: Decisions; readonly callId: string }) {
     this.#left = outer === undefined ? new Map(Object.entries(given ?? {})) : outer.decisions.#left;
+    this.#waiting = outer === undefined ? new Set() : outer.decisions.#waiting;
     this.#said = outer === undefined ? new Set() : outer.decisions.#said;
     this.#prefix = outer === undefined ? "" : `${outer.decisions.#prefix}${outer.callId}/`;
     this.#mayPlace = outer === undefined || outer.decisions.#isPlacing;
@@ -61,10 +67,16 @@ export class Decisions {
   /** What was decided about a call of this run, once. */
   take(callId: string): ApprovalDecision | undefined {
     const name = this.#prefix + callId;
+    this.#waiting.add(name);
     const decision = this.#left.get(name);
     this.#hasTaken ||= decision !== undefined;
     this.#left.delete(name);
     return decision;
+  }
+
+  /** Takes note of a call that goes on waiting, so that an error can name it. */
+  noteWaiting(callId: string): void {
+    this.#waiting.add(this.#prefix + callId);
   }
 
   /** Takes note of what was decided before: saying it again does no harm, and may be the answer to a question that came after it. */
@@ -84,7 +96,11 @@ export class Decisions {
       if (!name.startsWith(this.#prefix) || this.#said.has(name)) continue;
       const rest = name.slice(this.#prefix.length);
       if (!nestedCalls.some(({ callId }) => rest.startsWith(`${callId}/`)))
-        throw new LoopError("unknown-decision", { call: name });
+        throw new LoopError("unknown-decision", { call: name, ...this.#listWaiting() });
     }
+  }
+
+  #listWaiting(): { readonly waiting?: readonly string[] } {
+    return this.#waiting.size === 0 ? {} : { waiting: [...this.#waiting].slice(0, mostListed) };
   }
 }

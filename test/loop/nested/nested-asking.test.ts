@@ -74,7 +74,10 @@ describe("a call inside a call that nobody can decide about", () => {
       const journal = await savedOf(start());
       const decisions = { "call_p0_0/call_p0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
       const thrown: unknown = await start({ journal, decisions }).result.catch((error: unknown) => error);
-      expect(isLoopError(thrown, "unknown-decision") && thrown.details).toEqual({ call: id });
+      expect(isLoopError(thrown, "unknown-decision") && thrown.details).toEqual({
+        call: id,
+        waiting: ["call_p0_1", "call_p0_0/call_p0_0"],
+      });
       expect([inner.calls, ran.length]).toEqual([1, 2]);
     },
   );

@@ -1,0 +1,100 @@
+// The testing kit refuses what it cannot play or run, where the test writes it.
+
+import { describe, expect, it } from "vitest";
+import { defineTool } from "../tools/define-tool.ts";
+import { createMockProvider, type MockScript } from "./mock-provider.ts";
+import { reasoning, refusal, text, toolCall } from "./mock-parts.ts";
+import { providerSuite, type ProviderSuiteSetup } from "./provider-suite.ts";
+import { registrySuite, type RegistrySuiteSetup } from "./registry-suite.ts";
+import { runTool } from "./run-tool.ts";
+
+const takes = "createMockProvider() takes an array of turns, or a function (request, index) => turn, but got";
+
+describe("createMockProvider", () => {
+  it.for<[what: string, script: unknown, message: string]>([
+    ["nothing", undefined, `${takes} undefined. Write createMockProvider([text("Hello.")]).`],
+    ["a lone part", text("Hi."), `${takes} a lone part. Write createMockProvider([part]).`],
+    ["a string", "Hi.", `${takes} "Hi.". Write createMockProvider([text("Hello.")]).`],
+    [
+      "a turn of text",
+      [text("a"), "Hi."],
+      'Turn 1 of the mock\'s script is a string. Write text("...") for what the model says.',
+    ],
+    [
+      "a message",
+      [{ role: "assistant", content: "Hi." }],
+      'Turn 0 of the mock\'s script is a message. Write text("...") for what the model says, and toolCall(name, args) for a call.',
+    ],
+    [
+      "a content part",
+      [[text("a"), { type: "text", text: "Hi." }]],
+      "Part 1 of turn 0 of the mock's script is a chunk or a content part. Write chunk(...) around a chunk, or use text().",
+    ],
+    [
+      "an array inside a turn",
+      [[[text("a")]]],
+      "Part 0 of turn 0 of the mock's script is an array inside a turn. A turn is a part, or one array of parts.",
+    ],
+    [
+      "an unknown part",
+      [{ kind: "say", text: "Hi." }],
+      'Turn 0 of the mock\'s script is an object, but must be a part or an array of parts. Make parts with text("..."), toolCall(name, args) and the other makers of "turnwright/testing".',
+    ],
+  ])("refuses %s", ([, script, message]) => {
+    expect(() => createMockProvider(script as MockScript)).toThrow(new TypeError(message));
+  });
+
+  it("refuses unknown options, and what a function gives that is no turn", () => {
+    expect(() => createMockProvider([], { modell: "m" } as object)).toThrow('Did you mean "model"?');
+    const provider = createMockProvider((() => "Hi.") as unknown as MockScript);
+    const request = { messages: [], tools: [], iteration: 0 };
+    expect(() => provider.stream(request, {} as never)).toThrow("Turn 0 of the mock's script is a string.");
+  });
+
+  it("takes empty scripts, empty turns and functions", () => {
+    for (const script of [[], [[]], () => undefined]) expect(createMockProvider(script).calls).toBe(0);
+  });
+});
+
+describe("the makers of parts", () => {
+  it.for<[maker: string, make: (...args: readonly unknown[]) => unknown, message: string]>([
+    ["text", text as never, 'text() takes the words first, a string, but got undefined. Write text("Hello.").'],
+    ["reasoning", reasoning as never, "reasoning() takes the words first"],
+    ["refusal", refusal as never, "refusal() takes the words first"],
+    [
+      "toolCall",
+      toolCall as never,
+      'toolCall() takes the name of the tool first, a string, but got undefined. Write toolCall("get_weather", { city: "Oslo" }).',
+    ],
+  ])("%s refuses to be called without its first argument", ([, make, message]) => {
+    expect(() => make()).toThrow(TypeError);
+    expect(() => make()).toThrow(message);
+  });
+
+  it("toolCall refuses an object in place of the name", () => {
+    expect(() => toolCall({ name: "x" } as unknown as string)).toThrow("but got an object.");
+  });
+});
+
+describe("the conformance suites", () => {
+  it.for<[what: string, setup: unknown, message: string]>([
+    ["no setup", undefined, 'Option "setup" must be an object, but is undefined.'],
+    ["no create", {}, 'Option "setup.create" must be a function, but is undefined.'],
+    ["a create that is no function", { create: {} }, 'Option "setup.create" must be a function, but is an object.'],
+    ["a wrong key", { create: () => {}, within: 5 }, 'There is no option "setup.within". Did you mean "setup.withinMs"?'],
+  ])("refuse %s at once", ([, setup, message]) => {
+    expect(() => providerSuite(setup as ProviderSuiteSetup)).toThrow(message);
+    expect(() => registrySuite(setup as RegistrySuiteSetup)).toThrow(message);
+  });
+});
+
+describe("runTool", () => {
+  const tool = defineTool({ name: "t", description: "", inputSchema: {}, execute: () => 1 });
+  it.for<[overrides: object, message: string]>([
+    [{ timeoutMs: 1 }, 'There is no option "overrides.timeoutMs". Did you mean "overrides.timeouts"?'],
+    [{ timeouts: { tool: 1 } }, 'There is no option "timeouts.tool".'],
+    [{ session: 1 }, 'Option "overrides.session" must be an object, but is 1.'],
+  ])("refuses the overrides %j", async ([overrides, message]) => {
+    await expect(runTool(tool, {}, overrides)).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,99 @@
+// The function by which a tool says which calls need a decision: what it gets, and when it is asked.
+
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createToolRegistry, defineTool, type Json, type NeedsApproval, type Tool } from "turnwright";
+import { text, toolCall } from "turnwright/testing";
+import { outcomesOf, play, tool } from "./play.ts";
+
+describe("needsApproval as a function", () => {
+  const inputSchema = z.object({ amount: z.coerce.number().default(900), at: z.string().transform((day) => new Date(day)) });
+  const call = (args: Readonly<Record<string, Json>>): ReturnType<typeof toolCall> =>
+    toolCall("pay", { at: "2026-01-01", ...args });
+
+  it("gets the arguments that execute gets, and a view that names the call", async () => {
+    const seen: unknown[] = [];
+    const pay = defineTool({
+      name: "pay",
+      description: "pay",
+      inputSchema,
+      needsApproval: ({ amount, at }, { callId, name, iteration, messages, context }) => {
+        seen.push([amount, at.getUTCFullYear(), callId, name, iteration, messages.length, context]);
+        return amount > 50;
+      },
+      execute: ({ amount }) => amount,
+    });
+    const { result } = play([[call({ amount: "9" }), call({})], text("Done.")], { tools: [pay], context: "mine" });
+    expect((await result).reason).toMatchObject({ kind: "approval-required", calls: [{ callId: "call_p0_1" }] });
+    expect(outcomesOf(await result)).toEqual(["call_p0_0: completed", "call_p0_1: awaiting-approval"]);
+    expect(seen).toEqual([
+      [9, 2026, "call_p0_0", "pay", 0, 2, "mine"],
+      [900, 2026, "call_p0_1", "pay", 0, 2, "mine"],
+    ]);
+  });
+
+  it("gets arguments of its own: edits change nothing of what runs", async () => {
+    const pay = defineTool({
+      name: "pay",
+      description: "pay",
+      inputSchema,
+      needsApproval: (args) => {
+        args.amount = 0;
+        return false;
+      },
+      execute: ({ amount }) => amount,
+    });
+    const plain = tool("plain", (args) => (args as { amount: number }).amount, {
+      needsApproval: (args: { amount: number }) => {
+        args.amount = 0;
+        return false;
+      },
+    });
+    const script = [[call({ amount: 7 }), toolCall("plain", { amount: 8 })], text("Done.")];
+    const result = await play(script, { tools: [pay, plain] }).result;
+    expect(result.functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([7, 8]);
+  });
+
+  it("is not asked about arguments that fit no more, which somebody has to decide about", async () => {
+    let checks = 0;
+    const once = inputSchema.refine(() => (checks += 1) === 1);
+    const never = { name: "pay", description: "pay", inputSchema: once, needsApproval: () => false, execute: () => 1 };
+    const { result } = play([call({}), text("Done.")], { tools: [defineTool(never)] });
+    expect(outcomesOf(await result)).toEqual(["call_p0_0: awaiting-approval"]);
+  });
+
+  it("is asked again with the arguments as a changed tool reads them", async () => {
+    const seen: unknown[] = [];
+    const { registry, swap } = changingTools((args) => {
+      seen.push(args);
+      return args.amount > 50;
+    });
+    const playing = play([toolCall("pay", { amount: 7 }), text("Done.")], { tools: registry });
+    playing.recording.emitter.once("approval-decided", swap);
+    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: awaiting-approval"]);
+    expect(seen).toEqual([{ amount: 7 }, { amount: 700 }]);
+  });
+});
+
+/** A tool in whose place comes one that counts in cents. */
+function changingTools(needsApproval: NeedsApproval<{ amount: number }>): {
+  readonly registry: ReturnType<typeof createToolRegistry>;
+  readonly swap: () => void;
+} {
+  const registry = createToolRegistry();
+  const pay = (description: string, factor: number): Tool =>
+    defineTool({
+      name: "pay",
+      description,
+      inputSchema: z.object({ amount: z.number().transform((amount) => amount * factor) }),
+      jsonSchema: { type: "object", properties: { amount: { type: "number" } } },
+      needsApproval,
+      execute: ({ amount }) => amount,
+    });
+  registry.register(pay("in euros", 1));
+  const swap = (): void => {
+    registry.unregister("pay");
+    registry.register(pay("in cents", 100));
+  };
+  return { registry, swap };
+}
