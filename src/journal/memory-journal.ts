@@ -34,8 +34,15 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
   const keys = Object.keys(steps);
   const answers: unknown[] = Object.values(steps);
   let recalled: ReadonlyMap<string, unknown> = toIndex(keys, answers);
+  // Made for the first question: most runs ask none.
+  let known: Set<string> | undefined;
+  const has = (key: string): boolean => {
+    known ??= new Set(keys);
+    return known.has(key);
+  };
   const keep = <T>(key: string, answer: T): T => {
     keys.push(key);
+    known?.add(key);
     answers.push(answer);
     return answer;
   };
@@ -50,7 +57,7 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
     durable: false,
     step,
     all: (steps) => whenAllReady(steps.map(step)),
-    has: (key) => keys.includes(key),
+    has,
     keys: () => [...keys],
     read: () => toIndex(keys, answers),
     toJSON: () => ({ steps: Object.fromEntries(keys.map((key, index) => [key, answers[index]])) as SavedJournal["steps"] }),

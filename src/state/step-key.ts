@@ -77,6 +77,11 @@ export function decisionKey(key: string, attempt: number): string {
   return againKey(key, "decision", attempt);
 }
 
+/** Whether a key is that of a later decision. */
+export function isDecisionKey(key: string): boolean {
+  return /\/decision\d+$/.test(key);
+}
+
 /** The key under which is recorded whether what a person made of the arguments of a call fits. */
 export function editKey(state: PassPlace, place: CallPlace): string {
   return `${callKey(state, "validation", place)}/edit`;

@@ -128,10 +128,10 @@ describe("an iteration that goes on in another execution", () => {
           tool-args-end ask (b) {} (replayed)
           approval-decided ok (a) approve (replayed)
           approval-decided ask (b) approve
-          tool-start ask (b) {}
-          tool-end ask (b) completed
           tool-start ok (a) {} (replayed)
           tool-end ok (a) completed (replayed)
+          tool-start ask (b) {}
+          tool-end ask (b) completed
         pass-end 0 function_call (replayed)
         pass-start 1
           text-delta "Done."

@@ -125,12 +125,12 @@ describe("a journal in memory", () => {
           tool-args-end quick (call_p0_1) {"n":2} (replayed)
           tool-args-end broken (call_p0_2) {"n":0} (replayed)
           tool-args-end alone (call_p0_3) {"n":3} (replayed)
+          tool-start quick (call_p0_0) {"n":1} (replayed)
+          tool-end quick (call_p0_0) completed (replayed)
           tool-start quick (call_p0_1) {"n":2}
           tool-end quick (call_p0_1) completed
           tool-start broken (call_p0_2) {"n":0}
           tool-end broken (call_p0_2) failed
-          tool-start quick (call_p0_0) {"n":1} (replayed)
-          tool-end quick (call_p0_0) completed (replayed)
           tool-start alone (call_p0_3) {"n":3}
           tool-end alone (call_p0_3) completed
         pass-end 0 function_call (replayed)

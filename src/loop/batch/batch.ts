@@ -15,6 +15,8 @@ export interface Entry extends Placed {
   readonly agent: Agent | undefined;
   /** Set behind a fatal failure: it does not begin any more, but what it gave in an execution before this one is replayed. */
   readonly isBarred?: true | undefined;
+  /** Set if it is to replay what is recorded, and then to wait for its turn. */
+  readonly awaitsTurn?: true | undefined;
   /** Set if it has begun, and waits to go on. */
   readonly hasBegun?: true | undefined;
 }
@@ -31,6 +33,8 @@ export class Batch {
   readonly #dispatched: Dispatched[] = [];
   /** Ready calls that have not begun; the next one is the last. */
   #todo: Entry[] = [];
+  /** Calls that have begun before this execution, and go on next. */
+  readonly #begun: Entry[] = [];
   /** The calls that wait, by position; true for one that no call behind it may overtake. */
   readonly #waiting = new Map<number, boolean>();
   #isBarred = false;
@@ -48,12 +52,17 @@ export class Batch {
 
   /** Whether every call is over. */
   get isDone(): boolean {
-    return this.#todo.length === 0 && this.#waiting.size === 0;
+    return this.#todo.length === 0 && this.#begun.length === 0 && this.#waiting.size === 0;
   }
 
-  /** Whether something waits. */
-  get hasWaiting(): boolean {
-    return this.#waiting.size > 0;
+  /** Ready calls that have not begun. */
+  get todo(): readonly Entry[] {
+    return this.#todo;
+  }
+
+  /** Whether calls that have begun wait to go on. */
+  get hasBegun(): boolean {
+    return this.#begun.length > 0;
   }
 
   /** Whether a run inside one of the calls was told to drain. */
@@ -76,7 +85,7 @@ export class Batch {
 
   /** What became of each call, in call order. Of one that has not begun nothing is said. */
   finish(): readonly Dispatched[] {
-    for (const { ready, index, hasBegun } of this.#todo) if (hasBegun !== true) this.#dispatched[index] = toHeld(ready);
+    for (const { ready, index } of this.#todo) this.#dispatched[index] = toHeld(ready);
     return this.#dispatched;
   }
 
@@ -89,16 +98,18 @@ export class Batch {
     const waiting = this.#isBarred ? [] : [...this.#waiting];
     const firstWaiting = least(waiting.map(([index]) => index));
     const firstBarrier = least(waiting.flatMap(([index, isBarrier]) => (isBarrier ? [index] : [])));
-    const wave: Entry[] = [];
-    for (;;) {
+    const begun = this.#begun.splice(0, this.#isBarred ? this.#begun.length : bounds.toolConcurrency);
+    const wave = this.#isBarred ? [] : begun;
+    while (wave.length < bounds.toolConcurrency) {
       const entry = this.#todo.at(-1);
       if (entry === undefined || (isSequential(entry) ? firstWaiting : firstBarrier) < entry.index) return wave;
       const isAlone = this.#isAlone(entry);
       if (isAlone && wave.length > 0) return wave;
       this.#todo.pop();
       wave.push(this.#isBarred ? { ...entry, isBarred: true } : entry);
-      if (isAlone || wave.length === bounds.toolConcurrency) return wave;
+      if (isAlone) return wave;
     }
+    return wave;
   }
 
   /** The steps of a run inside a call are in one order where the journal wants that. */
@@ -106,23 +117,25 @@ export class Batch {
     return isSequential(entry) || (entry.agent !== undefined && this.#run.journal.ordered === true);
   }
 
-  /** Takes those calls that are runs of their own which are meant, in whatever order they may begin. */
-  takeAgents(isMeant: (call: ToolCall) => boolean): readonly Entry[] {
-    const isTaken = ({ agent, ready, hasBegun }: Entry): boolean =>
-      agent !== undefined && hasBegun !== true && isMeant(ready.call);
-    const taken = this.#todo.filter(isTaken);
-    if (taken.length > 0) this.#setTodo(this.#todo.filter((entry) => !isTaken(entry)));
-    return taken;
+  /** Whether a call would begin at once if nothing limited how many run beside each other. */
+  isFree(entry: Entry): boolean {
+    const before = (index: number): boolean => index < entry.index;
+    const isBehind = this.#todo.some((other) => isSequential(other) && before(other.index));
+    const isHeld = [...this.#waiting].some(([index, isBarrier]) => isBarrier && before(index));
+    return !isSequential(entry) && !isBehind && !isHeld;
   }
 
-  /** Takes back calls that have begun, as far as they wait: they go on in their turn. */
+  /** Takes those calls that are meant, whatever they would have to wait for. */
+  take(isMeant: (entry: Entry) => boolean): readonly Entry[] {
+    const taken = this.#todo.filter(isMeant);
+    if (taken.length > 0) this.#todo = this.#todo.filter((entry) => !isMeant(entry));
+    return taken.map((entry) => ({ ...entry, awaitsTurn: true as const })).reverse();
+  }
+
+  /** Takes back calls that have begun, as far as they wait: they are the next to go on. */
   takeBack(begun: readonly Entry[]): void {
-    const left = begun.filter(({ index }) => this.#waiting.delete(index));
-    if (left.length > 0) this.#setTodo([...this.#todo, ...left.map((entry) => ({ ...entry, hasBegun: true as const }))]);
-  }
-
-  #setTodo(entries: readonly Entry[]): void {
-    this.#todo = [...entries].sort((a, b) => b.index - a.index);
+    const left = begun.filter(({ index }) => this.#waiting.has(index));
+    this.#begun.push(...left.map((entry) => ({ ...entry, hasBegun: true as const })));
   }
 
   /** Takes what a call has come to: its outcome, or that it waits. */
@@ -130,7 +143,7 @@ export class Batch {
     const { index } = placed;
     this.#dispatched[index] = end;
     if (end.suspended === undefined) this.#waiting.delete(index);
-    else this.#waiting.set(index, isSequential(placed) || isDrained(end));
+    else this.#waiting.set(index, isSequential(placed));
     if (isFatal(end.outcome)) this.#isBarred = true;
   }
 
@@ -142,7 +155,7 @@ export class Batch {
       // Refused in an execution before this one, or else it would be over.
       else this.#add(entry, placed.index, false);
     }
-    this.#setTodo([...this.#todo, ...again]);
+    this.#todo = [...this.#todo, ...again].sort((a, b) => b.index - a.index);
   }
 
   /** The calls of a wave that could not run before somebody is asked about them. */

@@ -33,6 +33,8 @@ export interface AgentCall {
   /** Set where it begins no more, and only goes on. */
   readonly isBarred?: true | undefined;
   readonly park: Park;
+  /** Set if its run has to wait for its turn before it does something new. */
+  readonly awaitsTurn?: true | undefined;
 }
 
 /** Why a run that was started before could not be started again: the error, or what refuses the call now. */
@@ -160,7 +162,7 @@ interface Starting {
 type Start = { readonly kind: "begun"; readonly started: StartedRun } | Lost;
 
 async function tryStart(run: Run, agentCall: AgentCall, { ask, isOver }: Starting): Promise<Start> {
-  const { ready, agent, park } = agentCall;
+  const { ready, agent, park, awaitsTurn } = agentCall;
   const { callId } = ready.call;
   if (run.depth + 1 >= run.maxDepth) {
     return { kind: "lost", error: new LoopError("depth-exceeded", { current: run.depth + 1, limit: run.maxDepth }) };
@@ -174,7 +176,7 @@ async function tryStart(run: Run, agentCall: AgentCall, { ask, isOver }: Startin
     const key = keyOf(run, agentCall);
     const journal = prefixJournal(run.journal, { prefix: `${key}/`, failureOf: () => failureOf(run), isOver });
     const own = { journal, runId: `${run.runId}/${key}`, resume: undefined };
-    return { kind: "begun", started: startNested({ run, callId, isPart: true, park }, { ...asked.value, ...own }) };
+    return { kind: "begun", started: startNested({ run, callId, isPart: true, park, awaitsTurn }, { ...asked.value, ...own }) };
   } catch (error) {
     return { kind: "lost", error };
   } finally {

@@ -12,7 +12,7 @@ import { approveAgain } from "./approve-calls.ts";
 import { Batch, type Entry, toHeld } from "./batch.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import { pauseBatch } from "./pause-batch.ts";
-import { mustPlace, placeDecisions } from "./place-decisions.ts";
+import { mayHaveRecorded, replayRecorded } from "./replay-recorded.ts";
 import { runAgent } from "./run-agent.ts";
 import type { Placed } from "./settle-call.ts";
 
@@ -27,9 +27,9 @@ export function dispatchWaves(
   prepared: readonly BatchEntry[],
 ): readonly Dispatched[] | PromiseLike<readonly Dispatched[]> {
   const batch = new Batch(run, prepared);
-  if (mustPlace(run)) {
-    const begin = (wave: readonly Entry[]): void | PromiseLike<void> => runWave(run, wave, batch);
-    return placeDecisions(run, batch, begin).then(() => runOthers(run, batch));
+  if (mayHaveRecorded(run, batch)) {
+    const replayWave = (wave: readonly Entry[]): void | PromiseLike<void> => runWave(run, wave, batch);
+    return replayRecorded(run, batch, replayWave).then(() => runOthers(run, batch));
   }
   return whenReady(runWave(run, batch.takeWave(), batch), () => (batch.isDone ? batch.finish() : runOthers(run, batch)));
 }

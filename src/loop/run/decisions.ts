@@ -17,51 +17,22 @@ export class Decisions {
   readonly #said: Set<string>;
   /** What the names of this run's calls start with. */
   readonly #prefix: string;
-  /** Whether runs inside calls only begin to find the calls that decisions are about. */
-  #isPlacing = false;
-  #mayPlace: boolean;
-  #hasTaken = false;
 
   constructor(given: LoopOptions["decisions"], outer?: { readonly decisions: Decisions; readonly callId: string }) {
     this.#left = outer === undefined ? new Map(Object.entries(given ?? {})) : outer.decisions.#left;
     this.#waiting = outer === undefined ? new Set() : outer.decisions.#waiting;
     this.#said = outer === undefined ? new Set() : outer.decisions.#said;
     this.#prefix = outer === undefined ? "" : `${outer.decisions.#prefix}${outer.callId}/`;
-    this.#mayPlace = outer === undefined || outer.decisions.#isPlacing;
   }
 
   get isEmpty(): boolean {
     return this.#left.size === 0;
   }
 
-  /** Whether decisions about calls inside this run's calls have yet to find them. */
-  get mayPlace(): boolean {
-    return this.#mayPlace;
-  }
-
-  /** Whether a call of this run has taken one. */
-  get hasTaken(): boolean {
-    return this.#hasTaken;
-  }
-
-  /** Whether one is left that names a call inside one of this run's, or any of this run's, where none is given. */
-  isLeftInside(callId?: string): boolean {
-    const path = callId === undefined ? this.#prefix : `${this.#prefix}${callId}/`;
+  /** Whether one is left that names a call inside one of this run's. */
+  isLeftInside(callId: string): boolean {
+    const path = `${this.#prefix}${callId}/`;
     return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
-  }
-
-  /** Says that runs which are started now have to find the calls that decisions are about, before they go on. */
-  startPlacing(): void {
-    this.#isPlacing = true;
-  }
-
-  endPlacing(): void {
-    this.#isPlacing = false;
-  }
-
-  /** Says that those which name calls inside this run's have found them. */
-  setPlaced(): void {
-    this.#mayPlace = false;
   }
 
   /** What was decided about a call of this run, once. */
@@ -69,7 +40,6 @@ export class Decisions {
     const name = this.#prefix + callId;
     this.#waiting.add(name);
     const decision = this.#left.get(name);
-    this.#hasTaken ||= decision !== undefined;
     this.#left.delete(name);
     return decision;
   }
@@ -92,15 +62,22 @@ export class Decisions {
    * `nestedCalls` may stay, as "call_1/call_2" may while the run inside "call_1" has not come to its "call_2".
    */
   refuseLeft(nestedCalls: readonly { readonly callId: string }[]): void {
-    for (const name of this.#left.keys()) {
-      if (!name.startsWith(this.#prefix) || this.#said.has(name)) continue;
-      const rest = name.slice(this.#prefix.length);
-      if (!nestedCalls.some(({ callId }) => rest.startsWith(`${callId}/`)))
-        throw new LoopError("unknown-decision", { call: name, ...this.#listWaiting() });
-    }
+    this.#refuse((path) => path.startsWith(this.#prefix) && !this.#isInside(path, nestedCalls));
   }
 
-  #listWaiting(): { readonly waiting?: readonly string[] } {
-    return this.#waiting.size === 0 ? {} : { waiting: [...this.#waiting].slice(0, mostListed) };
+  /** The same for one that names a call inside one of these: all that wait there have taken theirs. */
+  refuseInside(calls: readonly { readonly callId: string }[]): void {
+    this.#refuse((path) => this.#isInside(path, calls));
+  }
+
+  #isInside(path: string, calls: readonly { readonly callId: string }[]): boolean {
+    return calls.some(({ callId }) => path.startsWith(`${this.#prefix}${callId}/`));
+  }
+
+  #refuse(isWrong: (path: string) => boolean): void {
+    const call = [...this.#left.keys()].find((path) => !this.#said.has(path) && isWrong(path));
+    if (call === undefined) return;
+    const waiting = this.#waiting.size === 0 ? {} : { waiting: [...this.#waiting].slice(0, mostListed) };
+    throw new LoopError("unknown-decision", { call, ...waiting });
   }
 }

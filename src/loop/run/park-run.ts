@@ -1,5 +1,6 @@
 // How a run waits before it is suspended, and when it has to end instead.
 
+import { failureOf } from "./failure-of.ts";
 import { isEnded, type ParkedEnd } from "./parking.ts";
 import type { Run } from "./run.ts";
 
@@ -12,6 +13,23 @@ export function parkRun(run: Run, isDrained: boolean): Promise<ParkedEnd> | Park
   if (run.park !== undefined) return run.park({ scope: run.scope, isDrained, mustEnd: () => mustEnd(run), suspend });
   suspend();
   return "suspended";
+}
+
+/**
+ * Has a run wait that was begun to replay what is recorded: what it does next counts against limits that it shares with the calls beside
+ * it, and so does what these have done before. Undefined for a run that need not wait.
+ */
+export function waitForTurn(run: Run): Promise<void> | undefined {
+  if (!run.awaitsTurn) return undefined;
+  run.turn ??= takeTurn(run);
+  return run.turn;
+}
+
+async function takeTurn(run: Run): Promise<void> {
+  await parkRun(run, false);
+  run.awaitsTurn = false;
+  const failure = failureOf(run);
+  if (failure !== undefined) throw failure.error;
 }
 
 /** Whether a run ends although something of it waits, or one that is parked in it does. */

@@ -4,17 +4,15 @@ import type { Step, StepKind } from "../../contract/journal.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../kit/describe-value.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
-import { JournalCall, type JournalPorts, type StepMark } from "./journal-call.ts";
-import { noteWork } from "./park-run.ts";
+import { JournalCall, type StepMark } from "./journal-call.ts";
+import { noteWork, waitForTurn } from "./park-run.ts";
+import { isDecisionKey } from "../../state/step-key.ts";
 import type { Run } from "./run.ts";
-
-/** What running a step uses of a run. */
-export type StepPorts = JournalPorts & Pick<Run, "journal" | "decisions" | "registry" | "replayed" | "isPart" | "outer">;
 
 /** Runs or replays one step. `then` takes its answer, and whether it was made in this execution. */
 export function runStep<T, Next>(
   step: Step<T>,
-  run: StepPorts,
+  run: Run,
   then: (answer: T, live: boolean) => Next | PromiseLike<Next>,
 ): Next | PromiseLike<Next> {
   const asked = new JournalCall(run, "step", step.key);
@@ -25,7 +23,7 @@ export function runStep<T, Next>(
 /** Runs or replays several steps, created in order; a single one is a plain step. `then` as for one. */
 export function runSteps<T, Next>(
   steps: readonly Step<T>[],
-  run: StepPorts,
+  run: Run,
   then: (answers: readonly T[], live: readonly boolean[]) => Next | PromiseLike<Next>,
 ): Next | PromiseLike<Next> {
   const [only] = steps;
@@ -61,8 +59,8 @@ function badAnswer(answer: unknown, asked: string): Error {
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
 /** What happens before the body of a step, which runs only where the step is not replayed. */
-function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, mark: StepMark): Step<T> {
-  const begin: Step<T>["run"] = (call) => {
+function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: StepMark): Step<T> {
+  const start: Step<T>["run"] = (call) => {
     const { bounds, scope, clock, state } = run;
     mark.call.refuseLate();
     // A journal that says something is recorded, and has not got it, would have the run come back here for ever.
@@ -78,11 +76,20 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: StepPorts, ma
     mark.live = true;
     return run.traffic.runBody(() => body(call), mark);
   };
+  const begin: Step<T>["run"] = (call) => {
+    const turn = isNew(key, kind) ? waitForTurn(run) : undefined;
+    return turn === undefined ? start(call) : turn.then(() => start(call));
+  };
   return { key, kind, input, run: run.journal.durable ? obeyEngine(begin, run.scope) : begin };
 }
 
+/** Whether a step does something new, or asks somebody. Finding a decision does not. */
+function isNew(key: string, kind: StepKind): boolean {
+  return acting.has(kind) || kind === "inbox" || (kind === "approval" && !isDecisionKey(key));
+}
+
 /** A decision that nothing waits for is found before anything is done. A run that is being ended has taken none. */
-function refuseUnknownDecisions({ decisions, state, registry, scope }: StepPorts): void {
+function refuseUnknownDecisions({ decisions, state, registry, scope }: Run): void {
   if (decisions.isEmpty || scope.cause !== undefined) return;
   decisions.refuseLeft(state.turn.calls.filter(({ name }) => registry.agentOf?.(name) !== undefined));
 }

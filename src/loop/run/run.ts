@@ -91,6 +91,8 @@ export interface Nesting {
   /** Whether the nested run's steps are in the outer one's journal. Default false. */
   readonly isPart?: boolean | undefined;
   readonly park?: Park | undefined;
+  /** Set if it has to wait for its turn before it does something new. Default false. */
+  readonly awaitsTurn?: boolean | undefined;
 }
 
 /** A stream whose end listeners have not heard of. */
@@ -142,6 +144,10 @@ export interface Run {
   readonly isPart: boolean;
   /** Waits before it is suspended, where it is inside a call. */
   readonly park: Park | undefined;
+  /** Whether it only replays what is recorded, until the calls beside it have come as far. */
+  awaitsTurn: boolean;
+  /** Settles when its turn has come. */
+  turn: Promise<void> | undefined;
   /** The runs inside calls of the current batch, where there are any. */
   parking: Parking | undefined;
   /** What is sent in place of the transcript, where something may be masked. */

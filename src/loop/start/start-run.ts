@@ -62,6 +62,8 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     outer: nesting?.run,
     view: createView(options.policies?.masking),
     parking: undefined,
+    awaitsTurn: nesting?.awaitsTurn === true,
+    turn: undefined,
     failure: undefined,
     toolChoice: undefined,
     replayed: false,
