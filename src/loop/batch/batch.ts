@@ -33,8 +33,6 @@ export class Batch {
   readonly #dispatched: Dispatched[] = [];
   /** Ready calls that have not begun; the next one is the last. */
   #todo: Entry[] = [];
-  /** Calls that have begun before this execution, and go on next. */
-  readonly #begun: Entry[] = [];
   /** The calls that wait, by position; true for one that no call behind it may overtake. */
   readonly #waiting = new Map<number, boolean>();
   #isBarred = false;
@@ -52,7 +50,7 @@ export class Batch {
 
   /** Whether every call is over. */
   get isDone(): boolean {
-    return this.#todo.length === 0 && this.#begun.length === 0 && this.#waiting.size === 0;
+    return this.#todo.length === 0 && this.#waiting.size === 0;
   }
 
   /** Ready calls that have not begun. */
@@ -62,7 +60,7 @@ export class Batch {
 
   /** Whether calls that have begun wait to go on. */
   get hasBegun(): boolean {
-    return this.#begun.length > 0;
+    return this.#todo.some(({ hasBegun }) => hasBegun === true);
   }
 
   /** Whether a run inside one of the calls was told to drain. */
@@ -85,7 +83,7 @@ export class Batch {
 
   /** What became of each call, in call order. Of one that has not begun nothing is said. */
   finish(): readonly Dispatched[] {
-    for (const { ready, index } of this.#todo) this.#dispatched[index] = toHeld(ready);
+    for (const { ready, index, hasBegun } of this.#todo) if (hasBegun !== true) this.#dispatched[index] = toHeld(ready);
     return this.#dispatched;
   }
 
@@ -94,22 +92,32 @@ export class Batch {
    * sequential call: what is behind one begins when it is over, and it begins when all before it are.
    */
   takeWave(): readonly Entry[] {
-    const { bounds } = this.#run;
-    const waiting = this.#isBarred ? [] : [...this.#waiting];
-    const firstWaiting = least(waiting.map(([index]) => index));
-    const firstBarrier = least(waiting.flatMap(([index, isBarrier]) => (isBarrier ? [index] : [])));
-    const begun = this.#begun.splice(0, this.#isBarred ? this.#begun.length : bounds.toolConcurrency);
-    const wave = this.#isBarred ? [] : begun;
-    while (wave.length < bounds.toolConcurrency) {
-      const entry = this.#todo.at(-1);
-      if (entry === undefined || (isSequential(entry) ? firstWaiting : firstBarrier) < entry.index) return wave;
+    // Those that have begun wait, and what waits is ended apart.
+    if (this.#isBarred) this.#todo = this.#todo.filter(({ hasBegun }) => hasBegun !== true);
+    const wave: Entry[] = [];
+    while (wave.length < this.#run.bounds.toolConcurrency) {
+      const entry = this.#findNext();
+      if (entry === undefined) break;
       const isAlone = this.#isAlone(entry);
-      if (isAlone && wave.length > 0) return wave;
-      this.#todo.pop();
+      if (isAlone && wave.length > 0) break;
+      this.#todo.splice(this.#todo.lastIndexOf(entry), 1);
       wave.push(this.#isBarred ? { ...entry, isBarred: true } : entry);
-      if (isAlone) return wave;
+      if (isAlone) break;
     }
     return wave;
+  }
+
+  /** The first call that need not wait: the next one, or one that has begun. */
+  #findNext(): Entry | undefined {
+    const next = this.#todo.at(-1);
+    if (next === undefined || next.hasBegun === true || !this.#isHeld(next)) return next;
+    return this.#todo.findLast(({ hasBegun }) => hasBegun === true);
+  }
+
+  #isHeld(entry: Entry): boolean {
+    if (this.#isBarred) return false;
+    for (const [index, isBarrier] of this.#waiting) if (index < entry.index && (isBarrier || isSequential(entry))) return true;
+    return false;
   }
 
   /** The steps of a run inside a call are in one order where the journal wants that. */
@@ -119,10 +127,8 @@ export class Batch {
 
   /** Whether a call would begin at once if nothing limited how many run beside each other. */
   isFree(entry: Entry): boolean {
-    const before = (index: number): boolean => index < entry.index;
-    const isBehind = this.#todo.some((other) => isSequential(other) && before(other.index));
-    const isHeld = [...this.#waiting].some(([index, isBarrier]) => isBarrier && before(index));
-    return !isSequential(entry) && !isBehind && !isHeld;
+    const isBehind = this.#todo.some((other) => isSequential(other) && other.index < entry.index);
+    return !isSequential(entry) && !isBehind && !this.#isHeld(entry);
   }
 
   /** Takes those calls that are meant, whatever they would have to wait for. */
@@ -135,7 +141,11 @@ export class Batch {
   /** Takes back calls that have begun, as far as they wait: they are the next to go on. */
   takeBack(begun: readonly Entry[]): void {
     const left = begun.filter(({ index }) => this.#waiting.has(index));
-    this.#begun.push(...left.map((entry) => ({ ...entry, hasBegun: true as const })));
+    this.#addTodo(left.map((entry) => ({ ...entry, hasBegun: true as const })));
+  }
+
+  #addTodo(entries: readonly Entry[]): void {
+    this.#todo = [...this.#todo, ...entries].sort((a, b) => b.index - a.index);
   }
 
   /** Takes what a call has come to: its outcome, or that it waits. */
@@ -155,7 +165,7 @@ export class Batch {
       // Refused in an execution before this one, or else it would be over.
       else this.#add(entry, placed.index, false);
     }
-    this.#todo = [...this.#todo, ...again].sort((a, b) => b.index - a.index);
+    this.#addTodo(again);
   }
 
   /** The calls of a wave that could not run before somebody is asked about them. */
@@ -190,10 +200,6 @@ export class Batch {
 
 function isSequential({ ready: { definition } }: Placed): boolean {
   return definition.sequential === true;
-}
-
-function least(numbers: readonly number[]): number {
-  return numbers.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
 }
 
 function takeOver(run: Run, { outcome, live, announced }: OverCall): Dispatched {

@@ -6,6 +6,7 @@ import type { ToolCall, ToolOutcome } from "../../contract/tool-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { Deadline } from "../../kit/deadline.ts";
 import { isRecord } from "../../kit/is-record.ts";
+import { RunScope } from "../../kit/run-scope.ts";
 import { type Prepared, type ReadyCall, validateCall } from "../../stages/prepare-call.ts";
 import { dispatchCall, refuseChanged } from "../../stages/dispatch-call.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
@@ -60,11 +61,12 @@ export async function beginAgent(run: Run, agentCall: AgentCall): Promise<Begun>
     // An engine that tries the step again starts the run again.
     live?.run.release();
     live = undefined;
-    const mustAsk = mustAskFirst(run, agentCall);
+    const turn = agentCall.awaitsTurn === true ? await takeTurn(run, agentCall) : agentCall;
+    const mustAsk = mustAskFirst(run, turn);
     if (mustAsk !== undefined) return { kind: "must-ask", mustAsk };
     if (!isTold) sendToolStart(run, call, true);
     isTold = true;
-    const begun = await tryBegin(run, agentCall);
+    const begun = await tryBegin(run, turn);
     if (begun.kind === "over") return begun;
     live = begun.started;
     return { kind: "begun" };
@@ -84,6 +86,15 @@ export async function beginAgent(run: Run, agentCall: AgentCall): Promise<Begun>
     throw error;
   }
   return goOn(run, agentCall);
+}
+
+/** The call was taken for one that has begun, which it has not: it begins in its turn. */
+async function takeTurn(run: Run, agentCall: AgentCall): Promise<AgentCall> {
+  const scope = new RunScope();
+  const end = await agentCall.park({ scope, isDrained: false, mustEnd: () => false, suspend: () => {} });
+  const failure = failureOf(run);
+  if (failure !== undefined) throw failure.error;
+  return { ...agentCall, awaitsTurn: undefined, ...(end === "ended" ? { isBarred: true } : {}) };
 }
 
 /** What a step of a call takes in. */
