@@ -88,7 +88,7 @@ export type {
 export type { ResponseTarget, Session } from "./contract/session.ts";
 export type { StopCondition, StopContext, StopDecision } from "./contract/stop-condition.ts";
 export type { CallBasis, StreamResult } from "./contract/stream-result.ts";
-export type { Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
+export type { CostUnknownWhy, Ending, LoopStatus, StreamStatus, Termination } from "./contract/termination.ts";
 export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./contract/tool-types.ts";
 export type {
   ContextRelease,

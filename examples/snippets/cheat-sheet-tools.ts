@@ -75,7 +75,13 @@ interface Context {
   contextItems: readonly Json[];
   messageIdMap: unknown;
   provider: { readonly id: string; readonly model: string };
-  budget: { readonly iterations: number; readonly toolCalls: number; readonly tokens: number; readonly wallClockMs: number };
+  budget: {
+    readonly iterations: number;
+    readonly toolCalls: number;
+    readonly tokens: number;
+    readonly wallClockMs: number;
+    readonly costUSD: number;
+  };
   showKillHint: boolean;
   suppressProgressNotices: boolean;
   session: Session;

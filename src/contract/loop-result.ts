@@ -39,7 +39,7 @@ export interface LoopResult<Output = unknown> {
   readonly toolCallsExecuted: number;
   /** Active time in milliseconds; time between two executions is not counted. */
   readonly durationMs: number;
-  /** The error of `reason`, where it has one. */
+  /** The error of `reason`, if it has one; for `max-cost` and `cost-unknown` one that says what is spent or why the cost is not known. */
   readonly error?: PlainError | undefined;
   /** True where the known costs are above `limits.maxCostUSD`: the stream that crossed it was let finish. */
   readonly budgetExceeded: boolean;

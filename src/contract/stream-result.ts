@@ -2,7 +2,7 @@ import type { Json } from "./json.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { FinishReason } from "./provider.ts";
 import type { ShownTool } from "./tool-change.ts";
-import type { StreamStatus, Termination } from "./termination.ts";
+import type { CostUnknownWhy, StreamStatus, Termination } from "./termination.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
 
@@ -37,7 +37,9 @@ export interface StreamResult {
   /** USD; undefined where unknown. */
   readonly costUSD?: number | undefined;
   /** Who made the first attempt that `pricing` could not price; absent without `pricing`. */
-  readonly unpriced?: { readonly provider: string; readonly model: string } | undefined;
+  readonly unpriced?:
+    | { readonly provider: string; readonly model: string; readonly why?: CostUnknownWhy | undefined }
+    | undefined;
   readonly provider: string;
   readonly model: string;
   readonly family?: string | undefined;

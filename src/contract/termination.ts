@@ -17,6 +17,9 @@ export type StreamStatus =
 /** How a run ended, coarsely. `suspended` runs can be resumed on purpose. `function_call` is never the status of a run. */
 export type LoopStatus = StreamStatus | "suspended";
 
+/** The provider reported no usage; `pricing` gave undefined; it threw, or gave anything but undefined or a number of 0 or more. */
+export type CostUnknownWhy = "no-usage" | "no-price" | "pricing-failed";
+
 /** How a run ended, exactly. Each kind is explained in docs/concepts/endings.md. */
 export type Termination =
   // completed
@@ -36,6 +39,7 @@ export type Termination =
       readonly provider?: string | undefined;
       readonly model?: string | undefined;
       readonly iteration?: number | undefined;
+      readonly why?: CostUnknownWhy | undefined;
     }
   | { readonly kind: "loop-detected"; readonly toolName: string; readonly count: number }
   | { readonly kind: "max-tokens"; readonly limit: number; readonly spent: number }

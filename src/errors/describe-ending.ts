@@ -5,6 +5,7 @@ import type { Termination } from "../contract/termination.ts";
 import { quote } from "../kit/describe-value.ts";
 import { isRecord } from "../kit/is-record.ts";
 import { toPlainError } from "../kit/plain-error.ts";
+import { describeCost } from "./cost-words.ts";
 
 /** How a run can end that did not complete: every `reason.kind` but those of status "completed". */
 export type EndedKind = Exclude<
@@ -26,10 +27,8 @@ const words: Words = {
   "loop-detected": ({ toolName, count }) => `the model repeated its calls ${count} times, among them ${quote(toolName)}`,
   "invalid-output": ({ attempts }) =>
     `the answer did not fit its schema, ${attempts === 1 ? "once" : `${attempts} times in a row`}`,
-  "max-cost": ({ limitUSD, spentUSD, expectedUSD }) =>
-    `$${round(spentUSD)} is spent${expectedUSD === undefined ? "" : `, one more stream is taken to cost $${round(expectedUSD)}`}, and the limit is $${round(limitUSD)}`,
-  "cost-unknown": ({ provider, model, iteration }) =>
-    `what ${iteration === undefined ? "a pass" : `pass ${iteration}`} has cost${by(provider, model)} is not known, so that the limit of cost cannot be kept`,
+  "max-cost": describeCost,
+  "cost-unknown": describeCost,
   "max-tokens": ({ limit, spent }) => `${spent} tokens are spent, and the limit is ${limit}`,
   "max-tool-calls": ({ limit }) => `the limit of ${limit} tool calls is reached`,
   "max-pauses": ({ limit }) => `the service paused its turn more than ${limit} times`,
@@ -70,10 +69,6 @@ function wordsOf<Kind extends EndedKind>(kind: Kind, reason: ReasonOf<Kind>): st
   return words[kind](reason);
 }
 
-function by(provider: string | undefined, model: string | undefined): string {
-  return provider === undefined || model === undefined ? "" : ` with ${quote(model)} of ${quote(provider)}`;
-}
-
 function behind(text: unknown): string {
   return typeof text === "string" && text !== "" ? `: ${tidy(text)}` : "";
 }
@@ -81,8 +76,4 @@ function behind(text: unknown): string {
 /** What a caller said may be long or hold a credential; errors have been through this. */
 function tidy(text: string): string {
   return toPlainError(text).message;
-}
-
-function round(usd: number): number {
-  return Number(usd.toPrecision(6));
 }

@@ -7,6 +7,7 @@ import type { UserMessage } from "../contract/message.ts";
 import type { PlainError } from "../contract/plain-error.ts";
 import type { Ending, Termination } from "../contract/termination.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
+import { describeCost } from "../errors/cost-words.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { frozenView } from "../state/frozen-view.ts";
 import type { LoopState } from "../state/loop-state.ts";
@@ -92,5 +93,8 @@ function ownerOf({ responseTarget: { kind, name } = { kind: "default" } }: Sessi
 }
 
 function errorOf(reason: Termination): PlainError | undefined {
+  if (reason.kind === "max-cost" || reason.kind === "cost-unknown") {
+    return { name: "CostLimitError", message: `The run ended as ${reason.kind}: ${describeCost(reason)}.` };
+  }
   return "error" in reason ? reason.error : undefined;
 }

@@ -111,9 +111,10 @@ function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPort
   let costUSD: number | undefined = 0;
   let unpriced: StreamResult["unpriced"];
   for (const { usage, provider, model } of spendings) {
-    const cost = usage === undefined ? undefined : costOf(usage, { provider, model, iteration }, ports);
-    if (cost === undefined) unpriced ??= { provider, model };
-    costUSD = addCost(costUSD, cost);
+    const cost = costOf(usage, { provider, model, iteration }, ports);
+    const isKnown = typeof cost === "number";
+    if (!isKnown) unpriced ??= { provider, model, why: cost };
+    costUSD = addCost(costUSD, isKnown ? cost : undefined);
   }
   return { costUSD, unpriced };
 }

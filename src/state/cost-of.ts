@@ -2,6 +2,8 @@
 
 import type { EventSink } from "../contract/loop-event.ts";
 import type { Pricing, Usage } from "../contract/usage.ts";
+import type { CostUnknownWhy } from "../contract/termination.ts";
+import { describeValue } from "../kit/describe-value.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { promiseOrValue } from "../kit/promise-or-value.ts";
 
@@ -18,8 +20,9 @@ interface PricingPorts {
   readonly events: EventSink;
 }
 
-/** What tokens cost, in USD. A price list that throws does not know the price. */
-export function costOf(usage: Usage, by: Answerer, { pricing, events }: PricingPorts): number | undefined {
+/** What tokens cost, in USD, or why that is not known. */
+export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events }: PricingPorts): number | CostUnknownWhy {
+  if (usage === undefined) return "no-usage";
   const { provider, model, iteration } = by;
   try {
     const cost: unknown = promiseOrValue(pricing?.(usage, { provider, model }));
@@ -27,9 +30,11 @@ export function costOf(usage: Usage, by: Answerer, { pricing, events }: PricingP
       cost.catch(() => {});
       throw new TypeError("pricing must answer at once, not with a promise.");
     }
-    return typeof cost === "number" && Number.isFinite(cost) && cost >= 0 ? cost : undefined;
+    if (cost === undefined) return "no-price";
+    if (typeof cost === "number" && Number.isFinite(cost) && cost >= 0) return cost;
+    throw new TypeError(`pricing must give USD, a number of 0 or more, or undefined, but gave ${describeValue(cost)}.`);
   } catch (error) {
     events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
-    return undefined;
+    return "pricing-failed";
   }
 }

@@ -168,7 +168,7 @@ export interface LoopState {
   /** USD; undefined once the cost of one pass is unknown. */
   costUSD: number | undefined;
   /** Who made the first stream of this run whose cost is not known, and in which pass. */
-  unpriced: { readonly provider: string; readonly model: string; readonly iteration: number } | undefined;
+  unpriced: (NonNullable<StreamResult["unpriced"]> & { readonly iteration: number }) | undefined;
   /** USD, of the streams whose cost is known. */
   spentUSD: number;
   /** USD of the last stream whose cost is known: what one more is taken to cost. */

@@ -25,7 +25,8 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
   readonly jsonSchema?: JsonSchema | undefined;
   /**
    * What the nested run is told: its messages, system text, tools, limits. Asked again when a run is resumed, and must then say the same
-   * for the same arguments. `journal` and `runId` are the loop's own.
+   * for the same arguments. `journal`, `runId`, `decisions` and `resume` are those of the run around it;
+   * given here they are not used.
    */
   readonly prepare: (args: Args, context: ToolContext) => NestedLoopOptions | PromiseLike<NestedLoopOptions>;
   /** What the call gives. Default: the text of a completed run, or its `output` where it has one, and a failure that says how any other one ended. */

@@ -34,7 +34,7 @@ describe("generateWithTools with maxCostUSD", () => {
   it("ends where the cost of a pass is not known", async () => {
     const error = await endedBy(generate(() => toolCall("a"), { maxCostUSD: 1, pricing: () => undefined }).result);
     expect(error).toBeInstanceOf(CostLimitError);
-    expect(error.reason).toEqual({ kind: "cost-unknown", provider: "mock", model: "mock-model", iteration: 0 });
+    expect(error.reason).toEqual({ kind: "cost-unknown", provider: "mock", model: "mock-model", iteration: 0, why: "no-price" });
     expect(error.message).toContain('what pass 0 has cost with "mock-model" of "mock" is not known');
   });
 

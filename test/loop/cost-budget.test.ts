@@ -99,7 +99,12 @@ describe("a run with a limit of cost", () => {
       "ends where a cost is not known",
       { maxCostUSD: 5 },
       [work(1), work(99)],
-      { reason: { kind: "cost-unknown", ...mock, iteration: 1 }, requests: 2, costUSD: undefined, exceeded: false },
+      {
+        reason: { kind: "cost-unknown", ...mock, iteration: 1, why: "no-price" },
+        requests: 2,
+        costUSD: undefined,
+        exceeded: false,
+      },
     ],
     [
       "keeps an answer whose cost is not known",
@@ -155,7 +160,7 @@ describe("a run with a limit of cost", () => {
 
   it.for([-1, Number.NaN, "a lot"])("takes a price of %s for none", async (price) => {
     const ended = await run([work(1)], { limits: { maxCostUSD: 1 }, pricing: () => price as number });
-    expect(ended.reason).toEqual({ kind: "cost-unknown", ...mock, iteration: 0 });
+    expect(ended.reason).toEqual({ kind: "cost-unknown", ...mock, iteration: 0, why: "pricing-failed" });
   });
 
   it.for<[granted: boolean, limits: LoopLimits]>([
@@ -229,7 +234,7 @@ it("an attempt that was taken back is named as what has no price", async () => {
   const first = createMockProvider([[text("half"), fail({ status: 500 })]], { id: "a", model: "large" });
   const second = createMockProvider([work(1)], { id: "b", model: "small" });
   const ended = await run([], { provider: withFallback([first, second]), limits: { maxCostUSD: 5 } });
-  expect(ended.reason).toEqual({ kind: "cost-unknown", provider: "a", model: "large", iteration: 0 });
+  expect(ended.reason).toEqual({ kind: "cost-unknown", provider: "a", model: "large", iteration: 0, why: "no-usage" });
 });
 
 it("a provider that says nothing of its usage has a cost that is not known", async () => {

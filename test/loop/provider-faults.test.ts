@@ -240,7 +240,8 @@ describe("what a run has spent", () => {
     expect(await costOf(({ totalTokens }) => totalTokens / 4)).toEqual([4.25, [2.75, 1.5], []]);
     expect(await costOf(() => 0)).toEqual([0, [0, 0], []]);
     expect(await costOf(({ inputTokens }) => (inputTokens === 10 ? undefined : 1))).toEqual([undefined, [undefined, 1], []]);
-    expect(await costOf(() => Number.NaN)).toEqual([undefined, [undefined, undefined], []]);
+    const told = "pricing: pricing must give USD, a number of 0 or more, or undefined, but gave NaN.";
+    expect(await costOf(() => Number.NaN)).toEqual([undefined, [undefined, undefined], [told, told]]);
     expect(await costOf(undefined)).toEqual([undefined, [undefined, undefined], []]);
     const broken = (): never => {
       throw new Error("no list");

@@ -115,8 +115,8 @@ function textOf(outcome: ToolOutcome): string {
 function priceExtract({ options, events, state }: Run, { usage, model }: ExtractedResult): SettledCall["extraction"] {
   if (usage === undefined) return undefined;
   const by = model ?? { provider: options.provider.id, model: options.provider.model };
-  const costUSD = costOf(usage, { ...by, iteration: state.iteration }, { pricing: options.pricing, events });
-  return { usage, costUSD };
+  const cost = costOf(usage, { ...by, iteration: state.iteration }, { pricing: options.pricing, events });
+  return { usage, costUSD: typeof cost === "number" ? cost : undefined };
 }
 
 function toTextOrNothing(answer: unknown): string | undefined {

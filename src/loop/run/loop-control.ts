@@ -5,7 +5,8 @@ import type { UserMessage } from "../../contract/message.ts";
 import type { Termination } from "../../contract/termination.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { assertNever } from "../../kit/assert-never.ts";
-import { describeValue } from "../../kit/describe-value.ts";
+import { describeValue, quote } from "../../kit/describe-value.ts";
+import { isRecord } from "../../kit/is-record.ts";
 import { textOrNone } from "../../kit/read-foreign.ts";
 import { sharedMap } from "../../kit/shared-map.ts";
 import type { Cause, RunScope } from "../../kit/run-scope.ts";
@@ -69,7 +70,7 @@ const states = sharedMap<LoopControl, ControlState>("controls");
  * running tools finish within `settleMs`, and `kill` leaves them at once. A kill outranks a stop, and a stop an interrupt.
  *
  * All of them answer "accepted", or "finished" once it is decided how the run ends, until the next run takes the control; before the first run they queue. What
- * was not sent to the model comes back in `result.undelivered`. A message that is none throws LoopError "invalid-option"; one control
+ * was not sent to the model comes back in `result.undelivered`. A message that is none, and a request of `stop` with other fields than `requester` and `note`, throw LoopError "invalid-option"; one control
  * in two live runs throws "already-running".
  *
  * @example
@@ -93,18 +94,36 @@ export function createLoopControl(): LoopControl {
     steer: (message) => ask({ verb: "steer", message: toUserMessage("steer", message) }),
     interrupt: (message) => ask({ verb: "interrupt", message: toUserMessage("interrupt", message) }),
     drain: () => ask({ verb: "drain" }),
-    // A button's handler may hand in its event.
-    stop: (facts?: StopRequest) =>
-      ask({
+    stop: (facts?: StopRequest) => {
+      checkStop(facts);
+      return ask({
         verb: "cancel",
         cause: { kind: "stop", requester: textOrNone(facts?.requester), note: textOrNone(facts?.note) },
-      }),
+      });
+    },
     kill: () => ask({ verb: "cancel", cause: { kind: "kill" } }),
     hasStopRequest: () => isAsked(state.holder?.scope.cause) || state.queued.some(({ verb }) => verb === "cancel"),
     isToolChainActive: () => state.holder?.chainActive === true,
   };
   states.set(control, state);
   return control;
+}
+
+/** A handler of a button or of a signal hands in an event or a name, and means nothing by it but the stop. */
+function checkStop(facts: unknown): void {
+  if (facts === undefined || facts === null) return;
+  const isSignalName = typeof facts === "string" && /^SIG[A-Z0-9]+$/.test(facts);
+  if (isSignalName || (typeof facts === "object" && !isPlain(facts))) return;
+  const known = ["requester", "note"];
+  const field = isRecord(facts) ? Object.keys(facts).find((key) => !known.includes(key)) : undefined;
+  if (isRecord(facts) && field === undefined) return;
+  const received = field === undefined ? describeValue(facts) : `an object with ${quote(field)}`;
+  throw new LoopError("invalid-option", { option: "stop", expected: "nothing, or { requester, note }", received });
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 /** How the run ends is decided. A kill still ends what it waits for, such as a journal that does not answer. */

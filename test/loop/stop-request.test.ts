@@ -1,0 +1,27 @@
+// What `control.stop` takes: who stops the run and why, or what a handler of a button or of a signal is given.
+
+import { expect, it } from "vitest";
+import { createLoopControl, type StopRequest } from "turnwright";
+import { play } from "./play.ts";
+
+it.for<[given: unknown, received: string]>([
+  ["user", '"user"'],
+  [{ reason: "x" }, 'an object with "reason"'],
+  [{ requester: "user 7", reason: "x" }, 'an object with "reason"'],
+  [7, "7"],
+])("refuses %j", ([given, received]) => {
+  const message = `Option "stop" must be nothing, or { requester, note }, but is ${received}.`;
+  expect(() => createLoopControl().stop(given as StopRequest)).toThrow(message);
+});
+
+it.for<[what: string, given: unknown, facts: object]>([
+  ["nothing", undefined, {}],
+  ["null", null, {}],
+  ["the facts", { requester: "user 7", note: "enough" }, { requester: "user 7", note: "enough" }],
+  ["the event of a button", new Event("click"), {}],
+  ["the name of a signal", "SIGINT", {}],
+])("takes %s", async ([, given, facts]) => {
+  const control = createLoopControl();
+  expect(control.stop(given as StopRequest)).toBe("accepted");
+  expect((await play([], { control }).result).reason).toEqual({ kind: "stopped", ...facts });
+});
