@@ -79,6 +79,7 @@ export { hasSucceeded, readTurn, toArgumentsObject } from "./kit/read-message.ts
 export { encodeBase64 } from "./kit/encode-base64.ts";
 export { isOnWeb, isTextType, locateMedia, readText, toBase64 } from "./kit/media-source.ts";
 export type { MediaPart, ReadableMedia } from "./kit/media-source.ts";
+export { groupByRole } from "./kit/group-messages.ts";
 export { findRecent } from "./kit/find-recent.ts";
 export { memoize } from "./kit/memoize.ts";
 export { setField } from "./kit/set-field.ts";

@@ -1,7 +1,7 @@
 // Readers of streams, on streams of very many events.
 
 import { expect, it } from "vitest";
-import { type Provider } from "turnwright";
+import type { Message, Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
@@ -192,6 +192,24 @@ const adapters: readonly Row[] = [chat, responses, anthropic, google, sdk].flatM
   ]),
 );
 
+const user = (index: number): Message => ({ role: "user", content: `q${index}` });
+const results = (index: number): Message => ({
+  role: "tool",
+  results: [{ callId: `c${index}`, name: "f", outcome: "completed", result: index }],
+});
+
+const requests: readonly Row[] = [chat, responses, anthropic, google, sdk].flatMap(({ name, provider, end }) =>
+  Object.entries({ user, results }).map(([what, message]): Row => [
+    `${name}: a request of many ${what} messages`,
+    3_000,
+    (size) => {
+      const source = provider(() => streamScript([...end]));
+      const messages = Array.from({ length: size }, (_, index) => message(index));
+      return () => collect(source.stream({ ...ask("hi"), messages }, createCall()));
+    },
+  ]),
+);
+
 const blanks: Row = [
   "an answer of blanks",
   1_000,
@@ -208,6 +226,6 @@ const blanks: Row = [
   },
 ];
 
-it.for<Row>([...adapters, blanks])("%s takes time in proportion to the stream", async ([, size, prepare]) => {
+it.for<Row>([...adapters, ...requests, blanks])("%s takes time in proportion to the stream", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
 });
