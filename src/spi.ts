@@ -62,6 +62,7 @@ export { isRecord } from "./kit/is-record.ts";
 export type { UnknownRecord } from "./kit/is-record.ts";
 export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf, textOrNone } from "./kit/read-foreign.ts";
 export { endArguments, parseToolArguments } from "./kit/parse-arguments.ts";
+export { FinishedCalls, isSameArguments } from "./kit/finished-calls.ts";
 export { parseJson } from "./kit/parse-json.ts";
 export { growUsage, reconcileUsage } from "./kit/reconcile-usage.ts";
 export { isSameJson } from "./kit/same-json.ts";

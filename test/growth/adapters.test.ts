@@ -53,6 +53,9 @@ const chat: Adapter = {
       after: [chatCall(0, { function: { arguments: '"}' } })],
     },
     calls: { event: (index) => chatCall(index, { id: `c${index}`, function: { name: "f", arguments: "{}" } }) },
+    "calls under one id": {
+      event: (index) => chatCall(index, { id: "c", function: { name: "f", arguments: `{"n":${index}}` } }),
+    },
     "calls without an index": {
       event: (index) => chatDelta({ tool_calls: [{ id: `c${index}`, function: { name: "f", arguments: "{}" } }] }),
     },
@@ -114,6 +117,8 @@ const anthropic: Adapter = {
       after: [block(0, { type: "input_json_delta", partial_json: "{}" }), { type: "content_block_stop", index: 0 }],
     },
     calls: { event: (index) => blockOf(index, { type: "tool_use", id: `c${index}`, name: "f", input: {} }) },
+    "calls under one id": { event: (index) => blockOf(index, { type: "tool_use", id: "c", name: "f", input: { index } }) },
+    "one call again and again": { event: (index) => blockOf(index, { type: "tool_use", id: "c", name: "f", input: {} }) },
     blocks: { event: (index) => blockOf(index, { type: "text", text: "x" }) },
   },
 };
@@ -130,6 +135,7 @@ const google: Adapter = {
     thoughts: { event: () => parts({ text: "x", thought: true }) },
     "signed texts": { event: (index) => parts({ text: "x", thoughtSignature: `s${index}` }) },
     calls: { event: () => parts({ functionCall: { name: "f", args: {} } }) },
+    "calls under one id": { event: (index) => parts({ functionCall: { id: "c", name: "f", args: { index } } }) },
     "partial arguments": {
       before: [parts({ functionCall: { id: "c", name: "f", willContinue: true } })],
       event: () =>
