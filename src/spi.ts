@@ -62,6 +62,7 @@ export { isRecord } from "./kit/is-record.ts";
 export type { UnknownRecord } from "./kit/is-record.ts";
 export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf, textOrNone } from "./kit/read-foreign.ts";
 export { endArguments, parseToolArguments } from "./kit/parse-arguments.ts";
+export { FinishedCalls, isSameArguments } from "./kit/finished-calls.ts";
 export { parseJson } from "./kit/parse-json.ts";
 export { growUsage, reconcileUsage } from "./kit/reconcile-usage.ts";
 export { isSameJson } from "./kit/same-json.ts";
@@ -79,6 +80,7 @@ export { hasSucceeded, readTurn, toArgumentsObject } from "./kit/read-message.ts
 export { encodeBase64 } from "./kit/encode-base64.ts";
 export { isOnWeb, isTextType, locateMedia, readText, toBase64 } from "./kit/media-source.ts";
 export type { MediaPart, ReadableMedia } from "./kit/media-source.ts";
+export { groupByRole } from "./kit/group-messages.ts";
 export { findRecent } from "./kit/find-recent.ts";
 export { memoize } from "./kit/memoize.ts";
 export { setField } from "./kit/set-field.ts";

@@ -10,18 +10,32 @@ export function cutByAnother(): ModelChunk {
   return { type: "error", error: providerError("stream-ended-early", message) };
 }
 
+/** A chunk, as far as it may tell of another answer. */
+export interface AnswerChunk {
+  /** True if it says who speaks, as the first chunk of an answer does. */
+  readonly saysRole: boolean;
+  /** True if it holds a part of an answer. The last chunk of a gateway may have an id of its own. */
+  readonly hasContent: boolean;
+  /** True if a part of an answer came before it. */
+  readonly hasBegun: boolean;
+}
+
 /** Notices another answer on a wire whose chunks carry the id of their answer. */
 export class AnswerIds {
   #id = "";
+  #isRepeated = false;
 
   /**
-   * Whether a chunk belongs to another answer. A new id proves nothing alone, because some gateways make one for each chunk. It
-   * counts if the chunk also says who speaks, as a first chunk does, and the answer before it has begun.
+   * True if a chunk belongs to another answer. A new id proves nothing alone, because some gateways make one for each chunk. It
+   * counts if the chunk also says who speaks, or if the id before it has come more than once.
    */
-  isOther(id: unknown, { saysRole, hasBegun }: { readonly saysRole: boolean; readonly hasBegun: boolean }): boolean {
+  isOther(id: unknown, { saysRole, hasContent, hasBegun }: AnswerChunk): boolean {
     const said = textOf(id);
-    if (hasBegun && saysRole && said !== "" && this.#id !== "" && said !== this.#id) return true;
-    if (!hasBegun || this.#id === "") this.#id = said;
+    if (said === "") return false;
+    const isNew = this.#id !== "" && said !== this.#id;
+    if (isNew && hasBegun) return saysRole || (hasContent && this.#isRepeated);
+    this.#isRepeated = said === this.#id;
+    this.#id = said;
     return false;
   }
 }

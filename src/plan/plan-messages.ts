@@ -3,6 +3,7 @@
 import type { Json } from "../contract/json.ts";
 import type { AssistantMessage, Message, UserMessage } from "../contract/message.ts";
 import type { RequestTranscript } from "../contract/provider.ts";
+import { groupByRole } from "../kit/group-messages.ts";
 import { userTextOf } from "../state/last-user-text.ts";
 import { isNativePlan, type PlanRecord, recordsOf } from "./plan-record.ts";
 
@@ -60,20 +61,16 @@ export function toResults(records: readonly PlanRecord[], extra_instruction?: st
 
 /** Messages of the user that follow each other as one: many a model of text takes turns only. */
 export function joinUserMessages(messages: readonly Message[]): readonly Message[] {
-  const joined: Message[] = [];
-  for (const message of messages) {
-    const last = joined.at(-1);
-    if (message.role === "user" && last?.role === "user") joined[joined.length - 1] = joinTwo(last, message);
-    else joined.push(message);
-  }
-  return joined;
+  return groupByRole(messages).flatMap((group): readonly Message[] => {
+    const said = group.flatMap((message) => (message.role === "user" ? [message.content] : []));
+    return said.length < 2 ? group : [joinContents(said)];
+  });
 }
 
-function joinTwo({ content: first }: UserMessage, { content: second }: UserMessage): UserMessage {
-  if (typeof first === "string" && typeof second === "string") {
-    return { role: "user", content: [first, second].filter((text) => text !== "").join("\n\n") };
-  }
-  return { role: "user", content: [...toParts(first), ...toParts(second)] };
+function joinContents(contents: readonly UserMessage["content"][]): UserMessage {
+  const texts = contents.filter((content) => typeof content === "string");
+  if (texts.length < contents.length) return { role: "user", content: contents.flatMap(toParts) };
+  return { role: "user", content: texts.filter((text) => text !== "").join("\n\n") };
 }
 
 function toParts(content: UserMessage["content"]): Exclude<UserMessage["content"], string> {

@@ -3,9 +3,10 @@
 import type { ContentPart } from "../contract/content.ts";
 import type { Json } from "../contract/json.ts";
 import type { LoopResult } from "../contract/loop-result.ts";
-import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from "../contract/message.ts";
+import type { AssistantMessage, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../contract/message.ts";
 import type { ModelChunk, RequestTranscript } from "../contract/provider.ts";
 import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
+import { memoize } from "../kit/memoize.ts";
 import { hasSucceeded, readTurn } from "../kit/read-message.ts";
 import { textOf } from "../kit/read-foreign.ts";
 import type { PlanDecision } from "./read-decision.ts";
@@ -99,11 +100,24 @@ function turnsOf(messages: readonly Message[]): readonly CallingTurn[] {
   });
 }
 
-/** The records of one turn, from it and from the message behind it. */
+/** The records of one turn, from it and the message after it. Every iteration reads them all again, so they are made once. */
 export function recordsOf(turn: AssistantMessage, answers: Message | undefined): readonly PlanRecord[] {
-  const results = answers?.role === "tool" ? answers.results : [];
-  const plan = planOf(turn);
-  return readTurn(turn).calls.map((call, index) => toRecord(call, plan, { index, results }));
+  return answers?.role === "tool" ? recordsWith(turn)(answers) : toRecords(turn, []);
+}
+
+/** Remembered for both messages: a turn may get other results later. */
+const recordsWith = memoize((turn: AssistantMessage) => memoize(({ results }: ToolMessage) => toRecords(turn, results)));
+
+function toRecords(turn: AssistantMessage, results: readonly ToolResultPart[]): readonly PlanRecord[] {
+  const { calls } = readTurn(turn);
+  if (calls.length === 0) return [];
+  const byId = new Map<string, ToolResultPart>();
+  for (const result of results) if (!byId.has(result.callId)) byId.set(result.callId, result);
+  const commands = planOf(turn)?.["commands"];
+  const records = calls.map((call, index) =>
+    Object.freeze(toRecord(call, Array.isArray(commands) ? commands[index] : undefined, byId.get(call.callId))),
+  );
+  return Object.freeze(records);
 }
 
 function planOf({ native }: AssistantMessage): UnknownRecord | undefined {
@@ -111,20 +125,12 @@ function planOf({ native }: AssistantMessage): UnknownRecord | undefined {
   return isRecord(item) ? item : undefined;
 }
 
-interface Place {
-  readonly index: number;
-  readonly results: readonly ToolResultPart[];
-}
-
 function toRecord(
-  { callId, name, args, approvedArgs = args }: ToolCallPart,
-  plan: UnknownRecord | undefined,
-  { index, results }: Place,
+  { name, args, approvedArgs = args }: ToolCallPart,
+  command: unknown,
+  answer: ToolResultPart | undefined,
 ): PlanRecord {
-  const commands = plan?.["commands"];
-  const command: unknown = Array.isArray(commands) ? commands[index] : undefined;
   const { purpose, todo_suggestion, next } = isRecord(command) ? command : {};
-  const answer = results.find((result) => result.callId === callId);
   return {
     purpose: textOf(purpose),
     tool_name: name,

@@ -1,7 +1,7 @@
 // Readers of streams, on streams of very many events.
 
 import { expect, it } from "vitest";
-import { type Provider } from "turnwright";
+import type { Message, Provider } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
@@ -53,6 +53,9 @@ const chat: Adapter = {
       after: [chatCall(0, { function: { arguments: '"}' } })],
     },
     calls: { event: (index) => chatCall(index, { id: `c${index}`, function: { name: "f", arguments: "{}" } }) },
+    "calls under one id": {
+      event: (index) => chatCall(index, { id: "c", function: { name: "f", arguments: `{"n":${index}}` } }),
+    },
     "calls without an index": {
       event: (index) => chatDelta({ tool_calls: [{ id: `c${index}`, function: { name: "f", arguments: "{}" } }] }),
     },
@@ -114,6 +117,8 @@ const anthropic: Adapter = {
       after: [block(0, { type: "input_json_delta", partial_json: "{}" }), { type: "content_block_stop", index: 0 }],
     },
     calls: { event: (index) => blockOf(index, { type: "tool_use", id: `c${index}`, name: "f", input: {} }) },
+    "calls under one id": { event: (index) => blockOf(index, { type: "tool_use", id: "c", name: "f", input: { index } }) },
+    "one call again and again": { event: (index) => blockOf(index, { type: "tool_use", id: "c", name: "f", input: {} }) },
     blocks: { event: (index) => blockOf(index, { type: "text", text: "x" }) },
   },
 };
@@ -130,6 +135,7 @@ const google: Adapter = {
     thoughts: { event: () => parts({ text: "x", thought: true }) },
     "signed texts": { event: (index) => parts({ text: "x", thoughtSignature: `s${index}` }) },
     calls: { event: () => parts({ functionCall: { name: "f", args: {} } }) },
+    "calls under one id": { event: (index) => parts({ functionCall: { id: "c", name: "f", args: { index } } }) },
     "partial arguments": {
       before: [parts({ functionCall: { id: "c", name: "f", willContinue: true } })],
       event: () =>
@@ -192,6 +198,24 @@ const adapters: readonly Row[] = [chat, responses, anthropic, google, sdk].flatM
   ]),
 );
 
+const user = (index: number): Message => ({ role: "user", content: `q${index}` });
+const results = (index: number): Message => ({
+  role: "tool",
+  results: [{ callId: `c${index}`, name: "f", outcome: "completed", result: index }],
+});
+
+const requests: readonly Row[] = [chat, responses, anthropic, google, sdk].flatMap(({ name, provider, end }) =>
+  Object.entries({ user, results }).map(([what, message]): Row => [
+    `${name}: a request of many ${what} messages`,
+    3_000,
+    (size) => {
+      const source = provider(() => streamScript([...end]));
+      const messages = Array.from({ length: size }, (_, index) => message(index));
+      return () => collect(source.stream({ ...ask("hi"), messages }, createCall()));
+    },
+  ]),
+);
+
 const blanks: Row = [
   "an answer of blanks",
   1_000,
@@ -208,6 +232,6 @@ const blanks: Row = [
   },
 ];
 
-it.for<Row>([...adapters, blanks])("%s takes time in proportion to the stream", async ([, size, prepare]) => {
+it.for<Row>([...adapters, ...requests, blanks])("%s takes time in proportion to the stream", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
 });

@@ -14,11 +14,11 @@ import {
   withRetry,
 } from "turnwright";
 import { withTracing } from "turnwright/otel";
-import { withPlanner } from "turnwright/plan";
-import { memoryCassette, recordTo, replayFrom } from "turnwright/testing";
+import { planLogs, withPlanner } from "turnwright/plan";
+import { createMockProvider, memoryCassette, recordTo, replayFrom, text } from "turnwright/testing";
 import { ask, createCall } from "../wire/provider-pass.ts";
 import { collect } from "../wire/scripted-stream.ts";
-import { growthOf, mostGrowth } from "./measure.ts";
+import { growthOf, mostGrowth, type Prepare } from "./measure.ts";
 import type { Row } from "./rows.ts";
 
 const messages: readonly Message[] = [{ role: "user", content: "go" }];
@@ -57,6 +57,20 @@ const run = (options: Partial<LoopOptions> & Pick<LoopOptions, "provider">) => (
 
 const policies = { loopDetection: { compareResults: true, threshold: 3 }, masking: { keepIterations: 0, minTokens: 0 } } as const;
 
+const historyOf = (size: number): readonly Message[] =>
+  Array.from({ length: size }, (_, index) => ({ role: "user", content: `q${index}` }));
+
+/** A run over one plan of so many commands, and its records. */
+const planned: Prepare = (size) => async () => {
+  const commands = Array.from({ length: size }, () => ({ tool_name: "t", tool_kwargs: {}, purpose: "" }));
+  const answers = [{ next_action: "execute", execution_commands: commands }, { next_action: "response" }].map((plan) =>
+    text(JSON.stringify(plan)),
+  );
+  const provider = withPlanner(createMockProvider([...answers, text("ok")]));
+  const result = await runToolLoop({ messages, tools: [tool], provider, limits: { maxToolCalls: 1e6 } });
+  expect(planLogs(result)).toHaveLength(size);
+};
+
 const runs: readonly Row[] = [
   ["a run over many texts", 3_000, (size) => run({ provider: says(size, textChunk, stop) })],
   ["a run over many thoughts", 3_000, (size) => run({ provider: says(size, thoughtChunk, stop) })],
@@ -84,6 +98,15 @@ const runs: readonly Row[] = [
   ["withRetry", 3_000, (size) => run({ provider: withRetry(says(size, textChunk, stop)) })],
   ["withFallback", 3_000, (size) => run({ provider: withFallback([says(size, textChunk, stop), says(1, textChunk, stop)]) })],
   ["withPlanner over blanks", 3_000, (size) => run({ provider: withPlanner(says(size, textChunk, stop), { planRetries: 0 }) })],
+  [
+    "withPlanner over many messages of the user",
+    3_000,
+    (size) => {
+      const provider = withPlanner(createMockProvider([text('{"next_action":"response"}'), text("ok")]));
+      return run({ provider, messages: historyOf(size) });
+    },
+  ],
+  ["withPlanner over a plan of many commands", 1_000, planned],
   [
     "withTracing with content",
     2_000,
@@ -114,14 +137,7 @@ const runs: readonly Row[] = [
       return run({ provider: says(1, textChunk, stop), messages: history, repair: true });
     },
   ],
-  [
-    "a long history",
-    1_000,
-    (size) => {
-      const history = Array.from({ length: size }, (_, index): Message => ({ role: "user", content: `q${index}` }));
-      return run({ provider: says(1, textChunk, stop), messages: history });
-    },
-  ],
+  ["a long history", 1_000, (size) => run({ provider: says(1, textChunk, stop), messages: historyOf(size) })],
 ];
 
 it.for<Row>(runs)("%s takes time in proportion to the stream", async ([, size, prepare]) => {

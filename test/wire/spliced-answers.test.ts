@@ -162,8 +162,24 @@ describe.for(wires)("a stream of $name", ({ name, answer, connect }) => {
 });
 
 function withoutRole(event: Event): Event {
-  return JSON.parse(JSON.stringify(event).replaceAll('"role":"model",', ""));
+  return JSON.parse(JSON.stringify(event).replaceAll(/"role":"(?:model|assistant)",/g, ""));
 }
+
+it.for([chat, google])(
+  "a stream of $name that goes on under an id without saying its role breaks off at another id",
+  async (wire) => {
+    const [first, second] = [wire.answer("a", "Half"), wire.answer("b", "Whole.")];
+    const events = [...first.text, ...first.text, ...second.text, ...second.call, ...second.end].map(withoutRole);
+    const { result, ran } = await run(wire.connect(events));
+    expect([result.error?.message, result.text, ran]).toEqual([expect.stringContaining("another answer"), "HalfHalf", 0]);
+  },
+);
+
+it("a stream of Google with an id for each chunk is one answer", async () => {
+  const texts = ["Ha", "l", "f"].map((text, at) => withoutRole(candidate(`${at}`, [{ text }])));
+  const { result } = await run(google.connect([...texts, candidate("9", [], "STOP")].map(withoutRole)));
+  expect([result.status, result.text]).toEqual(["completed", "Half"]);
+});
 
 it("a chunk of Chat that repeats its role is no other answer", async () => {
   const events = ["Ha", "lf"].map((text) => chunk("a", { role: "assistant", content: text }));

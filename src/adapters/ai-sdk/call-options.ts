@@ -1,6 +1,6 @@
 // What `doStream` is called with. What repeats from pass to pass, messages and tools, is converted once and only gathered here.
 
-import { memoize, type ModelRequest, type ToolChoice, type ToolDefinition, toSettingFields } from "../../spi.ts";
+import { groupByRole, memoize, type ModelRequest, type ToolChoice, type ToolDefinition, toSettingFields } from "../../spi.ts";
 import type { ModelSettings } from "./model-options.ts";
 import type { AiSdkCallOptions, PromptMessage } from "./model-wire.ts";
 import { createPromptConverter } from "./prompt-messages.ts";
@@ -35,14 +35,11 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
 
 /** Tool messages that follow each other become one: answers to the service, then results of the run's own tools. */
 function joinMessages({ system }: ModelRequest, messages: readonly PromptMessage[]): readonly PromptMessage[] {
-  const prompt: PromptMessage[] = [];
-  if (system !== undefined && system !== "") prompt.push({ role: "system", content: system });
-  for (const message of messages) {
-    const last = prompt[prompt.length - 1];
-    if (message.role !== "tool" || last?.role !== "tool") prompt.push(message);
-    else prompt[prompt.length - 1] = { role: "tool", content: [...last.content, ...message.content] };
-  }
-  return prompt;
+  const prompt = groupByRole(messages).flatMap((group): readonly PromptMessage[] => {
+    const results = group.flatMap((message) => (message.role === "tool" ? message.content : []));
+    return group.length > 1 && group[0].role === "tool" ? [{ role: "tool", content: results }] : group;
+  });
+  return system === undefined || system === "" ? prompt : [{ role: "system", content: system }, ...prompt];
 }
 
 function toToolFields({ tools, toolChoice }: ModelRequest, { providerTools = {} }: ModelSettings, type: string): object {

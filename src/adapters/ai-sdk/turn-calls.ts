@@ -1,6 +1,6 @@
 // The calls of a turn while they stream: those of the run's own tools for the loop, those of the service's for the next request.
 
-import { endArguments, isRecord, parseToolArguments, textOf, toArgumentsObject, toJson } from "../../spi.ts";
+import { endArguments, FinishedCalls, isRecord, parseToolArguments, textOf, toArgumentsObject, toJson } from "../../spi.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { TurnParts } from "./turn-parts.ts";
 
@@ -34,8 +34,8 @@ export class TurnCalls {
   readonly #ports: CallPorts;
   readonly #open = new Map<unknown, OpenCall>();
   readonly #ofService = new Map<unknown, ServiceCall>();
-  /** The run's calls that came whole, by their ids. */
-  readonly #taken = new Map<unknown, { readonly name: string; readonly argsText: string }>();
+  /** The run's calls that came whole. */
+  readonly #taken = new FinishedCalls<object>();
   #begun = 0;
   /** Whether one of them is the run's. */
   hasOwn = false;
@@ -50,7 +50,7 @@ export class TurnCalls {
     if (providerExecuted === true || this.#open.has(id)) return;
     const { out, names } = this.#ports;
     const name = textOf(toolName);
-    const call = this.#begin(id, name, names.has(name) && inputEncoding !== "text");
+    const call = this.#begin(id, name, names.has(name) && inputEncoding !== "text" && !this.#taken.hasId(textOf(id)));
     this.#open.set(id, call);
     if (call.isHeard) out.push({ type: "call-start", key: call.key, id: call.id, name });
   }
@@ -76,10 +76,7 @@ export class TurnCalls {
       this.#ports.parts.add({ ...part, input, providerExecuted: true }, providerMetadata);
       return;
     }
-    const known = this.#taken.get(toolCallId);
-    // One that comes whole twice has still been asked for once.
-    if (call === undefined && known?.name === part.toolName && known.argsText === argsText) return;
-    this.#taken.set(toolCallId, { name: part.toolName, argsText });
+    if (this.#taken.add(part, { id: part.toolCallId, name: part.toolName, argsText }) !== undefined) return;
     const { key, id } = call ?? this.#begin(toolCallId, part.toolName, false);
     this.#declareReady({ key, id, name: part.toolName }, argsText, false);
     this.#ports.parts.add({ ...part, input: toInput(argsText) }, providerMetadata);

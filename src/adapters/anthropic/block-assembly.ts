@@ -1,6 +1,16 @@
 // Puts the blocks of a stream together from their deltas: for the listener at once, for the next request as they were.
 
-import { copyFields, endArguments, isRecord, parseToolArguments, providerError, setField, textOf, toJson } from "../../spi.ts";
+import {
+  copyFields,
+  endArguments,
+  FinishedCalls,
+  isRecord,
+  parseToolArguments,
+  providerError,
+  setField,
+  textOf,
+  toJson,
+} from "../../spi.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { WireBlock } from "./messages-wire.ts";
 import { invalidJsonKey } from "./native-turn.ts";
@@ -24,7 +34,11 @@ export interface BlockAssembly {
 /** A call of the run's own tools; those of the server's are none. */
 interface OpenCall {
   readonly key: string;
+  /** Where its chunks go: a list of its own as long as it may repeat a call. */
+  readonly out: ModelChunk[];
   ready: boolean;
+  /** True if it has repeated a call, so that it is left out. */
+  isRepeated: boolean;
 }
 
 interface OpenBlock {
@@ -49,17 +63,18 @@ export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
   /** The latest of each index. */
   const byIndex = new Map<unknown, OpenBlock>();
+  const finished = new FinishedCalls<OpenCall>();
   let hasCalls = false;
   /** Only the last block may not be ready: the ones before it were complete when it began. */
   const settle = (cut: boolean): void => {
     const { call, fields, json } = blocks[blocks.length - 1] ?? {};
-    if (call?.ready === false && fields !== undefined) declareReady(call, { out, fields, json: json ?? "", cut });
+    if (call?.ready === false && fields !== undefined) declareReady(call, { out, finished, fields, json: json ?? "", cut });
   };
   const start = (index: unknown, block: UnknownRecord): void => {
     if (isRepeated(byIndex.get(index), block)) return;
     settle(false);
     const fields = copyFields(block);
-    const call = fields.type === "tool_use" ? { key: `block-${blocks.length}`, ready: false } : undefined;
+    const call = fields.type === "tool_use" ? createCall(blocks.length, finished.hasId(textOf(fields.id)) ? [] : out) : undefined;
     const begun: OpenBlock = { fields, json: "", citations: undefined, call };
     hasCalls ||= call !== undefined;
     blocks.push(begun);
@@ -85,6 +100,10 @@ export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
     settle,
     blocks: (cut) => blocks.flatMap((block, position) => toWireBlock(block, cut && position === blocks.length - 1)),
   };
+}
+
+function createCall(position: number, out: ModelChunk[]): OpenCall {
+  return { key: `block-${position}`, out, ready: false, isRepeated: false };
 }
 
 /** A gateway that sends the start of a call twice has still asked for it once. */
@@ -119,7 +138,7 @@ function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
 
 /** What a block already holds when it begins. */
 function announce(fields: OpenBlock["fields"], call: OpenCall | undefined, out: ModelChunk[]): void {
-  if (call !== undefined) out.push({ type: "call-start", key: call.key, id: textOf(fields.id), name: textOf(fields.name) });
+  if (call !== undefined) call.out.push({ type: "call-start", key: call.key, id: textOf(fields.id), name: textOf(fields.name) });
   else if (fields.type === "text") pushText(out, "text-delta", textOf(fields.text));
   else if (fields.type === "thinking") pushText(out, "reasoning-delta", textOf(fields.thinking));
 }
@@ -167,30 +186,34 @@ function extendInput(block: OpenBlock, text: string, out: ModelChunk[]): boolean
     return false;
   }
   block.json += text;
-  if (call !== undefined) out.push({ type: "call-args-delta", key: call.key, text });
+  if (call !== undefined) call.out.push({ type: "call-args-delta", key: call.key, text });
   return true;
 }
 
 interface Readiness {
   readonly out: ModelChunk[];
+  readonly finished: FinishedCalls<OpenCall>;
   readonly fields: OpenBlock["fields"];
   readonly json: string;
   readonly cut: boolean;
 }
 
-function declareReady(call: OpenCall, { out, fields, json, cut }: Readiness): void {
+function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Readiness): void {
   call.ready = true;
   // Calls that code on the server makes come whole, without deltas.
   const argsText =
     json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
-  const { id, name } = fields;
-  out.push({ type: "call-ready", key: call.key, id: textOf(id), name: textOf(name), ...endArguments(argsText, cut) });
+  const [id, name] = [textOf(fields.id), textOf(fields.name)];
+  call.isRepeated = finished.add(call, { id, name, argsText }) !== undefined;
+  if (call.isRepeated) return;
+  if (call.out !== out) for (const chunk of call.out) out.push(chunk);
+  out.push({ type: "call-ready", key: call.key, id, name, ...endArguments(argsText, cut) });
 }
 
 /** None where a cut has left something that the service would refuse: thinking without its signature, half an input of its own tool. */
 function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly WireBlock[] {
   const { type } = fields;
-  if (typeof type !== "string") return [];
+  if (typeof type !== "string" || call?.isRepeated === true) return [];
   if (cut && type === "thinking" && textOf(fields.signature) === "") return [];
   if (json.trim() === "") return [{ ...fields, type }];
   const input = readInput(json);

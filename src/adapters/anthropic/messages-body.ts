@@ -1,6 +1,7 @@
 // The body of one request. What repeats from pass to pass, messages and tools, is converted once and only gathered here.
 
 import {
+  groupByRole,
   isRecord,
   type Json,
   memoize,
@@ -54,24 +55,20 @@ const opening: JoinedMessage = {
 
 /** Messages of one role that follow each other become one: results of tools, then what a user says to them. */
 function joinMessages(messages: readonly Message[], convert: MessageConverter): readonly JoinedMessage[] {
-  const joined: JoinedMessage[] = [];
-  for (const [position, message] of messages.entries()) {
-    const { wire, asLast } = convert(message, position);
-    const next = position === messages.length - 1 ? asLast : wire;
-    const last = joined[joined.length - 1];
-    if (next.content.length === 0) continue;
-    if (last === undefined && next.role === "assistant") joined.push(opening);
-    if (last?.message.role !== next.role) joined.push({ message: next, stableBlocks: 0 });
-    else joined[joined.length - 1] = join(last.message, next);
-  }
-  return joined;
+  const wire = messages.map((message, position) => {
+    const { wire: followed, asLast } = convert(message, position);
+    return position === messages.length - 1 ? asLast : followed;
+  });
+  const joined = groupByRole(wire.filter(({ content }) => content.length > 0)).map(join);
+  return joined[0]?.message.role === "assistant" ? [opening, ...joined] : joined;
 }
 
-function join(message: WireMessage, next: WireMessage): JoinedMessage {
-  return {
-    message: { role: message.role, content: [...message.content, ...next.content] },
-    stableBlocks: message.content.length,
-  };
+function join(group: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
+  const [first] = group;
+  const last = group[group.length - 1];
+  if (last === undefined || group.length === 1) return { message: first, stableBlocks: 0 };
+  const content = group.flatMap((message) => message.content);
+  return { message: { role: first.role, content }, stableBlocks: content.length - last.content.length };
 }
 
 function toToolFields({ tools, toolChoice }: ModelRequest, { cacheControl, serverTools }: MessagesSettings): object {

@@ -1,6 +1,14 @@
 // What is asked in one request. What repeats from pass to pass, messages and tools, is converted once and only gathered here.
 
-import { memoize, type Message, type ModelRequest, type ToolChoice, type ToolDefinition, toSettingFields } from "../../spi.ts";
+import {
+  groupByRole,
+  memoize,
+  type Message,
+  type ModelRequest,
+  type ToolChoice,
+  type ToolDefinition,
+  toSettingFields,
+} from "../../spi.ts";
 import type { ContentConverter } from "./content-converter.ts";
 import type { GenerateSettings } from "./generate-options.ts";
 import type { GenerateContentParams, WireContent } from "./generate-wire.ts";
@@ -41,22 +49,12 @@ const opening: WireContent = { role: "user", parts: [{ text: "(The conversation 
 
 /** Contents of one role that follow each other become one: answers of tools, then what a user says to them. */
 function joinContents(messages: readonly Message[], convert: ContentConverter): readonly WireContent[] {
-  const groups: WireContent[][] = [];
-  for (const [index, message] of messages.entries()) {
-    const content = convert(message, messages[index - 1], index);
-    if (content.parts.length === 0) continue;
-    const group = groups[groups.length - 1];
-    if (group?.[0]?.role === content.role) group.push(content);
-    else groups.push([content]);
-  }
-  const joined = groups.flatMap(joinGroup);
+  const contents = messages.map((message, index) => convert(message, messages[index - 1], index));
+  const groups = groupByRole(contents.filter(({ parts }) => parts.length > 0));
+  const joined = groups.map((group) =>
+    group.length === 1 ? group[0] : { role: group[0].role, parts: group.flatMap(({ parts }) => parts) },
+  );
   return joined[0]?.role === "model" ? [opening, ...joined] : joined;
-}
-
-function joinGroup(contents: readonly WireContent[]): readonly WireContent[] {
-  const [first] = contents;
-  if (first === undefined || contents.length === 1) return contents;
-  return [{ role: first.role, parts: contents.flatMap(({ parts }) => parts) }];
 }
 
 function toToolFields({ tools, toolChoice }: ModelRequest, settings: GenerateSettings): object {

@@ -89,18 +89,24 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { error, candidates, promptFeedback, usageMetadata } = chunk;
   // The SDK throws it; versions and clients that do not are read here.
   if (error !== undefined && error !== null) return fail(error, reading);
-  const saysRole = listOf(candidates).some((candidate) => textOf(recordOf(recordOf(candidate).content).role) !== "");
-  if (reading.ids.isOther(chunk.responseId, { saysRole, hasBegun: reading.hasBegun })) return leave(reading);
-  for (const candidate of listOf(candidates)) readCandidate(candidate, reading);
+  const answers = listOf(candidates).filter(isFirst).map(recordOf);
+  const contents = answers.map(({ content }) => recordOf(content));
+  const saysRole = contents.some(({ role }) => textOf(role) !== "");
+  const hasContent = contents.some(({ parts }) => listOf(parts).length > 0);
+  if (reading.ids.isOther(chunk.responseId, { saysRole, hasContent, hasBegun: reading.hasBegun })) return leave(reading);
+  for (const candidate of answers) readCandidate(candidate, reading);
   if (isRecord(promptFeedback)) readFeedback(promptFeedback, reading);
   const usage = reading.usage.add(usageMetadata);
   if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
 }
 
-function readCandidate(candidate: unknown, reading: Reading): void {
-  // More than one comes only where the caller asked for it; the first is the answer.
-  if (!isRecord(candidate) || (typeof candidate.index === "number" && candidate.index > 0)) return;
-  const { content, finishReason, finishMessage, continuationToken } = candidate;
+/** More than one candidate comes only if the caller asked for it; the first is the answer. Without an index, its place is its index. */
+function isFirst(candidate: unknown, place: number): boolean {
+  const { index } = recordOf(candidate);
+  return (typeof index === "number" ? index : place) === 0;
+}
+
+function readCandidate({ content, finishReason, finishMessage, continuationToken }: UnknownRecord, reading: Reading): void {
   reading.runsCode = false;
   for (const part of listOf(recordOf(content).parts)) readPart(part, reading);
   if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);

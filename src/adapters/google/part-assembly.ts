@@ -1,6 +1,6 @@
 // Takes the parts of a stream: for the listener at once, for the next request as they were.
 
-import { copyFields, endArguments, filledOrNone, isRecord, setField, textOf, toJson } from "../../spi.ts";
+import { copyFields, endArguments, filledOrNone, FinishedCalls, isRecord, setField, textOf, toJson } from "../../spi.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../../spi.ts";
 import type { WirePart } from "./generate-wire.ts";
 import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
@@ -35,6 +35,10 @@ interface OpenCall {
   whole: string | undefined;
   /** Whether the arguments came in pieces. */
   inPieces: boolean;
+  /** Where its chunks go: a list of its own as long as it may repeat a call. */
+  out: ModelChunk[];
+  /** True if it has repeated a call, so that it is left out. */
+  isRepeated: boolean;
 }
 
 type KeptPart = { readonly text: OpenText } | { readonly call: OpenCall } | { readonly fields: WirePart };
@@ -42,6 +46,7 @@ type KeptPart = { readonly text: OpenText } | { readonly call: OpenCall } | { re
 interface Assembly {
   readonly out: ModelChunk[];
   readonly kept: KeptPart[];
+  readonly finished: FinishedCalls<OpenCall>;
   calls: number;
   open: OpenCall | undefined;
 }
@@ -53,7 +58,7 @@ interface Assembly {
  * `willContinue`, parts with `partialArgs`, and one without `willContinue`, which is the end of it.
  */
 export function createPartAssembly(out: ModelChunk[]): PartAssembly {
-  const assembly: Assembly = { out, kept: [], calls: 0, open: undefined };
+  const assembly: Assembly = { out, kept: [], finished: new FinishedCalls(), calls: 0, open: undefined };
   return {
     get hasCalls() {
       return assembly.calls > 0;
@@ -64,7 +69,7 @@ export function createPartAssembly(out: ModelChunk[]): PartAssembly {
       else assembly.kept.push({ fields: copyFields(part) });
     },
     settle: () => closeCall(assembly, false),
-    parts: () => assembly.kept.map(toWirePart),
+    parts: () => assembly.kept.filter((part) => !("call" in part && part.call.isRepeated)).map(toWirePart),
   };
 }
 
@@ -109,11 +114,13 @@ function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly)
   const { functionCall: _call, ...fields } = part;
   const { args: _args, partialArgs: _pieces, willContinue: _goesOn, ...callFields } = call;
   const kept = { part: copyFields(fields), call: copyFields(callFields) };
-  const open = { key, id, name, args: createPartialArguments(), ...kept, whole: undefined, inPieces: false };
+  const out = assembly.finished.hasId(id) ? [] : assembly.out;
+  const begun = { whole: undefined, inPieces: false, out, isRepeated: false };
+  const open: OpenCall = { key, id, name, args: createPartialArguments(), ...kept, ...begun };
   assembly.calls += 1;
   assembly.open = open;
   assembly.kept.push({ call: open });
-  assembly.out.push({ type: "call-start", key, id, name });
+  out.push({ type: "call-start", key, id, name });
   return open;
 }
 
@@ -129,22 +136,33 @@ function extendCall(call: UnknownRecord, open: OpenCall, assembly: Assembly): vo
   if (Array.isArray(call.partialArgs)) {
     open.inPieces = true;
     const text = call.partialArgs.map((entry) => open.args.add(entry)).join("");
-    if (text !== "") assembly.out.push({ type: "call-args-delta", key: open.key, text });
+    if (text !== "") open.out.push({ type: "call-args-delta", key: open.key, text });
   }
   if (call.willContinue !== true) closeCall(assembly, true);
 }
 
 function closeCall(assembly: Assembly, isComplete: boolean): void {
-  const { open, out } = assembly;
+  const { open } = assembly;
   if (open === undefined) return;
   assembly.open = undefined;
-  const { key, id, name, whole, args, inPieces } = open;
+  const { key, id, name, whole, args, out } = open;
   const problem = (whole === undefined ? args.problem : undefined) ?? (isComplete ? undefined : "truncated");
   const argsText = whole ?? args.toText();
-  const rest = whole === undefined ? args.end() : inPieces ? "" : whole;
-  if (problem === undefined) out.push({ type: "call-args-delta", key, text: rest });
+  if (problem === undefined) {
+    const first = assembly.finished.add(open, { id, name, argsText });
+    open.isRepeated = first !== undefined;
+    if (first !== undefined) return addMissing(first.part, open.part);
+    out.push({ type: "call-args-delta", key, text: restOf(open) });
+  }
   const ended = endArguments(argsText, problem === "truncated");
   out.push({ type: "call-ready", key, id, name, ...ended, problem: problem ?? ended.problem });
+  if (out !== assembly.out) for (const chunk of out) assembly.out.push(chunk);
+}
+
+/** Arguments that no chunk has told yet. */
+function restOf({ whole, args, inPieces }: OpenCall): string {
+  if (whole === undefined) return args.end();
+  return inPieces ? "" : whole;
 }
 
 function toWirePart(kept: KeptPart): WirePart {

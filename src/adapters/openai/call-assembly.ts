@@ -1,7 +1,16 @@
 // Puts the calls of a stream together from their fragments. Servers that call themselves compatible disagree on how fragments
 // name their call, so that this file is where the disagreements end.
 
-import { endArguments, filledOrNone, providerError, recordOf, textOf, type ModelChunk, type UnknownRecord } from "../../spi.ts";
+import {
+  endArguments,
+  filledOrNone,
+  FinishedCalls,
+  providerError,
+  recordOf,
+  textOf,
+  type ModelChunk,
+  type UnknownRecord,
+} from "../../spi.ts";
 import { createCallIndex, type Fragment, type IndexedCall, isRepetition, mayBePrefix } from "./call-index.ts";
 import { createObjectScan, extendScan, isWholeObject } from "./object-scan.ts";
 
@@ -26,6 +35,10 @@ interface OpenCall extends IndexedCall {
   announced: boolean;
   ready: boolean;
   extra: unknown;
+  /** Where its chunks go: a list of its own as long as it may repeat a call. */
+  readonly out: ModelChunk[];
+  /** True if it has repeated a call, so that it is left out. */
+  isRepeated: boolean;
 }
 
 /**
@@ -41,19 +54,21 @@ interface OpenCall extends IndexedCall {
  */
 export function createCallAssembly(out: ModelChunk[]): CallAssembly {
   const calls = createCallIndex<OpenCall>();
+  const ports: CallPorts = { out, finished: new FinishedCalls() };
   /** All calls before this one are ready, so that no chunk looks at all of them. */
   let readyCalls = 0;
 
   function open({ id, index }: Fragment): OpenCall {
-    while (settleComplete(calls.all[readyCalls], out)) readyCalls += 1;
+    while (settleComplete(calls.all[readyCalls], ports)) readyCalls += 1;
     const begun = { name: "", args: createObjectScan(""), sent: 0, announced: false, ready: false, extra: undefined };
-    const call: OpenCall = { key: `call-${calls.all.length}`, id, index, ...begun };
+    const held = { out: calls.hasId(id) ? [] : out, isRepeated: false };
+    const call: OpenCall = { key: `call-${calls.all.length}`, id, index, ...begun, ...held };
     calls.add(call);
     return call;
   }
 
   function settleRest(end: (text: string) => EndedArguments): void {
-    for (const call of calls.all.slice(readyCalls)) if (!call.ready) declareReady(call, end(call.args.text), out);
+    for (const call of calls.all.slice(readyCalls)) if (!call.ready) declareReady(call, end(call.args.text), ports);
     readyCalls = calls.all.length;
   }
 
@@ -74,8 +89,8 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
       takeArguments(call, fragment.args);
       // Cutting the piece out of the whole again would copy the whole each time.
-      if (isUpToDate) sendPiece(call, fragment.args, out);
-      else announce(call, out);
+      if (isUpToDate) sendPiece(call, fragment.args);
+      else announce(call);
       return true;
     },
     settle: (cut) => settleRest((text) => endArguments(text, cut)),
@@ -86,7 +101,8 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       }),
     extras() {
       const extras = new Map<number, unknown>();
-      for (const [position, call] of calls.all.entries()) if (call.extra !== undefined) extras.set(position, call.extra);
+      for (const [position, call] of calls.all.filter(({ isRepeated }) => !isRepeated).entries())
+        if (call.extra !== undefined) extras.set(position, call.extra);
       return extras;
     },
   };
@@ -130,40 +146,52 @@ function takeArguments(call: OpenCall, args: string): void {
 }
 
 /** Tells of a call once it has a name, and of its arguments, but for a `{}` that may yet turn out to be such a prefix. */
-function announce(call: OpenCall, out: ModelChunk[]): void {
+function announce(call: OpenCall): void {
   if (!call.announced) {
     if (call.name === "") return;
     call.announced = true;
-    out.push({ type: "call-start", key: call.key, id: call.id, name: call.name });
+    call.out.push({ type: "call-start", key: call.key, id: call.id, name: call.name });
   }
   const { text } = call.args;
-  if (call.sent < text.length && !mayBePrefix(text)) sendArguments(call, out);
+  if (call.sent < text.length && !mayBePrefix(text)) sendArguments(call);
 }
 
-function sendArguments(call: OpenCall, out: ModelChunk[]): void {
+function sendArguments(call: OpenCall): void {
   const { text } = call.args;
-  sendPiece(call, call.sent === 0 ? text : text.slice(call.sent), out);
+  sendPiece(call, call.sent === 0 ? text : text.slice(call.sent));
 }
 
-function sendPiece(call: OpenCall, text: string, out: ModelChunk[]): void {
-  if (text !== "") out.push({ type: "call-args-delta", key: call.key, text });
+function sendPiece(call: OpenCall, text: string): void {
+  if (text !== "") call.out.push({ type: "call-args-delta", key: call.key, text });
   call.sent = call.args.text.length;
 }
 
 /** Declares a call ready that no further fragment could continue; false where it is not complete. */
-function settleComplete(call: OpenCall | undefined, out: ModelChunk[]): boolean {
+function settleComplete(call: OpenCall | undefined, ports: CallPorts): boolean {
   if (call === undefined || call.ready) return call !== undefined;
   const { args } = call;
   if (mayBePrefix(args.text) || !isWholeObject(args)) return false;
-  declareReady(call, endArguments(args.text, false), out);
+  declareReady(call, endArguments(args.text, false), ports);
   return true;
 }
 
 type EndedArguments = ReturnType<typeof endArguments>;
 
-function declareReady(call: OpenCall, ended: EndedArguments, out: ModelChunk[]): void {
-  const { key, id, name } = call;
+interface CallPorts {
+  readonly out: ModelChunk[];
+  readonly finished: FinishedCalls<OpenCall>;
+}
+
+function declareReady(call: OpenCall, ended: EndedArguments, { out, finished }: CallPorts): void {
+  const { key, id, name, args } = call;
   call.ready = true;
-  if (call.announced && call.sent < call.args.text.length) sendArguments(call, out);
+  const first = finished.add(call, { id, name, argsText: args.text });
+  if (first !== undefined) {
+    call.isRepeated = true;
+    first.extra ??= call.extra;
+    return;
+  }
+  if (call.announced && call.sent < args.text.length) sendArguments(call);
+  if (call.out !== out) for (const chunk of call.out) out.push(chunk);
   out.push({ type: "call-ready", key, id, name, ...ended });
 }

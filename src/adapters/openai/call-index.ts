@@ -1,5 +1,6 @@
 // Finds the call that a fragment belongs to, whatever a server says of its id and its place.
 
+import { isSameArguments } from "../../spi.ts";
 import { isWholeObject, type ObjectScan } from "./object-scan.ts";
 
 /** What of a call tells it apart. */
@@ -22,6 +23,8 @@ export interface Fragment {
 export interface CallIndex<Call extends IndexedCall> {
   /** In the order in which they began. */
   readonly all: readonly Call[];
+  /** True if a call has this id. */
+  hasId(id: string | undefined): boolean;
   add(call: Call): void;
   /** Notes the id of a call that has none yet. */
   identify(call: Call, id: string | undefined): void;
@@ -65,6 +68,7 @@ export function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
 
   return {
     all,
+    hasId: (id) => id !== undefined && byId.has(id),
     identify(call, id) {
       if (call.id !== undefined || id === undefined) return;
       call.id = id;
@@ -101,8 +105,9 @@ function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean 
 }
 
 /** A server that sends a whole call twice has still asked for it once. */
-export function isRepetition(call: IndexedCall, { id, args }: Fragment): boolean {
-  return id !== undefined && id === call.id && args === call.args.text && isWholeObject(call.args);
+export function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
+  if (id === undefined || id !== call.id || (name !== "" && name !== call.name)) return false;
+  return args.trim() !== "" && isWholeObject(call.args) && isSameArguments(args, call.args.text);
 }
 
 /** Whether a text is no more than `{}`, or the beginning of it. */

@@ -89,8 +89,10 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
     return;
   }
   const choices = listOf(chunk.choices);
-  const saysRole = choices.some((choice) => textOf(recordOf(recordOf(choice).delta).role) !== "");
-  if (reading.ids.isOther(chunk.id, { saysRole, hasBegun: reading.hasSpoken })) return leave(reading);
+  const deltas = choices.map((choice) => recordOf(recordOf(choice).delta));
+  const saysRole = deltas.some(({ role }) => textOf(role) !== "");
+  const facts = { saysRole, hasContent: deltas.some(hasContent), hasBegun: reading.hasSpoken };
+  if (reading.ids.isOther(chunk.id, facts)) return leave(reading);
   const isSpeech = choices.map((choice) => readChoice(choice, reading)).includes(true);
   if (isSpeech) reading.hasSpoken = true;
   if (isSpeech) reading.isCounted = false;
@@ -99,6 +101,10 @@ function readChunk(chunk: UnknownRecord, reading: Reading): void {
     const counted = toUsage(usage);
     if (counted !== undefined) takeUsage(counted, { isAlone: choices.length === 0, isSpeech }, reading);
   }
+}
+
+function hasContent(delta: UnknownRecord): boolean {
+  return Object.values(delta).some((value) => textOf(value) !== "" || listOf(value).length > 0 || isRecord(value));
 }
 
 /** Whether the model says something in it. */

@@ -4,6 +4,7 @@ import {
   endArguments,
   filledOrNone,
   isRecord,
+  isSameArguments,
   parseToolArguments,
   textOf,
   type ModelChunk,
@@ -77,8 +78,9 @@ export function argumentsOf({ type, arguments: args, input }: UnknownRecord): st
 }
 
 /** Whether an item asks for what a call asked for, whatever its ids are. */
-export function isSameCall({ name, text }: CallDraft, fields: UnknownRecord): boolean {
-  return name === fields.name && text === argumentsOf(fields);
+export function isSameCall({ name, text, type }: CallDraft, fields: UnknownRecord): boolean {
+  const other = argumentsOf(fields);
+  return name === fields.name && (type === "function_call" ? isSameArguments(text, other) : text === other);
 }
 
 /** Whether a call, as far as it came, says nothing that another one has not said. */
