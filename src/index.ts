@@ -67,6 +67,7 @@ export type {
 } from "./contract/message.ts";
 export type { PlainError, ProviderError, ProviderErrorCode } from "./contract/plain-error.ts";
 export type {
+  AttemptSpending,
   FinishReason,
   ModelCall,
   ModelChunk,

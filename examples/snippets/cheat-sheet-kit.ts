@@ -53,6 +53,8 @@ interface ProviderPort {
   model: string;
   family?: string;
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>; // ends with one "finish", or an "error" chunk, or throws
+  // who asks more than once in a stream calls call.mayAsk?.([{ provider, model, usage }, ...]) before each further request; false: the
+  // budget is used up, end with the last failure and the run ends as "max-tokens" or "max-cost"
 }
 
 interface RegistryPort {

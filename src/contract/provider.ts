@@ -53,6 +53,20 @@ export interface ModelCall {
   readonly iteration: number;
   readonly clock: Clock;
   readonly timeouts: Timeouts;
+  /**
+   * Whether the limits of the run leave one more request, after attempts of this call that have used so much. Who makes several requests in
+   * one stream asks before each one after the first. Where the answer is false, end the stream with the failure of the last attempt: the
+   * run ends with the limit as its reason. Undefined where there are no limits.
+   */
+  mayAsk?: ((spent: readonly AttemptSpending[]) => boolean) | undefined;
+}
+
+/** What one attempt has used, and whose prices hold for it. */
+export interface AttemptSpending {
+  readonly provider: string;
+  readonly model: string;
+  /** Undefined where nobody said. */
+  readonly usage: Usage | undefined;
 }
 
 /** Which tools the model may use. */

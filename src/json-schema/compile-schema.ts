@@ -8,6 +8,7 @@ import { memoize } from "../kit/memoize.ts";
 import { toPlainError } from "../kit/plain-error.ts";
 import { toJson } from "../kit/to-json.ts";
 import { createChecker, type Rules, tooLong } from "./check-value.ts";
+import { findCostlyAddress } from "./find-costly-address.ts";
 import { findExcess } from "./find-excess.ts";
 import { readPatterns } from "./patterns.ts";
 import type { Fault, Key } from "./visit.ts";
@@ -18,8 +19,11 @@ export type CompiledSchema = { readonly judge: (value: unknown) => Judgement } |
 /** The issues of a value, none if it fits; or why it was not checked. */
 export type Judgement = { readonly issues: readonly Issue[] } | { readonly unchecked: string };
 
-/** How many parts a schema may have. A `$id` inside of another one is read twice, what is in it four times, and so on. */
+/** How many parts a schema may have, each read of one counted: a `$id` inside of another one is read twice, what is in it four times. */
 const mostParts = 100_000;
+
+/** So many characters of an address take as long as a part. */
+const unitsOfPart = 400;
 
 /** Compiles a schema once. The schema itself is not touched. */
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
@@ -33,6 +37,8 @@ function compile(schema: JsonSchema, slowPatterns: "refused" | "not checked"): C
   try {
     // A copy, because addresses are written into it.
     const root = toJson(schema) as Schema;
+    const costly = findCostlyAddress(root);
+    if (costly !== undefined) return { problem: costly };
     const lookup: Lookup = Object.create(null);
     dereference(root, countReads(lookup));
     const parts = Object.values(lookup).filter(isRecord);
@@ -57,7 +63,7 @@ function countReads(lookup: Lookup): Lookup {
   let count = 0;
   return new Proxy(lookup, {
     get(target, address) {
-      count += 1;
+      count += 1 + (typeof address === "string" ? address.length / unitsOfPart : 0);
       if (count > mostParts) throw new RangeError(tooLong);
       return typeof address === "string" ? target[address] : undefined;
     },

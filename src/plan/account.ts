@@ -1,6 +1,6 @@
 // What the requests of one pass have used together, and who answered them.
 
-import type { ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
+import type { AttemptSpending, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
 import type { Usage } from "../contract/usage.ts";
 import { estimateTokens } from "../kit/estimate-tokens.ts";
 import { type Answerer, answererOf, AttemptLog } from "../providers/attempt-log.ts";
@@ -28,15 +28,21 @@ export class Account {
   readonly #told: ModelChunk[] = [];
   readonly #log = new AttemptLog((chunk) => this.#told.push(chunk));
   #answerer: Answerer;
+  readonly #spent: AttemptSpending[] = [];
 
   constructor(provider: Provider) {
     this.#answerer = answererOf(provider);
   }
 
+  /** What the requests have used, one by one. */
+  get spendings(): readonly AttemptSpending[] {
+    return this.#now === undefined ? [...this.#spent] : [...this.#spent, this.#toSpending(this.#now)];
+  }
+
   /** A request begins. One behind another is told as its attempt goes on: so it has the time of a first chunk once more. */
   begin(request: ModelRequest): readonly ModelChunk[] {
     if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
-    this.#now = undefined;
+    this.#endRequest();
     this.#read = "";
     this.#thinks = false;
     const isFirst = this.#request === undefined;
@@ -113,8 +119,18 @@ export class Account {
 
   #restart(): void {
     this.#before = noUsage;
-    this.#now = undefined;
+    this.#endRequest();
     this.#read = "";
+  }
+
+  #endRequest(): void {
+    if (this.#now !== undefined) this.#spent.push(this.#toSpending(this.#now));
+    this.#now = undefined;
+  }
+
+  #toSpending(usage: Usage): AttemptSpending {
+    const { provider, model } = this.#answerer;
+    return { provider, model, usage };
   }
 
   #takeTold(): readonly ModelChunk[] {
@@ -122,6 +138,7 @@ export class Account {
   }
 
   #use(usage: Usage): ModelChunk {
+    if (this.#unsaid.totalTokens > 0) this.#spent.push(this.#toSpending(this.#unsaid));
     this.#before = addUsage(this.#before, this.#unsaid);
     this.#unsaid = noUsage;
     this.#now = usage;

@@ -10,7 +10,7 @@ import type { MadePlan } from "./plan-record.ts";
 import { askForPlan } from "./ask-for-plan.ts";
 import type { Planner, PlannerInput } from "./planner-input.ts";
 import type { PlannerPrompt } from "./planner-prompt.ts";
-import type { Asking } from "./read-chunks.ts";
+import { type Asking, mayAskOn } from "./read-chunks.ts";
 import { type DecisionRead, readDecision } from "./read-decision.ts";
 
 /** How plans are made. */
@@ -52,7 +52,7 @@ export async function* makePlan(asking: Asking, request: ModelRequest, planning:
     const read = allow(end.read, chosen);
     if (read.kind === "decision") return { decision: read.decision, text };
     const { problem } = read;
-    if (tries > planRetries) {
+    if (tries > planRetries || !mayAskOn(asking)) {
       yield noPlan(`The model gave no plan in ${tries} ${tries === 1 ? "try" : "tries"}: ${problem}`);
       return "ended";
     }

@@ -1,6 +1,6 @@
 // Reads one request after another inside a stream, in such a way that whoever leaves the stream leaves the request too, deaf or not.
 
-import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
+import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
 import { followSignal } from "../kit/follow-signal.ts";
 import { iterate } from "../stages/guard-stream.ts";
 import type { Account } from "./account.ts";
@@ -48,6 +48,7 @@ export async function* readChunks(
   request: ModelRequest,
 ): AsyncGenerator<ModelChunk, void, undefined> {
   yield* account.begin(request);
+  const before = account.spendings;
   call.signal.throwIfAborted();
   exit.throwIfLeft();
   // Of its own, because it may be given up while the pass goes on.
@@ -56,7 +57,7 @@ export async function* readChunks(
   let hasFinished = false;
   let chunks: AsyncIterator<ModelChunk> | undefined;
   try {
-    chunks = iterate(provider.stream(request, toCall(call, own.signal)));
+    chunks = iterate(provider.stream(request, toCall(call, own.signal, before)));
     for (;;) {
       const { done, value } = await exit.until(chunks.next());
       if (done === true) break;
@@ -81,9 +82,15 @@ export async function* readChunks(
 }
 
 /** Bound by hand, because a call may be of a class. */
-function toCall(call: ModelCall, signal: AbortSignal): ModelCall {
+function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSpending[]): ModelCall {
   const { iteration, clock, timeouts } = call;
-  return { signal, heartbeat: (state) => call.heartbeat(state), iteration, clock, timeouts };
+  const mayAsk: ModelCall["mayAsk"] = (spent) => call.mayAsk?.([...before, ...spent]) !== false;
+  return { signal, heartbeat: (state) => call.heartbeat(state), mayAsk, iteration, clock, timeouts };
+}
+
+/** Whether the limits of the run leave another request in this pass. */
+export function mayAskOn({ call, account }: Asking): boolean {
+  return call.mayAsk?.(account.spendings) !== false;
 }
 
 /** Closes a stream, and neither waits for it nor minds what it says to that. */

@@ -2,13 +2,14 @@
 
 import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
 import type { ToolDefinition } from "../contract/tool.ts";
+import { providerError } from "../errors/provider-error.ts";
 import { continuesTurn } from "../providers/attempt-reader.ts";
 import { makePlan, type PlanSettings } from "./make-plan.ts";
 import { askForAnswer } from "./ask-for-answer.ts";
 import { conversationOf, userInputOf } from "./plan-messages.ts";
 import { foldRounds, type MadePlan, toNativePlan } from "./plan-record.ts";
 import type { PlannerInput } from "./planner-input.ts";
-import type { Asking } from "./read-chunks.ts";
+import { type Asking, mayAskOn } from "./read-chunks.ts";
 
 /** The options of `withPlanner`, with their defaults. */
 export interface PassSettings extends PlanSettings {
@@ -16,6 +17,12 @@ export interface PassSettings extends PlanSettings {
   readonly extraRequirement: string | undefined;
   readonly extraInstruction: string;
 }
+
+/** In place of an answer that the run cannot pay for. It ends with the limit as its reason. */
+const noAnswer: ModelChunk = {
+  type: "error",
+  error: providerError("no-output", "The model planned to answer, and the limits of the run leave no request for the answer."),
+};
 
 /** Streams a pass. Rounds are looked at before the plan, so that the last one is followed by the answer alone. */
 export async function* streamPass(
@@ -55,6 +62,7 @@ export async function* streamPass(
     : undefined;
   if (plan === "ended") return;
   if (plan?.decision.next_action === "execute") yield* toCalls(plan);
+  else if (plan !== undefined && settings.planner === undefined && !mayAskOn(asking)) yield noAnswer;
   else yield* askForAnswer(asking, asked, { conversation, rounds, plan, goesOn, extraInstruction });
 }
 

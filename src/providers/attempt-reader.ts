@@ -2,7 +2,7 @@
 
 import type { Timeouts } from "../contract/clock.ts";
 import type { ProviderError } from "../contract/plain-error.ts";
-import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
+import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../kit/assert-never.ts";
 import { textIn } from "../kit/chunk-text.ts";
@@ -39,6 +39,8 @@ export interface ReaderPorts {
   readonly call: ModelCall;
   readonly log: AttemptLog;
   tell(chunk: ModelChunk): void;
+  /** What the attempts of the stream have used so far. */
+  spent(): readonly AttemptSpending[];
   toFinish(chunk: FinishChunk): FinishChunk;
 }
 
@@ -161,6 +163,7 @@ export class AttemptReader implements GuardedStream {
   #toCall(guard: ModelCall): ModelCall {
     const { call } = this.#ports;
     const { patience } = this.#attempt;
+    const before = this.#ports.spent();
     return {
       // Made by the guard when somebody asks for it.
       get signal() {
@@ -170,6 +173,7 @@ export class AttemptReader implements GuardedStream {
         guard.heartbeat(state);
         if (!this.#isLeft) call.heartbeat(state);
       },
+      mayAsk: (spent) => call.mayAsk?.([...before, ...spent]) !== false,
       iteration: call.iteration,
       clock: call.clock,
       timeouts: patience === undefined ? call.timeouts : { ...call.timeouts, ...patience },

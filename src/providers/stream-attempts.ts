@@ -8,12 +8,16 @@ import { RunScope } from "../kit/run-scope.ts";
 import { guardStream, type StreamEnd } from "../stages/guard-stream.ts";
 import { answererOf, AttemptLog } from "./attempt-log.ts";
 import { type PlannedAttempt, AttemptReader, type Fault, type FinishChunk, type ReaderPorts } from "./attempt-reader.ts";
+import { AttemptTally } from "./attempt-tally.ts";
 import { keepAlive } from "./keep-alive.ts";
 
 /** Who is asked, and what becomes of failures. */
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
-  /** The attempt after one that has failed. Undefined where there is none: then the failure is the stream's. */
+  /**
+   * The attempt after one that has failed. Undefined where there is none: then the failure is the stream's. So it is where the limits of
+   * the run leave no other request.
+   */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
   /** The finish of an attempt as it is handed on. */
   toFinish(chunk: FinishChunk): FinishChunk;
@@ -36,7 +40,12 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   readonly #call: ModelCall;
   readonly #queue = new EventQueue<ModelChunk>(capacity);
   readonly #scope = new RunScope();
-  readonly #log = new AttemptLog((chunk) => this.#queue.push(chunk));
+  readonly #tally = new AttemptTally();
+  readonly #tell = (chunk: ModelChunk): void => {
+    this.#tally.take(chunk);
+    this.#queue.push(chunk);
+  };
+  readonly #log = new AttemptLog(this.#tell);
   readonly #ports: ReaderPorts;
   #isStarted = false;
   #isOver = false;
@@ -47,7 +56,8 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     this.#ports = {
       call,
       log: this.#log,
-      tell: (chunk) => this.#queue.push(chunk),
+      tell: this.#tell,
+      spent: () => this.#tally.spendings,
       toFinish: (chunk) => plan.toFinish(chunk),
     };
   }
@@ -113,7 +123,9 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     const fault = findFault(end, reader);
     if (fault === undefined) return this.#end();
     const next = this.#plan.next(fault, reader.wasHeard);
-    if (next === undefined) return this.#giveUp(this.#plan.toLast(fault));
+    if (next === undefined || this.#call.mayAsk?.(this.#tally.spendings) === false) {
+      return this.#giveUp(this.#plan.toLast(fault));
+    }
     this.#log.discard(fault.error);
     if (next.delayMs === undefined || next.delayMs === 0) this.#begin(next);
     else this.#wait(next.delayMs, () => this.#begin(next));

@@ -122,6 +122,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   const isAlone = author !== undefined && author < roster.providers.length;
   const order = isAlone ? [author] : roster.toOrder(request.messages, call.clock.now());
   let asked = 0;
+  let failed = 0;
   let current = 0;
   const askNext = (): PlannedAttempt => {
     current = order[asked] ?? 0;
@@ -132,15 +133,18 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   return {
     first: askNext(),
     next: () => {
+      failed += 1;
       roster.rest(current, call.clock.now());
       return asked < order.length ? askNext() : undefined;
     },
     toFinish: (chunk) => (isResent(chunk.reason) ? { ...chunk, token: writeToken(current, chunk.token) } : chunk),
-    toLast: (fault) => (asked === 1 ? fault : countAsked(fault, asked)),
+    toLast: (fault) => (failed === 1 ? fault : countFailed(fault, failed, order.length)),
   };
 }
 
-function countAsked({ error }: Fault, asked: number): Fault {
-  const told = { ...error, message: `All ${asked} providers failed; the last one: ${error.message}` };
+/** Where the limits of the run leave no other request, not all of them have been asked. */
+function countFailed({ error }: Fault, failed: number, all: number): Fault {
+  const count = failed === all ? `All ${all}` : `${failed} of ${all}`;
+  const told = { ...error, message: `${count} providers failed; the last one: ${error.message}` };
   return { error: told, as: { kind: "chunk", chunk: { type: "error", error: told } } };
 }

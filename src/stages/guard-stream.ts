@@ -33,6 +33,7 @@ export interface GuardPorts {
 /** What a guard is told of the stream. */
 export interface GuardedStream {
   readonly iteration: number;
+  readonly mayAsk?: ModelCall["mayAsk"];
   open(call: ModelCall): AsyncIterable<ModelChunk>;
   /** Takes a chunk. Past an expired limit it is only asked for usage, so that none is lost. */
   take(chunk: ModelChunk): void;
@@ -77,6 +78,7 @@ class StreamGuard implements ModelCall, Slot {
   readonly iteration: number;
   readonly clock: Clock;
   readonly timeouts: Timeouts;
+  readonly mayAsk: ModelCall["mayAsk"];
   readonly #stream: GuardedStream;
   readonly #ports: GuardPorts;
   readonly #alarm: Alarm;
@@ -96,6 +98,7 @@ class StreamGuard implements ModelCall, Slot {
     this.iteration = stream.iteration;
     this.clock = ports.clock;
     this.timeouts = ports.timeouts;
+    this.mayAsk = stream.mayAsk;
     this.#stream = stream;
     this.#ports = ports;
     this.#alarm = ports.alarm ?? new Alarm(ports.clock);

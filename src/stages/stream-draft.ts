@@ -3,7 +3,8 @@
 import type { EventSink } from "../contract/loop-event.ts";
 import type { Json } from "../contract/json.ts";
 import type { ProviderError } from "../contract/plain-error.ts";
-import type { FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
+import type { AttemptSpending, FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
+import type { Termination } from "../contract/termination.ts";
 import type { ToolCall } from "../contract/tool-outcome.ts";
 import type { Usage } from "../contract/usage.ts";
 import { assertNever } from "../kit/assert-never.ts";
@@ -30,14 +31,8 @@ export interface DraftPorts {
   readonly places?: Map<string, number> | undefined;
   /** Starts calls early. Default: none does. */
   readonly eager?: EagerPorts | undefined;
-}
-
-/** What one attempt has used, and whose prices hold for it. */
-export interface AttemptSpending {
-  readonly provider: string;
-  readonly model: string;
-  /** Undefined where nobody said. */
-  readonly usage: Usage | undefined;
+  /** The limit that leaves no other request after attempts that have used so much. Default: none does. */
+  readonly findSpent?: ((spent: readonly AttemptSpending[]) => Termination | undefined) | undefined;
 }
 
 const nothing: readonly never[] = [];
@@ -67,8 +62,15 @@ export class StreamDraft implements GuardedStream {
   error: ProviderError | undefined;
   readonly #eager: EagerCalls | undefined;
   readonly #idOf: IdOf;
+  readonly mayAsk: ModelCall["mayAsk"];
+  /** The limit that left no other request. */
+  spent: Termination | undefined;
 
-  constructor(request: ModelRequest, { provider, events, carried, heldIds, places = new Map(), eager }: DraftPorts) {
+  constructor(request: ModelRequest, { provider, events, carried, heldIds, places = new Map(), eager, findSpent }: DraftPorts) {
+    this.mayAsk = (spent) => {
+      this.spent = findSpent?.(spent);
+      return this.spent === undefined;
+    };
     this.#firstIndex = carried?.callCount ?? 0;
     this.#eager = eager === undefined ? undefined : new EagerCalls(eager);
     this.iteration = request.iteration;

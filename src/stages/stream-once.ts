@@ -14,7 +14,7 @@ import { endingOfCause } from "../state/ending-of-cause.ts";
 import { judgeFinish, type Judgement, type TurnContent } from "../state/judge-finish.ts";
 import type { EagerPorts } from "./eager-calls.ts";
 import { guardStream, type GuardPorts, type StreamEnd } from "./guard-stream.ts";
-import { StreamDraft } from "./stream-draft.ts";
+import { type DraftPorts, StreamDraft } from "./stream-draft.ts";
 
 /** What stage 01 uses of a run. */
 export interface StreamPorts extends GuardPorts {
@@ -29,6 +29,8 @@ export interface StreamPorts extends GuardPorts {
   readonly pricing?: Pricing | undefined;
   /** Starts calls while the stream goes on. Default: none is. */
   readonly eager?: EagerPorts | undefined;
+  /** The limit that leaves no other request after attempts that have used so much. Default: none does. */
+  readonly findSpent?: DraftPorts["findSpent"];
 }
 
 /**
@@ -65,7 +67,11 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
   const { costUSD, unpriced } = costOfAttempts(draft, ports);
   const { carried = nothingCarried } = ports;
   const turn = { text: text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
-  const { status, reason } = judgeEnd(end, draft, turn);
+  const judged = judgeEnd(end, draft, turn);
+  const error = judged.reason?.kind === "provider-error" ? judged.reason.error : undefined;
+  // The stream failed because it was not to be tried again.
+  const { status, reason } =
+    error === undefined || draft.spent === undefined ? judged : { status: "error" as const, reason: draft.spent };
   // Written out field by field: an object made by spreading takes many times the memory, and a long run keeps thousands of these.
   return {
     status,
@@ -85,7 +91,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     model: draft.model,
     family: draft.family,
     exposedTools: namesOf(request.tools),
-    error: reason?.kind === "provider-error" ? reason.error : undefined,
+    error,
     durationMs,
   };
 }

@@ -138,6 +138,43 @@ const mcp: readonly Row[] = [
   ],
 ];
 
+/** One part inside of another, each with an address of its own. */
+function nestIds(levels: number, length: number): Readonly<Record<string, unknown>> {
+  let schema: Readonly<Record<string, unknown>> = {};
+  for (let level = 0; level < levels; level += 1)
+    schema = { $id: `http://x/${"y".repeat(length)}${level}`, properties: { a: schema } };
+  return schema;
+}
+
+const longest = "y".repeat(1_990);
+const addresses: readonly (readonly [what: string, schema: Readonly<Record<string, unknown>>])[] = [
+  ["long addresses inside of each other", nestIds(16, 60_000)],
+  ["short addresses inside of each other", nestIds(500, 2_000)],
+  ["addresses that are as deep and as long as they may be", { allOf: Array.from({ length: 60 }, () => nestIds(8, 1_950)) }],
+  ["a few long addresses", nestIds(10, 100_000)],
+  ["a long address that says little", { allOf: Array.from({ length: 10 }, () => ({ $id: "a/../".repeat(20_000), not: {} })) }],
+  ["many parts below long addresses", { $id: `http://x/${longest}`, allOf: Array.from({ length: 90_000 }, () => ({ not: {} })) }],
+  [
+    "a long name above many parts",
+    { properties: { ["y".repeat(300_000)]: { allOf: Array.from({ length: 50_000 }, () => ({})) } } },
+  ],
+  ["references of great length", { allOf: Array.from({ length: 10 }, () => ({ $ref: `#/${"y".repeat(100_000)}` })) }],
+  [
+    "anchors below a long address",
+    { $id: `http://x/${longest}`, allOf: Array.from({ length: 50_000 }, () => ({ $anchor: "a" })) },
+  ],
+];
+
+it.for(addresses)("%s in a server's schema take no second", async ([, outputSchema]) => {
+  const startedAt = performance.now();
+  try {
+    checkAnswer({ name: "t", inputSchema: {}, outputSchema }, readAnswer({ structuredContent: {} }));
+  } catch {
+    // Refused.
+  }
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+});
+
 it.for<Row>([...schemas, ...mcp])("%s takes time in proportion to its input", async ([, size, prepare]) => {
   expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
 });

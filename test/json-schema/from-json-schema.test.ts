@@ -170,7 +170,13 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ["a broken name pattern", { patternProperties: { "[": {} } }, /has the pattern "\["/],
   ["what is not JSON", { const: 1n }, /cannot be read: a BigInt/],
   ["an address that is none", { $id: "http://[" }, /cannot be read/],
-  ["addresses inside of addresses", nestIds(24), /cannot be read: it would take too long/],
+  ["addresses inside of addresses", nestIds(24), /has more than 8 parts with a "\$id" inside of each other/],
+  ["a long address", { $id: `x:${"y".repeat(2_000)}` }, /has a "\$id" of more than 2000 characters/],
+  [
+    "many parts with long addresses",
+    { properties: { ["y".repeat(300_000)]: { allOf: Array.from({ length: 1_000 }, () => ({})) } } },
+    /it would take too long/,
+  ],
 ];
 it.for(bad)("refuses %s at once", ([, schema, message]) => {
   let thrown: unknown;

@@ -20,6 +20,7 @@ import { askStopConditions } from "./ask-stop.ts";
 import { checkPlan } from "../options/check-options.ts";
 import { prepareCalls } from "./prepare-calls.ts";
 import { createRequestViews } from "./request-views.ts";
+import { findSpent } from "./find-spent.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import { eventBase } from "../run/event-base.ts";
 import { expose, exposeRecorded, needsBasis, withBasis } from "./exposure.ts";
@@ -150,6 +151,7 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
     carried,
     pricing: options.pricing,
     eager: next.withoutTools ? undefined : createEagerPorts(run),
+    findSpent: (spent) => findSpent(run, spent),
   });
   // What is said after a limit has ended the run ends nothing more.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;

@@ -62,18 +62,22 @@ export class Meter {
     return Math.min(this.#limits.maxToolCalls, this.#outer?.maxToolCalls ?? none);
   }
 
-  /** The budget of a run around this one for which a stream of this cost is too much. */
-  findSpentOutside(costUSD: number): InboxAnswer["spentOutside"] {
-    return this.#outer?.findSpent(costUSD) ?? this.#outer?.findSpentOutside(costUSD);
+  /** The budget of a run around this one for which a stream of this cost is too much, after what is not settled yet. */
+  findSpentOutside(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
+    return this.#outer?.findSpent(costUSD, unsettled);
   }
 
-  /** The budget of this run for which a stream of this cost is too much. */
-  findSpent(costUSD: number): InboxAnswer["spentOutside"] {
+  /** The same, of this run and of all around it. */
+  findSpent(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
+    return this.#findOwnSpent(costUSD, unsettled) ?? this.findSpentOutside(costUSD, unsettled);
+  }
+
+  #findOwnSpent(costUSD: number, unsettled: Spending): InboxAnswer["spentOutside"] {
     const { maxTokens, maxCostUSD, unknownCostEnds } = this.#limits;
     if (maxCostUSD !== none && unknownCostEnds && this.#costUnknown) return { kind: "cost-unknown" };
-    if (this.#costUSD + costUSD > maxCostUSD) {
-      return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD: this.#costUSD, expectedUSD: costUSD };
-    }
-    return this.#tokens >= maxTokens ? { kind: "max-tokens", limit: maxTokens, spent: this.#tokens } : undefined;
+    const spentUSD = this.#costUSD + (unsettled.costUSD ?? 0);
+    if (spentUSD + costUSD > maxCostUSD) return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: costUSD };
+    const spent = this.#tokens + (unsettled.tokens ?? 0);
+    return spent >= maxTokens ? { kind: "max-tokens", limit: maxTokens, spent } : undefined;
   }
 }

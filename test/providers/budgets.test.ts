@@ -1,0 +1,150 @@
+// What a run may spend, where one stream makes several requests.
+
+import { expect, it } from "vitest";
+import {
+  defineAgentTool,
+  type LoopOptions,
+  memoryJournal,
+  type Provider,
+  runToolLoop,
+  withFallback,
+  withRetry,
+} from "turnwright";
+import { withPlanner } from "turnwright/plan";
+import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
+
+const messages = [{ role: "user" as const, content: "Go." }];
+const tools = [{ name: "t", description: "", inputSchema: { type: "object" }, execute: () => 1 }];
+/** A token costs a quarter of a dollar, so that sums are exact. */
+const pricing: NonNullable<LoopOptions["pricing"]> = ({ totalTokens }) => totalTokens / 4;
+const spent = (tokens: number) => usage({ inputTokens: tokens, outputTokens: 0 });
+const retries = { maxAttempts: 20, baseDelayMs: 0 };
+
+interface Stage {
+  asked: number;
+  readonly model: (id: string) => Provider;
+}
+
+/** Models whose every request uses four tokens, a dollar, and fails. */
+function stageOf(what: "fails" | "plans nothing" = "fails"): Stage {
+  const stage: Stage = {
+    asked: 0,
+    model: (id) =>
+      createMockProvider(
+        () => {
+          stage.asked += 1;
+          return what === "fails" ? [spent(4), fail({ status: 503, message: "Busy." })] : [text("No plan."), spent(4)];
+        },
+        { id, model: "m" },
+      ),
+  };
+  return stage;
+}
+
+const rows: readonly [what: string, stage: Stage, wrap: (stage: Stage) => Provider, error: string][] = [
+  ["retries", stageOf(), ({ model }) => withRetry(model("a"), retries), "Busy."],
+  [
+    "fallbacks",
+    stageOf(),
+    ({ model }) => withFallback(Array.from({ length: 20 }, (_, index) => model(`a${index}`))),
+    "3 of 20 providers failed; the last one: Busy.",
+  ],
+  [
+    "retries inside fallbacks",
+    stageOf(),
+    ({ model }) => withFallback([withRetry(model("a"), { ...retries, maxAttempts: 2 }), withRetry(model("b"), retries)]),
+    "All 2 providers failed; the last one: Busy.",
+  ],
+  ["fallbacks inside retries", stageOf(), ({ model }) => withRetry(withFallback([model("a"), model("b")]), retries), "Busy."],
+  [
+    "plans that are asked for again",
+    stageOf("plans nothing"),
+    ({ model }) => withPlanner(model("a"), { planRetries: 19 }),
+    "The model gave no plan in 3 tries",
+  ],
+  ["retries of a planner's request", stageOf(), ({ model }) => withPlanner(withRetry(model("a"), retries)), "Busy."],
+];
+
+const budgets: readonly [what: string, limits: LoopOptions["limits"], reason: object][] = [
+  ["tokens", { maxTokens: 12 }, { kind: "max-tokens", limit: 12, spent: 12 }],
+  ["USD", { maxCostUSD: 3 }, { kind: "max-cost", limitUSD: 3, spentUSD: 3, expectedUSD: 1 }],
+  [
+    "USD that one more request would cross",
+    { maxCostUSD: 3.5 },
+    { kind: "max-cost", limitUSD: 3.5, spentUSD: 3, expectedUSD: 1 },
+  ],
+];
+
+it.for(rows.flatMap((row) => budgets.map((budget) => [`${row[0]} | ${budget[0]}`, row, budget] as const)))(
+  "%s: no request past the limit",
+  async ([, [, stage, wrap, error], [, limits, reason]]) => {
+    stage.asked = 0;
+    const journal = memoryJournal();
+    const options: LoopOptions = { provider: wrap(stage), messages, tools, limits, pricing, journal };
+    const result = await runToolLoop(options);
+    expect(stage.asked).toBe(3);
+    expect(result).toMatchObject({ status: "error", reason, costUSD: 3, usage: { totalTokens: 12 } });
+    expect(result.streamResults[0]?.error?.message).toContain(error);
+    const replayed = await runToolLoop({ ...options, journal: memoryJournal(JSON.parse(JSON.stringify(journal))) });
+    expect(stage.asked).toBe(3);
+    expect(replayed.reason).toEqual(result.reason);
+  },
+);
+
+it("asks for no answer that the plan has left nothing for", async () => {
+  let asked = 0;
+  const planner = createMockProvider(() => {
+    asked += 1;
+    return [text('{"next_action":"response","execution_commands":[]}'), spent(8)];
+  });
+  const provider = withPlanner(planner, { closesEarly: false });
+  const { reason } = await runToolLoop({ provider, messages, tools, pricing, limits: { maxCostUSD: 3 } });
+  expect(asked).toBe(1);
+  expect(reason).toEqual({ kind: "max-cost", limitUSD: 3, spentUSD: 2, expectedUSD: 2 });
+});
+
+it("counts what earlier passes have used, and the limits of runs around it", async () => {
+  const stage = stageOf();
+  const inner = withRetry(stage.model("a"), retries);
+  const agent = defineAgentTool({
+    name: "agent",
+    description: "",
+    inputSchema: { type: "object" },
+    prepare: () => ({ messages, provider: inner }),
+  });
+  const outer = createMockProvider([[toolCall("agent"), spent(4)], text("Done.")]);
+  const { functionHistory, reason } = await runToolLoop({ provider: outer, messages, tools: [agent], limits: { maxTokens: 12 } });
+  expect(stage.asked).toBe(2);
+  expect(reason).toMatchObject({ kind: "max-tokens", spent: 12 });
+  expect(functionHistory).toHaveLength(1);
+});
+
+it("keeps an answer that crosses the limit, and asks on after attempts that nobody can price", async () => {
+  const busy = fail({ status: 503, message: "Busy." });
+  const provider = withRetry(
+    createMockProvider([
+      [spent(4), busy],
+      [text("Hi."), spent(8)],
+    ]),
+    retries,
+  );
+  const { status, text: said } = await runToolLoop({ provider, messages, pricing, limits: { maxTokens: 5 } });
+  expect([status, said]).toEqual(["completed", "Hi."]);
+  const unknown = withRetry(
+    createMockProvider(
+      [
+        [text(""), busy],
+        [text("Hi."), spent(4)],
+      ],
+      { usage: false },
+    ),
+    retries,
+  );
+  expect((await runToolLoop({ provider: unknown, messages, pricing, limits: { maxCostUSD: 2 } })).status).toBe("completed");
+});
+
+it("leaves a failure that nothing was to follow as it is", async () => {
+  const stage = stageOf();
+  const { reason } = await runToolLoop({ provider: stage.model("a"), messages, pricing, limits: { maxTokens: 4 } });
+  expect(reason).toMatchObject({ kind: "provider-error", error: { message: "Busy." } });
+});
