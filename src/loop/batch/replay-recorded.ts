@@ -33,7 +33,7 @@ export async function replayRecorded(
 }
 
 async function takeRecorded(run: Run, batch: Batch): Promise<readonly Entry[]> {
-  const found = await Promise.all(batch.todo.map((entry) => isOnRecord(run, batch, entry)));
+  const found = await Promise.all(batch.todo.map(async (entry) => isOnRecord(run, batch, entry)));
   const recorded = new Set(batch.todo.filter((_, position) => found[position] === true));
   return batch.take((entry) => recorded.has(entry));
 }
