@@ -76,10 +76,11 @@ describe("what a run over googleGenerateContent sends back", () => {
   });
 
   it("answers two calls of one turn under one id without it", async () => {
-    const turn: RawReply = { frames: [says({ ...call("a"), thoughtSignature: "sig" }, call("a")), stop()] };
-    const { bodies } = await play([turn, answer]);
+    const other = { name: "get_weather", args: { city: "Rome" } };
+    const calls = says({ ...call("a"), thoughtSignature: "sig" }, { functionCall: { id: "a", ...other } });
+    const { bodies } = await play([{ frames: [calls, stop()] }, answer]);
     expect(bodies[1]?.contents.slice(1)).toEqual([
-      { role: "model", parts: [{ ...call(), thoughtSignature: placeholder }, call()] },
+      { role: "model", parts: [{ ...call(), thoughtSignature: placeholder }, { functionCall: other }] },
       { role: "user", parts: [output(), output()] },
     ]);
   });
