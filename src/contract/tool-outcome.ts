@@ -21,7 +21,10 @@ export interface ToolCall {
 
 /** A call that waits for a decision. */
 export interface PendingApproval {
-  /** Its name in `decisions`: its call id, behind those of the calls that it is inside of, with "/" between. */
+  /**
+   * Its name in `decisions`: its call id, after those of the calls that it is inside of, with "/" between. If somebody was asked anew,
+   * because the tool had changed, the number of the question follows: `call_p0_0#2`.
+   */
   readonly id: string;
   readonly callId: string;
   readonly name: string;

@@ -3,7 +3,10 @@ import type { ShownTool, ToolChange } from "../contract/tool-change.ts";
 
 /** A call of the open batch that has no outcome yet. Plain data. */
 export type PendingCall = {
-  /** Its name in the option `decisions`: its call id, behind those of the calls that it is inside of, with "/" between. */
+  /**
+   * Its name in the option `decisions`: its call id, after those of the calls that it is inside of, with "/" between. If somebody was
+   * asked anew, because the tool had changed, the number of the question follows: `call_p0_0#2`.
+   */
   readonly id: string;
   readonly callId: string;
   /** 0-based position among the calls of its assistant message. */

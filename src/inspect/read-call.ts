@@ -2,7 +2,14 @@
 
 import type { NestedSpending, ToolCall, ToolOutcome } from "../contract/tool-outcome.ts";
 import type { Ending } from "../contract/termination.ts";
-import { type BegunRecord, type RecordedDecision, refusedBy, unfitBy, type Verdict } from "../loop/batch/recorded-answers.ts";
+import {
+  type BegunRecord,
+  questionId,
+  type RecordedDecision,
+  refusedBy,
+  unfitBy,
+  type Verdict,
+} from "../loop/batch/recorded-answers.ts";
 import type { ToolAnswer } from "../loop/run/run.ts";
 import { detectContextRestart } from "../stages/context-restart.ts";
 import type { LoopState, SettledCall } from "../state/loop-state.ts";
@@ -69,12 +76,14 @@ function findEarly({ records, state }: CallReading, call: ToolCall, index: numbe
 function readDecision({ records, state }: CallReading, call: ToolCall, place: CallPlace): CallProgress | undefined {
   const decision = findDecision(records, callKey(state, "approval", place));
   if (decision === undefined) return undefined;
+  if (decision.kind === "ask" && decision.isBeyond === true) return toOver({ call, durationMs: 0, kind: "limit" });
   if (decision.kind === "ask") {
     const { tool, changes: toolChanges } = decision;
+    const id = questionId(call.callId, decision.earlier);
     const changed = toolChanges === undefined ? {} : { toolChanges };
-    const pending: PendingCall = { ...describe(call, place), state: "awaiting-approval", tool, ...changed };
+    const pending: PendingCall = { ...describe(call, place), id, state: "awaiting-approval", tool, ...changed };
     const outcome: ToolOutcome = { call, durationMs: 0, kind: "not-run" };
-    return { stage: "waits", settled: { outcome, awaiting: true, ...changed }, pending: [pending] };
+    return { stage: "waits", settled: { outcome, awaiting: id, ...changed }, pending: [pending] };
   }
   const edit = decision.kind === "modify" ? records.find<Verdict>(editKey(state, place)) : undefined;
   const refused = refusedBy(decision, call) ?? unfitBy(edit, call);

@@ -65,7 +65,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
 function pendingCallsOf({ lastBatch, turn }: LoopState, { status, reason }: Ending): readonly ToolCall[] {
   if (reason.kind === "stop-condition") return turn.calls.filter(isNamed);
   if (status !== "suspended") return [];
-  return lastBatch.flatMap(({ awaiting, outcome }) => (awaiting === true ? [outcome.call] : []));
+  return lastBatch.flatMap(({ awaiting, outcome }) => (awaiting !== undefined ? [outcome.call] : []));
 }
 
 /** A journal that does not say what it is in JSON may hold connections and keys, so that it stays out of JSON. */

@@ -30,6 +30,8 @@ export interface ReadyCall {
   readonly unvalidated?: true | undefined;
   /** Whether somebody has decided that it runs. */
   readonly approved?: true | undefined;
+  /** How many questions about it were left to a later execution; absent for none. */
+  readonly questions?: number | undefined;
   /** Set where somebody has to decide before it runs: for the first time, or again because its tool has changed. */
   readonly mustAsk?: "first" | "again" | undefined;
 }

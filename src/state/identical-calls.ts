@@ -8,7 +8,7 @@ import { isSameJson } from "../kit/same-json.ts";
 /** What is looked at of a settled call. */
 interface Settled {
   readonly outcome: ToolOutcome;
-  readonly awaiting?: true | undefined;
+  readonly awaiting?: string | undefined;
   readonly suspended?: object | undefined;
 }
 
@@ -24,7 +24,7 @@ export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
 
 /** Counts one more iteration. One whose calls still wait is counted when it is over. */
 export function countIdenticalCalls(last: IdenticalCalls, settled: readonly Settled[]): IdenticalCalls {
-  if (settled.some(({ awaiting, suspended }) => awaiting === true || suspended !== undefined)) return last;
+  if (settled.some(({ awaiting, suspended }) => awaiting !== undefined || suspended !== undefined)) return last;
   if (settled.length === 0 || settled.some(({ outcome }) => outcome.kind !== "completed")) return noIdenticalCalls;
   const outcomes = settled.map(({ outcome }) => outcome);
   const isSame =

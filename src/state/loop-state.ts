@@ -82,8 +82,8 @@ export interface SettledCall {
   readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
   /** Whether nothing is left to say after its tool. Undefined if the tool does not say. */
   readonly needsNoFollowUp?: boolean | undefined;
-  /** Whether somebody has to decide about the call before it can run. */
-  readonly awaiting?: true | undefined;
+  /** Set if somebody has to decide about the call before it can run: the name of the question in `decisions`. */
+  readonly awaiting?: string | undefined;
   /** What has changed of its tool since somebody was last asked about the call. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
   /** How the run inside the call was suspended. The call is not over, and goes on when the run is resumed. */
@@ -321,7 +321,8 @@ export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
 
 function pendingIn({ outcome: { call }, awaiting, toolChanges, suspended }: SettledCall): readonly PendingApproval[] {
   const { callId, name, args } = call;
-  if (awaiting === true) return [{ id: callId, callId, name, args, ...(toolChanges === undefined ? {} : { toolChanges }) }];
+  if (awaiting !== undefined)
+    return [{ id: awaiting, callId, name, args, ...(toolChanges === undefined ? {} : { toolChanges }) }];
   if (suspended?.reason.kind !== "approval-required") return [];
   return suspended.reason.calls.map((inner) => ({ ...inner, id: `${callId}/${inner.id}` }));
 }

@@ -73,7 +73,7 @@ function noteEdits(state: LoopState, settled: readonly SettledCall[]): void {
 
 function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall): ToolResultPart {
   const { callId, name } = outcome.call;
-  if (awaiting === true) return { callId, name, outcome: "awaiting-approval", result: awaitingResult };
+  if (awaiting !== undefined) return { callId, name, outcome: "awaiting-approval", result: awaitingResult };
   if (restart !== undefined) return { callId, name, outcome: "restarted", result: restartedResult };
   const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
   // The text that stages have made is also made of the text parts.

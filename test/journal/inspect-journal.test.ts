@@ -69,14 +69,15 @@ describe("inspectJournal", () => {
     const shown = async (): Promise<unknown> => {
       const [call] = (await inspectJournal(path)).pendingCalls;
       if (call?.state !== "awaiting-approval") return call;
-      return [call.tool.description, call.toolChanges?.map(({ kind }) => kind)];
+      return [call.id, call.tool.description, call.toolChanges?.map(({ kind }) => kind)];
     };
     await runToolLoop(withTool("Pays in USD"));
-    expect(await shown()).toEqual(["Pays in USD", undefined]);
+    expect(await shown()).toEqual([own, "Pays in USD", undefined]);
     const decisions = { [own]: { kind: "approve" as const } };
     expect((await runToolLoop({ ...withTool("Pays in EUR"), decisions })).status).toBe("suspended");
-    expect([await shown(), paid]).toEqual([["Pays in EUR", ["description-changed"]], []]);
-    expect((await runToolLoop({ ...withTool("Pays in EUR"), decisions })).status).toBe("completed");
+    expect([await shown(), paid]).toEqual([[`${own}#2`, "Pays in EUR", ["description-changed"]], []]);
+    const again = { [`${own}#2`]: { kind: "approve" as const } };
+    expect((await runToolLoop({ ...withTool("Pays in EUR"), decisions: again })).status).toBe("completed");
     expect([await shown(), paid]).toEqual([undefined, ["Pays in EUR"]]);
   });
 

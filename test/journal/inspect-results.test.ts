@@ -71,6 +71,11 @@ const runs: readonly (readonly [what: string, turns: readonly MockTurn[], execut
   ["has results that were processed", looks, [{ policies: { results: { processor: (_, output) => `${output}!` } } }]],
   ["knows its costs", looks, [{ pricing: ({ totalTokens }) => totalTokens / 1_000 }]],
   ["waits for people", waits, [{}]],
+  [
+    "has a call beyond its limit that asks",
+    [[toolCall("look"), toolCall("pay", { n: 1 })], text("Done.")],
+    [{ limits: { maxToolCalls: 1 } }, { limits: { maxToolCalls: 1 } }, { limits: { maxToolCalls: 1 } }],
+  ],
   ["was decided about in part", waits, [{}, { decisions: { [own]: { kind: "deny", reason: "no" } } }]],
   ["was decided about", waits, [{}, { decisions: { [own]: { kind: "approve" }, [inner]: { kind: "approve" } } }]],
   [

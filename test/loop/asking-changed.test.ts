@@ -2,7 +2,15 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type ApprovalDecision, type LoopOptions, type Tool, type ToolChange } from "turnwright";
+import {
+  type ApprovalDecision,
+  createToolRegistry,
+  defineAgentTool,
+  type LoopOptions,
+  type NestedLoopOptions,
+  type Tool,
+  type ToolChange,
+} from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
@@ -57,9 +65,9 @@ describe("a decision about a call", () => {
     expect([ran, again.recording.of("approval-asked").length]).toEqual([[], 1]);
     // It still says so when it is asked about once more, and runs once somebody says yes to the tool as it is.
     expect((await pendingOf(start({ policies: ask, change })))[0]?.map(({ kind }) => kind)).toEqual(kinds);
-    const done = await start({ policies: ask, change, decisions: { call_p0_0: approved } }).result;
+    const done = await start({ policies: ask, change, decisions: { "call_p0_0#2": approved } }).result;
     expect([done.text, outcomesOf(done), ran.length]).toEqual(["Done.", ["call_p0_0: completed"], 1]);
-    const told = await start({ policies: ask, change, decisions: { call_p0_0: approved } }).result;
+    const told = await start({ policies: ask, change, decisions: { "call_p0_0#2": approved } }).result;
     expect([told.messages, ran.length]).toEqual([done.messages, 1]);
   });
 
@@ -85,7 +93,7 @@ describe("a decision about a call", () => {
       const change = { description: "Sends", inputSchema: z.object({ to: z.string() }) };
       await start({ policies: ask }).result;
       await start({ policies: ask, change, decisions: { call_p0_0: approved } }).result;
-      const done = await start({ policies: ask, change, decisions: { call_p0_0: decision } }).result;
+      const done = await start({ policies: ask, change, decisions: { "call_p0_0#2": decision } }).result;
       expect([outcomesOf(done), ran]).toEqual([[`call_p0_0: ${outcome}`], did]);
       const told = await start({ policies: ask, change, journal: replayJournal(done.journal) }).result;
       expect(told.messages).toEqual(done.messages);
@@ -118,7 +126,8 @@ describe("a decision about a call", () => {
       };
       const again = start("REAL", { policies: { approve }, ...(isAsked && { decisions }) });
       expect([(await again.result).reason.kind, asked, ran]).toEqual(["approval-required", ["REAL"], []]);
-      const done = await start("REAL", { policies: { approve }, decisions }).result;
+      const about = isAsked ? { "call_p0_0#2": approved } : decisions;
+      const done = await start("REAL", { policies: { approve }, decisions: about }).result;
       expect([done.text, ran]).toEqual(["Done.", ["REAL"]]);
     }
   });

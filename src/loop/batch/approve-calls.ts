@@ -13,6 +13,7 @@ import { frozenView } from "../../state/frozen-view.ts";
 import { findTool } from "../../tools/find-tool.ts";
 import { toShown } from "../../tools/shown-tool.ts";
 import type { BatchEntry } from "./batch-entry.ts";
+import { createRoom } from "./call-room.ts";
 import { refuseChangedTools } from "./changed-tools.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { Run } from "../run/run.ts";
@@ -38,36 +39,40 @@ export function approveCalls(run: Run, prepared: readonly BatchEntry[]): readonl
 }
 
 async function askAll(run: Run, entries: readonly BatchEntry[], asked: readonly Asked[]): Promise<readonly BatchEntry[]> {
-  const settled = await settleAll(run, asked);
-  const approved = [...entries];
-  for (const [position, { index }] of asked.entries()) {
-    const entry = settled[position];
-    if (entry !== undefined) approved[index] = entry;
+  const answers = await askEach(run, asked);
+  const byIndex = new Map(asked.map((one, position) => [one.index, { one, answered: answers[position] }]));
+  const room = createRoom(run);
+  const approved: BatchEntry[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const { one, answered } = byIndex.get(index) ?? {};
+    const settled = one === undefined || answered === undefined ? entry : await settleCall(run, { ...one, room }, answered);
+    approved.push(settled);
+    room.admit(settled);
   }
   return approved;
 }
 
 /** Asks anew about calls that could not run as they were approved, by their tools as they are now. */
-export function approveAgain(run: Run, calls: readonly Placed[], isBarred: boolean): Promise<readonly BatchEntry[]> {
+export async function approveAgain(run: Run, calls: readonly Placed[], isBarred: boolean): Promise<readonly BatchEntry[]> {
   // Without a policy a call that was asked about once is not let through because its tool stopped asking.
   const asked = calls.map((one): Asked => {
     const otherwise = one.ready.mustAsk === "again" ? waitAlways : waitWhereNeeded;
     return { ...one, approve: run.options.policies?.approve ?? otherwise, isBarred };
   });
-  return settleAll(run, asked);
-}
-
-async function settleAll(run: Run, asked: readonly Asked[]): Promise<readonly BatchEntry[]> {
-  const steps = asked.map((one) => approvalStep(run, one));
-  const answers = await runSteps(steps, run, (given, live) =>
-    given.map((answer, position): Answered => ({ answer, live: live[position] === true })),
-  );
+  const answers = await askEach(run, asked);
   const entries: BatchEntry[] = [];
   for (const [position, one] of asked.entries()) {
     const answered = answers[position];
     if (answered !== undefined) entries.push(await settleCall(run, one, answered));
   }
   return entries;
+}
+
+function askEach(run: Run, asked: readonly Asked[]): readonly Answered[] | PromiseLike<readonly Answered[]> {
+  const steps = asked.map((one) => approvalStep(run, one));
+  return runSteps(steps, run, (given, live) =>
+    given.map((answer, position): Answered => ({ answer, live: live[position] === true })),
+  );
 }
 
 /** A policy decides about all calls. Without one only those count whose tool wants a decision. */
@@ -115,7 +120,8 @@ async function askAnew(run: Run, asked: Asked): Promise<RecordedDecision> {
   if (asked.isBarred === true) return { kind: "cancelled" };
   const definition = findTool(run.registry, call.name);
   if (definition === undefined) return { kind: "refused", outcome: refuseChanged(call, run) };
-  const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
+  const { questions } = asked.ready;
+  const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args), questions };
   const checked = await validateCall(ready, run.ports);
   if (checked.kind !== "ready") return { kind: "refused", outcome: checked };
   const decided = await ask(run, { ...asked, ready }, definition);
@@ -135,5 +141,7 @@ async function ask(run: Run, { ready, index, approve }: Asked, tool: ToolDefinit
       checked.kind === "ready" ? checked : undefined,
     );
   const decided = await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, validated, clock, scope });
-  return decided.kind === "ask" ? toRecorded(run, decided, { tool: toShown(tool) }) : decided;
+  const { questions } = ready;
+  const earlier = questions === undefined ? {} : { earlier: questions };
+  return decided.kind === "ask" ? toRecorded(run, decided, { tool: toShown(tool), ...earlier }) : decided;
 }

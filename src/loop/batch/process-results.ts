@@ -48,7 +48,9 @@ export function processResults(
 
 /** A batch that is suspended is looked at once all of its results are there. */
 function isDue(settled: readonly SettledCall[]): boolean {
-  return settled.some(isEligible) && settled.every(({ suspended, awaiting }) => suspended === undefined && awaiting !== true);
+  return (
+    settled.some(isEligible) && settled.every(({ suspended, awaiting }) => suspended === undefined && awaiting === undefined)
+  );
 }
 
 /** Errors are for the model to read as they are, and a restart leaves no result. */

@@ -15,6 +15,17 @@ export interface OpenQuestion {
   readonly tool: ShownTool;
   /** What had changed since the question before. */
   readonly changes?: readonly ToolChange[];
+  /** How many questions about the call came before; absent for none. */
+  readonly earlier?: number;
+  /** The decision that is not used, because it was about the question before. */
+  readonly passed?: ApprovalDecision;
+  /** Set if the call does not fit into `maxToolCalls`, so that no decision is taken. */
+  readonly isBeyond?: true | undefined;
+}
+
+/** The name of a question in the option `decisions`: a decision about one question is never taken for another one. */
+export function questionId(callId: string, earlier = 0): string {
+  return earlier === 0 ? callId : `${callId}#${earlier + 1}`;
 }
 
 /** What the journal keeps: a decision, why there is none, or a question that is open. */

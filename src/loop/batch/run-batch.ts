@@ -15,9 +15,10 @@ import type { SettledCall } from "../../state/loop-state.ts";
 import type { Repeats } from "../../state/repetition.ts";
 import { earlyOutcomesOf } from "../../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
-import type { BatchEntry, OverCall } from "./batch-entry.ts";
+import type { OverCall } from "./batch-entry.ts";
 import { refuseChangedTools } from "./changed-tools.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
+import { createRoom } from "./call-room.ts";
 import { eventBase } from "../run/event-base.ts";
 import { processResults } from "./process-results.ts";
 import { awaitValidations, createRecall } from "./record-verdicts.ts";
@@ -39,7 +40,8 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   const approved = mayAsk(run) ? whenReady(prepared, (entries) => approveCalls(run, entries)) : prepared;
   const dispatched = whenReady(approved, (entries) => {
     refuseChangedTools(run, entries);
-    return dispatchWaves(run, withinLimit(run, entries));
+    const room = createRoom(run);
+    return dispatchWaves(run, entries.map(room.admit));
   });
   return whenReady(dispatched, (outcomes) => {
     const loop = findToldLoop(run);
@@ -67,30 +69,9 @@ function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined
   return loopRule?.action === "inject-warning" ? findLoop(state, loopRule) : undefined;
 }
 
-/**
- * Of a batch that crosses `maxToolCalls`, the first calls that fit run and the others end as "limit". With 2 calls left, the third ready
- * call of a batch does not run. Only the run's own count is looked at, which a replay finds the same; what runs beside each other have
- * left of a common limit is looked at when a call is dispatched.
- */
-function withinLimit({ state, bounds }: Run, prepared: readonly BatchEntry[]): readonly BatchEntry[] {
-  let left = state.toolLimitReached ? 0 : bounds.maxToolCalls - state.toolCallsExecuted;
-  if (left >= prepared.length) return prepared;
-  return prepared.map((entry): BatchEntry => {
-    // A call that waits for a decision counts as one that runs: or else a call behind it would run now, and it would not fit later.
-    const mayRun = entry.kind === "ready" || entry.kind === "awaiting";
-    if (mayRun || isCancelled(entry)) left -= 1;
-    return mayRun && left < 0 ? { call: entry.call, durationMs: 0, kind: "limit" } : entry;
-  });
-}
-
-/** A call that waited until its run ended: it has kept its place until then. */
-function isCancelled(entry: BatchEntry): boolean {
-  return (entry.kind === "over" ? entry.outcome : entry).kind === "not-run";
-}
-
 /** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */
 function settleCall(run: Run, { outcome, live, suspended, awaiting }: Dispatched): SettledCall {
-  if (awaiting !== undefined) return { outcome, awaiting: true, toolChanges: awaiting.toolChanges };
+  if (awaiting !== undefined) return { outcome, awaiting: awaiting.id, toolChanges: awaiting.toolChanges };
   const { policies } = run.options;
   if (policies?.gate?.active === true) tellGate(run, outcome, live);
   if (outcome.kind !== "completed") return suspended === undefined ? { outcome } : { outcome, suspended };

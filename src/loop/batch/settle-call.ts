@@ -2,7 +2,6 @@
 
 import type { Json } from "../../contract/json.ts";
 import type { ApprovalDecision } from "../../contract/policies.ts";
-import type { ShownTool } from "../../contract/tool-change.ts";
 import { assertNever } from "../../kit/assert-never.ts";
 import { Deadline } from "../../kit/deadline.ts";
 import { toJson } from "../../kit/to-json.ts";
@@ -15,10 +14,11 @@ import { findTool } from "../../tools/find-tool.ts";
 import { toShown } from "../../tools/shown-tool.ts";
 import type { BatchEntry } from "./batch-entry.ts";
 import { refuseChangedTools } from "./changed-tools.ts";
+import type { Room } from "./call-room.ts";
 import { isReplayed } from "../run/ask-journal.ts";
 import { eventBase } from "../run/event-base.ts";
 import { recordVerdict } from "./record-verdicts.ts";
-import { type FinalDecision, type OpenQuestion, type RecordedDecision, refusedBy } from "./recorded-answers.ts";
+import { type FinalDecision, type OpenQuestion, questionId, type RecordedDecision, refusedBy } from "./recorded-answers.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 import { callKey, decisionKey, editKey } from "../../state/step-key.ts";
@@ -35,6 +35,8 @@ export interface Placed {
   readonly index: number;
   /** How often it was asked about before, because its tool had changed. */
   readonly round: number;
+  /** What `maxToolCalls` leaves room for, if the call is asked about for the first time. */
+  readonly room?: Room | undefined;
 }
 
 /** The key of a call's question. */
@@ -46,7 +48,7 @@ export function approvalKey({ state }: Run, { ready, index, round }: Placed): st
 export function toRecorded(
   run: Run,
   decided: ApprovalDecision,
-  question: Pick<OpenQuestion, "tool" | "changes">,
+  question: Omit<OpenQuestion, "kind" | "token">,
 ): RecordedDecision {
   if (decided.kind !== "ask") return decided;
   if (run.outer !== undefined && !run.isPart) return { kind: "deny", reason: "Nobody can be asked inside this tool." };
@@ -58,27 +60,30 @@ export function toRecorded(
  * later one takes it from its `decisions`, or asks on. A journal that can wait for days does, and no execution ends.
  */
 export async function settleCall(run: Run, placed: Placed, first: Answered): Promise<BatchEntry> {
-  const { ready } = placed;
+  const { ready, room } = placed;
   const { call } = ready;
   const { callId, name, args } = call;
   const key = approvalKey(run, placed);
   let { answer, live } = first;
-  let asked: ShownTool | undefined;
+  let asked: OpenQuestion | undefined;
   for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
     const question: OpenQuestion = answer;
-    asked = question.tool;
+    asked = question;
     const next = decisionKey(key, attempt);
+    if (question.isBeyond === true && room?.isFull() === true) return { call, durationMs: 0, kind: "limit" };
     if (!(await resumesPast(run, next, question.token))) {
       const isSequential = ready.definition.sequential === true;
-      run.decisions.noteWaiting(callId);
-      return { kind: "awaiting", call, key: next, isSequential, toolChanges: question.changes };
+      noteWaiting(run, callId, question);
+      const id = questionId(callId, question.earlier);
+      return { kind: "awaiting", call, id, key: next, isSequential, toolChanges: question.changes };
     }
     const waited = await waitFor(run, next);
     const body = (): RecordedDecision => decide(run, placed, { question, waited });
     const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
     ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
-    // Each one, because whoever had it put off may say so again when the run is over.
-    run.decisions.settle(callId, answer.kind === "ask" ? { kind: "ask" } : answer);
+    // Each one, because a decision that put the call off may be given again when the run is over.
+    const decided = answer.kind === "ask" ? { kind: "ask" } : answer;
+    run.decisions.settle(questionId(callId, question.earlier), isAnew(answer, question) ? answer.passed : decided);
   }
   sendDecision(run, placed, { answer, live });
   const obeyed = await obey(run, { ...placed, ready: bind(run, placed, { answer, asked, live }) }, answer);
@@ -92,36 +97,49 @@ export async function settleCall(run: Run, placed: Placed, first: Answered): Pro
  */
 function decide(
   run: Run,
-  { ready, index }: Placed,
+  { ready, index, room }: Placed,
   { question, waited }: { question: OpenQuestion; waited: ApprovalDecision | undefined },
 ): RecordedDecision {
   const { callId, name, args } = ready.call;
-  const { tool, changes } = question;
-  const open = { tool, ...(changes === undefined ? {} : { changes }) };
-  if (run.scope.cause !== undefined) return toRecorded(run, { kind: "ask" }, open);
+  const { tool, earlier = 0 } = question;
+  if (run.scope.cause !== undefined) return toRecorded(run, { kind: "ask" }, question);
+  if (room?.isFull() === true) return { ...question, token: run.token, isBeyond: true };
   // Taken also where the tool is gone: the call did wait for it.
-  const decision = waited ?? run.decisions.take(callId);
+  const decision = waited ?? run.decisions.take(questionId(callId, earlier));
   const now = findTool(run.registry, name);
   if (now === undefined) {
     refuseChangedTools(run, [ready]);
     return { kind: "refused", outcome: refuseChanged(ready.call, run) };
   }
   const since = findToolChanges(name, tool, toShown(now));
-  if (since.length === 0) return toRecorded(run, decision ?? { kind: "ask" }, open);
+  if (since.length === 0) return toRecorded(run, decision ?? { kind: "ask" }, { ...question, isBeyond: undefined });
   run.events.send({ type: "approval-asked", ...eventBase(run), callId, name, index, args });
-  return toRecorded(run, { kind: "ask" }, { tool: toShown(now), changes: since });
+  const passed = decision === undefined ? {} : { passed: decision };
+  return toRecorded(run, { kind: "ask" }, { tool: toShown(now), changes: since, earlier: earlier + 1, ...passed });
+}
+
+/** Whether an answer is a new question, about another tool. */
+function isAnew(answer: RecordedDecision, question: OpenQuestion): answer is OpenQuestion {
+  return answer.kind === "ask" && answer.earlier !== question.earlier;
+}
+
+function noteWaiting({ decisions }: Run, callId: string, { earlier = 0 }: OpenQuestion): void {
+  decisions.noteWaiting(questionId(callId, earlier));
+  for (let number = 0; number < earlier; number += 1) decisions.noteEarlier(questionId(callId, number));
 }
 
 /** Binds an approval to the tool that it was given for: if the registry has another one by now, the call has to be asked about again. */
 function bind(
   run: Run,
   { ready }: Placed,
-  { answer, asked, live }: { answer: RecordedDecision; asked: ShownTool | undefined; live: boolean },
+  { answer, asked, live }: { answer: RecordedDecision; asked: OpenQuestion | undefined; live: boolean },
 ): ReadyCall {
   const { call, definition } = ready;
   const { recorded } = run.exposure;
-  const about = asked ?? ("tool" in answer ? answer.tool : undefined) ?? (live ? undefined : recorded?.tools.get(call.name));
-  const approved: ReadyCall = { ...ready, approved: true, mustAsk: undefined };
+  const about =
+    asked?.tool ?? ("tool" in answer ? answer.tool : undefined) ?? (live ? undefined : recorded?.tools.get(call.name));
+  const questions = asked === undefined ? ready.questions : (asked.earlier ?? 0) + 1;
+  const approved: ReadyCall = { ...ready, approved: true, mustAsk: undefined, questions };
   if (about === undefined) return approved;
   const now = findTool(run.registry, call.name);
   if (now === undefined || findToolChanges(call.name, about, toShown(now)).length > 0)

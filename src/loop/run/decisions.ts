@@ -13,7 +13,7 @@ export class Decisions {
   readonly #left: Map<string, ApprovalDecision>;
   /** The names of calls that are known to wait: of the run and of those inside its calls. */
   readonly #waiting: Set<string>;
-  /** Those that were taken in an execution before this one, and are there again. */
+  /** Those that are not refused though nobody takes them: they were taken in an execution before this one, or came too late. */
   readonly #said: Set<string>;
   /** What the names of this run's calls start with. */
   readonly #prefix: string;
@@ -35,23 +35,28 @@ export class Decisions {
     return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
   }
 
-  /** What was decided about a call of this run, once. */
-  take(callId: string): ApprovalDecision | undefined {
-    const name = this.#prefix + callId;
+  /** What was decided about a question of this run, once. */
+  take(id: string): ApprovalDecision | undefined {
+    const name = this.#prefix + id;
     this.#waiting.add(name);
     const decision = this.#left.get(name);
     this.#left.delete(name);
     return decision;
   }
 
-  /** Takes note of a call that goes on waiting, so that an error can name it. */
-  noteWaiting(callId: string): void {
-    this.#waiting.add(this.#prefix + callId);
+  /** Takes note of a question that goes on waiting, so that an error can name it. */
+  noteWaiting(id: string): void {
+    this.#waiting.add(this.#prefix + id);
+  }
+
+  /** Takes note of an earlier question about a call that waits: a decision about it is late, and changes nothing. */
+  noteEarlier(id: string): void {
+    this.#said.add(this.#prefix + id);
   }
 
   /** Takes note of what was decided before: saying it again does no harm, and may be the answer to a question that came after it. */
-  settle(callId: string, decided: unknown): void {
-    const name = this.#prefix + callId;
+  settle(id: string, decided: unknown): void {
+    const name = this.#prefix + id;
     const given = this.#left.get(name);
     if (given !== undefined && stableJson(given) === stableJson(decided)) this.#said.add(name);
   }

@@ -51,6 +51,8 @@ export interface RunCallPorts extends ToolCallPorts {
 export interface AwaitingCall {
   readonly kind: "awaiting";
   readonly call: ToolCall;
+  /** Its name in the option `decisions`. */
+  readonly id: string;
   /** The key of the step that will record the decision. */
   readonly key: string;
   /** Whether its tool is sequential: then the calls after it wait as well. */

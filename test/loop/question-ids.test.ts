@@ -1,0 +1,135 @@
+// The ids of questions: a decision about one question about a call is never taken for another one.
+
+import { describe, expect, it } from "vitest";
+import { createToolRegistry, defineAgentTool, type LoopOptions, type NestedLoopOptions, type Tool } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "./durable-store.ts";
+import { play, type Playing, tool } from "./play.ts";
+
+const approved = { kind: "approve" } as const;
+
+interface Stage {
+  readonly ran: string[];
+  start(description: string, decisions?: LoopOptions["decisions"]): Playing;
+}
+
+/** A run of one payment over one store, whose tool has another description in each process. */
+function setUp(): Stage {
+  const ran: string[] = [];
+  const store = createDurableStore();
+  const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Done.")));
+  const start: Stage["start"] = (description, decisions) => {
+    const pay = tool("pay", () => void ran.push(description), { description, needsApproval: true });
+    return play([], { runId: "r", provider, tools: [pay], journal: store.open(), decisions });
+  };
+  return { ran, start };
+}
+
+describe("a decision", () => {
+  it("about a tool that has changed never answers the question about the new one, however often it is given", async () => {
+    const { ran, start } = setUp();
+    const again = (decisions: LoopOptions["decisions"], description = "Pays the bank"): Playing => start(description, decisions);
+    await start("Pays").result;
+    const mistyped = again({ call_p0_0: approved, call_p0_1: approved });
+    await expect(mistyped.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_p0_1" } });
+    for (let times = 0; times < 2; times += 1) {
+      const { reason } = await again({ call_p0_0: approved }).result;
+      expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_p0_0#2", callId: "call_p0_0" }] });
+    }
+    await again({ call_p0_0: { kind: "deny" } }).result;
+    expect(ran).toEqual([]);
+    const third = "Pays the bank twice";
+    expect((await again({ "call_p0_0#2": approved }, third).result).reason).toMatchObject({ calls: [{ id: "call_p0_0#3" }] });
+    const all = { call_p0_0: approved, "call_p0_0#2": approved, "call_p0_0#3": approved };
+    expect((await again(all, third).result).text).toBe("Done.");
+    expect(ran).toEqual(["Pays the bank twice"]);
+    // The call is settled. The decisions that were passed over may be given once more, and no others.
+    expect((await again(all, third).result).text).toBe("Done.");
+    const late = again({ call_p0_0: { kind: "deny" } }, third);
+    await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_p0_0" } });
+    expect(ran.length).toBe(1);
+  });
+
+  it("of a call inside an agent names its question too", async () => {
+    const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("agent", {}) : text("Done.")));
+    const inner = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Paid.")));
+    const ran: string[] = [];
+    const store = createDurableStore();
+    const start = (description: string, decisions?: LoopOptions["decisions"]): Playing => {
+      const pay = tool("pay", () => void ran.push(description), { description, needsApproval: true });
+      const prepare = (): NestedLoopOptions => ({ provider: inner, tools: [pay], messages: [{ role: "user", content: "Pay." }] });
+      const agent = defineAgentTool({ name: "agent", description: "Asks an agent", inputSchema: { type: "object" }, prepare });
+      return play([], { runId: "r", provider, tools: [agent], journal: store.open(), decisions });
+    };
+    const idsOf = async ({ result }: Playing): Promise<unknown> => {
+      const { reason } = await result;
+      return reason.kind === "approval-required" ? reason.calls.map(({ id }) => id) : reason.kind;
+    };
+    const own = "call_p0_0/call_p0_0";
+    expect(await idsOf(start("old"))).toEqual([own]);
+    for (let times = 0; times < 2; times += 1) expect(await idsOf(start("new", { [own]: approved }))).toEqual([`${own}#2`]);
+    expect(ran).toEqual([]);
+    expect((await start("new", { [own]: approved, [`${own}#2`]: approved }).result).text).toBe("Done.");
+    expect(ran).toEqual(["new"]);
+  });
+
+  it("is not taken for the question about a tool that changed after the decision, before its call ran", async () => {
+    const ran: string[] = [];
+    const store = createDurableStore();
+    const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Done.")));
+    const pay = (description: string): Tool =>
+      tool("pay", () => void ran.push(description), { description, needsApproval: true });
+    const start = (decisions?: LoopOptions["decisions"], swapped = false): Playing => {
+      const tools = createToolRegistry([pay(swapped ? "new" : "old")]);
+      const playing = play([], { runId: "r", provider, tools, journal: store.open(), decisions });
+      playing.recording.emitter.once("approval-decided", () => {
+        tools.unregister("pay");
+        tools.register(pay("new"));
+      });
+      return playing;
+    };
+    await start().result;
+    const { reason } = await start({ call_p0_0: approved }).result;
+    expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_p0_0#2" }] });
+    expect((await start({ call_p0_0: approved }, true).result).reason).toEqual(reason);
+    expect(ran).toEqual([]);
+    await start({ "call_p0_0#2": approved }, true).result;
+    expect(ran).toEqual(["new"]);
+  });
+
+  it("cannot name another call: an id of the provider that looks like the id of a later question is not used", async () => {
+    const script = [toolCall("pay", {}, { id: "a#2" }), text("Done.")];
+    const { result } = play(script, { tools: [tool("pay", () => 1)] });
+    expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_p0_0", providerCallId: "a#2" }] });
+  });
+
+  it("about a call beyond maxToolCalls is refused, because the call has its outcome", async () => {
+    const store = createDurableStore();
+    const provider = createMockProvider(({ messages }) =>
+      messages.length === 1 ? [toolCall("look"), toolCall("pay")] : text("Done."),
+    );
+    const tools = [tool("look", () => 1), tool("pay", () => 1, { needsApproval: true })];
+    const start = (decisions?: LoopOptions["decisions"]): Playing =>
+      play([], { runId: "r", provider, tools, journal: store.open(), limits: { maxToolCalls: 1 }, decisions });
+    expect((await start().result).text).toBe("Done.");
+    await expect(start({ call_p0_1: approved }).result).rejects.toMatchObject({ code: "unknown-decision" });
+    const { size } = store.records;
+    expect((await start().result).text).toBe("Done.");
+    expect(store.records.size).toBe(size);
+  });
+
+  it("about a call beyond maxToolCalls counts if a call before it is denied", async () => {
+    const ran: unknown[] = [];
+    const store = createDurableStore();
+    const pay = toolCall("pay", { n: 1 });
+    const script = [pay, toolCall("pay", { n: 2 })];
+    const provider = createMockProvider(({ messages }) => (messages.length === 1 ? script : text("Done.")));
+    const tools = [tool("pay", (args) => void ran.push(args), { needsApproval: true })];
+    const start = (decisions?: LoopOptions["decisions"]): Playing =>
+      play([], { runId: "r", provider, tools, journal: store.open(), limits: { maxToolCalls: 1 }, decisions });
+    await start().result;
+    expect((await start({ call_p0_1: approved }).result).reason).toMatchObject({ calls: [{ id: "call_p0_0" }] });
+    expect((await start({ call_p0_0: { kind: "deny" } }).result).text).toBe("Done.");
+    expect(ran).toEqual([{ n: 2 }]);
+  });
+});
