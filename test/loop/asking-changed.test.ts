@@ -2,15 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  type ApprovalDecision,
-  createToolRegistry,
-  defineAgentTool,
-  type LoopOptions,
-  type NestedLoopOptions,
-  type Tool,
-  type ToolChange,
-} from "turnwright";
+import { type ApprovalDecision, type LoopOptions, type Tool, type ToolChange } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";

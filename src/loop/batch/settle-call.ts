@@ -128,6 +128,10 @@ function noteWaiting({ decisions }: Run, callId: string, { earlier = 0 }: OpenQu
   for (let number = 0; number < earlier; number += 1) decisions.noteEarlier(questionId(callId, number));
 }
 
+function countQuestions({ questions }: ReadyCall, last: OpenQuestion | undefined): number | undefined {
+  return last === undefined ? questions : (last.earlier ?? 0) + 1;
+}
+
 /** Binds an approval to the tool that it was given for: if the registry has another one by now, the call has to be asked about again. */
 function bind(
   run: Run,
@@ -138,8 +142,7 @@ function bind(
   const { recorded } = run.exposure;
   const about =
     asked?.tool ?? ("tool" in answer ? answer.tool : undefined) ?? (live ? undefined : recorded?.tools.get(call.name));
-  const questions = asked === undefined ? ready.questions : (asked.earlier ?? 0) + 1;
-  const approved: ReadyCall = { ...ready, approved: true, mustAsk: undefined, questions };
+  const approved: ReadyCall = { ...ready, approved: true, mustAsk: undefined, questions: countQuestions(ready, asked) };
   if (about === undefined) return approved;
   const now = findTool(run.registry, call.name);
   if (now === undefined || findToolChanges(call.name, about, toShown(now)).length > 0)
