@@ -188,7 +188,7 @@ interface Options {
   events?: LoopEmitter;
   journal?: Journal;
   runId?: string;
-  decisions?: { [id: string]: ApprovalDecision }; // about the calls in reason.calls of a run that ended as approval-required
+  decisions?: { [id: string]: ApprovalDecision }; // by the id in reason.calls of a run that ended as approval-required
   resume?: "retry-last"; // over its journal, asks the model again where a run ended in an error, a timeout or a stop
   clock?: Clock;
   session?: Session; // conversationId, userId, locale, responseTarget, surfaceUserErrors, detailsLabel
