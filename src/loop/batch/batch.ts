@@ -33,8 +33,9 @@ export class Batch {
   readonly #dispatched: Dispatched[] = [];
   /** Ready calls that have not begun; the next one is the last. */
   #todo: Entry[] = [];
-  /** The calls that wait, by position; true for one that no call behind it may overtake. */
-  readonly #waiting = new Map<number, boolean>();
+  /** The positions of the calls that wait, and of those among them that no call after it may overtake. */
+  readonly #waiting = new Set<number>();
+  readonly #barriers = new Set<number>();
   #isBarred = false;
 
   constructor(run: Run, prepared: readonly BatchEntry[]) {
@@ -70,7 +71,7 @@ export class Batch {
 
   /** The calls that wait for a decision. */
   get awaiting(): readonly PlacedAwaiting[] {
-    return [...this.#waiting.keys()].flatMap((index) => {
+    return [...this.#waiting].flatMap((index) => {
       const entry = this.#dispatched[index]?.awaiting;
       return entry === undefined ? [] : [{ index, entry }];
     });
@@ -116,7 +117,8 @@ export class Batch {
 
   #isHeld(entry: Entry): boolean {
     if (this.#isBarred) return false;
-    for (const [index, isBarrier] of this.#waiting) if (index < entry.index && (isBarrier || isSequential(entry))) return true;
+    const holding = isSequential(entry) ? this.#waiting : this.#barriers;
+    for (const index of holding) if (index < entry.index) return true;
     return false;
   }
 
@@ -152,8 +154,8 @@ export class Batch {
   place(placed: Placed, end: Dispatched): void {
     const { index } = placed;
     this.#dispatched[index] = end;
-    if (end.suspended === undefined) this.#waiting.delete(index);
-    else this.#waiting.set(index, isSequential(placed));
+    if (end.suspended === undefined) this.#leave(index);
+    else this.#wait(index, isSequential(placed));
     if (isFatal(end.outcome)) this.#isBarred = true;
   }
 
@@ -178,7 +180,7 @@ export class Batch {
 
   /** Says of a call that waits that it never runs. */
   drop(index: number, call: ToolCall): void {
-    this.#waiting.delete(index);
+    this.#leave(index);
     this.#dispatched[index] = refuse(this.#run, { call, durationMs: 0, kind: "not-run" }, true);
   }
 
@@ -186,11 +188,21 @@ export class Batch {
     if (entry.kind === "ready") this.#todo.push(this.#toEntry({ ready: entry, index, round: 0 }));
     else if (entry.kind === "awaiting") {
       this.#dispatched[index] = { ...toHeld(entry), awaiting: entry };
-      this.#waiting.set(index, entry.isSequential);
+      this.#wait(index, entry.isSequential);
     } else if (entry.kind === "over") {
       this.#dispatched[index] = takeOver(this.#run, entry);
       if (isFatal(entry.outcome)) this.#isBarred = true;
     } else this.#dispatched[index] = refuse(this.#run, entry, isLive);
+  }
+
+  #wait(index: number, isBarrier: boolean): void {
+    this.#waiting.add(index);
+    if (isBarrier) this.#barriers.add(index);
+  }
+
+  #leave(index: number): void {
+    this.#waiting.delete(index);
+    this.#barriers.delete(index);
   }
 
   #toEntry(placed: Placed): Entry {
