@@ -49,7 +49,10 @@ export interface LoopResult<Output = unknown> {
   readonly output?: Output | undefined;
   /** Calls of this run that were asked for and not run: a stop condition kept them from it, or they wait for a decision. Else none. */
   readonly pendingCalls: readonly ToolCall[];
-  /** Messages to `control` that were not sent to the model, in the order in which they came. */
+  /**
+   * Messages to `control` that were not sent to the model, in the order in which they came. Also those to the controls of runs inside
+   * calls that were suspended, or ended together with this one.
+   */
   readonly undelivered: readonly UserMessage[];
   readonly journal: Journal;
   readonly runId: string;

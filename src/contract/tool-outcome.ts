@@ -1,4 +1,4 @@
-import type { ContentPart } from "./content.ts";
+import type { ContentPart, UserPart } from "./content.ts";
 import type { Json } from "./json.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { Issue } from "./schema.ts";
@@ -42,6 +42,8 @@ export type ToolOutcome = {
   readonly approvedArgs?: Json | undefined;
   /** What runs inside the call have used. */
   readonly nested?: NestedSpending | undefined;
+  /** Contents of messages to the control of the run inside the call that neither its model nor `toResult` was given. */
+  readonly undelivered?: readonly (string | readonly UserPart[])[] | undefined;
 } & (
   | {
       readonly kind: "completed";

@@ -18,6 +18,7 @@ import { nextStep, type NextStep } from "./next-step.ts";
 import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./inbox/read-inbox.ts";
 import { recordRun } from "./start/record-run.ts";
 import { runBatch } from "./batch/run-batch.ts";
+import { refuseBroken } from "./run/refuse-broken.ts";
 import { goesOn } from "./inbox/reopen-run.ts";
 import { endPass, runPass } from "./pass/run-pass.ts";
 import { isEnded } from "./run/parking.ts";
@@ -47,6 +48,7 @@ export async function runToolLoop<Output = unknown>(options: LoopOptions<Output>
 
 /** Starts a run inside a call of another run. */
 export function nest(options: LoopOptions, nesting: Nesting): StartedRun {
+  refuseBroken(nesting.run);
   const run = startRun(options, { nest, nesting });
   return { run, drive: () => driveRun(run) };
 }
@@ -77,7 +79,8 @@ export async function driveRun(run: Run): Promise<LoopResult> {
       if (isThenable(pending)) await pending;
     }
   } catch (error) {
-    await breakRun(run, error, close);
+    breakRun(run, error);
+    if (close !== undefined && !isClosing(error)) await closeBroken(close);
     throw error;
   } finally {
     run.release();
@@ -85,12 +88,12 @@ export async function driveRun(run: Run): Promise<LoopResult> {
 }
 
 /** Ends everything that a failed journal may have left running. */
-async function breakRun(run: Run, error: unknown, close: CloseJournal | undefined): Promise<void> {
-  run.failure = { error };
+function breakRun(run: Run, error: unknown): void {
+  run.failure ??= { error };
   run.events.fail(error);
   run.scope.cancel({ kind: "abort", reason: error });
+  for (const part of run.parts) breakRun(part, error);
   if (run.parking !== undefined) dropPromise(run.parking.end());
-  if (close !== undefined && !isClosing(error)) await closeBroken(close);
 }
 
 /** A journal that hangs while it is closed is not asked again. */

@@ -100,15 +100,22 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   beginPass(state);
 }
 
-/** What came with a suspension was given back with it. */
 function applyResumption(state: LoopState): void {
   state.resumes += 1;
-  state.unsent.length = 0;
 }
 
 function applyMessages(state: LoopState, answer: InboxAnswer): void {
+  if (wasGivenBack(state, answer)) state.unsent.length = 0;
   applyTime(state, answer);
   if (answer.messages !== undefined) state.unsent.push(...answer.messages);
+}
+
+/**
+ * Whether the result of a suspended execution gave back what was said to it. A run inside a call may go on in the same execution,
+ * because somebody ended it: then there was no such result.
+ */
+function wasGivenBack({ phase, lastInbox }: LoopState, { token }: InboxAnswer): boolean {
+  return phase === "resume" && token !== lastInbox?.token;
 }
 
 /** Steered messages are sent in the order in which they came; the others stay behind. */
@@ -141,7 +148,7 @@ function activeAt({ activeMs, lastInbox }: LoopState, { now, token }: InboxAnswe
 
 /** The state as a look at the inbox would leave it, as far as its judge goes by the look. */
 export function previewLook(state: LoopState, answer: InboxAnswer): LoopState {
-  const unsent = [...state.unsent, ...(answer.messages ?? [])];
+  const unsent = [...(wasGivenBack(state, answer) ? [] : state.unsent), ...(answer.messages ?? [])];
   return { ...state, unsent, lastInbox: answer, activeMs: activeAt(state, answer) };
 }
 
@@ -214,11 +221,18 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
   state.identical = countIdenticalCalls(state.identical, settled);
   state.errorPeak = 0;
   settled.forEach((call, index) => applyCall(state, call, results[index]));
+  keepUndelivered(state, settled);
   if (state.streamResults.at(-1)?.finish === "malformed-call") {
     if (settled.length === 0) countError(state);
     state.messages.push({ role: "user", content: malformedNote });
   }
   applyRepetition(state, results, loop);
+}
+
+/** What was said to runs inside the calls was for other models: the model of this run does not read it. */
+function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[]): void {
+  for (const { outcome } of settled)
+    for (const content of outcome.undelivered ?? []) unsent.push({ verb: "keep", message: { role: "user", content } });
 }
 
 /** Calls whose results have changed after all are no loop. */

@@ -12,7 +12,7 @@ import { dispatchCall, refuseChanged } from "../../stages/dispatch-call.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
 import { askAgain, askHook } from "../run/ask-hook.ts";
 import { isRecorded } from "../run/ask-journal.ts";
-import { failureOf } from "../run/failure-of.ts";
+import { refuseBroken } from "../run/refuse-broken.ts";
 import { finishCall } from "../call/finish-call.ts";
 import { startNested } from "../call/nested-run.ts";
 import { findQuestion } from "../call/perform-call.ts";
@@ -92,8 +92,7 @@ export async function beginAgent(run: Run, agentCall: AgentCall): Promise<Begun>
 async function takeTurn(run: Run, agentCall: AgentCall): Promise<AgentCall> {
   const scope = new RunScope();
   const end = await agentCall.park({ scope, isDrained: false, mustEnd: () => false, suspend: () => {} });
-  const failure = failureOf(run);
-  if (failure !== undefined) throw failure.error;
+  refuseBroken(run);
   return { ...agentCall, awaitsTurn: undefined, ...(end === "ended" ? { isBarred: true } : {}) };
 }
 
@@ -185,7 +184,7 @@ async function tryStart(run: Run, agentCall: AgentCall, { ask, isOver }: Startin
     const asked = await ask(() => agent.prepare(ready.args, context), toOptions, run);
     if (asked.kind !== "value") return { kind: "lost", error: asked.kind === "failed" ? asked.thrown : undefined };
     const key = keyOf(run, agentCall);
-    const journal = prefixJournal(run.journal, { prefix: `${key}/`, failureOf: () => failureOf(run), isOver });
+    const journal = prefixJournal(run.journal, { prefix: `${key}/`, isOver });
     const own = { journal, runId: `${run.runId}/${key}`, resume: undefined };
     return { kind: "begun", started: startNested({ run, callId, isPart: true, park, awaitsTurn }, { ...asked.value, ...own }) };
   } catch (error) {

@@ -25,7 +25,7 @@ export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatch
   const end = begun.kind === "lost" ? begun : await drive(begun.started, begun.isOver);
   if (end.kind === "ended" && end.result.status === "suspended") {
     const { status, reason } = end.result;
-    const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(end) };
+    const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(end, false) };
     return tell(run, call, { outcome, live: run.journal.replays === undefined, suspended: { status, reason } });
   }
   const body = (): Promise<ToolOutcome> => conclude(run, agentCall, end);
@@ -52,14 +52,22 @@ function tell(run: Run, call: ToolCall, end: Dispatched): Dispatched {
 /** Makes the call's outcome of the nested run's result, as if that were what a tool did. */
 async function conclude(run: Run, { ready, agent }: AgentCall, end: NestedEnd): Promise<ToolOutcome> {
   if (end.kind === "lost" && end.refused !== undefined) return finishCall(run, end.refused);
+  let isRead = false;
   const outcome = await dispatchCall(ready, run.ports, () => {
-    if (end.kind === "ended") return agent.toResult(end.result);
-    throw end.error;
+    if (end.kind !== "ended") throw end.error;
+    isRead = true;
+    return agent.toResult(end.result);
   });
   const settled: ToolOutcome = outcome.kind === "not-run" ? { ...outcome, kind: "interrupted" } : outcome;
-  return finishCall(run, end.kind === "ended" ? { ...settled, ...factsOf(end) } : settled);
+  return finishCall(run, end.kind === "ended" ? { ...settled, ...factsOf(end, isRead) } : settled);
 }
 
-function factsOf({ result, nested }: Extract<NestedEnd, { kind: "ended" }>): Pick<ToolOutcome, "durationMs" | "nested"> {
-  return { durationMs: result.durationMs, nested: spendingOf(result, nested) };
+/** `isRead`: the tool itself was given the result. */
+function factsOf(
+  { result, nested }: Extract<NestedEnd, { kind: "ended" }>,
+  isRead: boolean,
+): Pick<ToolOutcome, "durationMs" | "nested" | "undelivered"> {
+  const facts = { durationMs: result.durationMs, nested: spendingOf(result, nested) };
+  const undelivered = result.undelivered.map(({ content }) => content);
+  return isRead || undelivered.length === 0 ? facts : { ...facts, undelivered };
 }

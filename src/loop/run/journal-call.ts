@@ -7,6 +7,7 @@ import { LoopError, type LoopErrorDetails } from "../../errors/loop-error.ts";
 import { promiseOrValue } from "../../kit/promise-or-value.ts";
 import type { RunScope, Slot } from "../../kit/run-scope.ts";
 import type { LoopState } from "../../state/loop-state.ts";
+import { refuseBroken } from "./refuse-broken.ts";
 
 /** What asking a journal uses of a run. */
 export interface JournalPorts {
@@ -117,11 +118,10 @@ export class JournalCall implements Slot {
     return mark;
   }
 
-  /** Throws where the step is too late: its run has left the journal, or is broken. */
+  /** Throws where the step is too late: its run has left the journal, or is broken, or one around it is. */
   refuseLate(): void {
     if (this.#left !== undefined) throw this.#left;
-    const { failure } = this.#ports;
-    if (failure !== undefined) throw failure.error;
+    refuseBroken(this.#ports);
   }
 
   /** Hands on what the journal gives: at once where it is there, else when it comes. Rejects with LoopError "journal-unresponsive". */

@@ -1,6 +1,6 @@
 // How a run waits before it is suspended, and when it has to end instead.
 
-import { failureOf } from "./failure-of.ts";
+import { refuseBroken } from "./refuse-broken.ts";
 import { isEnded, type ParkedEnd } from "./parking.ts";
 import type { Run } from "./run.ts";
 
@@ -28,8 +28,7 @@ export function waitForTurn(run: Run): Promise<void> | undefined {
 async function takeTurn(run: Run): Promise<void> {
   await parkRun(run, false);
   run.awaitsTurn = false;
-  const failure = failureOf(run);
-  if (failure !== undefined) throw failure.error;
+  refuseBroken(run);
 }
 
 /** Whether a run ends although something of it waits, or one that is parked in it does. */

@@ -17,7 +17,7 @@ describe("prefixJournal", () => {
       },
       all: (steps) => steps.map((one) => journal.step(one)) as never,
     };
-    const part = prefixJournal(journal, { prefix: "p0/tool/0/a/", failureOf: () => undefined });
+    const part = prefixJournal(journal, { prefix: "p0/tool/0/a/" });
     expect(part.step(step("p0/inbox", 1))).toBe(1);
     expect(part.all([step("x", 2), step("y", 3)])).toEqual([2, 3]);
     expect(asked).toEqual([
@@ -33,23 +33,23 @@ describe("prefixJournal", () => {
     const journal: Journal = { durable: true, step: ({ run }) => run({ signal }), all: () => [] };
     const seen: unknown[] = [];
     const run: Step<unknown>["run"] = (call) => seen.push(call.signal);
-    void prefixJournal(journal, { prefix: "a/", failureOf: () => undefined }).step({ ...step("x", 1), run });
+    void prefixJournal(journal, { prefix: "a/" }).step({ ...step("x", 1), run });
     expect(seen).toEqual([signal]);
   });
 
   it("keeps parts apart, one inside the other", () => {
     const journal = memoryJournal();
-    const outer = prefixJournal(journal, { prefix: "a/", failureOf: () => undefined });
-    const inner = prefixJournal(outer, { prefix: "b/", failureOf: () => undefined });
+    const outer = prefixJournal(journal, { prefix: "a/" });
+    const inner = prefixJournal(outer, { prefix: "b/" });
     void outer.step(step("x", 1));
     void inner.step(step("x", 2));
-    void prefixJournal(journal, { prefix: "c/", failureOf: () => undefined }).step(step("x", 3));
+    void prefixJournal(journal, { prefix: "c/" }).step(step("x", 3));
     expect(JSON.parse(JSON.stringify(journal))).toEqual({ steps: { "a/x": 1, "a/b/x": 2, "c/x": 3 } });
   });
 
   it("replays its own part only", () => {
     const journal = memoryJournal({ steps: { "a/x": 1, x: 2 } });
-    const part = prefixJournal(journal, { prefix: "a/", failureOf: () => undefined });
+    const part = prefixJournal(journal, { prefix: "a/" });
     expect([part.step(step("x", "new")), part.step(step("y", "new"))]).toEqual([1, "new"]);
   });
 });

@@ -2,30 +2,23 @@
 
 import type { Journal, Step } from "../../contract/journal.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { whenReady } from "../../kit/when-ready.ts";
 
 /** Where the steps belong. */
 export interface JournalPart {
   /** What each key starts with. */
   readonly prefix: string;
-  /** What broke the run around: then nothing more is recorded, for what comes now says how that run broke, not how this one went. */
-  failureOf(): { readonly error: unknown } | undefined;
   /** Whether the call is over, so that nothing of it runs any more. Default false. */
   readonly isOver?: boolean | undefined;
 }
 
 /** A view of a journal in which every key starts with a prefix. */
-export function prefixJournal(journal: Journal, { prefix, failureOf, isOver = false }: JournalPart): Journal {
+export function prefixJournal(journal: Journal, { prefix, isOver = false }: JournalPart): Journal {
   const within = <T>(step: Step<T>): Step<T> => ({
     ...step,
     key: prefix + step.key,
     run: (call) => {
       if (isOver) throw new LoopError("journal-incomplete", { key: prefix + step.key });
-      return whenReady(step.run(call), (answer) => {
-        const failure = failureOf();
-        if (failure !== undefined) throw failure.error;
-        return answer;
-      });
+      return step.run(call);
     },
   });
   const has = journal.has?.bind(journal);

@@ -4,6 +4,8 @@ import type { Step, StepKind } from "../../contract/journal.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../kit/describe-value.ts";
 import type { RunScope } from "../../kit/run-scope.ts";
+import { whenReady } from "../../kit/when-ready.ts";
+import { refuseBroken } from "./refuse-broken.ts";
 import { JournalCall, type StepMark } from "./journal-call.ts";
 import { noteWork, waitForTurn } from "./park-run.ts";
 import { isDecisionKey } from "../../state/step-key.ts";
@@ -74,7 +76,13 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: St
       noteWork(run);
     }
     mark.live = true;
-    return run.traffic.runBody(() => body(call), mark);
+    return whenReady(
+      run.traffic.runBody(() => body(call), mark),
+      (answer) => {
+        refuseBroken(run);
+        return answer;
+      },
+    );
   };
   const begin: Step<T>["run"] = (call) => {
     const turn = isNew(key, kind) ? waitForTurn(run) : undefined;

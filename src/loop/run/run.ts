@@ -154,6 +154,8 @@ export interface Run {
   parking: Parking | undefined;
   /** What is sent in place of the transcript, where something may be masked. */
   view: MaskedView | undefined;
+  /** The runs inside its calls whose steps are in its journal, as long as they hold something. */
+  readonly parts: Set<Run>;
   /** What broke the run, such as a journal that threw. */
   failure: { readonly error: unknown } | undefined;
   /** Starts the loop again, inside a call of this run. */
@@ -172,6 +174,7 @@ export interface Run {
   requestViews: RequestViews | undefined;
   /** The last stream, until listeners are told that its pass is over. */
   openPass: OpenPass | undefined;
+  /** Lets go of all that it and its parts hold, once. */
   release(): void;
 }
 

@@ -51,8 +51,11 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const alarm = new Alarm(clock);
   const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId };
   const events = new LoopEventSink({ runId, emitter: options.events, queue, outer });
+  const parts = new Set<Run>();
+  const around = nesting?.isPart === true ? nesting.run.parts : undefined;
+  let isHeld = true;
   // Added to what is there: V8 takes 30 us to spread an object of so many fields into a new one.
-  const run = Object.assign(settings, {
+  const fields = Object.assign(settings, {
     options,
     scope,
     events,
@@ -62,6 +65,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     outer: nesting?.run,
     view: createView(options.policies?.masking),
     parking: undefined,
+    parts,
     awaitsTurn: nesting?.awaitsTurn === true,
     turn: undefined,
     failure: undefined,
@@ -70,7 +74,11 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     prepared: undefined,
     openPass: undefined,
     requestViews: undefined,
-    release: () => {
+    release: (): void => {
+      if (!isHeld) return;
+      isHeld = false;
+      for (const part of parts) part.release();
+      around?.delete(run);
       events.close();
       claims.release();
       // Last, because a clock of the caller's own may throw.
@@ -78,7 +86,9 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
       scope.release();
     },
   });
-  return withPorts(run);
+  const run = withPorts(fields);
+  around?.add(run);
+  return run;
 }
 
 /** What a run goes by, with defaults for what was not said. Holds nothing that would have to be released. */

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Journal, type LoopOptions, runToolLoop, type Step, type Tool } from "turnwright";
+import {
+  createLoopControl,
+  type Journal,
+  type LoopControl,
+  type LoopOptions,
+  runToolLoop,
+  type Step,
+  type Tool,
+} from "turnwright";
 import { createMockProvider, createTestClock, fail, type MockTurn, text, toolCall, wait } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, tool } from "../play.ts";
@@ -117,5 +125,77 @@ describe("a journal that fails", () => {
     const running = runToolLoop({ ...options, journal: open() });
     await clock.runAll();
     expect(answersOf(await running)[1]?.result).toBe("c");
+  });
+
+  it.for(
+    [
+      "p0/agent/0/outer",
+      "p0/tool/0/outer/run",
+      "p0/tool/0/outer/p0/agent/0/inner",
+      "p0/tool/0/outer/p0/tool/0/inner/p0/inbox",
+      "p0/tool/0/outer/p0/tool/0/inner/p0/tool/0/ok",
+    ].flatMap((slow) => (["before", "after"] as const).map((when) => [slow, when] as const)),
+  )(
+    "beside a nested run that waits for it at %s, %s it is written, lets go of that run: the same call can be made again at once",
+    async ([slow, when]) => {
+      const store = createDurableStore();
+      const clock = createTestClock();
+      const controls = [createLoopControl(), createLoopControl()];
+      const within = (name: string, control: LoopControl | undefined, inside: Tool): Tool =>
+        nesting("agent tool", name, () => ({
+          messages: question,
+          control,
+          provider: model([toolCall(inside.name), text(name)]),
+          tools: [inside],
+        }));
+      const outer = within("outer", controls[0], within("inner", controls[1], { ...ok, replay: "safe" }));
+      const options = {
+        ...optionsOf(
+          [[toolCall("outer"), toolCall("quick")], text("Done.")],
+          [outer, tool("quick", () => 1, { replay: "safe" })],
+        ),
+        clock,
+      };
+      const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
+      const journal = store.open();
+      const step = async <T>(one: Step<T>): Promise<T> => {
+        if (one.key === slow && when === "before") await pause(200);
+        const answer = await journal.step(one);
+        if (one.key === slow && when === "after") await pause(200);
+        if (one.key !== "p0/tool/1/quick") return answer;
+        await pause(10);
+        throw new Error("The connection is lost.");
+      };
+      const first = runToolLoop({
+        ...options,
+        journal: { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) },
+      });
+      first.catch(() => {});
+      await clock.advance(10);
+      await expect(first).rejects.toThrow("The connection is lost.");
+      const again = runToolLoop({ ...options, journal: store.open() });
+      await clock.runAll();
+      expect(answersOf(await again).map(({ result }) => result)).toEqual(["outer", 1]);
+      expect(answersOf(await runToolLoop({ ...options, journal: store.open() })).map(({ result }) => result)).toEqual([
+        "outer",
+        1,
+      ]);
+      expect(clock.pending).toBe(0);
+    },
+  );
+
+  it("for one call leaves no outcome of the call beside it that was cut off by that", async () => {
+    const { open } = failingOnce("p0/tool/1/ok");
+    const clock = createTestClock();
+    const slow = tool("slow", () => new Promise((resolve) => void clock.setTimeout(() => resolve("s"), 50)), { replay: "safe" });
+    const options = {
+      ...optionsOf([[toolCall("slow"), toolCall("ok")], text("Done.")], [slow, { ...ok, replay: "safe" }]),
+      clock,
+    };
+    await expect(runToolLoop({ ...options, journal: open() })).rejects.toThrow("The disk is full.");
+    await clock.runAll();
+    const again = runToolLoop({ ...options, journal: open() });
+    await clock.runAll();
+    expect(answersOf(await again).map(({ result }) => result)).toEqual(["s", "fine"]);
   });
 });

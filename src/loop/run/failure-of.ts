@@ -1,6 +1,0 @@
-import type { Run } from "./run.ts";
-
-/** What broke a run or one around it. */
-export function failureOf(run: Run): Run["failure"] {
-  return run.failure ?? (run.outer === undefined ? undefined : failureOf(run.outer));
-}

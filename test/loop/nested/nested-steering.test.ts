@@ -1,0 +1,162 @@
+// Messages to the control of a run inside a call, and what becomes of them if that run is suspended.
+
+import { describe, expect, it } from "vitest";
+import {
+  createLoopControl,
+  defineAgentTool,
+  type Journal,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  type Tool,
+  type UserMessage,
+} from "turnwright";
+import { replayJournal } from "turnwright/journal";
+import { createMockProvider, createTestClock, type MockProvider, text, toolCall } from "turnwright/testing";
+import { createDurableStore } from "../durable-store.ts";
+import { play, tool } from "../play.ts";
+import { question } from "./nesting.ts";
+
+const message: UserMessage = { role: "user", content: "In Celsius, please." };
+
+/** When the innermost run is steered: when it is stopped or drained, beside a call of its own that waits, or while it waits for other calls. */
+type When = "with a stop" | "with a drain" | "beside a call that waits" | "while it waits";
+const times: readonly When[] = ["with a drain", "beside a call that waits", "while it waits"];
+
+interface Stage {
+  /** What each model was told, in all executions. */
+  readonly told: { readonly inner: Set<unknown>; readonly outer: Set<unknown> };
+  /** The results that `toResult` was given. */
+  readonly results: LoopResult[];
+  /** What the control answered. */
+  readonly said: string[];
+  run(options?: Partial<LoopOptions>): Promise<LoopResult>;
+}
+
+/** A run in which `levels` runs are inside each other, the innermost with a control of its own. It is steered once. */
+function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
+  const told: Stage["told"] = { inner: new Set(), outer: new Set() };
+  const results: LoopResult[] = [];
+  const said: string[] = [];
+  const clock = createTestClock();
+  let control = createLoopControl();
+  const steer = (): void => void (said.length === 0 && said.push(control.steer(message)));
+  const model = (hears: Set<unknown>, calls: readonly string[], answer: string): MockProvider =>
+    createMockProvider(({ messages }) => {
+      for (const said of messages) if (said.role === "user") hears.add(said.content);
+      return messages.some(({ role }) => role === "assistant") ? text(answer) : calls.map((name) => toolCall(name));
+    });
+  const act = tool("act", () => {
+    if (when === "with a stop") control.stop();
+    if (when === "with a drain") control.drain();
+    if (when !== "while it waits") steer();
+  });
+  const calls = when === "with a drain" || when === "with a stop" ? ["act"] : ["act", "pay"];
+  const tools = [act, tool("pay", () => 1, { needsApproval: true })];
+  let agent: Tool = defineAgentTool({
+    name: "agent",
+    description: "agent",
+    inputSchema: { type: "object" },
+    prepare: () => {
+      control = createLoopControl();
+      return { messages: question, control, tools, provider: model(told.inner, calls, "Inside.") };
+    },
+    toResult: (result) => (results.push(result), result.text),
+  });
+  for (let level = 1; level < levels; level += 1) {
+    const within = agent;
+    const provider = model(told.outer, ["agent"], "Between.");
+    agent = defineAgentTool({ ...within, prepare: () => ({ messages: question, tools: [within], provider }) });
+  }
+  const beside = tool("beside", async () => {
+    await new Promise<void>((resolve) => void clock.setTimeout(resolve, 10));
+    if (when === "while it waits") steer();
+    slow();
+  });
+  const provider = model(told.outer, ["agent", "beside"], "Done.");
+  const run = async (options: Partial<LoopOptions> = {}): Promise<LoopResult> => {
+    const { result } = play([], { provider, runId: "r", tools: [agent, beside], clock, ...options });
+    await clock.runAll();
+    return result;
+  };
+  return { told, results, said, run };
+}
+
+/** The decision that a suspended run waits for. */
+const decided = ({ reason }: LoopResult): Pick<LoopOptions, "decisions"> =>
+  reason.kind === "approval-required"
+    ? { decisions: Object.fromEntries(reason.calls.map(({ id }) => [id, { kind: "approve" as const }])) }
+    : {};
+
+/** Records between two executions. */
+const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) => Journal])[] = [
+  ["the memory journal of the result", () => (last) => last?.journal ?? memoryJournal()],
+  [
+    "a saved memory journal",
+    () => (last) => memoryJournal(last === undefined ? undefined : JSON.parse(JSON.stringify(last.journal))),
+  ],
+  [
+    "a durable journal",
+    () => {
+      const store = createDurableStore();
+      return () => store.open();
+    },
+  ],
+];
+
+describe("a message to the control of an inner run", () => {
+  it.for(
+    times.flatMap((when) => stores.flatMap(([where, make]) => [1, 2].map((levels) => [when, levels, where, make] as const))),
+  )(
+    "that is suspended: steered %s, it comes back once, in the undelivered of the outermost of the runs around it (%d), over %s",
+    async ([when, levels, , make]) => {
+      const { told, said, run } = setUp(when, levels);
+      const open = make();
+      const first = await run({ journal: open() });
+      expect([said, first.status, first.undelivered]).toEqual([["accepted"], "suspended", [message]]);
+      const control = createLoopControl();
+      for (const one of first.undelivered) control.steer(one);
+      const second = await run({ journal: open(first), control, ...decided(first) });
+      expect([second.status, second.text, second.undelivered]).toEqual(["completed", "Done.", []]);
+      expect([told.inner.has(message.content), told.outer.has(message.content)]).toEqual([false, true]);
+    },
+  );
+
+  it("comes before what is said to the outer run later", async () => {
+    const control = createLoopControl();
+    const { run } = setUp("with a drain", 1, () => control.steer("Later."));
+    const { undelivered } = await run({ control });
+    expect(undelivered.map(({ content }) => content)).toEqual([message.content, "Later."]);
+  });
+
+  it("comes back from a replay as well, where it is recorded", async () => {
+    const { run } = setUp("with a drain");
+    const first = await run();
+    expect((await run({ journal: replayJournal(first.journal) })).undelivered).toEqual(first.undelivered);
+  });
+
+  it.for(times.flatMap((when) => ([1, 2] as const).map((levels) => [when, levels] as const)))(
+    "that is suspended: steered %s, it comes back as well if somebody ends the outermost run (%d) instead, also when that is made again",
+    async ([when, levels]) => {
+      const control = createLoopControl();
+      const { run } = setUp(when, levels, () => control.stop());
+      const first = await run({ control });
+      expect([first.status, first.undelivered]).toEqual(["stopped_by_user", [message]]);
+      expect((await run({ journal: first.journal })).undelivered).toEqual([message]);
+    },
+  );
+
+  it("is for toResult if the inner run ends by itself", async () => {
+    const { results, run } = setUp("with a stop");
+    const { status, undelivered } = await run();
+    expect([status, undelivered]).toEqual(["completed", []]);
+    expect(results.map((inner) => [inner.status, inner.undelivered])).toEqual([["stopped_by_user", [message]]]);
+  });
+
+  it("is read by the inner model if the run waits for the decision itself", async () => {
+    const { told, run } = setUp("beside a call that waits");
+    const journal: Journal = { ...memoryJournal(), wait: async () => ({ kind: "approve" }) };
+    const result = await run({ journal });
+    expect([result.text, result.undelivered, told.inner.has(message.content)]).toEqual(["Done.", [], true]);
+  });
+});
