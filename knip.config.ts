@@ -7,8 +7,9 @@ const config: KnipConfig = {
   entry: [
     ...entries.map(({ source }) => `${source}!`),
     // What it exports is for adapters, those of others too.
-    "src/spi.ts!",
-    "src/spi-observe.ts!",
+    "src/core/provider-kit.ts!",
+    "src/core/observe-kit.ts!",
+    "src/core/entry-kit.ts!",
     "examples/*.ts",
     "examples/*/main.ts",
     "scripts/*.ts",

@@ -1,7 +1,7 @@
 // The yardstick: what a person writes in an afternoon. No limits, no timeouts, no signal, no history, nothing caught.
 
 /**
- * @typedef {import("../../src/contract/provider.ts").ModelChunk} ModelChunk
+ * @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk
  * @typedef {Extract<ModelChunk, { type: "call-ready" }>} Call
  */
 

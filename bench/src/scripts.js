@@ -1,6 +1,6 @@
 // What the fake models say. Both loops read the very same chunks from the very same generators.
 
-/** @typedef {import("../../src/contract/provider.ts").ModelChunk} ModelChunk */
+/** @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk */
 
 const argsText = '{"city":"Oslo","days":3}';
 const usage = { inputTokens: 100, outputTokens: 20, totalTokens: 120 };

@@ -4,14 +4,14 @@ import { runMinimalLoop } from "./minimal-loop.js";
 import { createLoopEvents, defineTool, runToolLoop } from "./turnwright.js";
 
 /**
- * @typedef {import("../../src/contract/provider.ts").ModelChunk} ModelChunk
+ * @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk
  * @typedef {(pass: number) => AsyncIterable<ModelChunk>} Script
  * @typedef {{ city: string, days: number }} ForecastArgs
  * @typedef {(args: ForecastArgs) => unknown} Execute
- * @typedef {Partial<import("../../src/contract/loop-options.ts").LoopOptions>} MoreOptions
+ * @typedef {Partial<import("../../src/core/types/loop-options.ts").LoopOptions>} MoreOptions
  */
 
-/** @type {readonly import("../../src/contract/message.ts").Message[]} */
+/** @type {readonly import("../../src/core/types/message.ts").Message[]} */
 export const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }];
 
 const inputSchema = z.object({ city: z.string(), days: z.number() });

@@ -6,7 +6,7 @@ export const dist = process.env.TURNWRIGHT_DIST
   ? pathToFileURL(`${process.env.TURNWRIGHT_DIST}/`)
   : new URL("../../dist/", import.meta.url);
 
-/** @type {typeof import("../../src/index.ts")} */
+/** @type {typeof import("../../src/core/index.ts")} */
 const library = await import(new URL("index.js", dist).href);
 /** @type {typeof import("../../src/journal/index.ts")} */
 const journals = await import(new URL("journal.js", dist).href);

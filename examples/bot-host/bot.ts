@@ -1,6 +1,7 @@
 // A bot in many rooms. In each at most one run is live, for one user; what is said meanwhile interrupts it, steers it, or waits.
 
-import { type ContextStash, createDeliberateMode, createLoopControl, type Clock, type Provider, type Tool } from "turnwright";
+import { type ContextStash, createLoopControl, type Clock, type Provider, type Tool } from "turnwright";
+import { createDeliberateMode } from "turnwright/deliberate";
 import { type Environment, readEnvironment } from "turnwright/config";
 import { answerTurn, type Room, toMessage, type TurnPorts } from "./answer-turn.ts";
 import type { ChatService, Post } from "./chat-service.ts";

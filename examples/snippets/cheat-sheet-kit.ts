@@ -2,6 +2,9 @@
 
 import type {
   Agent,
+  Clock,
+  DeliberateMode,
+  DeliberateModeOptions,
   FinishReason,
   Journal,
   Json,
@@ -14,6 +17,7 @@ import type {
   Pricing,
   Provider,
   ProviderError,
+  ResultCacher,
   ResultStore,
   Tool,
   ToolContext,
@@ -24,6 +28,7 @@ import type {
 } from "turnwright";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
+import * as deliberate from "turnwright/deliberate";
 import * as journal from "turnwright/journal";
 import * as plan from "turnwright/plan";
 import * as prices from "turnwright/prices";
@@ -148,8 +153,23 @@ interface ConfigEntry {
 }
 // #endregion config
 
+// #region deliberate
+interface DeliberateEntry {
+  createDeliberateMode(options: DeliberateModeOptions): DeliberateMode; // forTurn(turn) makes a gate
+}
+// #endregion deliberate
+
+deliberate satisfies DeliberateEntry;
+
 // #region cache
 interface CacheEntry {
+  createResultCache(options?: {
+    store?: ResultStore; // in memory
+    ttlMs?: number; // 3,600,000
+    maxBytes?: number; // 64 MiB
+    threshold?: number; // 2,000
+    clock?: Pick<Clock, "now">;
+  }): { cacher: ResultCacher; tool: Tool<never> };
   directoryStore(path: string): ResultStore; // for createResultCache({ store })
 }
 // #endregion cache
@@ -200,6 +220,7 @@ expectNone<Differing<NonNullable<Parameters<PlanEntry["withPlanner"]>[1]>, plan.
 prices satisfies PricesEntry;
 config satisfies ConfigEntry;
 expectNone<Differing<CacheEntry, typeof cache>>();
+expectNone<Differing<DeliberateEntry, typeof deliberate>>();
 journal satisfies JournalEntry;
 expectNone<Differing<Testing, typeof testing>>();
 expectNone<Differing<NonNullable<Parameters<Testing["recordTo"]>[2]>, testing.RecordOptions>>();

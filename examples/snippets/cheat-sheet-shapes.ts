@@ -3,7 +3,6 @@
 
 import assert from "node:assert/strict";
 import {
-  createDeliberateMode,
   type AssistantMessage,
   type ContentPart,
   type DeliberateModeOptions,
@@ -20,6 +19,7 @@ import {
   type TriggerMatch,
   type UserMessage,
 } from "turnwright";
+import { createDeliberateMode } from "turnwright/deliberate";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region messages

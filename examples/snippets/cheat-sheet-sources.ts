@@ -1,9 +1,9 @@
 // The entries for tools from elsewhere in short, as llms.txt shows them. What differs from the real ones does not compile.
 
-import type { JsonSchema, StandardSchema, Tool, ToolContext, ToolDefinition, ToolRegistry, ToolTraits } from "turnwright";
+import type { JsonSchema, StandardSchema, Tool, ToolContext, ToolRegistry, ToolTraits } from "turnwright";
 import * as jsonSchema from "turnwright/json-schema";
 import * as mcp from "turnwright/mcp";
-import * as toolsEntry from "turnwright/tools";
+import * as interop from "turnwright/interop";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region mcp
@@ -26,17 +26,14 @@ interface McpEntry {
 }
 // #endregion mcp
 
-// #region tools
-interface ToolsEntry {
+// #region interop
+interface InteropEntry {
   // a tool of the AI SDK, OpenAI Agents, the Anthropic SDK or LangChain, told by its shape; those of the AI SDK need a name
   importTool(tool: object, overrides?: ToolOverrides): Tool<unknown>;
   importTools(
     tools: readonly object[] | Record<string, object>,
     overrides?: Record<string, ToolOverrides>,
   ): readonly Tool<unknown>[];
-  mergeRegistries(...sources: ToolSource[]): ToolRegistry; // two tools of one name: LoopError "duplicate-tool"
-  withPrefix(source: ToolSource, prefix: string): ToolRegistry;
-  withFilter(source: ToolSource, filter: Iterable<string> | ((definition: ToolDefinition) => boolean)): ToolRegistry; // the others cannot be called
 }
 
 type ToolSource = ToolRegistry | readonly Tool[];
@@ -47,7 +44,7 @@ interface ToolOverrides extends ToolTraits {
   inputSchema?: StandardSchema | JsonSchema; // in place of the tool's own
   jsonSchema?: JsonSchema; // shown where the schema cannot say what it takes
 }
-// #endregion tools
+// #endregion interop
 
 // #region json-schema
 interface JsonSchemaEntry {
@@ -61,8 +58,8 @@ mcp satisfies McpEntry;
 expectNone<Differing<McpEntry, typeof mcp>>();
 expectNone<Differing<Parameters<McpEntry["createMcpRegistry"]>[0], mcp.McpRegistryOptions>>();
 expectNone<Differing<Awaited<ReturnType<McpEntry["createMcpRegistry"]>>, mcp.McpRegistry>>();
-toolsEntry satisfies ToolsEntry;
-expectNone<Differing<ToolsEntry, typeof toolsEntry>>();
-expectNone<Differing<ToolOverrides, toolsEntry.ImportOverrides>>();
+interop satisfies InteropEntry;
+expectNone<Differing<InteropEntry, typeof interop>>();
+expectNone<Differing<ToolOverrides, interop.ImportOverrides>>();
 jsonSchema satisfies JsonSchemaEntry;
 expectNone<Differing<JsonSchemaEntry, typeof jsonSchema>>();

@@ -9,8 +9,6 @@ import type {
   ContextRestart,
   ContextSource,
   ContextStash,
-  DeliberateMode,
-  DeliberateModeOptions,
   EndedKind,
   EndedResult,
   Ending,
@@ -41,9 +39,7 @@ import type {
   ProviderError,
   ProviderErrorCode,
   ProviderErrorFacts,
-  ResultCacher,
   ResultPipeline,
-  ResultStore,
   SavedJournal,
   Session,
   StepResult,
@@ -56,6 +52,7 @@ import type {
   Tool,
   ToolCall,
   ToolCallPorts,
+  ToolDefinition,
   ToolChoice,
   ToolExecutor,
   ToolHistoryEntry,
@@ -70,6 +67,8 @@ import type {
 } from "turnwright";
 import type { AgentFields, ResultFields, ToolFields } from "./cheat-sheet-tools.ts";
 import { type Differing, expectNone } from "./same-names.ts";
+
+type ToolSource = ToolRegistry | readonly Tool[];
 
 // #region core
 interface Core {
@@ -90,6 +89,9 @@ interface Core {
   defineTool(tool: ToolFields): Tool<unknown>; // the schema types the arguments of execute
   defineAgentTool(tool: AgentFields): Tool<unknown>; // its calls are runs of their own
   createToolRegistry(tools?: readonly Tool[]): ToolRegistry & { register(tool: Tool): void; unregister(name: string): boolean };
+  mergeRegistries(...sources: ToolSource[]): ToolRegistry; // two tools of one name: LoopError "duplicate-tool"
+  withPrefix(source: ToolSource, prefix: string): ToolRegistry;
+  withFilter(source: ToolSource, filter: Iterable<string> | ((definition: ToolDefinition) => boolean)): ToolRegistry; // the others cannot be called
   toolResult(fields: ResultFields): ToolResult;
   contextRestart(fields: {
     type: `context_restart_${string}`;
@@ -99,7 +101,6 @@ interface Core {
   }): ToolResult;
   FatalToolError: new (message?: string, options?: ErrorOptions) => Error; // thrown by a tool, ends the run
   isToolResult(value: unknown): value is ToolResult;
-  createDeliberateMode(options: DeliberateModeOptions): DeliberateMode; // forTurn(turn) makes a gate
   createContextStash(options?: {
     ttlMs?: number;
     maxEntries?: number;
@@ -114,13 +115,6 @@ interface Core {
   textMatches(pattern: string | RegExp): StopCondition;
   createContextRelease(): Tool<never>; // the tool context_release: the model drops results that it has done with
   truncateResults(options: TruncateResultsOptions): NonNullable<ResultPipeline["processor"]>; // maxTokens or maxBytes, keep
-  createResultCache(options?: {
-    store?: ResultStore; // in memory
-    ttlMs?: number; // 3,600,000
-    maxBytes?: number; // 64 MiB
-    threshold?: number; // 2,000
-    clock?: Pick<Clock, "now">;
-  }): { cacher: ResultCacher; tool: Tool<never> };
   // providers
   withRetry(provider: Provider, options?: RetryOptions): Provider; // asks again after retryable errors, before anything was heard
   withFallback(providers: readonly Provider[], options?: FallbackOptions): Provider; // asks the next one after an error or silence

@@ -1,15 +1,8 @@
 // Tools that run only where the user asked for them: triggers, follow-ups, retention, and what is told to whom.
 
 import assert from "node:assert/strict";
-import {
-  createDeliberateMode,
-  createLoopEvents,
-  defineTool,
-  type Json,
-  type LoopOptions,
-  type LoopResult,
-  runToolLoop,
-} from "turnwright";
+import { createLoopEvents, defineTool, type Json, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
+import { createDeliberateMode } from "turnwright/deliberate";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 

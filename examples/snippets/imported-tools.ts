@@ -5,10 +5,18 @@ import { tool as langChainTool } from "@langchain/core/tools";
 import { tool as agentsTool } from "@openai/agents-core";
 import { tool } from "ai";
 import assert from "node:assert/strict";
-import { createToolRegistry, defineTool, runToolLoop, type ToolRegistry } from "turnwright";
+import {
+  createToolRegistry,
+  defineTool,
+  runToolLoop,
+  type ToolRegistry,
+  mergeRegistries,
+  withFilter,
+  withPrefix,
+} from "turnwright";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
-import { importTool, importTools, mergeRegistries, withFilter, withPrefix } from "turnwright/tools";
+import { importTool, importTools } from "turnwright/interop";
 import { z } from "zod";
 
 const messages = [{ role: "user", content: "How is the weather in Oslo?" }] as const;

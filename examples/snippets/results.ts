@@ -5,16 +5,8 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import {
-  createContextRelease,
-  createResultCache,
-  defineTool,
-  type Message,
-  type ResultExtractor,
-  runToolLoop,
-  truncateResults,
-} from "turnwright";
-import { directoryStore } from "turnwright/cache";
+import { createContextRelease, defineTool, type Message, type ResultExtractor, runToolLoop, truncateResults } from "turnwright";
+import { directoryStore, createResultCache } from "turnwright/cache";
 import { createMockProvider, type MockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Which ships call at Bergen?" }];

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runTool } from "../testing/run-tool.ts";
-import { createResultCache } from "../tools/result-cache/result-cache.ts";
+import { createResultCache } from "./result-cache.ts";
 import { directoryStore } from "./directory-store.ts";
 
 const id = "abc-0123456789abcdef01234567";

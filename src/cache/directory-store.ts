@@ -4,9 +4,8 @@
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { ResultStore, StoredResult } from "../contract/results.ts";
-import { isRecord } from "../kit/is-record.ts";
-import { storedAt } from "../tools/result-cache/cache-id.ts";
+import { isRecord, type ResultStore, type StoredResult } from "../core/entry-kit.ts";
+import { storedAt } from "./cache-id.ts";
 
 const ending = ".txt";
 

@@ -2,13 +2,19 @@
 // and zod 4 have in common, so that either may be installed.
 
 import { z } from "zod";
-import { type Checks, checkFields, invalidOption, isFunction } from "../errors/check-fields.ts";
-import { longestTimerMs } from "../kit/clock.ts";
-import { cutText } from "../kit/cut-text.ts";
-import { describeValue } from "../kit/describe-value.ts";
-import { isRecord } from "../kit/is-record.ts";
-import { redactSecrets } from "../kit/redact-secrets.ts";
-import { resolveLimits, resolveTimeouts } from "../loop/options/resolve-limits.ts";
+import {
+  checkFields,
+  type Checks,
+  cutText,
+  describeValue,
+  invalidOption,
+  isFunction,
+  isRecord,
+  longestTimerMs,
+  redactSecrets,
+  resolveLimits,
+  resolveTimeouts,
+} from "../core/entry-kit.ts";
 
 /** Variables by name, such as `process.env`. Values that are not text are those of platforms whose variables are JSON. */
 export type Environment = { readonly [name: string]: unknown };

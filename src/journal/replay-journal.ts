@@ -1,9 +1,6 @@
 // A journal under which nothing happens any more: what is recorded is told once more.
 
-import type { Journal, Step } from "../contract/journal.ts";
-import { invalidOption } from "../errors/check-fields.ts";
-import { isLoopError, LoopError } from "../errors/loop-error.ts";
-import { isRecord } from "../kit/is-record.ts";
+import { invalidOption, isLoopError, isRecord, type Journal, LoopError, type Step } from "../core/entry-kit.ts";
 
 /**
  * Plays a recorded run again: the same call over this journal asks no model, runs no tool, calls no hook except the `prepare` of agent tools, and writes nothing, and ends

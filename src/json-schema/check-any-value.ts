@@ -1,7 +1,6 @@
 // Keywords for values of any type: types, choices, and parts that look at the same value.
 
-import { isRecord } from "../kit/is-record.ts";
-import { stableJson } from "../kit/stable-json.ts";
+import { isRecord, stableJson } from "../core/entry-kit.ts";
 import {
   blame,
   type Check,

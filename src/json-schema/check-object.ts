@@ -1,7 +1,7 @@
 // Keywords for objects.
 
 import type { Schema } from "@cfworker/json-schema";
-import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
+import { isRecord, type UnknownRecord } from "../core/entry-kit.ts";
 import { toEntries, toList } from "./check-any-value.ts";
 import { matches } from "./check-single-value.ts";
 import {

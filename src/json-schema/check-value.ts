@@ -1,9 +1,7 @@
 // Checks values by a schema. Counts all the work that a schema and a value cost together, because either may be written to cost too much.
 
 import type { Schema } from "@cfworker/json-schema";
-import { isRecord } from "../kit/is-record.ts";
-import { memoize } from "../kit/memoize.ts";
-import { stableJson } from "../kit/stable-json.ts";
+import { isRecord, memoize, stableJson } from "../core/entry-kit.ts";
 import { anyValueKeywords } from "./check-any-value.ts";
 import { arrayKeywords } from "./check-array.ts";
 import { objectKeywords } from "./check-object.ts";

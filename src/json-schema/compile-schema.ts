@@ -1,12 +1,7 @@
 // A JSON Schema made ready to check values, once, and looked through for what it must not hold.
 
 import { dereference, type Schema } from "@cfworker/json-schema";
-import type { Issue, JsonSchema } from "../contract/schema.ts";
-import { quote } from "../kit/describe-value.ts";
-import { isRecord } from "../kit/is-record.ts";
-import { memoize } from "../kit/memoize.ts";
-import { toPlainError } from "../kit/plain-error.ts";
-import { toJson } from "../kit/to-json.ts";
+import { isRecord, type Issue, type JsonSchema, memoize, quote, toJson, toPlainError } from "../core/entry-kit.ts";
 import { createChecker, type Rules, tooLong } from "./check-value.ts";
 import { findCostlyAddress } from "./find-costly-address.ts";
 import { findExcess } from "./find-excess.ts";

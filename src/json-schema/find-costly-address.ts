@@ -1,7 +1,7 @@
 // Addresses in a schema that would take long to resolve: looked for before any of them is.
 
 import { ignoredKeyword, schemaArrayKeyword, schemaMapKeyword } from "@cfworker/json-schema";
-import { isRecord } from "../kit/is-record.ts";
+import { isRecord } from "../core/entry-kit.ts";
 
 const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 

@@ -1,6 +1,6 @@
 // What is looked at before a schema is asked: a model may write arguments that would cost more to check than they are worth.
 
-import { isRecord } from "../kit/is-record.ts";
+import { isRecord } from "../core/entry-kit.ts";
 
 /** Arguments of tools are flat; a validator calls itself for each level. */
 const deepestLevel = 100;

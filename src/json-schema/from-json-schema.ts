@@ -1,9 +1,6 @@
 // JSON Schema as a Standard Schema: shown to the model, and checked as well.
 
-import type { JsonSchema, StandardSchema } from "../contract/schema.ts";
-import { invalidOption } from "../errors/check-fields.ts";
-import { LoopError } from "../errors/loop-error.ts";
-import { isRecord } from "../kit/is-record.ts";
+import { invalidOption, isRecord, type JsonSchema, LoopError, type StandardSchema } from "../core/entry-kit.ts";
 import { compileSchema, type Judgement } from "./compile-schema.ts";
 
 /**

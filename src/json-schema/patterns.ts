@@ -1,9 +1,7 @@
 // The patterns of a schema: what is wrong with them, and what runs them.
 
 import type { Schema } from "@cfworker/json-schema";
-import { cutText } from "../kit/cut-text.ts";
-import { quote } from "../kit/describe-value.ts";
-import { isRecord } from "../kit/is-record.ts";
+import { cutText, isRecord, quote } from "../core/entry-kit.ts";
 import { compileLinearPattern, type LinearPattern } from "./linear-pattern.ts";
 
 /** By their expressions. Those that cannot be run in linear time are left out. */

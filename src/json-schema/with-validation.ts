@@ -1,13 +1,17 @@
 // Checks the arguments of tools that nobody else checks.
 
-import type { Tool, ToolRegistry } from "../contract/loop-options.ts";
-import type { JsonSchema, Validation } from "../contract/schema.ts";
-import type { ToolDefinition } from "../contract/tool.ts";
-import { LoopError } from "../errors/loop-error.ts";
-import { whenReady } from "../kit/when-ready.ts";
-import { isStandardSchema } from "../tools/json-schema.ts";
-import { toRegistry } from "../tools/registry.ts";
-import { validateArgs } from "../tools/validate-args.ts";
+import {
+  isStandardSchema,
+  type JsonSchema,
+  LoopError,
+  type Tool,
+  type ToolDefinition,
+  type ToolRegistry,
+  toRegistry,
+  validateArgs,
+  type Validation,
+  whenReady,
+} from "../core/entry-kit.ts";
 import { compileForeignSchema, compileSchema } from "./compile-schema.ts";
 import { toStandardSchema } from "./from-json-schema.ts";
 

@@ -1,11 +1,19 @@
 // What the requests of one pass have used together, and who answered them.
 
-import type { AttemptSpending, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
-import type { Usage } from "../contract/usage.ts";
-import { estimateTokens } from "../kit/estimate-tokens.ts";
-import { type Answerer, answererOf, AttemptLog } from "../providers/attempt-log.ts";
-import { toUsage } from "../stages/attempt.ts";
-import { addUsage, noUsage } from "../state/add-usage.ts";
+import {
+  addUsage,
+  type Answerer,
+  answererOf,
+  AttemptLog,
+  type AttemptSpending,
+  estimateTokens,
+  type ModelChunk,
+  type ModelRequest,
+  noUsage,
+  type Provider,
+  toUsage,
+  type Usage,
+} from "../core/entry-kit.ts";
 
 type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type }>;
 

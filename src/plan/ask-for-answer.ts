@@ -1,8 +1,6 @@
 // The answer: a request without tools, with what the tools gave.
 
-import type { Message } from "../contract/message.ts";
-import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
-import { providerError } from "../errors/provider-error.ts";
+import { type Message, type ModelChunk, type ModelRequest, providerError } from "../core/entry-kit.ts";
 import { joinUserMessages, toResults } from "./plan-messages.ts";
 import { type MadePlan, type PlanRounds, toNativePlan } from "./plan-record.ts";
 import { type Asking, readChunks } from "./read-chunks.ts";

@@ -1,7 +1,6 @@
 // One planning request: what the model writes is read while it comes, and heard by nobody.
 
-import type { FinishReason, ModelChunk, ModelRequest } from "../contract/provider.ts";
-import { hiddenContent, isContent } from "../kit/chunk-text.ts";
+import { type FinishReason, hiddenContent, isContent, type ModelChunk, type ModelRequest } from "../core/entry-kit.ts";
 import { PlanScanner } from "./plan-scanner.ts";
 import { type Asking, readChunks } from "./read-chunks.ts";
 import { type DecisionRead, readDecision } from "./read-decision.ts";

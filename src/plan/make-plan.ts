@@ -1,10 +1,6 @@
 // A plan of one pass: from the model, asked again where its plan cannot be read, or from a function of the caller's own.
 
-import type { Message } from "../contract/message.ts";
-import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
-import { providerError } from "../errors/provider-error.ts";
-import { isRecord } from "../kit/is-record.ts";
-import { isThenable } from "../kit/is-thenable.ts";
+import { isRecord, isThenable, type Message, type ModelChunk, type ModelRequest, providerError } from "../core/entry-kit.ts";
 import { joinUserMessages } from "./plan-messages.ts";
 import type { MadePlan } from "./plan-record.ts";
 import { askForPlan } from "./ask-for-plan.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { userTextOf } from "../state/last-user-text.ts";
+import { userTextOf } from "../core/loop/state/last-user-text.ts";
 import { joinUserMessages, toResults } from "./plan-messages.ts";
 import type { PlanRecord } from "./plan-record.ts";
 

@@ -1,10 +1,14 @@
 // What is said to a model that cannot call tools: the conversation in words, and what the tools have given as data in it.
 
-import type { Json } from "../contract/json.ts";
-import type { AssistantMessage, Message, UserMessage } from "../contract/message.ts";
-import type { RequestTranscript } from "../contract/provider.ts";
-import { groupByRole } from "../kit/group-messages.ts";
-import { userTextOf } from "../state/last-user-text.ts";
+import {
+  type AssistantMessage,
+  groupByRole,
+  type Json,
+  type Message,
+  type RequestTranscript,
+  type UserMessage,
+  userTextOf,
+} from "../core/entry-kit.ts";
 import { isNativePlan, type PlanRecord, recordsOf } from "./plan-record.ts";
 
 /**

@@ -1,14 +1,23 @@
 // What became of the commands of all plans, read from the transcript: whoever plans or answers sees these, and nothing else is kept.
 
-import type { ContentPart } from "../contract/content.ts";
-import type { Json } from "../contract/json.ts";
-import type { LoopResult } from "../contract/loop-result.ts";
-import type { AssistantMessage, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../contract/message.ts";
-import type { ModelChunk, RequestTranscript } from "../contract/provider.ts";
-import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
-import { memoize } from "../kit/memoize.ts";
-import { hasSucceeded, readTurn } from "../kit/read-message.ts";
-import { textOf } from "../kit/read-foreign.ts";
+import {
+  type AssistantMessage,
+  type ContentPart,
+  hasSucceeded,
+  isRecord,
+  type Json,
+  type LoopResult,
+  memoize,
+  type Message,
+  type ModelChunk,
+  readTurn,
+  type RequestTranscript,
+  textOf,
+  type ToolCallPart,
+  type ToolMessage,
+  type ToolResultPart,
+  type UnknownRecord,
+} from "../core/entry-kit.ts";
 import type { PlanDecision } from "./read-decision.ts";
 
 /** One command of a plan, and what came of it. */

@@ -1,9 +1,7 @@
 // Reads a plan while a model writes it: finds the object in the text around it, says as soon as its action is known, and leaves trailing
 // commas out. What was cut off is never made whole: half a command would run.
 
-import { cutText } from "../kit/cut-text.ts";
-import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
-import { toPlainError } from "../kit/plain-error.ts";
+import { cutText, isRecord, toPlainError, type UnknownRecord } from "../core/entry-kit.ts";
 import { isPlan, planFields, saysResponse } from "./read-decision.ts";
 
 const blank = /\s/;

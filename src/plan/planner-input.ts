@@ -1,6 +1,4 @@
-import type { Json } from "../contract/json.ts";
-import type { Message } from "../contract/message.ts";
-import type { ToolDefinition } from "../contract/tool.ts";
+import type { Json, Message, ToolDefinition } from "../core/entry-kit.ts";
 import type { PlanRounds } from "./plan-record.ts";
 
 /** What a planner sees of a run. */

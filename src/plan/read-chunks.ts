@@ -1,8 +1,14 @@
 // Reads one request after another inside a stream, in such a way that whoever leaves the stream leaves the request too, deaf or not.
 
-import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
-import { followSignal } from "../kit/follow-signal.ts";
-import { iterate } from "../stages/guard-stream.ts";
+import {
+  type AttemptSpending,
+  followSignal,
+  iterate,
+  type ModelCall,
+  type ModelChunk,
+  type ModelRequest,
+  type Provider,
+} from "../core/entry-kit.ts";
 import type { Account } from "./account.ts";
 
 /** How a stream made of others is left. */

@@ -2,11 +2,7 @@
 // the reasons. Written in the part of zod that zod 3 and zod 4 have in common, so that either may be installed.
 
 import { z } from "zod";
-import { describeValue } from "../kit/describe-value.ts";
-import { isRecord, type UnknownRecord } from "../kit/is-record.ts";
-import { parseToolArguments } from "../kit/parse-arguments.ts";
-import { toPlainError } from "../kit/plain-error.ts";
-import { toJson } from "../kit/to-json.ts";
+import { describeValue, isRecord, parseToolArguments, toJson, toPlainError, type UnknownRecord } from "../core/entry-kit.ts";
 
 /** One call that a plan asks for, and why. */
 export interface PlanCommand {

@@ -1,9 +1,6 @@
 // One pass: a plan whose commands become calls, or the answer.
 
-import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
-import type { ToolDefinition } from "../contract/tool.ts";
-import { providerError } from "../errors/provider-error.ts";
-import { continuesTurn } from "../providers/attempt-reader.ts";
+import { continuesTurn, type ModelChunk, type ModelRequest, providerError, type ToolDefinition } from "../core/entry-kit.ts";
 import { makePlan, type PlanSettings } from "./make-plan.ts";
 import { askForAnswer } from "./ask-for-answer.ts";
 import { conversationOf, userInputOf } from "./plan-messages.ts";

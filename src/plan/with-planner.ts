@@ -1,9 +1,7 @@
 // A provider that lets any text model use tools: it asks for a plan, turns the plan into the calls of the pass, and asks for the answer
 // once nothing is left to run. The loop does the rest, as for every provider.
 
-import type { Provider } from "../contract/provider.ts";
-import { checkFields, type Checks, invalidOption, is, numberWithin } from "../errors/check-fields.ts";
-import { assertProvider } from "../errors/provider-check.ts";
+import { assertProvider, checkFields, type Checks, invalidOption, is, numberWithin, type Provider } from "../core/entry-kit.ts";
 import { Account } from "./account.ts";
 import type { Planner, PlannerInput } from "./planner-input.ts";
 import { plannerPrompt, type PlannerPrompt } from "./planner-prompt.ts";

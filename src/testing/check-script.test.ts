@@ -1,7 +1,7 @@
 // The testing kit refuses what it cannot play or run, where the test writes it.
 
 import { describe, expect, it } from "vitest";
-import { defineTool } from "../tools/define-tool.ts";
+import { defineTool } from "../core/tools/define-tool.ts";
 import { createMockProvider, type MockScript } from "./mock-provider.ts";
 import { reasoning, refusal, text, toolCall } from "./mock-parts.ts";
 import { providerSuite, type ProviderSuiteSetup } from "./provider-suite.ts";

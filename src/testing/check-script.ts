@@ -1,8 +1,6 @@
 // Checks what a test writes into a script, where it is written: in a run it would look like a failure of the provider.
 
-import { checkFields, is } from "../errors/check-fields.ts";
-import { describeValue } from "../kit/describe-value.ts";
-import { isRecord } from "../kit/is-record.ts";
+import { checkFields, describeValue, is, isRecord } from "../core/entry-kit.ts";
 import type { MockPart, MockTurn } from "./mock-parts.ts";
 
 const kinds: { readonly [Kind in MockPart["kind"]]: true } = {

@@ -1,4 +1,4 @@
-import { describeValue } from "../kit/describe-value.ts";
+import { describeValue } from "../core/entry-kit.ts";
 
 /** Throws a TypeError unless the first argument of a maker is a string; `example` shows how to call it. */
 export function checkWord(

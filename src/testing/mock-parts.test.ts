@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { play, request, setUp } from "../../test/testing/play.ts";
-import type { ModelCall, ModelChunk } from "../contract/provider.ts";
+import type { ModelCall, ModelChunk } from "../core/types/provider.ts";
 import {
   chunk,
   details,

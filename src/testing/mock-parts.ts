@@ -1,9 +1,6 @@
 // What a scripted turn is made of: one maker for each thing that a model, its service or the network may do.
 
-import type { Json } from "../contract/json.ts";
-import type { ProviderError } from "../contract/plain-error.ts";
-import type { FinishReason, ModelChunk } from "../contract/provider.ts";
-import type { Usage } from "../contract/usage.ts";
+import type { FinishReason, Json, ModelChunk, ProviderError, Usage } from "../core/entry-kit.ts";
 import { checkWord } from "./check-word.ts";
 
 /** One piece of a scripted turn. */

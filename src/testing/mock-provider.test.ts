@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import { play, request, setUp } from "../../test/testing/play.ts";
-import type { Message } from "../contract/message.ts";
-import type { ModelRequest, Provider } from "../contract/provider.ts";
+import type { Message } from "../core/types/message.ts";
+import type { ModelRequest, Provider } from "../core/types/provider.ts";
 import { endEarly, failInBand, finish, type MockTurn, text, toolCall, usage } from "./mock-parts.ts";
 import { createMockProvider } from "./mock-provider.ts";
 

@@ -1,8 +1,13 @@
 // A provider without a model: plays scripted turns and records what it was asked.
 
-import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
-import { assertNever } from "../kit/assert-never.ts";
-import { parseToolArguments } from "../kit/parse-arguments.ts";
+import {
+  assertNever,
+  type ModelCall,
+  type ModelChunk,
+  type ModelRequest,
+  parseToolArguments,
+  type Provider,
+} from "../core/entry-kit.ts";
 import { checkScript, checkTurn } from "./check-script.ts";
 import type { MockCall, MockPart, MockTurn } from "./mock-parts.ts";
 import { estimateUsage } from "./mock-usage.ts";

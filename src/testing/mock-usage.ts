@@ -1,8 +1,6 @@
 // The tokens that a scripted turn reports unless told otherwise: an estimate that is the same on every machine.
 
-import type { ModelChunk, ModelRequest } from "../contract/provider.ts";
-import type { Usage } from "../contract/usage.ts";
-import { memoize } from "../kit/memoize.ts";
+import { memoize, type ModelChunk, type ModelRequest, type Usage } from "../core/entry-kit.ts";
 import type { MockPart } from "./mock-parts.ts";
 
 /** Estimates one pass at four characters a token, of what was sent and of what was scripted. */

@@ -1,6 +1,6 @@
 // Events as lines of text that can be read as a tree: run > pass > what happens in it.
 
-import type { LoopEvent, LoopEvents, LoopEventType, ResultEvent } from "../contract/loop-event.ts";
+import type { LoopEvent, LoopEvents, LoopEventType, ResultEvent } from "../core/entry-kit.ts";
 
 /** What a line says after the event's name. One entry for each event, so that a new one without does not compile. */
 const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => readonly unknown[] } = {

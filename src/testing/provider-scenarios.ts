@@ -1,8 +1,6 @@
 // What the services behind a provider have to play for the conformance suite, as data from which a server or a script is made.
 
-import type { Json } from "../contract/json.ts";
-import type { ToolDefinition } from "../contract/tool.ts";
-import { assertNever } from "../kit/assert-never.ts";
+import { assertNever, type Json, type ToolDefinition } from "../core/entry-kit.ts";
 import { endEarly, fail, type MockPart, stall, text, toolCall, usage } from "./mock-parts.ts";
 import { createMockProvider, type MockProvider } from "./mock-provider.ts";
 

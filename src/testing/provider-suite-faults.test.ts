@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { broken, complaintsOf, mapping, type Stream } from "../../test/testing/complaints-of.ts";
-import type { ModelChunk } from "../contract/provider.ts";
+import type { ModelChunk } from "../core/types/provider.ts";
 import { providerScenarios } from "./provider-scenarios.ts";
 
 const never = new AbortController().signal;

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { broken, complaintsOf, mapping, type Stream } from "../../test/testing/complaints-of.ts";
-import type { ModelRequest } from "../contract/provider.ts";
+import type { ModelRequest } from "../core/types/provider.ts";
 import { createScenarioProvider } from "./provider-scenarios.ts";
 import { providerSuite } from "./provider-suite.ts";
 import { createTestClock } from "./test-clock.ts";

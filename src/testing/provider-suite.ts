@@ -1,12 +1,19 @@
 // The conformance suite for providers: what the loop relies on, whatever the wire behind it.
 
-import type { AssistantPart, Message, ToolResultPart } from "../contract/message.ts";
-import type { ProviderErrorCode } from "../contract/plain-error.ts";
-import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../contract/provider.ts";
-import { toProviderError } from "../errors/provider-error.ts";
-import { parseToolArguments } from "../kit/parse-arguments.ts";
-import { stableJson } from "../kit/stable-json.ts";
-import { systemClock } from "../kit/clock.ts";
+import {
+  type AssistantPart,
+  type Message,
+  type ModelCall,
+  type ModelChunk,
+  type ModelRequest,
+  parseToolArguments,
+  type Provider,
+  type ProviderErrorCode,
+  stableJson,
+  systemClock,
+  type ToolResultPart,
+  toProviderError,
+} from "../core/entry-kit.ts";
 import {
   type ProviderScenario,
   providerScenarios,

@@ -1,10 +1,6 @@
 // Reads what a provider streams, for checks that look at the whole of it.
 
-import type { Json } from "../contract/json.ts";
-import type { ModelChunk } from "../contract/provider.ts";
-import type { Usage } from "../contract/usage.ts";
-import { addUsage } from "../state/add-usage.ts";
-import { toPlainError } from "../kit/plain-error.ts";
+import { addUsage, type Json, type ModelChunk, toPlainError, type Usage } from "../core/entry-kit.ts";
 import { check } from "./suite-check.ts";
 
 /** A finished call, and its arguments as they streamed. */

@@ -2,7 +2,7 @@
 
 import { EventEmitter } from "eventemitter3";
 import { describe, expect, it } from "vitest";
-import type { LoopEmitter, LoopEvent, LoopEvents } from "../contract/loop-event.ts";
+import type { LoopEmitter, LoopEvent, LoopEvents } from "../core/types/loop-event.ts";
 import { recordEvents } from "./record-events.ts";
 
 const base = { runId: "r", iteration: 0 };

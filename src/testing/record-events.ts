@@ -1,7 +1,7 @@
 // Everything that a run tells its listeners, kept in order.
 
 import { EventEmitter } from "eventemitter3";
-import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../contract/loop-event.ts";
+import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../core/entry-kit.ts";
 import { eventTypes, outlineEvents } from "./outline-events.ts";
 
 /** Each event with its type, by that type. */

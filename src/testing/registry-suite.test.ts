@@ -1,8 +1,8 @@
 // The registry suite: the registry of the core passes it, and each broken registry fails exactly the checks that are about its fault.
 
 import { describe, expect, it } from "vitest";
-import type { ToolRegistry } from "../contract/loop-options.ts";
-import { createToolRegistry } from "../tools/registry.ts";
+import type { ToolRegistry } from "../core/types/loop-options.ts";
+import { createToolRegistry } from "../core/tools/registry.ts";
 import { type RegistryFixture, registrySuite } from "./registry-suite.ts";
 import { createTestClock } from "./test-clock.ts";
 

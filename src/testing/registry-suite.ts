@@ -1,12 +1,19 @@
 // The conformance suite for tool registries: what the loop relies on, wherever the tools live.
 
-import type { StandardSchema, Validation } from "../contract/schema.ts";
-import type { Tool, ToolContext, ToolRegistry } from "../contract/loop-options.ts";
-import { isRecord } from "../kit/is-record.ts";
-import { toPlainError } from "../kit/plain-error.ts";
-import { stableJson } from "../kit/stable-json.ts";
-import { systemClock } from "../kit/clock.ts";
-import { toFailure, toOutcome, type ToolEnding } from "../tools/to-outcome.ts";
+import {
+  isRecord,
+  stableJson,
+  type StandardSchema,
+  systemClock,
+  toFailure,
+  type Tool,
+  type ToolContext,
+  type ToolEnding,
+  type ToolRegistry,
+  toOutcome,
+  toPlainError,
+  type Validation,
+} from "../core/entry-kit.ts";
 import { check, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 import { createToolContext } from "./tool-context.ts";
 

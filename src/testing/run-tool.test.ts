@@ -2,17 +2,17 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Tool, ToolContext } from "../contract/loop-options.ts";
-import type { ToolOutcome } from "../contract/tool-outcome.ts";
-import { FatalToolError } from "../errors/fatal-tool-error.ts";
-import { defineTool } from "../tools/define-tool.ts";
-import { toolResult } from "../tools/tool-result.ts";
+import type { Tool, ToolContext } from "../core/types/loop-options.ts";
+import type { ToolOutcome } from "../core/types/tool-outcome.ts";
+import { FatalToolError } from "../core/errors/fatal-tool-error.ts";
+import { defineTool } from "../core/tools/define-tool.ts";
+import { toolResult } from "../core/tools/tool-result.ts";
 import { runTool } from "./run-tool.ts";
 import { createMockProvider } from "./mock-provider.ts";
 import { text } from "./mock-parts.ts";
 import { createTestClock } from "./test-clock.ts";
-import { defineAgentTool } from "../tools/define-agent-tool.ts";
-import type { Provider } from "../contract/provider.ts";
+import { defineAgentTool } from "../core/tools/define-agent-tool.ts";
+import type { Provider } from "../core/types/provider.ts";
 
 const weather = defineTool({
   name: "get_weather",

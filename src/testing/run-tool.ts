@@ -1,16 +1,23 @@
 // One call of one tool with everything the loop does around it, and no loop.
 
-import type { Clock } from "../contract/clock.ts";
-import type { LoopOptions, Tool } from "../contract/loop-options.ts";
-import type { ToolOutcome } from "../contract/tool-outcome.ts";
-import { RunScope } from "../kit/run-scope.ts";
-import { toJson } from "../kit/to-json.ts";
-import { systemClock } from "../kit/clock.ts";
-import { resolveTimeouts } from "../loop/options/resolve-limits.ts";
-import { executeToolCall } from "../stages/execute-tool-call.ts";
-import { createToolRegistry } from "../tools/registry.ts";
+import {
+  type Check,
+  checkFields,
+  type Checks,
+  type Clock,
+  createToolRegistry,
+  executeToolCall,
+  is,
+  type LoopOptions,
+  numberWithin,
+  resolveTimeouts,
+  RunScope,
+  systemClock,
+  toJson,
+  type Tool,
+  type ToolOutcome,
+} from "../core/entry-kit.ts";
 
-import { type Check, checkFields, type Checks, is, numberWithin } from "../errors/check-fields.ts";
 import { createToolContext, type ToolContextOverrides } from "./tool-context.ts";
 
 /** What a test may set for one call: the fields of the tool's context, and time and cancellation. */

@@ -1,8 +1,6 @@
 // What all conformance suites share: a check that any test runner can run, plain assertions, and a limit to every wait.
 
-import type { Clock } from "../contract/clock.ts";
-import { type Check, checkFields, invalidOption, is } from "../errors/check-fields.ts";
-import { systemClock } from "../kit/clock.ts";
+import { type Check, checkFields, type Clock, invalidOption, is, systemClock } from "../core/entry-kit.ts";
 
 /** One check of a suite. `run` resolves where it holds and rejects with an Error that says what does not. */
 export interface SuiteCheck {

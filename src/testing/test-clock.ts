@@ -1,6 +1,6 @@
 // A clock for tests: time stands still until the test moves it.
 
-import type { Clock } from "../contract/clock.ts";
+import type { Clock } from "../core/entry-kit.ts";
 
 /** A clock that a test moves by hand. Timers fire in the order of their due times, those of equal time in the order of their making. */
 export interface TestClock extends Clock {

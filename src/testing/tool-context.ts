@@ -1,11 +1,14 @@
 // What a tool gets beside its arguments when no loop is around it: plain defaults, each of which a test may replace.
 
-import type { Clock } from "../contract/clock.ts";
-import type { Provider } from "../contract/provider.ts";
-import type { ToolBudget } from "../contract/tool.ts";
-import type { NestedLoopOptions, ToolContext } from "../contract/loop-options.ts";
-import type { LoopResult } from "../contract/loop-result.ts";
-import { runToolLoop } from "../loop/run-tool-loop.ts";
+import {
+  type Clock,
+  type LoopResult,
+  type NestedLoopOptions,
+  type Provider,
+  runToolLoop,
+  type ToolBudget,
+  type ToolContext,
+} from "../core/entry-kit.ts";
 
 /** The fields that belong to the call itself. */
 export type CallFields = "name" | "signal" | "heartbeat" | "progress";

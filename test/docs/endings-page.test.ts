@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import type { FinishReason, ProviderErrorCode, Termination } from "turnwright";
-import { defaultRetryable } from "../../src/errors/provider-error.ts";
-import { judgeFinish } from "../../src/state/judge-finish.ts";
+import { defaultRetryable } from "../../src/core/errors/provider-error.ts";
+import { judgeFinish } from "../../src/core/providers/judge-finish.ts";
 import { scenarios } from "../loop/scenarios/all.ts";
 import { finishReasons, loopErrorCodes, providerErrorCodes, statusByReason } from "./known-names.ts";
 import { readNames, readPage, readRows, readSection, sorted } from "./read-page.ts";

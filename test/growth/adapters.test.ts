@@ -7,7 +7,7 @@ import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
 import { createTestClock } from "turnwright/testing";
-import { checkAnswer } from "../../src/errors/answer-body.ts";
+import { checkAnswer } from "../../src/core/providers/answer-body.ts";
 import { ask, createCall } from "../wire/provider-pass.ts";
 import { collect, streamScript } from "../wire/scripted-stream.ts";
 import { growthOf, mostGrowth } from "./measure.ts";

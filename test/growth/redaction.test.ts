@@ -1,9 +1,9 @@
 // What makes texts safe and short, on texts that make expressions begin again and again.
 
 import { expect, it } from "vitest";
-import { createResultCache } from "turnwright";
+import { createResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
-import { redactSecrets } from "../../src/kit/redact-secrets.ts";
+import { redactSecrets } from "../../src/core/utils/redact-secrets.ts";
 import { PlanScanner } from "../../src/plan/plan-scanner.ts";
 import { ThoughtFilter } from "../../src/plan/thought-filter.ts";
 import { growthOf, mostGrowth, timeOf } from "./measure.ts";

@@ -1,7 +1,7 @@
 // Looking into a kept result, again and again.
 
 import { expect, it } from "vitest";
-import { createResultCache } from "turnwright";
+import { createResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
 
 /** Processor time of a few looks, once the first one has found where the lines are. In milliseconds. */

@@ -2,7 +2,6 @@
 
 import { expect, it } from "vitest";
 import {
-  createResultCache,
   defineTool,
   type LoopOptions,
   type Message,
@@ -13,6 +12,7 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
+import { createResultCache } from "turnwright/cache";
 import { withTracing } from "turnwright/otel";
 import { planLogs, withPlanner } from "turnwright/plan";
 import { createMockProvider, memoryCassette, recordTo, replayFrom, text } from "turnwright/testing";

@@ -2,12 +2,12 @@
 
 import { expect, it } from "vitest";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
-import { checkAnswer } from "../../src/adapters/mcp/check-answer.ts";
-import { toToolResult } from "../../src/adapters/mcp/call-result.ts";
-import { readAnswer } from "../../src/adapters/mcp/read-server.ts";
-import { toToolNames } from "../../src/adapters/mcp/tool-names.ts";
-import { toOutcome } from "../../src/tools/to-outcome.ts";
-import { toContentResult } from "../../src/toolsets/content-parts.ts";
+import { checkAnswer } from "../../src/mcp/check-answer.ts";
+import { toToolResult } from "../../src/mcp/call-result.ts";
+import { readAnswer } from "../../src/mcp/read-server.ts";
+import { toToolNames } from "../../src/mcp/tool-names.ts";
+import { toOutcome } from "../../src/core/tools/to-outcome.ts";
+import { toContentResult } from "../../src/interop/content-parts.ts";
 import { growthOf, mostGrowth } from "./measure.ts";
 import { onText, type Row, textOf } from "./rows.ts";
 

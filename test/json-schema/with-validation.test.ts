@@ -1,13 +1,23 @@
 // Validation put around registries.
 
 import { describe, expect, it } from "vitest";
-import { createToolRegistry, defineTool, isLoopError, type JsonSchema, type Tool, type ToolRegistry } from "turnwright";
+import {
+  createToolRegistry,
+  defineTool,
+  isLoopError,
+  type JsonSchema,
+  type Tool,
+  type ToolRegistry,
+  mergeRegistries,
+  withFilter,
+  withPrefix,
+} from "turnwright";
 import { withValidation } from "turnwright/json-schema";
 import { registrySuite, text, toolCall } from "turnwright/testing";
-import { importTools, mergeRegistries, withFilter, withPrefix } from "turnwright/tools";
+import { importTools } from "turnwright/interop";
 import { z } from "zod";
 import { answersOf, outcomesOf, play } from "../loop/play.ts";
-import { plainKinds } from "../toolsets/kinds.ts";
+import { plainKinds } from "../interop/kinds.ts";
 
 const json = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
 const plain = (name: string, inputSchema: JsonSchema = json): Tool =>

@@ -1,7 +1,8 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createResultCache, createToolRegistry } from "turnwright";
+import { createToolRegistry } from "turnwright";
+import { createResultCache } from "turnwright/cache";
 import { text } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 import { refusal } from "./refusal.ts";

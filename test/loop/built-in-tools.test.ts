@@ -1,7 +1,8 @@
 // The tools that ship with the package take the arguments that they name, and no others.
 
 import { expect, it } from "vitest";
-import { createContextRelease, createResultCache, createToolRegistry, type Tool } from "turnwright";
+import { createContextRelease, createToolRegistry, type Tool } from "turnwright";
+import { createResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
 
 const builtIn: readonly (readonly [name: string, tool: Tool, args: object, misspelt: string, meant: string])[] = [

@@ -2,8 +2,16 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createToolRegistry, defineAgentTool, type LoopOptions, type Tool, type ToolRegistry } from "turnwright";
-import { mergeRegistries, withFilter, withPrefix } from "turnwright/tools";
+import {
+  createToolRegistry,
+  defineAgentTool,
+  type LoopOptions,
+  type Tool,
+  type ToolRegistry,
+  mergeRegistries,
+  withFilter,
+  withPrefix,
+} from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { answersOf, outcomesOf, play, type Playing, tool } from "./play.ts";

@@ -6,17 +6,18 @@ import { z } from "zod";
 import {
   contextRestart,
   createContextRelease,
-  createResultCache,
   defineAgentTool,
   type Json,
   memoryJournal,
   type Tool,
   toolResult,
   type ToolRegistry,
+  withPrefix,
 } from "turnwright";
+import { createResultCache } from "turnwright/cache";
 import { fromJsonSchema } from "turnwright/json-schema";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
-import { importTools, withPrefix } from "turnwright/tools";
+import { importTools } from "turnwright/interop";
 import { answersOf, play, tool } from "./play.ts";
 
 const inputSchema = { type: "object" } as const;

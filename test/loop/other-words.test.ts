@@ -64,7 +64,7 @@ it.for<[fields: object, problem: string]>([
 
 it("tools as an object by name are refused with the function that takes them", async () => {
   const { message } = await refusal({ tools: { t: tool("t", () => 1) } });
-  expect(message).toContain('of an object of tools by name: importTools(tools) of "turnwright/tools"');
+  expect(message).toContain('of an object of tools by name: importTools(tools) of "turnwright/interop"');
 });
 
 const bytes = new Uint8Array([1, 2, 3]);

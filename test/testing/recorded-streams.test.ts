@@ -1,7 +1,7 @@
 // Streams that are recorded and played: their errors, their ends, their pace, and what is taken out of them.
 
 import { describe, expect, it } from "vitest";
-import { toProviderError } from "../../src/errors/provider-error.ts";
+import { toProviderError } from "../../src/core/errors/provider-error.ts";
 import { isLoopError, type ModelChunk, type Provider, providerError } from "turnwright";
 import { type Cassette, fail, memoryCassette, recordTo, replayFrom, stall, text } from "turnwright/testing";
 import { says, script, linesOf, failureOf, complaintOf } from "./cassette-kit.ts";

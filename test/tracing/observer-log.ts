@@ -1,7 +1,7 @@
 // An observer that writes down what it is told, and what its runs are made of.
 
 import { defineTool, type LoopOptions, type Tool, type ToolContext } from "turnwright";
-import type { Observing, RunObserver } from "../../src/spi-observe.ts";
+import type { Observing, RunObserver } from "../../src/core/observe-kit.ts";
 
 /** What runs are asked. */
 export const messages: LoopOptions["messages"] = [{ role: "user", content: "Go." }];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createLoopEvents, runToolLoop } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { observeRun } from "../../src/spi-observe.ts";
+import { observeRun } from "../../src/core/observe-kit.ts";
 import { createLog, look, messages } from "./observer-log.ts";
 
 describe("the caller's listeners", () => {

@@ -11,7 +11,7 @@ import {
   type ToolRegistry,
 } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { observeRun } from "../../src/spi-observe.ts";
+import { observeRun } from "../../src/core/observe-kit.ts";
 import { createLog, look, messages } from "./observer-log.ts";
 
 describe("an observer", () => {

@@ -2,9 +2,19 @@
 
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
-import { defineTool, type StandardSchema, type Tool, type ToolArgs, type ToolInput, type ToolRegistry } from "turnwright";
+import {
+  defineTool,
+  type StandardSchema,
+  type Tool,
+  type ToolArgs,
+  type ToolInput,
+  type ToolRegistry,
+  mergeRegistries,
+  withFilter,
+  withPrefix,
+} from "turnwright";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
-import { importTool, importTools, mergeRegistries, withFilter, withPrefix } from "turnwright/tools";
+import { importTool, importTools } from "turnwright/interop";
 import * as v from "valibot";
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";

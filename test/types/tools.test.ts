@@ -2,13 +2,13 @@
 
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import type { LoopOptions, Tool, ToolContext } from "../../src/contract/loop-options.ts";
-import type { StandardSchema } from "../../src/contract/schema.ts";
-import type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "../../src/contract/tool-types.ts";
-import { isLoopError, LoopError, type LoopErrorDetails } from "../../src/errors/loop-error.ts";
-import type { ApprovalView } from "../../src/contract/tool.ts";
-import { defineAgentTool } from "../../src/tools/define-agent-tool.ts";
-import { defineTool } from "../../src/tools/define-tool.ts";
+import type { LoopOptions, Tool, ToolContext } from "../../src/core/types/loop-options.ts";
+import type { StandardSchema } from "../../src/core/types/schema.ts";
+import type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "../../src/core/types/tool-types.ts";
+import { isLoopError, LoopError, type LoopErrorDetails } from "../../src/core/errors/loop-error.ts";
+import type { ApprovalView } from "../../src/core/types/tool.ts";
+import { defineAgentTool } from "../../src/core/tools/define-agent-tool.ts";
+import { defineTool } from "../../src/core/tools/define-tool.ts";
 
 const described = { name: "report", description: "Reports" };
 const anyObject = { type: "object" } as const;

@@ -1,7 +1,7 @@
 // What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
 
 import { describe, expect, it } from "vitest";
-import { anthropicMessages } from "../../src/adapters/anthropic/index.ts";
+import { anthropicMessages } from "../../src/anthropic/index.ts";
 import { connectAnthropic, type AnthropicWireOptions } from "./anthropic-client.ts";
 import { call, ending, event, marker, start, stop, text } from "./anthropic-frames.ts";
 import { connectReply, nothing } from "./connect-reply.ts";

@@ -1,7 +1,7 @@
 // Chunks of the Chat Completions wire, and what the reader makes of them.
 
-import type { ModelChunk } from "../../src/spi.ts";
-import { createChatReader } from "../../src/adapters/openai/chat-chunks.ts";
+import type { ModelChunk } from "../../src/core/provider-kit.ts";
+import { createChatReader } from "../../src/openai/chat-chunks.ts";
 
 export type Fields = { readonly [field: string]: unknown };
 

@@ -1,7 +1,7 @@
 // What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
 
 import { describe, expect, it } from "vitest";
-import { googleGenerateContent } from "../../src/adapters/google/index.ts";
+import { googleGenerateContent } from "../../src/google/index.ts";
 import { connectGoogle, type GoogleWireOptions } from "./google-client.ts";
 import { callPart, chunk, piece, says, stop, text } from "./google-frames.ts";
 import { connectReply, nothing } from "./connect-reply.ts";

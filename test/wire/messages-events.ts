@@ -1,7 +1,7 @@
 // Events of the Messages wire, and what the reader makes of them.
 
-import type { ModelChunk } from "../../src/spi.ts";
-import { createMessagesReader } from "../../src/adapters/anthropic/messages-events.ts";
+import type { ModelChunk } from "../../src/core/provider-kit.ts";
+import { createMessagesReader } from "../../src/anthropic/messages-events.ts";
 
 export type Fields = { readonly [field: string]: unknown };
 

@@ -1,7 +1,7 @@
 // What the adapter makes of every way in which a stream can go wrong, over a real connection and through the real SDK.
 
 import { describe, expect, it } from "vitest";
-import { openaiResponses } from "../../src/adapters/openai/index.ts";
+import { openaiResponses } from "../../src/openai/index.ts";
 import { event } from "./anthropic-frames.ts";
 import { connectOpenAI, type WireClientOptions } from "./openai-client.ts";
 import { connectReply, nothing } from "./connect-reply.ts";

@@ -1,8 +1,8 @@
 // One pass of a provider without a loop around it.
 
-import { systemClock } from "../../src/kit/clock.ts";
-import type { ModelCall, ModelChunk, ModelRequest, Provider, ProviderError, Usage } from "../../src/spi.ts";
-import { toProviderError } from "../../src/spi.ts";
+import { systemClock } from "../../src/core/utils/clock.ts";
+import type { ModelCall, ModelChunk, ModelRequest, Provider, ProviderError, Usage } from "../../src/core/provider-kit.ts";
+import { toProviderError } from "../../src/core/provider-kit.ts";
 
 const timeouts = {
   streamIdleMs: Infinity,

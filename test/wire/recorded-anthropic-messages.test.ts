@@ -1,8 +1,8 @@
 // Recorded streams of Anthropic, over a real connection and through the real SDK, cut anywhere.
 
 import { describe, expect, it } from "vitest";
-import { anthropicMessages } from "../../src/adapters/anthropic/index.ts";
-import type { Json, Usage } from "../../src/spi.ts";
+import { anthropicMessages } from "../../src/anthropic/index.ts";
+import type { Json, Usage } from "../../src/core/provider-kit.ts";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { event } from "./anthropic-frames.ts";
 import type { Pass, PassCall } from "./provider-pass.ts";

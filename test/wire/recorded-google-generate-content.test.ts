@@ -1,8 +1,8 @@
 // Recorded streams of Gemini, over a real connection and through the real SDK, cut anywhere.
 
 import { describe, expect, it } from "vitest";
-import { googleGenerateContent } from "../../src/adapters/google/index.ts";
-import type { Json, Usage } from "../../src/spi.ts";
+import { googleGenerateContent } from "../../src/google/index.ts";
+import type { Json, Usage } from "../../src/core/provider-kit.ts";
 import { connectGoogle } from "./google-client.ts";
 import { chunk } from "./google-frames.ts";
 import type { Pass, PassCall } from "./provider-pass.ts";

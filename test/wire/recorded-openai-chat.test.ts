@@ -1,8 +1,8 @@
 // Recorded streams of OpenAI and of compatible servers, over a real connection and through the real SDK, cut anywhere.
 
 import { describe, expect, it } from "vitest";
-import { openaiChat } from "../../src/adapters/openai/index.ts";
-import type { Usage } from "../../src/spi.ts";
+import { openaiChat } from "../../src/openai/index.ts";
+import type { Usage } from "../../src/core/provider-kit.ts";
 import { connectOpenAI } from "./openai-client.ts";
 import type { Pass, PassCall } from "./provider-pass.ts";
 import { done, sse } from "./raw-sse-server.ts";

@@ -3,7 +3,7 @@
 import { defineTool, runToolLoop } from "turnwright";
 import { openaiResponses } from "turnwright/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Json, Usage } from "../../src/spi.ts";
+import type { Json, Usage } from "../../src/core/provider-kit.ts";
 import { event } from "./anthropic-frames.ts";
 import { connectOpenAI } from "./openai-client.ts";
 import type { Pass, PassCall } from "./provider-pass.ts";

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import type { Json, Provider } from "../../src/spi.ts";
+import type { Json, Provider } from "../../src/core/provider-kit.ts";
 import { ask, type Pass, runPass } from "./provider-pass.ts";
 import { startRawServer } from "./raw-sse-server.ts";
 

@@ -1,7 +1,7 @@
 // Events of the Responses wire, and what the reader makes of them.
 
-import type { ModelChunk } from "../../src/spi.ts";
-import { createResponsesReader } from "../../src/adapters/openai/responses-events.ts";
+import type { ModelChunk } from "../../src/core/provider-kit.ts";
+import { createResponsesReader } from "../../src/openai/responses-events.ts";
 
 export type Fields = { readonly [field: string]: unknown };
 

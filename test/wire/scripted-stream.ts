@@ -1,6 +1,6 @@
 // What a scripted client streams, and what a provider makes of it.
 
-import type { ModelChunk } from "../../src/spi.ts";
+import type { ModelChunk } from "../../src/core/provider-kit.ts";
 
 /** Streams the given events; one that is an Error is thrown. `onLeft` is told where the stream is left before its end. */
 export async function* streamScript(

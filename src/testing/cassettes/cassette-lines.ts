@@ -1,10 +1,14 @@
 // The format of a cassette: a head, then one line of JSON for each thing that happened to a stream.
 
-import type { ProviderError } from "../../contract/plain-error.ts";
-import type { ModelChunk, Provider } from "../../contract/provider.ts";
-import { isProviderError } from "../../errors/provider-error.ts";
-import { isRecord, type UnknownRecord } from "../../kit/is-record.ts";
-import { parseJson } from "../../kit/parse-json.ts";
+import {
+  isProviderError,
+  isRecord,
+  type ModelChunk,
+  parseJson,
+  type Provider,
+  type ProviderError,
+  type UnknownRecord,
+} from "../../core/entry-kit.ts";
 import { isPrint, type RequestPrint } from "./request-print.ts";
 
 /** Who was recorded. */

@@ -2,9 +2,7 @@
 
 import type * as fs from "node:fs";
 import type * as path from "node:path";
-import { invalidOption } from "../../errors/check-fields.ts";
-import { type FileFacts, followOwnLinks, isOwn, tightMode } from "../../kit/file-trust.ts";
-import { isRecord } from "../../kit/is-record.ts";
+import { type FileFacts, followOwnLinks, invalidOption, isOwn, isRecord, tightMode } from "../../core/entry-kit.ts";
 
 /** What keeps the text of recordings, where a path of a file does not do. Its methods answer at once. */
 export interface Cassette {

@@ -1,7 +1,6 @@
 // Plays one recorded stream.
 
-import type { ModelCall, ModelChunk } from "../../contract/provider.ts";
-import { assertNever } from "../../kit/assert-never.ts";
+import { assertNever, type ModelCall, type ModelChunk } from "../../core/entry-kit.ts";
 import { untilAborted } from "../until-aborted.ts";
 import type { Moment, Recording } from "./cassette-lines.ts";
 import { toThrown } from "./to-thrown.ts";

@@ -1,8 +1,6 @@
 // A provider that writes down what another one streams, chunk by chunk.
 
-import type { ModelChunk, Provider } from "../../contract/provider.ts";
-import { type Checks, checkFields, is } from "../../errors/check-fields.ts";
-import { assertProvider } from "../../errors/provider-check.ts";
+import { assertProvider, checkFields, type Checks, is, type ModelChunk, type Provider } from "../../core/entry-kit.ts";
 import { type Cassette, toCassette } from "./cassette.ts";
 import { type CassetteRecord, type Line, toHead, toLine } from "./cassette-lines.ts";
 import { RecordedStream } from "./recorded-stream.ts";

@@ -1,10 +1,6 @@
 // One stream while it is recorded. No generator, which could be left only between two chunks.
 
-import type { ModelCall, ModelChunk } from "../../contract/provider.ts";
-import { invalidOption } from "../../errors/check-fields.ts";
-import { toProviderError } from "../../errors/provider-error.ts";
-import { isThenable } from "../../kit/is-thenable.ts";
-import { iterate } from "../../stages/guard-stream.ts";
+import { invalidOption, isThenable, iterate, type ModelCall, type ModelChunk, toProviderError } from "../../core/entry-kit.ts";
 import { type CassetteRecord, type Happening, isChunk, type Line } from "./cassette-lines.ts";
 import { toThrown } from "./to-thrown.ts";
 

@@ -1,7 +1,6 @@
 // A provider without a model: plays what `recordTo` has recorded.
 
-import type { ModelRequest, Provider } from "../../contract/provider.ts";
-import { checkFields, type Checks, is, oneOf } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, is, type ModelRequest, oneOf, type Provider } from "../../core/entry-kit.ts";
 import { type Cassette, nameOf, toCassette } from "./cassette.ts";
 import { type CutLine, readCassette, type Recording } from "./cassette-lines.ts";
 import { playRecording } from "./play-recording.ts";

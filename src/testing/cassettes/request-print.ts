@@ -1,12 +1,15 @@
 // What a request is recognised by: a digest of each of its parts, which tells what differs and not what was said.
 
-import type { Message } from "../../contract/message.ts";
-import type { ModelRequest } from "../../contract/provider.ts";
-import type { ToolDefinition } from "../../contract/tool.ts";
-import { quote } from "../../kit/describe-value.ts";
-import { isRecord } from "../../kit/is-record.ts";
-import { memoize } from "../../kit/memoize.ts";
-import { digest, stableJson } from "../../kit/stable-json.ts";
+import {
+  digest,
+  isRecord,
+  memoize,
+  type Message,
+  type ModelRequest,
+  quote,
+  stableJson,
+  type ToolDefinition,
+} from "../../core/entry-kit.ts";
 
 /** A part of a request by its name, and the digest of what it is. */
 type Part = readonly [name: string, digest: string];

@@ -1,6 +1,6 @@
 // A recorded error as something to throw.
 
-import type { ProviderError } from "../../contract/plain-error.ts";
+import type { ProviderError } from "../../core/entry-kit.ts";
 
 /** Makes an Error that says what the provider error says. */
 export function toThrown(error: ProviderError): Error {

@@ -128,7 +128,7 @@ describe.for(kinds)("what a run inside an %s is told", (kind) => {
     [
       "an option of the wrong kind",
       { messages: question, tools: 7 },
-      'Option "tools" must be an array of tools, or a registry (of an object of tools by name: importTools(tools) of "turnwright/tools"), but is 7.',
+      'Option "tools" must be an array of tools, or a registry (of an object of tools by name: importTools(tools) of "turnwright/interop"), but is 7.',
     ],
     [
       "a limit that is none",

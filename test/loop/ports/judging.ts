@@ -1,6 +1,7 @@
 // What judges and changes: hooks, policies, prices and stores.
 
-import { contextRestart, createContextStash, createResultCache, type LoopOptions, type LoopPolicies } from "turnwright";
+import { contextRestart, createContextStash, type LoopOptions, type LoopPolicies } from "turnwright";
+import { createResultCache } from "turnwright/cache";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import type { Fault } from "../faults.ts";
 import { tool } from "../play.ts";

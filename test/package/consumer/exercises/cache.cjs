@@ -6,8 +6,7 @@ const { tmpdir } = require("node:os");
 const { join } = require("node:path");
 
 exports.exercise = async (load) => {
-  const { createResultCache } = await load("turnwright");
-  const { directoryStore } = await load("turnwright/cache");
+  const { createResultCache, directoryStore } = await load("turnwright/cache");
   const folder = mkdtempSync(join(tmpdir(), "results-"));
   try {
     const { cacher } = createResultCache({ store: directoryStore(folder) });

@@ -1,7 +1,7 @@
 // Long results in files.
 
-import { createResultCache, type Tool } from "turnwright";
-import { directoryStore } from "turnwright/cache";
+import { type Tool } from "turnwright";
+import { directoryStore, createResultCache } from "turnwright/cache";
 
 /** The tool that reads them again. */
 export function cacheIn(directory: string): Tool {

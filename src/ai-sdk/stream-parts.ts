@@ -1,0 +1,243 @@
+// Parts of a model's stream into neutral chunks.
+
+import {
+  copyFields,
+  type EventReader,
+  isRecord,
+  type Json,
+  type ModelChunk,
+  providerError,
+  recordOf,
+  textOf,
+} from "../core/provider-kit.ts";
+import type { ProviderError, ToolDefinition, UnknownRecord } from "../core/provider-kit.ts";
+import { toFilePart } from "./made-files.ts";
+import { toModelError } from "./model-error.ts";
+import { type ModelWords, readFinish, type SaidFinish, toFinishReason } from "./model-finish.ts";
+import type { ModelSettings } from "./model-options.ts";
+import { readModelUsage } from "./model-usage.ts";
+import { type ApprovalAnswer, toNativeItems } from "./native-turn.ts";
+import { RawEnding } from "./raw-ending.ts";
+import { TurnCalls } from "./turn-calls.ts";
+import { createTurnParts, type TurnParts } from "./turn-parts.ts";
+
+/** What a stream is read with. */
+interface ReaderPorts {
+  readonly settings: ModelSettings;
+  readonly words: ModelWords;
+  readonly tools: readonly ToolDefinition[];
+}
+
+/** What has come so far. */
+interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
+  readonly out: ModelChunk[];
+  readonly parts: TurnParts;
+  readonly calls: TurnCalls;
+  readonly references: Json[];
+  readonly answers: ApprovalAnswer[];
+  /** The media type of the answer, if the package tells it. */
+  answerType: string;
+  finish: SaidFinish | undefined;
+  /** What the service itself said of the end, for packages that wait for the connection to close. */
+  readonly ending: RawEnding;
+  /** The last part has come, whether or not it says why the model stopped. */
+  isOver: boolean;
+  failed: boolean;
+}
+
+/** Also hears how the service has answered. */
+interface PartsReader extends EventReader {
+  opened(headers: unknown): void;
+}
+
+/** Makes a reader that appends to `out`. Parts of types that no specification has yet are passed over. */
+export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): PartsReader {
+  const parts = createTurnParts();
+  const calls = new TurnCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
+  const reading: Reading = {
+    out,
+    settings,
+    words,
+    parts,
+    calls,
+    references: [],
+    answers: [],
+    answerType: "",
+    finish: undefined,
+    ending: new RawEnding(),
+    isOver: false,
+    failed: false,
+  };
+  return {
+    get finished() {
+      return (reading.finish ?? reading.ending.finish) !== undefined;
+    },
+    get mayGoOn() {
+      return !reading.isOver && reading.ending.mayGoOn;
+    },
+    get isOver() {
+      return reading.isOver;
+    },
+    get failed() {
+      return reading.failed;
+    },
+    opened: (headers) => void (reading.answerType = textOf(recordOf(headers)["content-type"])),
+    read: (part) => {
+      // One stream holds one turn.
+      if (isRecord(part) && !reading.isOver) readPart(part, reading);
+    },
+    end: () => endReading(reading),
+  };
+}
+
+function readPart(part: UnknownRecord, reading: Reading): void {
+  const { parts, calls } = reading;
+  switch (part.type) {
+    case "text-delta":
+    case "reasoning-delta":
+      return readDelta(part, part.type, reading);
+    case "text-start":
+      return parts.start("text", part.id, part.providerMetadata);
+    case "reasoning-start":
+      return parts.start("reasoning", part.id, part.providerMetadata);
+    case "text-end":
+      return endText(part, reading);
+    case "reasoning-end":
+      return parts.end("reasoning", part.id, part.providerMetadata);
+    case "tool-input-start":
+      return calls.startInput(part);
+    case "tool-input-delta":
+      return calls.extendInput(part);
+    case "tool-call":
+      return calls.take(part);
+    case "error":
+      return fail(part.error, reading);
+    case "finish":
+      return readEnding(part, reading);
+    default:
+      return readRarePart(part, reading);
+  }
+}
+
+/** What comes once or a few times in a stream, if at all. */
+function readRarePart(part: UnknownRecord, reading: Reading): void {
+  const { parts, calls, references, answers, settings } = reading;
+  switch (part.type) {
+    case "file":
+    case "reasoning-file": {
+      const file = toFilePart(part);
+      if (file !== undefined) parts.add(file, part.providerMetadata);
+      return;
+    }
+    case "custom":
+      return parts.add({ type: "custom", kind: textOf(part.kind) }, part.providerMetadata);
+    case "tool-result":
+      return addServiceResult(part, parts);
+    case "source":
+      references.push({ source: copyFields(part) });
+      return;
+    case "tool-approval-request":
+      answers.push(answer(part, settings, calls));
+      return;
+    case "stream-start":
+      return tellWarnings(part.warnings, settings);
+    case "raw":
+      return reading.ending.read(part.rawValue);
+    default:
+      return;
+  }
+}
+
+function readDelta(
+  { id, delta, providerMetadata: metadata }: UnknownRecord,
+  type: "text-delta" | "reasoning-delta",
+  { parts, out }: Reading,
+): void {
+  const text = textOf(delta);
+  parts.extend(type === "text-delta" ? "text" : "reasoning", id, { text, metadata });
+  if (text !== "") out.push({ type, text });
+}
+
+function endText({ id, providerMetadata, citations }: UnknownRecord, { parts, references }: Reading): void {
+  parts.end("text", id, providerMetadata);
+  if (Array.isArray(citations) && citations.length > 0) references.push(copyFields({ citations }));
+}
+
+/** Preliminary results are replaced by the next one. */
+function addServiceResult(part: UnknownRecord, parts: TurnParts): void {
+  if (part.preliminary === true) return;
+  const { value = null } = copyFields({ value: part.result });
+  const type = part.isError === true ? "error-json" : typeof value === "string" ? "text" : "json";
+  const said = { type: "tool-result", toolCallId: textOf(part.toolCallId), toolName: textOf(part.toolName) };
+  parts.add({ ...said, output: { type, value } }, part.providerMetadata);
+}
+
+function answer(part: UnknownRecord, { approveProviderTool }: ModelSettings, calls: TurnCalls): ApprovalAnswer {
+  const [approvalId, toolCallId] = [textOf(part.approvalId), textOf(part.toolCallId)];
+  const { toolName = "", input = null } = calls.ofService(part.toolCallId) ?? {};
+  const approved = attempt(() => approveProviderTool?.({ approvalId, toolCallId, toolName, input })) === true;
+  return approved ? { approvalId, approved } : { approvalId, approved, reason: "The call was not approved." };
+}
+
+function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
+  if (onWarning === undefined || !Array.isArray(warnings)) return;
+  for (const warning of warnings) {
+    if (isRecord(warning)) attempt(() => onWarning({ ...warning, type: textOf(warning.type) }));
+  }
+}
+
+/** The caller's own functions do not end a pass, nor the process where one is asynchronous and fails. */
+function attempt<Result>(run: () => Result): Result | undefined {
+  try {
+    const result = run();
+    Promise.resolve(result).then(undefined, () => {});
+    return result;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An error after the end of an answer takes nothing away, unless the package could not read the event that holds the end. */
+function fail(error: unknown, reading: Reading): void {
+  const { ending, out } = reading;
+  if (ending.finish !== undefined && !ending.mayGoOn && !ending.isLast) return;
+  reading.failed = true;
+  out.push({ type: "error", error: toModelError(error) });
+}
+
+function readEnding({ usage: counts, finishReason }: UnknownRecord, reading: Reading): void {
+  const { settings, words, out, ending } = reading;
+  const usage = readModelUsage(counts, settings.model);
+  if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
+  const said = readFinish(finishReason, words);
+  // Packages make an error of what they cannot parse, also after the end.
+  reading.finish = said?.reason === "error" ? (ending.finish ?? said) : said;
+  reading.isOver = true;
+}
+
+function endReading(reading: Reading): void {
+  const { out, parts, calls, references, answers, answerType, ending, isOver } = reading;
+  const finish = isOver ? reading.finish : ending.finish;
+  if (finish === undefined) {
+    if (parts.all().length === 0 && isNoStream(answerType)) out.push({ type: "error", error: noStreamError(answerType) });
+    return;
+  }
+  if (!isOver && ending.usage !== undefined) out.push({ type: "usage", usage: ending.usage, mode: "snapshot" });
+  calls.settle();
+  const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
+  // What came before a refusal is not to be sent back as it was.
+  if (reason !== "refusal" && reason !== "content-filter") {
+    for (const item of toNativeItems({ parts: parts.all(), references, answers })) out.push({ type: "native", item });
+  }
+  out.push({ type: "finish", reason, raw: finish.raw });
+}
+
+function isNoStream(mediaType: string): boolean {
+  return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
+}
+
+/** The package has read what the service said, and does not hand it on. */
+function noStreamError(mediaType: string): ProviderError {
+  const message = `The service answered with ${mediaType} in place of a stream: an error, or the page of a proxy.`;
+  return providerError("server", message, { retryable: false });
+}

@@ -1,0 +1,244 @@
+// Puts the blocks of a stream together from their deltas: for the listener at once, for the next request as they were.
+
+import {
+  copyFields,
+  endArguments,
+  FinishedCalls,
+  isRecord,
+  parseToolArguments,
+  providerError,
+  setField,
+  textOf,
+  toJson,
+} from "../core/provider-kit.ts";
+import type { Json, ModelChunk, UnknownRecord } from "../core/provider-kit.ts";
+import type { WireBlock } from "./messages-wire.ts";
+import { invalidJsonKey } from "./native-turn.ts";
+
+/** The blocks of one stream. */
+export interface BlockAssembly {
+  /** How many blocks there are so far. */
+  readonly size: number;
+  /** Whether one of them is a call of the run's own tools. */
+  readonly hasCalls: boolean;
+  /** Begins a block; the one before it is complete by that. */
+  start(index: unknown, block: UnknownRecord): void;
+  /** Takes a delta. False where the stream contradicts itself and cannot go on. */
+  extend(index: unknown, delta: UnknownRecord): boolean;
+  /** Declares every call ready that is not yet; `cut` says that the model was stopped and the last one may be incomplete. */
+  settle(cut: boolean): void;
+  /** The blocks as they are sent back. Where the model was cut off, a last one that cannot be sent is left out. */
+  blocks(cut: boolean): readonly WireBlock[];
+}
+
+/** A call of the run's own tools; those of the server's are none. */
+interface OpenCall {
+  readonly key: string;
+  /** Where its chunks go: a list of its own as long as it may repeat a call. */
+  readonly out: ModelChunk[];
+  ready: boolean;
+  /** True if it has repeated a call, so that it is left out. */
+  isRepeated: boolean;
+}
+
+interface OpenBlock {
+  readonly fields: { [field: string]: Json };
+  /** The text of its input so far, which comes as JSON in pieces. */
+  json: string;
+  /** Of a text, as soon as one came by itself. */
+  citations: Json[] | undefined;
+  readonly call: OpenCall | undefined;
+}
+
+/**
+ * Makes an assembly that appends its chunks to `out`.
+ *
+ * The end of a block is no proof that it is complete, because the service closes the block in which it was cut off as well. So
+ * `call-ready` goes out when the next block begins, or when the stop reason is told.
+ *
+ * A text that belongs to no block, or to one of another kind, begins a block of its own: no text is lost, and no block is sent back
+ * with fields that the service never gives it.
+ */
+export function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
+  const blocks: OpenBlock[] = [];
+  /** The latest of each index. */
+  const byIndex = new Map<unknown, OpenBlock>();
+  const finished = new FinishedCalls<OpenCall>();
+  let hasCalls = false;
+  /** Only the last block may not be ready: the ones before it were complete when it began. */
+  const settle = (cut: boolean): void => {
+    const { call, fields, json } = blocks[blocks.length - 1] ?? {};
+    if (call?.ready === false && fields !== undefined) declareReady(call, { out, finished, fields, json: json ?? "", cut });
+  };
+  const start = (index: unknown, block: UnknownRecord): void => {
+    if (isRepeated(byIndex.get(index), block)) return;
+    settle(false);
+    const fields = copyFields(block);
+    const call = fields.type === "tool_use" ? createCall(blocks.length, finished.hasId(textOf(fields.id)) ? [] : out) : undefined;
+    const begun: OpenBlock = { fields, json: "", citations: undefined, call };
+    hasCalls ||= call !== undefined;
+    blocks.push(begun);
+    byIndex.set(index, begun);
+    announce(fields, call, out);
+  };
+  return {
+    get size() {
+      return blocks.length;
+    },
+    get hasCalls() {
+      return hasCalls;
+    },
+    start,
+    extend(index, delta) {
+      if (!fits(byIndex.get(index), delta)) {
+        if (delta.type !== "text_delta" && delta.type !== "thinking_delta") return true;
+        start(index, { type: blockType(delta) });
+      }
+      const block = byIndex.get(index);
+      return block === undefined || extendBlock(block, delta, out);
+    },
+    settle,
+    blocks: (cut) => blocks.flatMap((block, position) => toWireBlock(block, cut && position === blocks.length - 1)),
+  };
+}
+
+function createCall(position: number, out: ModelChunk[]): OpenCall {
+  return { key: `block-${position}`, out, ready: false, isRepeated: false };
+}
+
+/** A gateway that sends the start of a call twice has still asked for it once. */
+function isRepeated(block: OpenBlock | undefined, { type, id }: UnknownRecord): boolean {
+  if (block?.call?.ready !== false || block.json !== "") return false;
+  return type === "tool_use" && textOf(id) !== "" && id === block.fields.id;
+}
+
+/** The kind of block that a delta belongs to. */
+function blockType({ type }: UnknownRecord): string | undefined {
+  switch (type) {
+    case "text_delta":
+    case "citations_delta":
+      return "text";
+    case "thinking_delta":
+    case "signature_delta":
+      return "thinking";
+    case "compaction_delta":
+      return "compaction";
+    case "input_json_delta":
+      return "tool_use";
+    default:
+      return undefined;
+  }
+}
+
+/** The calls of the server's own tools have kinds of their own: "server_tool_use", "mcp_tool_use". */
+function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
+  const type = blockType(delta);
+  return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
+}
+
+/** What a block already holds when it begins. */
+function announce(fields: OpenBlock["fields"], call: OpenCall | undefined, out: ModelChunk[]): void {
+  if (call !== undefined) call.out.push({ type: "call-start", key: call.key, id: textOf(fields.id), name: textOf(fields.name) });
+  else if (fields.type === "text") pushText(out, "text-delta", textOf(fields.text));
+  else if (fields.type === "thinking") pushText(out, "reasoning-delta", textOf(fields.thinking));
+}
+
+function extendBlock(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[]): boolean {
+  if (delta.type === "input_json_delta") return extendInput(block, textOf(delta.partial_json), out);
+  extendFields(block, delta, out);
+  return true;
+}
+
+function extendFields(block: OpenBlock, delta: UnknownRecord, out: ModelChunk[]): void {
+  const { fields } = block;
+  switch (delta.type) {
+    case "text_delta":
+      append(fields, "text", delta.text);
+      return pushText(out, "text-delta", textOf(delta.text));
+    case "thinking_delta":
+      append(fields, "thinking", delta.thinking);
+      return pushText(out, "reasoning-delta", textOf(delta.thinking));
+    case "citations_delta":
+      block.citations ??= Array.isArray(fields.citations) ? [...fields.citations] : [];
+      block.citations.push(copyJson(delta.citation));
+      fields.citations = block.citations;
+      return;
+    // These two bring final values.
+    case "signature_delta":
+    case "compaction_delta":
+      for (const [field, value] of Object.entries(copyFields(delta))) if (field !== "type") setField(fields, field, value);
+      return;
+    default:
+      return;
+  }
+}
+
+function append(fields: OpenBlock["fields"], field: string, text: unknown): void {
+  fields[field] = textOf(fields[field]) + textOf(text);
+}
+
+function extendInput(block: OpenBlock, text: string, out: ModelChunk[]): boolean {
+  const { call } = block;
+  if (text === "") return true;
+  if (call?.ready === true) {
+    const message = "The service added arguments to a call after the call was complete.";
+    out.push({ type: "error", error: providerError("server", message) });
+    return false;
+  }
+  block.json += text;
+  if (call !== undefined) call.out.push({ type: "call-args-delta", key: call.key, text });
+  return true;
+}
+
+interface Readiness {
+  readonly out: ModelChunk[];
+  readonly finished: FinishedCalls<OpenCall>;
+  readonly fields: OpenBlock["fields"];
+  readonly json: string;
+  readonly cut: boolean;
+}
+
+function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Readiness): void {
+  call.ready = true;
+  // Calls that code on the server makes come whole, without deltas.
+  const argsText =
+    json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
+  const [id, name] = [textOf(fields.id), textOf(fields.name)];
+  call.isRepeated = finished.add(call, { id, name, argsText }) !== undefined;
+  if (call.isRepeated) return;
+  if (call.out !== out) for (const chunk of call.out) out.push(chunk);
+  out.push({ type: "call-ready", key: call.key, id, name, ...endArguments(argsText, cut) });
+}
+
+/** None where a cut has left something that the service would refuse: thinking without its signature, half an input of its own tool. */
+function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly WireBlock[] {
+  const { type } = fields;
+  if (typeof type !== "string" || call?.isRepeated === true) return [];
+  if (cut && type === "thinking" && textOf(fields.signature) === "") return [];
+  if (json.trim() === "") return [{ ...fields, type }];
+  const input = readInput(json);
+  if (input !== undefined) return [{ ...fields, type, input }];
+  return call === undefined ? [] : [{ ...fields, type, input: { [invalidJsonKey]: json } }];
+}
+
+/** Levels that a kept block has around its input: one nested so deeply that only these are too much would be refused whole. */
+const levelsAround = 4;
+
+/** Undefined for what is no object, or is nested past any use. */
+function readInput(json: string): Json | undefined {
+  try {
+    const parsed = parseToolArguments(json);
+    return "args" in parsed && isRecord(parsed.args) ? toJson(parsed.args, -levelsAround) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function copyJson(value: unknown): Json {
+  const copy: Json = JSON.parse(JSON.stringify(value ?? null));
+  return copy;
+}
+
+function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", text: string): void {
+  if (text !== "") out.push({ type, text });
+}

@@ -1,0 +1,138 @@
+// Neutral messages on the wire.
+
+import { describe, expect, it } from "vitest";
+import type { AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
+import { createMessageConverter } from "./message-converter.ts";
+
+const reader = { id: "anthropic", model: "m" };
+const convert = (message: Message): object => createMessageConverter(reader)(message, 0).wire;
+
+const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
+const said = (text: string): AssistantPart => ({ type: "text", text });
+const call = (callId: string, args: Json = {}): AssistantPart => ({ type: "tool-call", callId, name: "f", args });
+const result = (callId: string, rest: Partial<ToolResultPart> = {}): ToolResultPart => ({
+  callId,
+  name: "f",
+  outcome: "completed",
+  result: "ok",
+  ...rest,
+});
+const wireText = (text: string): object => ({ type: "text", text });
+const wireCall = (id: string, input: object = {}, name = "f"): object => ({ type: "tool_use", id, name, input });
+const wireResult = (id: string, rest: object = { content: "ok" }): object => ({ type: "tool_result", tool_use_id: id, ...rest });
+const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
+const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
+const wireImage = { type: "image", source: { type: "base64", media_type: "image/png", data: "eA==" } };
+
+describe("messages", () => {
+  it.for<[what: string, message: Message, content: readonly object[]]>([
+    ["a user's text", { role: "user", content: "hi" }, [wireText("hi")]],
+    ["a user's image", { role: "user", content: [{ type: "text", text: "see" }, image] }, [wireText("see"), wireImage]],
+    ["a turn of text", turn(said("Hel"), said("lo")), [wireText("Hello")]],
+    ["a turn that ends in a space", turn(said(" Hello \n")), [wireText(" Hello")]],
+    ["a turn of reasoning and text", turn({ type: "reasoning", text: "Hm" }, said("Hello")), [wireText("Hello")]],
+    [
+      "a turn of text and calls",
+      turn(said("Hm."), call("a"), call("b", { n: 1 })),
+      [wireText("Hm."), wireCall("a"), wireCall("b", { n: 1 })],
+    ],
+    ["an empty turn", turn(), []],
+    ["a blank turn", turn(said(" \n")), []],
+    [
+      "a call that was edited by an approval: the model's own arguments",
+      turn({ type: "tool-call", callId: "a", name: "f", args: { n: 1 }, approvedArgs: { n: 2 } }),
+      [wireCall("a", { n: 1 })],
+    ],
+    ["arguments that are no object", turn(call("a", [1])), [wireCall("a", { INVALID_JSON: [1] })]],
+    [
+      "the key __proto__ in arguments",
+      turn(call("a", JSON.parse('{"__proto__":{"x":1}}'))),
+      [wireCall("a", JSON.parse('{"__proto__":{"x":1}}'))],
+    ],
+    [
+      "a name that the model made up",
+      turn({ type: "tool-call", callId: "a", name: "functions.get weather!", args: {} }),
+      [wireCall("a", {}, "functions_get_weather_")],
+    ],
+    [
+      "a name without end",
+      turn({ type: "tool-call", callId: "a", name: "x".repeat(99), args: {} }),
+      [wireCall("a", {}, "x".repeat(64))],
+    ],
+    ["an id of another service", turn(call("functions.f:0")), [wireCall("functions_x2e_f_x3a_0")]],
+    [
+      "results",
+      {
+        role: "tool",
+        results: [
+          result("a"),
+          result("b", { result: { n: [1, null] } }),
+          result("c", { result: null }),
+          result("d", { result: "" }),
+          result("e.1"),
+        ],
+      },
+      [
+        wireResult("a"),
+        wireResult("b", { content: '{"n":[1,null]}' }),
+        wireResult("c", { content: "null" }),
+        wireResult("d", {}),
+        wireResult("e_x2e_1"),
+      ],
+    ],
+    [
+      "content beside a result",
+      { role: "tool", results: [result("a", { content: [{ type: "text", text: "and more" }, image] })] },
+      [wireResult("a", { content: [wireText("ok"), wireText("and more"), wireImage] })],
+    ],
+    [
+      "a file beside a result that cannot be shown",
+      { role: "tool", results: [result("a", { content: [zip, image] })] },
+      [
+        wireResult("a", {
+          content: [
+            wireText("ok"),
+            wireText(expect.stringMatching(/^\[The tool returned a file of type application\/zip, .+\]$/)),
+            wireImage,
+          ],
+        }),
+      ],
+    ],
+    [
+      "content beside an empty result",
+      { role: "tool", results: [result("a", { result: " ", content: [image] })] },
+      [wireResult("a", { content: [wireImage] })],
+    ],
+  ])("are written: %s", ([, message, content]) => {
+    expect(convert(message)).toEqual({ role: message.role === "assistant" ? "assistant" : "user", content });
+  });
+
+  it.for<[outcome: ToolResultPart["outcome"], isError: boolean]>([
+    ["completed", false],
+    ["restarted", false],
+    ["failed", true],
+    ["timed-out", true],
+    ["blocked", true],
+    ["denied", true],
+    ["unknown-tool", true],
+    ["invalid-input", true],
+    ["malformed", true],
+    ["truncated", true],
+    ["interrupted", true],
+    ["not-run", true],
+    ["limit", true],
+  ])("say of a result that is %s whether it is an error: %s", ([outcome, isError]) => {
+    expect(convert({ role: "tool", results: [result("a", { outcome })] })).toEqual({
+      role: "user",
+      content: [wireResult("a", { content: "ok", ...(isError ? { is_error: true } : {}) })],
+    });
+  });
+
+  it("are converted once for each converter", () => {
+    const toWire = createMessageConverter(reader);
+    const message: Message = { role: "user", content: "hi" };
+    expect(toWire(message, 0)).toBe(toWire(message, 0));
+    expect(toWire({ ...message }, 0)).not.toBe(toWire(message, 0));
+    expect(createMessageConverter(reader)(message, 0)).not.toBe(toWire(message, 0));
+  });
+});

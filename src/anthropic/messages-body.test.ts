@@ -1,0 +1,186 @@
+// The body of a request.
+
+import { describe, expect, it } from "vitest";
+import type { AssistantPart, Json, Message, ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
+import { createMessageConverter } from "./message-converter.ts";
+import { buildMessagesBody } from "./messages-body.ts";
+import { checkMessagesOptions, type AnthropicMessagesOptions } from "./messages-options.ts";
+
+const client = { messages: { create: () => Promise.reject(new Error("not asked")) } };
+const weather: ToolDefinition = {
+  name: "weather",
+  description: "Weather of a city",
+  inputSchema: { type: "object" },
+  sequential: true,
+};
+const search = { type: "web_search_20250305", name: "web_search" };
+
+/** A function that builds bodies as one provider does. */
+function createBuild(options: Partial<AnthropicMessagesOptions> = {}, now = 0): (request: Partial<ModelRequest>) => object {
+  const settings = checkMessagesOptions({ client, model: "m", ...options });
+  const convert = createMessageConverter(settings);
+  return (request) =>
+    buildMessagesBody(
+      { messages: [{ role: "user", content: "hi" }], tools: [], iteration: 0, ...request },
+      { settings, convert, now },
+    );
+}
+
+const build = (request: Partial<ModelRequest>, options?: Partial<AnthropicMessagesOptions>, now?: number): object =>
+  createBuild(options, now)(request);
+
+const text = (content: string): object => ({ type: "text", text: content });
+const plain = { model: "m", max_tokens: 16_384, messages: [{ role: "user", content: [text("hi")] }], stream: true };
+const wireTool = { name: "weather", description: "Weather of a city", input_schema: { type: "object" } };
+const user = (content: string): Message => ({ role: "user", content });
+const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
+const call: AssistantPart = { type: "tool-call", callId: "a", name: "f", args: {} };
+const answer: Message = { role: "tool", results: [{ callId: "a", name: "f", outcome: "completed", result: "ok" }] };
+
+describe("the body of a request", () => {
+  it.for<[what: string, request: Partial<ModelRequest>, body: object]>([
+    ["nothing but messages", {}, plain],
+    ["a system text", { system: "Be brief." }, { ...plain, system: "Be brief." }],
+    ["a blank system text", { system: " " }, plain],
+    ["tools", { tools: [weather] }, { ...plain, tools: [wireTool] }],
+    [
+      "tool choice auto",
+      { tools: [weather], toolChoice: "auto" },
+      { ...plain, tools: [wireTool], tool_choice: { type: "auto" } },
+    ],
+    [
+      "tool choice required",
+      { tools: [weather], toolChoice: "required" },
+      { ...plain, tools: [wireTool], tool_choice: { type: "any" } },
+    ],
+    [
+      "tool choice none, which keeps the tools",
+      { tools: [weather], toolChoice: "none" },
+      { ...plain, tools: [wireTool], tool_choice: { type: "none" } },
+    ],
+    [
+      "one tool",
+      { tools: [weather], toolChoice: { name: "weather" } },
+      { ...plain, tools: [wireTool], tool_choice: { type: "tool", name: "weather" } },
+    ],
+    ["a tool choice without tools", { toolChoice: "none" }, plain],
+    [
+      "settings, but for the seed",
+      { settings: { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 7 } },
+      { ...plain, max_tokens: 9, temperature: 0, top_p: 0.5, stop_sequences: ["END"] },
+    ],
+    ["no stop sequences", { settings: { stopSequences: [] } }, plain],
+    [
+      "extra fields",
+      { settings: { temperature: 1, extra: { temperature: 0, top_k: 5 } } },
+      { ...plain, temperature: 0, top_k: 5 },
+    ],
+    ["extra fields that would end streaming", { settings: { extra: { stream: false } } }, plain],
+    [
+      "messages of one role as one, results first",
+      { messages: [user("a"), user("b"), turn(call), answer, user("c"), turn(), user("d")] },
+      {
+        ...plain,
+        messages: [
+          { role: "user", content: [text("a"), text("b")] },
+          { role: "assistant", content: [{ type: "tool_use", id: "a", name: "f", input: {} }] },
+          { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "ok" }, text("c"), text("d")] },
+        ],
+      },
+    ],
+    [
+      "an opening of the user before a greeting of the model's",
+      { messages: [turn({ type: "text", text: "Hello" }), user("a")] },
+      {
+        ...plain,
+        messages: [
+          { role: "user", content: [text("(The conversation begins.)")] },
+          { role: "assistant", content: [text("Hello")] },
+          { role: "user", content: [text("a")] },
+        ],
+      },
+    ],
+    ["no empty messages", { messages: [user("a"), user(" ")] }, { ...plain, messages: [{ role: "user", content: [text("a")] }] }],
+  ])("has %s", ([, request, body]) => {
+    expect(build(request)).toEqual(body);
+  });
+
+  it("has what the options ask for", () => {
+    const options = { maxTokens: 9, thinking: { type: "adaptive" }, serverTools: [search] };
+    const rest = { max_tokens: 9, thinking: { type: "adaptive" } };
+    expect(build({}, options)).toEqual({ ...plain, ...rest, tools: [search] });
+    expect(build({ tools: [weather] }, options)).toEqual({ ...plain, ...rest, tools: [wireTool, search] });
+  });
+
+  it("marks tools, system text and messages for the cache, at most 4", () => {
+    const cacheControl = { type: "ephemeral", ttl: "1h" };
+    const messages = [user("a"), turn(call), answer, turn({ type: "text", text: "b" }), user("c")];
+    const body = build({ system: "s", tools: [weather], messages }, { cache: { ttl: "1h" }, serverTools: [search] });
+    const result = { type: "tool_result", tool_use_id: "a", content: "ok", cache_control: cacheControl };
+    expect(body).toMatchObject({
+      system: [{ ...text("s"), cache_control: cacheControl }],
+      tools: [wireTool, { ...search, cache_control: cacheControl }],
+      messages: [{}, {}, { content: [result] }, {}, { content: [{ ...text("c"), cache_control: cacheControl }] }],
+    });
+    expect(JSON.stringify(body).split("cache_control")).toHaveLength(5);
+  });
+
+  it.for<[what: string, messages: readonly Message[], thinks: boolean]>([
+    ["a question", [user("a")], true],
+    ["a question after a turn of another model", [user("a"), turn({ type: "text", text: "b" }), user("c")], true],
+    ["results of a turn of another model", [user("a"), turn(call), answer], false],
+    ["results of a turn of another model, and more", [user("a"), turn(call), answer, user("Context")], false],
+    [
+      "results of a turn of this model",
+      [
+        user("a"),
+        {
+          role: "assistant",
+          content: [call],
+          native: [
+            { provider: "anthropic", model: "m", item: { content_block: { type: "tool_use", id: "a", name: "f", input: {} } } },
+          ],
+        },
+        answer,
+      ],
+      true,
+    ],
+  ])("thinks within a budget where it may: %s", ([, messages, thinks]) => {
+    const thinking = { type: "enabled", budget_tokens: 1_024 };
+    expect(Reflect.get(build({ messages }, { thinking }), "thinking")).toEqual(thinks ? thinking : undefined);
+    expect(Reflect.get(build({ messages }, { thinking: { type: "adaptive" } }), "thinking")).toEqual({ type: "adaptive" });
+  });
+
+  it.for<[what: string, extra: { readonly [field: string]: Json } | undefined, now: number, container: unknown]>([
+    ["the last one", undefined, 0, "c2"],
+    ["none that has expired", undefined, Date.parse("2026-01-01T00:00:00Z"), undefined],
+    ["the last one beside skills", { container: { skills: [] } }, 0, { skills: [], id: "c2" }],
+    ["that of the caller", { container: "own" }, 0, "own"],
+    ["that of the caller beside skills", { container: { id: "own", skills: [] } }, 0, { id: "own", skills: [] }],
+  ])("names a container: %s", ([, extra, now, container]) => {
+    const held = (id: string): Message => ({
+      role: "assistant",
+      content: [{ type: "text", text: id }],
+      native: [{ provider: "anthropic", model: "m", item: { container: { id, expires_at: "2026-01-01T00:00:00Z" } } }],
+    });
+    const messages = [user("a"), held("c1"), user("b"), held("c2"), user("c")];
+    expect(Reflect.get(build({ messages, settings: { extra } }, {}, now), "container")).toEqual(container);
+  });
+
+  it("takes an own key __proto__ of extra as a field", () => {
+    const body = build({ settings: { extra: JSON.parse('{"__proto__":{"polluted":true}}') } });
+    expect(Object.getPrototypeOf(body)).toBe(Object.prototype);
+    expect(Object.hasOwn(body, "__proto__")).toBe(true);
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
+  });
+
+  it("sends tools and messages as they were converted the first time", () => {
+    const again = createBuild();
+    const request = { messages: [user("a"), turn({ type: "text", text: "b" }), user("c")], tools: [weather] };
+    const [first, second] = [again(request), again(request)];
+    for (const field of ["tools", "messages"]) {
+      expect(Reflect.get(second, field)[0]).toBe(Reflect.get(first, field)[0]);
+      expect(Reflect.get(second, field)).not.toBe(Reflect.get(first, field));
+    }
+  });
+});

@@ -1,0 +1,160 @@
+// Events of the Messages wire into neutral chunks.
+
+import {
+  cutByAnother,
+  type EventReader,
+  type FinishWords,
+  isRecord,
+  providerError,
+  textOf,
+  toProviderError,
+  type ModelChunk,
+  type UnknownRecord,
+} from "../core/provider-kit.ts";
+import { createBlockAssembly, type BlockAssembly } from "./block-assembly.ts";
+import { mayBeCut, stopWords, toFinishReason } from "./messages-finish.ts";
+import { countUsage, type UsageCounts } from "./messages-usage.ts";
+import type { WireContainer } from "./messages-wire.ts";
+import { toContainer, toNativeItems } from "./native-turn.ts";
+
+/** What has come so far. */
+interface Reading {
+  readonly out: ModelChunk[];
+  readonly blocks: BlockAssembly;
+  readonly usage: UsageCounts;
+  readonly words: FinishWords;
+  /** The id of the message that the stream began with. */
+  messageId: string;
+  /** Whether anything has come after the start. */
+  hasBegun: boolean;
+  container: WireContainer | undefined;
+  stopReason: string | undefined;
+  /** Why the service refused, in its own words. */
+  explanation: string;
+  hasText: boolean;
+  finished: boolean;
+  failed: boolean;
+}
+
+/** Makes a reader that appends to `out`. Events, blocks and deltas of unknown types are passed over; blocks are kept to be sent back. */
+export function createMessagesReader(out: ModelChunk[], words: FinishWords = stopWords): EventReader {
+  const reading: Reading = {
+    out,
+    blocks: createBlockAssembly(out),
+    usage: countUsage(),
+    words,
+    messageId: "",
+    hasBegun: false,
+    container: undefined,
+    stopReason: undefined,
+    explanation: "",
+    hasText: false,
+    finished: false,
+    failed: false,
+  };
+  return {
+    get finished() {
+      return reading.finished;
+    },
+    get isOver() {
+      return reading.finished;
+    },
+    get failed() {
+      return reading.failed;
+    },
+    read: (event) => {
+      // One stream holds one message.
+      if (isRecord(event) && !reading.finished) readEvent(event, reading);
+    },
+    end: () => endReading(reading),
+  };
+}
+
+function readEvent(event: UnknownRecord, reading: Reading): void {
+  switch (event.type) {
+    case "message_start":
+      return readMessage(event.message, reading);
+    case "content_block_start":
+      reading.hasBegun = true;
+      return startBlock(event.index, event.content_block, reading);
+    case "content_block_delta":
+      reading.hasBegun = true;
+      return readDelta(event.index, event.delta, reading);
+    case "message_delta":
+      reading.hasBegun = true;
+      return readEnding(event, reading);
+    case "message_stop":
+      reading.finished = true;
+      return;
+    case "error":
+      return fail(event.error, reading);
+    default:
+      return;
+  }
+}
+
+/** The whole message stands in its start where code on the server calls a tool, and the service has nothing to generate. */
+function readMessage(message: unknown, reading: Reading): void {
+  if (!isRecord(message)) return;
+  const id = textOf(message.id);
+  // Some gateways send the start twice, but not later.
+  if (reading.hasBegun || (id !== "" && reading.messageId !== "" && id !== reading.messageId)) return failSpliced(reading);
+  reading.messageId ||= id;
+  if (Array.isArray(message.content) && reading.blocks.size === 0) {
+    for (const [index, block] of message.content.entries()) startBlock(index, block, reading);
+  }
+  readEnding({ delta: message, usage: message.usage }, reading);
+}
+
+function startBlock(index: unknown, block: unknown, reading: Reading): void {
+  if (!isRecord(block)) return;
+  if (block.type === "text") noteText(block.text, reading);
+  reading.blocks.start(index, block);
+}
+
+function readDelta(index: unknown, delta: unknown, reading: Reading): void {
+  if (!isRecord(delta)) return;
+  if (delta.type === "text_delta") noteText(delta.text, reading);
+  if (!reading.blocks.extend(index, delta)) reading.failed = true;
+}
+
+function noteText(text: unknown, reading: Reading): void {
+  if (!reading.hasText && typeof text === "string" && text.trim() !== "") reading.hasText = true;
+}
+
+function readEnding({ delta, usage: wire }: UnknownRecord, reading: Reading): void {
+  const usage = reading.usage.add(wire);
+  if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
+  if (!isRecord(delta)) return;
+  reading.container = toContainer(delta.container) ?? reading.container;
+  if (typeof delta.stop_reason !== "string" || delta.stop_reason === "") return;
+  reading.stopReason = delta.stop_reason;
+  const details = delta.stop_details;
+  if (isRecord(details) && typeof details.explanation === "string") reading.explanation = details.explanation.trim();
+  reading.blocks.settle(mayBeCut(delta.stop_reason, reading.words));
+}
+
+function failSpliced(reading: Reading): void {
+  reading.failed = true;
+  reading.out.push(cutByAnother());
+}
+
+function fail(error: unknown, reading: Reading): void {
+  reading.failed = true;
+  reading.out.push({
+    type: "error",
+    error: isRecord(error) ? toProviderError(error) : providerError("server", "The service sent an error without words."),
+  });
+}
+
+function endReading({ out, words, blocks, container, stopReason, explanation, hasText, finished, failed }: Reading): void {
+  if (!finished || failed || stopReason === undefined) return;
+  const reason = toFinishReason(stopReason, blocks.hasCalls, words);
+  if (reason === "refusal") {
+    // What came before a refusal is not to be sent back as the model's own words, so that none of it is native.
+    if (explanation !== "") out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
+  } else {
+    for (const item of toNativeItems(blocks.blocks(mayBeCut(stopReason, words)), container)) out.push({ type: "native", item });
+  }
+  out.push({ type: "finish", reason, raw: stopReason });
+}

@@ -1,0 +1,19 @@
+// Every stop reason, with and without a call.
+
+import { expect, it } from "vitest";
+import type { FinishReason } from "../core/provider-kit.ts";
+import { mayBeCut, toFinishReason } from "./messages-finish.ts";
+
+it.for<[raw: string, alone: FinishReason, withCalls: FinishReason, cut: boolean]>([
+  ["end_turn", "stop", "tool-calls", false],
+  ["stop_sequence", "stop", "tool-calls", true],
+  ["tool_use", "tool-calls", "tool-calls", false],
+  ["max_tokens", "length", "length", true],
+  ["model_context_window_exceeded", "context-full", "context-full", true],
+  ["refusal", "refusal", "refusal", true],
+  ["pause_turn", "paused", "paused", false],
+  ["compaction", "paused", "paused", false],
+  ["toString", "unknown", "unknown", true],
+])("%s is %s, %s beside a call, and may cut the last block: %s", ([raw, alone, withCalls, cut]) => {
+  expect([toFinishReason(raw, false), toFinishReason(raw, true), mayBeCut(raw)]).toEqual([alone, withCalls, cut]);
+});

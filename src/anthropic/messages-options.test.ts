@@ -1,0 +1,84 @@
+// Which options are refused, before anything is sent.
+
+import { expect, it } from "vitest";
+import { isLoopError } from "../core/provider-kit.ts";
+import { checkMessagesOptions, type AnthropicMessagesOptions } from "./messages-options.ts";
+
+const client = { messages: { create: () => Promise.reject(new Error("not asked")) } };
+
+const errorOf = (options: unknown): unknown => {
+  try {
+    return Reflect.apply(checkMessagesOptions, undefined, [options]);
+  } catch (error) {
+    return isLoopError(error) ? [error.code, error.details] : error;
+  }
+};
+
+const invalid = (option: string, expected: string, received: string): unknown => [
+  "invalid-option",
+  { option, expected, received },
+];
+const thinking = 'an object with a "type", and with "budget_tokens" where that is "enabled"';
+const cache = 'true, false or { ttl: "5m" or "1h" }';
+const serverTools = 'a list of objects with a "type"';
+
+it.for<[options: unknown, error: unknown]>([
+  [undefined, invalid("options", "an object", "undefined")],
+  [{}, invalid("client", "an Anthropic client", "undefined")],
+  [{ client: {}, model: "m" }, invalid("client", "an Anthropic client", "an object")],
+  [{ client: { messages: {} }, model: "m" }, invalid("client", "an Anthropic client", "an object")],
+  [{ client }, invalid("model", "the name of a model", "undefined")],
+  [{ client, model: " " }, invalid("model", "the name of a model", '" "')],
+  [{ client, model: "m", id: "" }, invalid("id", "a name", '""')],
+  [{ client, model: "m", family: 5 }, invalid("family", "a name", "5")],
+  [{ client, model: "m", maxTokens: 0 }, invalid("maxTokens", "a whole number from 1 on", "0")],
+  [{ client, model: "m", maxTokens: 1.5 }, invalid("maxTokens", "a whole number from 1 on", "1.5")],
+  [{ client, model: "m", maxTokens: "9" }, invalid("maxTokens", "a whole number from 1 on", '"9"')],
+  [{ client, model: "m", thinking: true }, invalid("thinking", thinking, "true")],
+  [{ client, model: "m", thinking: {} }, invalid("thinking", thinking, "an object")],
+  [{ client, model: "m", thinking: { type: "enabled" } }, invalid("thinking", thinking, "an object")],
+  [
+    { client, model: "m", maxTokens: 9, thinking: { type: "enabled", budget_tokens: 9 } },
+    invalid("maxTokens", "more than the budget for thinking", "9"),
+  ],
+  [{ client, model: "m", cache: "1h" }, invalid("cache", cache, '"1h"')],
+  [{ client, model: "m", cache: { ttl: "2h" } }, invalid("cache", cache, "an object")],
+  [{ client, model: "m", cache: { TTL: "1h" } }, invalid("cache", cache, "an object")],
+  [{ client, model: "m", betas: "b" }, invalid("betas", "a list of names", '"b"')],
+  [{ client, model: "m", betas: [""] }, invalid("betas", "a list of names", "an array of 1 item")],
+  [{ client, model: "m", serverTools: [{}] }, invalid("serverTools", serverTools, "an array of 1 item")],
+  [{ client, model: "m", apiKey: "sk-x" }, ["unknown-option", { option: "apiKey" }]],
+  [{ client, model: "m", maxToken: 5 }, ["unknown-option", { option: "maxToken", nearest: "maxTokens" }]],
+  [{ client, model: "m", servertools: [] }, ["unknown-option", { option: "servertools", nearest: "serverTools" }]],
+  [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
+])("%j is refused", ([options, error]) => {
+  expect(errorOf(options)).toEqual(error);
+});
+
+it("defaults are filled in", () => {
+  expect(checkMessagesOptions({ client, model: "m", family: undefined, cache: false })).toEqual({
+    client,
+    model: "m",
+    id: "anthropic",
+    family: undefined,
+    maxTokens: 16_384,
+    thinking: undefined,
+    cacheControl: undefined,
+    betas: [],
+    serverTools: [],
+  });
+});
+
+it.for<[options: Partial<AnthropicMessagesOptions>, settings: object]>([
+  [{ thinking: { type: "enabled", budget_tokens: 1_024 } }, { maxTokens: 17_408 }],
+  [{ thinking: { type: "enabled", budget_tokens: 8 }, maxTokens: 9 }, { maxTokens: 9 }],
+  [
+    { thinking: { type: "adaptive" }, maxTokens: 9 },
+    { maxTokens: 9, thinking: { type: "adaptive" } },
+  ],
+  [{ cache: true }, { cacheControl: { type: "ephemeral" } }],
+  [{ cache: {} }, { cacheControl: { type: "ephemeral" } }],
+  [{ cache: { ttl: "1h" } }, { cacheControl: { type: "ephemeral", ttl: "1h" } }],
+])("%j is taken", ([options, settings]) => {
+  expect(checkMessagesOptions({ client, model: "m", ...options })).toMatchObject(settings);
+});

@@ -1,0 +1,128 @@
+// A turn as its model wrote it: when it is sent back so, and when it is written anew.
+
+import { describe, expect, it } from "vitest";
+import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";
+import type { WireBlock } from "./messages-wire.ts";
+import { closeTurn, readNativeTurn, toContainer, toNativeItems, toWireId } from "./native-turn.ts";
+
+const reader = { id: "anthropic", model: "m" };
+const thinking = { type: "thinking", thinking: "", signature: "s" };
+const text = (content: string): WireBlock => ({ type: "text", text: content });
+const use = (id: string, name = "f"): WireBlock => ({ type: "tool_use", id, name, input: {} });
+const said = (content: string): AssistantPart => ({ type: "text", text: content });
+const call = (callId: string, name = "f"): AssistantPart => ({ type: "tool-call", callId, name, args: {} });
+const asked = { type: "server_tool_use", id: "srv_1", name: "web_search", input: {} };
+const found = { type: "web_search_tool_result", tool_use_id: "srv_1", content: [] };
+
+const native = (items: readonly Json[], changes: object = {}): NonNullable<AssistantMessage["native"]> =>
+  items.map((item) => ({ provider: "anthropic", model: "m", ...changes, item }));
+
+const turn = (content: readonly AssistantPart[], blocks: readonly WireBlock[], changes: object = {}): AssistantMessage => ({
+  role: "assistant",
+  content,
+  native: native(toNativeItems(blocks, undefined), changes),
+});
+
+const blocksOf = (message: AssistantMessage): unknown => readNativeTurn(message, reader).blocks;
+
+describe("a turn", () => {
+  it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[]]>([
+    ["text and calls", [said("ab"), call("t1"), call("t2")], [thinking, text("a"), text("b"), use("t1"), use("t2")]],
+    ["reasoning beside it", [{ type: "reasoning", text: "Hm" }, said("a")], [thinking, text("a")]],
+    ["unknown blocks", [said("a")], [{ type: "novelty", deep: [null] }, text("a")]],
+  ])("is sent back as it came: %s", ([, content, blocks]) => {
+    expect(blocksOf(turn(content, blocks))).toEqual(blocks);
+  });
+
+  it("loses its blank texts, which the service refuses", () => {
+    expect(blocksOf(turn([said("\n\n"), call("t1")], [thinking, text("\n\n"), use("t1")]))).toEqual([thinking, use("t1")]);
+  });
+
+  it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[], sent: readonly WireBlock[]]>([
+    ["only thinking", [], [thinking], []],
+    [
+      "a text before it",
+      [said("a")],
+      [thinking, text("a"), { type: "redacted_thinking", data: "x" }, thinking],
+      [thinking, text("a")],
+    ],
+  ])("loses the thinking that it ends in, which the service refuses: %s", ([, content, blocks, sent]) => {
+    expect(blocksOf(turn(content, blocks))).toEqual(sent);
+  });
+
+  it.for<[what: string, message: AssistantMessage]>([
+    ["without native parts", { role: "assistant", content: [said("a")] }],
+    ["with no native parts", { role: "assistant", content: [said("a")], native: [] }],
+    ["of another provider", turn([said("a")], [text("a")], { provider: "bedrock" })],
+    ["of another model", turn([said("a")], [text("a")], { model: "other" })],
+    [
+      "of several models",
+      {
+        role: "assistant",
+        content: [said("ab")],
+        native: [...native([{ content_block: text("a") }]), ...native([{ content_block: text("b") }], { model: "x" })],
+      },
+    ],
+    ["whose parts are of another make", { role: "assistant", content: [], native: native([{ thoughts: [] }]) }],
+    ["whose parts are no objects", { role: "assistant", content: [], native: native(["x"]) }],
+    ["whose text was edited", turn([said("b")], [text("a")])],
+    ["whose later hop was cut off", turn([said("ab")], [text("a")])],
+    ["with a call under another id", turn([call("call_p1_0")], [use("t1")])],
+    ["with a call of another name", turn([call("t1", "g")], [use("t1")])],
+    ["with a call less", turn([], [use("t1")])],
+    ["with a call more", turn([call("t1"), call("t2")], [use("t1")])],
+    ["with calls in another order", turn([call("t2"), call("t1")], [use("t1"), use("t2")])],
+    ["with a name that the service does not take", turn([call("t1", "f g")], [use("t1", "f g")])],
+    ["with an id that the service does not take", turn([call("f:0")], [use("f:0")])],
+  ])("is written anew: one %s", ([, message]) => {
+    expect(blocksOf(message)).toBeUndefined();
+  });
+
+  it.for<[what: string, blocks: readonly WireBlock[], closed: readonly WireBlock[]]>([
+    ["with its result", [asked, found, text("a")], [asked, found, text("a")]],
+    ["without its result", [text("a"), asked], [text("a")]],
+    ["without its result, beside a call", [asked, use("t1")], [asked, use("t1")]],
+    ["over MCP without its result", [{ ...asked, type: "mcp_tool_use" }], []],
+  ])("that something follows keeps a call of a server's tool as it may: %s", ([, blocks, closed]) => {
+    expect(closeTurn(blocks)).toEqual(closed);
+  });
+});
+
+describe("a container", () => {
+  it("is the last one of its provider, whatever the model", () => {
+    const items = [{ container: { id: "c1" } }, { container: { id: "c2", expires_at: "2999" } }, { container: null }];
+    const message: AssistantMessage = { role: "assistant", content: [], native: native(items, { model: "other" }) };
+    expect(readNativeTurn(message, reader)).toEqual({ blocks: undefined, container: { id: "c2", expires_at: "2999" } });
+    expect(readNativeTurn({ ...message, native: native(items, { provider: "x" }) }, reader).container).toBeUndefined();
+  });
+
+  it.for<[value: unknown, container: unknown]>([
+    [
+      { id: "c", expires_at: "2999", skills: null },
+      { id: "c", expires_at: "2999" },
+    ],
+    [{ id: "c", expires_at: 5 }, { id: "c" }],
+    [{ id: "" }, undefined],
+    [{ id: 5 }, undefined],
+    [null, undefined],
+  ])("is read from %j", ([value, container]) => {
+    expect(toContainer(value)).toEqual(container);
+  });
+});
+
+describe("the id of a call on the wire", () => {
+  it.for<[id: string]>([["toolu_01A"], ["call_xyz"], ["a_x"], ["a_x3a"], ["srvtoolu_bdrk_01-x"]])("%s stays as it is", ([id]) => {
+    expect(toWireId(id)).toBe(id);
+  });
+
+  it("is different for different ids, whatever they hold", () => {
+    const pieces = ["_", "x", "3a", ":", "_x3a_", "_x5f_", "-", "é", "😀"];
+    const ids = pieces.flatMap((one) =>
+      pieces.flatMap((two) => pieces.flatMap((three) => pieces.map((four) => one + two + three + four))),
+    );
+    const different = new Set(ids);
+    const sent = [...different].map(toWireId);
+    expect(new Set(sent).size).toBe(different.size);
+    expect(sent.every((id) => /^[\w-]+$/.test(id))).toBe(true);
+  });
+});

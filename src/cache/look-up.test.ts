@@ -1,0 +1,134 @@
+// What a model reads of a cached result: bounded, whatever the text and the pattern.
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { countBytes } from "../core/utils/estimate-tokens.ts";
+import type { CacheRequest } from "./cache-request.ts";
+import { lookUp } from "./look-up.ts";
+import { indexLines, linesFrom } from "./text-lines.ts";
+
+const id = "any";
+const numbered = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}`).join("\n");
+const toLines = (text: string, first = 1): readonly string[] => [...linesFrom(text, indexLines(text), first)];
+const look = (text: string, request: CacheRequest): string => lookUp({ text, index: indexLines(text) }, request);
+const linesOf = (answer: string): readonly string[] => answer.split("\n").slice(1);
+
+it.for<[what: string, request: CacheRequest, answer: readonly string[]]>([
+  ["a range", { id, action: "read", startLine: 2, endLine: 3 }, ["Lines 2 to 3 of 5.", "line 2", "line 3"]],
+  ["to the end", { id, action: "read", startLine: 4, endLine: undefined }, ["Lines 4 to 5 of 5.", "line 4", "line 5"]],
+  ["past the end", { id, action: "read", startLine: 5, endLine: 99 }, ["Lines 5 to 5 of 5.", "line 5"]],
+  ["behind the end", { id, action: "read", startLine: 6, endLine: 9 }, ["There are 5 lines; none from 6 to 9."]],
+  ["backwards", { id, action: "read", startLine: 3, endLine: 2 }, ["There are 5 lines; none from 3 to 2."]],
+  ["the beginning", { id, action: "head", lines: 2 }, ["Lines 1 to 2 of 5.", "line 1", "line 2"]],
+  ["the end", { id, action: "tail", lines: 2 }, ["Lines 4 to 5 of 5.", "line 4", "line 5"]],
+  ["all of it, from the end", { id, action: "tail", lines: 9 }, ["Lines 1 to 5 of 5.", ...numbered(5).split("\n")]],
+  ["how large it is", { id, action: "stats" }, ["Lines: 5. Bytes: 34. Tokens: about 9."]],
+  [
+    "a pattern",
+    { id, action: "grep", pattern: "LINE [24]$", ignoreCase: true, startLine: 1 },
+    ["2 matching lines in lines 1 to 5 of 5.", "2: line 2", "4: line 4"],
+  ],
+  [
+    "a pattern from a line on",
+    { id, action: "grep", pattern: "^line [24]", ignoreCase: false, startLine: 3 },
+    ["1 matching line in lines 3 to 5 of 5.", "4: line 4"],
+  ],
+  [
+    "a pattern in vain",
+    { id, action: "grep", pattern: "LINE", ignoreCase: false, startLine: 1 },
+    ["0 matching lines in lines 1 to 5 of 5."],
+  ],
+  [
+    "what is no pattern",
+    { id, action: "grep", pattern: "line (", ignoreCase: false, startLine: 1 },
+    [
+      "0 matching lines in lines 1 to 5 of 5. The pattern cannot be read: Unterminated group, so it was searched for as plain text.",
+    ],
+  ],
+])("gives %s", ([, request, answer]) => {
+  expect(look(numbered(5), request).split("\n")).toEqual(answer);
+});
+
+it.for<[pattern: string, ignoreCase: boolean, found: string]>([
+  ["(?<=a)b", false, "1: (?<=A)B(?<=a)b"],
+  ["(?<=A)b", true, "1: (?<=A)B(?<=a)b"],
+  [String.raw`(a)\1`, false, String.raw`2: (a)\1`],
+])("what takes more than linear time is searched for as it is written: %s", ([pattern, ignoreCase, found]) => {
+  const text = ["(?<=A)B(?<=a)b", String.raw`(a)\1`].join("\n");
+  const answer = look(text, { id, action: "grep", pattern, ignoreCase, startLine: 1 });
+  expect([linesOf(answer), answer.includes("searched for as plain text")]).toEqual([[found], true]);
+});
+
+describe("an answer that would be too long", () => {
+  const text = numbered(5_000);
+
+  it("says where to go on, and nothing is lost or told twice", () => {
+    const read: string[] = [];
+    let from: number | undefined = 1;
+    while (from !== undefined) {
+      const answer: string = look(text, { id, action: "read", startLine: from, endLine: undefined });
+      expect(countBytes(answer)).toBeLessThan(6_200);
+      read.push(...linesOf(answer));
+      const next = /go on with start_line (\d+)/.exec(answer)?.[1];
+      from = next === undefined ? undefined : Number(next);
+    }
+    expect(read.join("\n")).toBe(text);
+  });
+
+  it("does so for searches too", () => {
+    const found: string[] = [];
+    let from: number | undefined = 1;
+    while (from !== undefined) {
+      const answer: string = look(text, { id, action: "grep", pattern: "7$", ignoreCase: false, startLine: from });
+      expect(countBytes(answer)).toBeLessThan(6_200);
+      found.push(...linesOf(answer));
+      const next = /go on with start_line (\d+)/.exec(answer)?.[1];
+      from = next === undefined ? undefined : Number(next);
+    }
+    expect(found).toEqual(Array.from({ length: 500 }, (_, index) => `${index * 10 + 7}: line ${index * 10 + 7}`));
+  });
+
+  it("is stopped where a search takes too long, whatever the pattern", () => {
+    const slow = Array.from({ length: 2_000 }, () => "a".repeat(1_000)).join("\n");
+    const answer = look(slow, { id, action: "grep", pattern: "(a*)*(a|aa)*(a?){50}b", ignoreCase: true, startLine: 1 });
+    const [, last = ""] =
+      /^0 matching lines in lines 1 to (\d+) of 2000\. There may be more: go on with start_line/.exec(answer) ?? [];
+    expect(Number(last)).toBeGreaterThan(1);
+    expect(Number(last)).toBeLessThan(500);
+  });
+});
+
+describe("lines", () => {
+  it.for<[what: string, text: string, lines: readonly string[]]>([
+    ["of any ending", "a\r\nb\rc\nd", ["a", "b", "c", "d"]],
+    ["of nothing", "", [""]],
+    ["that end and begin empty", "\r\n\n\ra\r\n", ["", "", "", "a", ""]],
+    ["just long enough", "x".repeat(1_000), ["x".repeat(1_000)]],
+    ["too long", "x".repeat(1_001), ["x".repeat(1_000), "x"]],
+    ["behind a comma that is near", `${"x".repeat(900)},${"y".repeat(200)}`, [`${"x".repeat(900)},`, "y".repeat(200)]],
+    ["and not behind one that is far", `x,${"y".repeat(1_098)}`, [`x,${"y".repeat(998)}`, "y".repeat(100)]],
+    ["never within a character", `x${"😀".repeat(500)}`, [`x${"😀".repeat(499)}`, "😀"]],
+  ])("%s", ([, text, lines]) => {
+    expect(toLines(text)).toEqual(lines);
+  });
+
+  it("can be read from any one on", () => {
+    const text = numbered(1_000);
+    const all = text.split("\n");
+    for (const first of [1, 2, 256, 257, 258, 512, 513, 999, 1_000]) expect(toLines(text, first)).toEqual(all.slice(first - 1));
+    expect(toLines(text, 1_001)).toEqual([]);
+    expect(toLines("a\n".repeat(255), 257)).toEqual([]);
+  });
+
+  it("are the text, and none is longer than 1,000", () => {
+    const texts = fc.string({ unit: fc.constantFrom("a", ",", " ", "😀", "é"), maxLength: 5_000, size: "max" });
+    fc.assert(
+      fc.property(texts, (text) => {
+        const lines = toLines(text);
+        expect(lines.join("")).toBe(text);
+        expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(1_000);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

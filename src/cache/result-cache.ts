@@ -1,0 +1,131 @@
+// Keeps large results out of the context: the model reads where they are and how they begin, and looks the rest up with a tool.
+
+import {
+  checkFields,
+  type Checks,
+  type Clock,
+  cutText,
+  isFunction,
+  isRecord,
+  numberWithin,
+  type ResultCacher,
+  type ResultStore,
+  type StandardSchema,
+  tokensOfBytes,
+  type Tool,
+} from "../core/entry-kit.ts";
+import { cacheRequestSchema, type CacheRequest } from "./cache-request.ts";
+import { type Kept, lookUp } from "./look-up.ts";
+import { createMemoryStore } from "./memory-store.ts";
+import { Shelf } from "./shelf.ts";
+import { indexLines, type LineIndex, linesFrom } from "./text-lines.ts";
+
+/** Where a cache keeps results, for how long, and how much. */
+export interface ResultCacheOptions {
+  /** Default: in memory. `directoryStore` of `turnwright/cache` makes one of files. */
+  readonly store?: ResultStore | undefined;
+  /** How long a result can be looked up, in milliseconds; `Infinity` means for ever. Default 3,600,000. */
+  readonly ttlMs?: number | undefined;
+  /** Most bytes that are kept; the oldest results go first. Default 64 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** Results of more estimated tokens than this are kept here. Default 2,000. */
+  readonly threshold?: number | undefined;
+  /** Tells the time in milliseconds since 1970; no timer is set. Default: the platform's. */
+  readonly clock?: Pick<Clock, "now"> | undefined;
+}
+
+/** A cache, in two parts. */
+export interface ResultCache {
+  /** Goes into `policies.results.cacher`. */
+  readonly cacher: ResultCacher;
+  /** The tool `result_cache`, with which the model looks things up. */
+  readonly tool: Tool<CacheRequest, StandardSchema<unknown, CacheRequest>, Promise<string>>;
+}
+
+const toolName = "result_cache";
+const previewLines = 10;
+const longestPreview = 600;
+/** How many results can be looked into without going through the whole text again. */
+const mostIndexes = 16;
+
+/**
+ * Makes a cache for large results. In place of such a result the model reads its id, its size and its first lines, and reads on, searches
+ * or takes the end with the tool `result_cache`, whose answers are short. Whoever has an id can read the result: give each conversation a
+ * cache of its own, or the same store where ids are secrets enough, for nobody can guess one.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option". `cacher.store` rejects where a result is larger than `maxBytes`, and with what
+ * the store throws: the pipeline tells listeners, and the result stays as it is.
+ *
+ * @example
+ * const cache = createResultCache();
+ * await runToolLoop({ provider, messages, tools: [search, cache.tool], policies: { results: { cacher: cache.cacher } } });
+ */
+export function createResultCache(options: ResultCacheOptions = {}): ResultCache {
+  checkFields("options", options, checks);
+  const { store = createMemoryStore(), ttlMs = 3_600_000, maxBytes = 64 * 1_024 * 1_024, threshold, clock = wallClock } = options;
+  const shelf = new Shelf({ store, ttlMs, maxBytes, clock });
+  const indexOf = rememberIndexes();
+  return {
+    cacher: {
+      threshold,
+      toolName,
+      // Its own answers are not cached in turn, however low the threshold.
+      store: async (output, facts) => {
+        if (facts.toolName === toolName) return output;
+        const id = await shelf.keep(output);
+        return describeKept({ text: output, index: indexOf(id, output) }, id, facts.toolName);
+      },
+    },
+    tool: {
+      name: toolName,
+      description: "Looks into a large result of an earlier tool call that was kept aside: read lines, grep, head, tail, stats.",
+      inputSchema: cacheRequestSchema,
+      replay: "safe",
+      execute: async (request) => {
+        const text = await shelf.find(request.id);
+        if (text === undefined) throw new Error("There is no result of this id, or it is not kept any more.");
+        return lookUp({ text, index: indexOf(request.id, text) }, request);
+      },
+    },
+  };
+}
+
+/** Not the loop's clock: what is in files outlives the process, and so does its age. */
+const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
+
+/** What is kept of an id does not change, and the model looks at few results at a time. */
+function rememberIndexes(): (id: string, text: string) => LineIndex {
+  const known = new Map<string, LineIndex>();
+  return (id, text) => {
+    const index = known.get(id) ?? indexLines(text);
+    known.delete(id);
+    known.set(id, index);
+    for (const oldest of known.keys()) {
+      if (known.size <= mostIndexes) break;
+      known.delete(oldest);
+    }
+    return index;
+  };
+}
+
+function describeKept({ text, index }: Kept, id: string, name: string): string {
+  const lines: string[] = [];
+  for (const line of linesFrom(text, index, 1)) if (lines.push(line) === previewLines) break;
+  const preview = cutText(lines.join("\n"), longestPreview);
+  return [
+    `[Result of ${name} kept aside: about ${tokensOfBytes(index.bytes)} tokens, ${index.count} lines.`,
+    ` Look into it with the tool ${toolName}, id "${id}". It begins:]\n${preview}`,
+  ].join("");
+}
+
+const methods: readonly (keyof ResultStore)[] = ["write", "read", "remove", "list"];
+const hasMethods = (value: unknown, names: readonly string[]): boolean =>
+  isRecord(value) && names.every((name) => isFunction(value[name]));
+
+const checks: Checks<ResultCacheOptions> = {
+  store: ['a store: an object with "write", "read", "remove" and "list"', (value) => hasMethods(value, methods)],
+  ttlMs: numberWithin({ min: 1 }),
+  maxBytes: numberWithin({ min: 1 }),
+  threshold: numberWithin({ min: 0 }),
+  clock: ['a clock: an object with "now"', (value) => hasMethods(value, ["now"])],
+};

@@ -1,0 +1,105 @@
+// Accounts for what a result cache keeps. The store is listed only now and then, so that a result costs the same however many are kept.
+
+import { type Clock, countBytes, type ResultStore } from "../core/entry-kit.ts";
+import { createCacheId, storedAt } from "./cache-id.ts";
+
+/** The parts and limits of a shelf. */
+export interface ShelfSettings {
+  readonly store: ResultStore;
+  readonly ttlMs: number;
+  readonly maxBytes: number;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** The store is listed again after a share of the known results was written: a quarter. */
+const listedShare = 4;
+
+/** Keeps texts in a store, within an age and a size. */
+export class Shelf {
+  readonly #settings: ShelfSettings;
+  /** Bytes of each known result by id, oldest first. */
+  #known = new Map<string, number>();
+  #total = 0;
+  /** Ids of results whose writing has not ended. */
+  readonly #writing = new Set<string>();
+  /** Results written since the store was listed. */
+  #written = Number.POSITIVE_INFINITY;
+
+  constructor(settings: ShelfSettings) {
+    this.#settings = settings;
+  }
+
+  /** Keeps a text and returns its id. Drops old results first. Rejects for a text larger than the shelf, and with what the store throws. */
+  async keep(text: string): Promise<string> {
+    const { store, maxBytes, clock } = this.#settings;
+    const bytes = countBytes(text);
+    if (bytes > maxBytes) throw new Error(`A result of ${bytes} bytes does not fit into a cache of ${maxBytes}.`);
+    if (this.#written * listedShare >= this.#known.size) await this.#list();
+    const id = createCacheId(clock.now());
+    // Counted before it is written, so that results that are kept at the same time do not take the same room.
+    this.#add(id, bytes);
+    this.#written += 1;
+    this.#writing.add(id);
+    try {
+      await this.#makeRoom(id);
+      await store.write(id, text);
+    } catch (error) {
+      this.#forget(id);
+      throw error;
+    } finally {
+      this.#writing.delete(id);
+    }
+    // Another result may have taken the room while this one was written.
+    if (!this.#known.has(id)) await store.remove(id);
+    return id;
+  }
+
+  /** The text of an id, if it is kept and not too old. The id may come from a model: the store is asked only for ids of this form. */
+  async find(id: string): Promise<string | undefined> {
+    return this.#isFresh(id) ? this.#settings.store.read(id) : undefined;
+  }
+
+  #isFresh(id: string): boolean {
+    const { ttlMs, clock } = this.#settings;
+    const time = storedAt(id);
+    return time !== undefined && clock.now() - time < ttlMs;
+  }
+
+  /** Drops the oldest results until the rest fit and none is too old. Never drops the result that the room is for. */
+  async #makeRoom(id: string): Promise<void> {
+    for (const old of this.#known.keys()) {
+      if (old === id || (this.#total <= this.#settings.maxBytes && this.#isFresh(old))) return;
+      await this.#settings.store.remove(old);
+      this.#forget(old);
+    }
+  }
+
+  /** Reads what is there: other caches and processes may share the store. */
+  async #list(): Promise<void> {
+    this.#written = 0;
+    const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));
+    const listed = await this.#settings.store.list();
+    // A result that was written meanwhile may be missing in the list.
+    const recent = [...this.#known].filter(([id]) => !settled.has(id));
+    this.#known = new Map();
+    this.#total = 0;
+    const own = listed.filter(({ id }) => storedAt(id) !== undefined);
+    for (const { id, bytes } of own.sort((a, b) => timeOf(a.id) - timeOf(b.id))) this.#add(id, bytes);
+    for (const [id, bytes] of recent) this.#add(id, bytes);
+  }
+
+  #add(id: string, bytes: number): void {
+    if (this.#known.has(id)) return;
+    this.#known.set(id, bytes);
+    this.#total += bytes;
+  }
+
+  #forget(id: string): void {
+    this.#total -= this.#known.get(id) ?? 0;
+    this.#known.delete(id);
+  }
+}
+
+function timeOf(id: string): number {
+  return storedAt(id) ?? 0;
+}

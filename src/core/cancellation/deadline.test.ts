@@ -1,0 +1,254 @@
+import { describe, expect, it } from "vitest";
+import { createTestClock, type TestClock } from "../../testing/test-clock.ts";
+import { Deadline, type DeadlineLimits, type Raced } from "./deadline.ts";
+import { type Cause, RunScope } from "./run-scope.ts";
+
+const none = Number.POSITIVE_INFINITY;
+const never = new Promise<never>(() => {});
+const withProperty = (name: string, value: unknown): object => Object.defineProperty({}, name, { value });
+/** A promise of another kind. */
+const thenable = (then: (resolve: (value: unknown) => void) => void): PromiseLike<unknown> =>
+  withProperty("then", then) as PromiseLike<unknown>;
+const stop: Cause = { kind: "stop" };
+
+interface Race {
+  readonly clock: TestClock;
+  readonly scope: RunScope;
+  readonly deadline: Deadline;
+  readonly late: boolean[];
+  /** When the race ended, and how. */
+  readonly ended: (readonly [at: number, end: Raced<unknown>])[];
+}
+
+function start(limits: Partial<DeadlineLimits>, work: (clock: TestClock) => PromiseLike<unknown>): Race {
+  const clock = createTestClock();
+  const scope = new RunScope();
+  const deadline = new Deadline({ limitMs: 1_000, ...limits }, { clock, scope });
+  const late: boolean[] = [];
+  const ended: Race["ended"] = [];
+  void deadline.race(work(clock), (success) => void late.push(success)).then((end) => ended.push([clock.now(), end]));
+  return { clock, scope, deadline, late, ended };
+}
+
+const after =
+  (ms: number, value: unknown, fails = false) =>
+  (clock: TestClock) =>
+    new Promise((resolve, reject) => void clock.setTimeout(() => (fails ? reject(value) : resolve(value)), ms));
+
+describe("a race against time", () => {
+  it.for<[what: string, work: (clock: TestClock) => PromiseLike<unknown>, at: number, end: Raced<unknown>]>([
+    ["a value", () => Promise.resolve(7), 0, { kind: "value", value: 7 }],
+    ["a failure", () => Promise.reject("no"), 0, { kind: "thrown", error: "no" }],
+    ["a late value", after(999, 7), 999, { kind: "value", value: 7 }],
+    ["a value that is too late", after(1_001, 7), 1_000, { kind: "expired", limitMs: 1_000 }],
+    ["a failure that is too late", after(1_001, "no", true), 1_000, { kind: "expired", limitMs: 1_000 }],
+    ["nothing", () => never, 1_000, { kind: "expired", limitMs: 1_000 }],
+  ])("ends with %s", async ([, work, at, end]) => {
+    const { clock, scope, ended, deadline } = start({}, work);
+    await clock.advance(5_000);
+    expect([ended, deadline.isOver, scope.size, clock.pending]).toEqual([[[at, end]], true, 0, 0]);
+  });
+
+  it("takes no timer for what is there at once", async () => {
+    const { clock, ended } = start({}, () => Promise.resolve(7));
+    expect(clock.pending).toBe(0);
+    await clock.flush();
+    expect(ended).toHaveLength(1);
+  });
+
+  it("has no end without a limit", async () => {
+    const { clock, ended } = start({ limitMs: none }, () => never);
+    await clock.advance(2 ** 40);
+    expect(ended).toEqual([]);
+  });
+
+  it("counts from the making of the deadline, also where the work came later", async () => {
+    const clock = createTestClock();
+    const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new RunScope() });
+    await clock.advance(700);
+    let endedAt = 0;
+    void deadline.race(never).then(() => (endedAt = clock.now()));
+    await clock.advance(5_000);
+    expect([endedAt, deadline.expired]).toEqual([1_000, true]);
+  });
+
+  it("that began too late still waits a moment", async () => {
+    const clock = createTestClock();
+    const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new RunScope() });
+    await clock.advance(3_000);
+    let end: unknown;
+    void deadline.race(never).then((raced) => (end = raced));
+    await clock.advance(1);
+    expect(end).toEqual({ kind: "expired", limitMs: 1_000 });
+  });
+
+  it("tells once how what was given up ended", async () => {
+    const { clock, late } = start({}, after(1_500, 7));
+    const other = start({}, after(1_500, "no", true));
+    await clock.advance(5_000);
+    await other.clock.advance(5_000);
+    expect([late, other.late]).toEqual([[true], [false]]);
+  });
+
+  it("does not tell what ended in time", async () => {
+    const { clock, late } = start({}, after(10, 7));
+    await clock.advance(5_000);
+    expect(late).toEqual([]);
+  });
+
+  it.for<[what: string, work: () => PromiseLike<unknown>, end: object]>([
+    [
+      "throws",
+      () =>
+        thenable(() => {
+          throw new Error("broken");
+        }),
+      { kind: "thrown", error: { message: "broken" } },
+    ],
+    [
+      "answers twice",
+      () =>
+        thenable((resolve) => {
+          resolve(1);
+          resolve(2);
+        }),
+      { kind: "value", value: 1 },
+    ],
+  ])("is not thrown off by a thenable that %s", async ([, work, end]) => {
+    const { clock, ended, late } = start({}, work);
+    await clock.flush();
+    expect([ended, late]).toMatchObject([[[0, end]], []]);
+  });
+});
+
+describe("a race against silence", () => {
+  it.for<[beats: readonly number[], at: number, limitMs: number]>([
+    [[], 100, 100],
+    [[90, 180, 270], 370, 100],
+    [[90, 180, 270, 360, 450, 540, 630, 720, 810, 900, 990], 1_000, 1_000],
+  ])("with signs of life at %j ends at %d", async ([beats, at, limitMs]) => {
+    const { clock, ended, deadline } = start({ idleMs: 100 }, () => never);
+    for (const beat of beats) clock.setTimeout(() => deadline.heartbeat(), beat);
+    await clock.advance(5_000);
+    expect([ended, deadline.expired, clock.pending]).toEqual([[[at, { kind: "expired", limitMs }]], true, 0]);
+  });
+
+  it("takes no timer where the silence may last", () => {
+    const { clock } = start({ idleMs: none, limitMs: none }, () => never);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("releases both timers when the work ends", async () => {
+    const { clock } = start({ idleMs: 100 }, after(50, 7));
+    await clock.advance(50);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe("a race against the end of the run", () => {
+  const at = async (
+    settleMs: number | undefined,
+    ...causes: readonly (readonly [at: number, cause: Cause])[]
+  ): Promise<readonly unknown[]> => {
+    const { clock, scope, ended } = start({ settleMs, limitMs: 9_000 }, () => never);
+    for (const [ms, cause] of causes) clock.setTimeout(() => scope.cancel(cause), ms);
+    await clock.advance(20_000);
+    expect(clock.pending).toBe(0);
+    return ended.map(([when, end]) => [when, end.kind]);
+  };
+
+  it.for<[cause: Cause, settleMs: number | undefined, endedAt: number]>([
+    [stop, 500, 600],
+    [{ kind: "wall-clock", limitMs: 100 }, 500, 600],
+    [{ kind: "kill" }, 500, 100],
+    [{ kind: "abort", reason: "gone" }, 500, 100],
+    [stop, 0, 100],
+    [stop, undefined, 100],
+  ])("by %j, with settleMs %s, ends at %d", async ([cause, settleMs, endedAt]) => {
+    expect(await at(settleMs, [100, cause])).toEqual([[endedAt, "cancelled"]]);
+  });
+
+  it("gives one grace", async () => {
+    expect(await at(500, [100, { kind: "wall-clock", limitMs: 100 }], [400, stop])).toEqual([[600, "cancelled"]]);
+    expect(await at(500, [100, stop], [400, { kind: "kill" }])).toEqual([[400, "cancelled"]]);
+  });
+
+  it("leaves no timer of its grace behind, however often it was ended", async () => {
+    const { clock, scope, ended } = start({ settleMs: 5_000, limitMs: none }, after(300, 7));
+    await clock.advance(100);
+    scope.cancel({ kind: "wall-clock", limitMs: 100 });
+    await clock.advance(100);
+    scope.cancel(stop);
+    await clock.advance(100);
+    expect([ended.length, clock.pending]).toEqual([1, 0]);
+  });
+
+  it("gives no more grace than there is time", async () => {
+    const { clock, scope, ended } = start({ settleMs: 5_000 }, () => never);
+    await clock.advance(900);
+    scope.cancel(stop);
+    await clock.advance(10_000);
+    expect(ended).toEqual([[1_000, { kind: "expired", limitMs: 1_000 }]]);
+  });
+
+  it("drops what the work says in its grace, and tells so", async () => {
+    const { clock, scope, ended, late } = start({ settleMs: 500 }, after(300, 7));
+    await clock.advance(100);
+    scope.cancel(stop);
+    await clock.advance(5_000);
+    expect([ended, late]).toEqual([[[300, { kind: "cancelled", cause: stop }]], [true]]);
+  });
+
+  it("that came before the race ends it at once", async () => {
+    const clock = createTestClock();
+    const scope = new RunScope();
+    scope.cancel({ kind: "kill" });
+    const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope });
+    expect(await deadline.race(never)).toEqual({ kind: "cancelled", cause: { kind: "kill" } });
+    expect([deadline.signal.aborted, scope.size, clock.pending]).toEqual([true, 0, 0]);
+  });
+});
+
+describe("the signal of a deadline", () => {
+  it.for<[what: string, act: (race: Race) => unknown, reason: unknown]>([
+    ["its time is up", ({ clock }) => clock.advance(1_000), { name: "TimeoutError", message: "Took longer than 1000 ms." }],
+    ["the run is stopped", ({ scope }) => scope.cancel(stop), { name: "AbortError", message: "The run was stopped." }],
+    [
+      "the run is aborted",
+      ({ scope }) => scope.cancel({ kind: "abort", reason: { name: "mine", message: "gone" } }),
+      { name: "mine", message: "gone" },
+    ],
+  ])("fires when %s", async ([, act, expected]) => {
+    const race = start({ settleMs: 500 }, () => never);
+    const { signal } = race.deadline;
+    expect(signal.aborted).toBe(false);
+    await act(race);
+    const { name, message } = signal.reason;
+    expect([signal.aborted, { name, message }]).toEqual([true, expected]);
+  });
+
+  it("does not fire when the work ends", async () => {
+    const { clock, deadline } = start({}, after(10, 7));
+    await clock.advance(5_000);
+    expect(deadline.signal.aborted).toBe(false);
+  });
+});
+
+describe("a deadline without a race", () => {
+  it.for<[elapsedMs: number, expired: boolean]>([
+    [999, false],
+    [1_000, true],
+  ])("knows after %d ms whether its time is up", async ([elapsedMs, expired]) => {
+    const clock = createTestClock(50);
+    const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new RunScope() });
+    await clock.advance(elapsedMs);
+    expect([deadline.expired, deadline.elapsedMs(), deadline.limitMs, deadline.isOver]).toEqual([
+      expired,
+      elapsedMs,
+      1_000,
+      false,
+    ]);
+    deadline.end();
+    expect(deadline.isOver).toBe(true);
+  });
+});

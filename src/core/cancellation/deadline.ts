@@ -1,0 +1,200 @@
+// Races one foreign promise against a time limit and the run's cancellation. Everything foreign is awaited through here; this is
+// the only caller of p-timeout.
+
+import pTimeout from "p-timeout";
+import type { Clock } from "../types/clock.ts";
+import { Alarm } from "./alarm.ts";
+import { LazySignal } from "./lazy-signal.ts";
+import { abortReasonOf, type Cause, type RunScope, type Slot } from "./run-scope.ts";
+
+/** How a race ended. */
+export type Raced<T> =
+  | { readonly kind: "value"; readonly value: T }
+  | { readonly kind: "thrown"; readonly error: unknown }
+  | { readonly kind: "expired"; readonly limitMs: number }
+  | { readonly kind: "cancelled"; readonly cause: Cause };
+
+/** Time and cancellation, as a race needs them. */
+export interface DeadlinePorts {
+  readonly clock: Clock;
+  readonly scope: RunScope;
+}
+
+/** The limits of one race, in milliseconds; `Infinity` means none. */
+export interface DeadlineLimits {
+  readonly limitMs: number;
+  /** Longest silence between two heartbeats. */
+  readonly idleMs?: number | undefined;
+  /** How long the work may go on after a stop or at the wall clock; a kill or an abort leaves it at once. Default 0. */
+  readonly settleMs?: number | undefined;
+}
+
+/** The platform's timers, as p-timeout wants them. */
+interface CustomTimers {
+  setTimeout: typeof globalThis.setTimeout;
+  clearTimeout: typeof globalThis.clearTimeout;
+}
+
+/** One deadline, from its making on. Its signal fires when the race is lost. */
+export class Deadline implements Slot {
+  readonly #ports: DeadlinePorts;
+  readonly #limits: DeadlineLimits;
+  #signal: LazySignal | undefined;
+  readonly #startedAt: number;
+  #lastSign: number;
+  #holds = 0;
+  #settle: ((end: Raced<never>) => void) | undefined;
+  #settleTimer: unknown;
+  #expired = false;
+  #over = false;
+
+  constructor(limits: DeadlineLimits, ports: DeadlinePorts) {
+    this.#limits = limits;
+    this.#ports = ports;
+    this.#startedAt = ports.clock.now();
+    this.#lastSign = this.#startedAt;
+  }
+
+  /** Fires when the work is given up. */
+  get signal(): AbortSignal {
+    return this.#lazySignal().signal;
+  }
+
+  /** Says that the work is alive: extends `idleMs`. */
+  heartbeat(): void {
+    this.#lastSign = this.#ports.clock.now();
+  }
+
+  /** Silence does not count until `work` is over: it has limits of its own. */
+  holdWhile(work: PromiseLike<unknown>): void {
+    this.#holds += 1;
+    const letGo = (): void => {
+      this.#holds -= 1;
+      this.heartbeat();
+    };
+    work.then(letGo, letGo);
+  }
+
+  elapsedMs(): number {
+    return this.#ports.clock.now() - this.#startedAt;
+  }
+
+  /** Notes that the work has ended, where it needed no race. */
+  end(): void {
+    this.#over = true;
+  }
+
+  /** True once the work has ended or was given up. */
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  get limitMs(): number {
+    return this.#limits.limitMs;
+  }
+
+  /** True once the time is up, also where no timer could fire because the work held the thread. */
+  get expired(): boolean {
+    return this.#expired || this.elapsedMs() >= this.#limits.limitMs;
+  }
+
+  /** Waits for `work`; never rejects. `onLate` hears how work that was given up ended after all. */
+  async race<T>(work: PromiseLike<T>, onLate?: (success: boolean) => void): Promise<Raced<T>> {
+    const { scope } = this.#ports;
+    let ended: Raced<T> | undefined;
+    const outcome = new Promise<Raced<T>>((resolve) => {
+      const end = (raced: Raced<T>): void => {
+        ended = raced;
+        resolve(raced);
+      };
+      this.#settle = end;
+      const settle = (raced: Raced<T>): void => {
+        const { cause } = scope;
+        if (this.#over || cause !== undefined) onLate?.(raced.kind === "value");
+        end(cause === undefined ? raced : { kind: "cancelled", cause });
+      };
+      // A foreign thenable may throw from `then`, or answer twice.
+      try {
+        Promise.resolve(work).then(
+          (value) => settle({ kind: "value", value }),
+          (error: unknown) => settle({ kind: "thrown", error }),
+        );
+      } catch (error) {
+        settle({ kind: "thrown", error });
+      }
+    });
+    scope.join(this);
+    if (scope.cause !== undefined) this.cancel(scope.cause);
+    try {
+      // A promise that is already kept is heard of in one tick, and needs no timer.
+      await Promise.resolve();
+      return ended ?? (await this.#raceTime(outcome));
+    } finally {
+      this.end();
+      scope.leave(this);
+      this.#clearSettleTimer();
+    }
+  }
+
+  #raceTime<T>(outcome: Promise<Raced<T>>): Promise<Raced<T>> {
+    const { limitMs } = this.#limits;
+    // From the making on: what the work took of the thread before it answered a promise counts too.
+    const milliseconds = Math.max(1, limitMs - this.elapsedMs());
+    return pTimeout(outcome, { milliseconds, fallback: () => this.#expire(limitMs), customTimers: this.#timers() });
+  }
+
+  /** Gives the work up: at once on a kill or an abort, else after `settleMs`. */
+  cancel(cause: Cause): void {
+    const { settleMs = 0 } = this.#limits;
+    const atOnce = cause.kind === "kill" || cause.kind === "abort" || settleMs === 0;
+    this.#lazySignal().abort(() => abortReasonOf(cause));
+    const giveUp = (): void => this.#settle?.({ kind: "cancelled", cause });
+    if (atOnce) giveUp();
+    // Only the first one sets it: a stop after the wall clock grants no second grace.
+    else if (settleMs !== Number.POSITIVE_INFINITY) this.#settleTimer ??= this.#ports.clock.setTimeout(giveUp, settleMs);
+  }
+
+  #lazySignal(): LazySignal {
+    this.#signal ??= new LazySignal();
+    return this.#signal;
+  }
+
+  #clearSettleTimer(): void {
+    if (this.#settleTimer !== undefined) this.#ports.clock.clearTimeout(this.#settleTimer);
+    this.#settleTimer = undefined;
+  }
+
+  #expire(limitMs: number): Raced<never> {
+    this.#expired = true;
+    this.#lazySignal().abort(() => new DOMException(`Took longer than ${limitMs} ms.`, "TimeoutError"));
+    return { kind: "expired", limitMs };
+  }
+
+  /** p-timeout arms one timer; where silence counts too, a second one rolls beside it. */
+  #timers(): CustomTimers {
+    const { clock } = this.#ports;
+    const idle = this.#watchSilence();
+    return {
+      setTimeout: (fn: () => void, ms: number) => clock.setTimeout(fn, ms),
+      clearTimeout: (handle: unknown) => {
+        idle?.stop();
+        if (handle !== undefined) clock.clearTimeout(handle);
+      },
+    } as CustomTimers;
+  }
+
+  #watchSilence(): Alarm | undefined {
+    const { clock } = this.#ports;
+    const { idleMs } = this.#limits;
+    if (idleMs === undefined || idleMs === Number.POSITIVE_INFINITY) return undefined;
+    const alarm = new Alarm(clock);
+    const ring = (): void => {
+      if (this.#holds > 0) this.heartbeat();
+      const dueAt = this.#lastSign + idleMs;
+      if (clock.now() < dueAt) alarm.set(dueAt, ring);
+      else this.#settle?.(this.#expire(idleMs));
+    };
+    alarm.set(this.#lastSign + idleMs, ring);
+    return alarm;
+  }
+}

@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { createTestClock } from "../../testing/test-clock.ts";
+import { abortReasonOf, type Cause, RunScope } from "./run-scope.ts";
+
+const wallClock: Cause = { kind: "wall-clock", limitMs: 5 };
+const stop: Cause = { kind: "stop", note: "enough" };
+const kill: Cause = { kind: "kill" };
+const abort: Cause = { kind: "abort", reason: "gone" };
+
+describe("a run scope", () => {
+  it.for<[causes: readonly Cause[], heard: readonly Cause[]]>([
+    [[stop], [stop]],
+    [[stop, { kind: "stop", note: "again" }], [stop]],
+    [
+      [wallClock, stop, kill],
+      [wallClock, stop, kill],
+    ],
+    [[stop, wallClock], [stop]],
+    [
+      [stop, abort],
+      [stop, abort],
+    ],
+    [[kill, abort], [kill]],
+    [[abort, kill, stop, wallClock], [abort]],
+  ])("tells of %j only what ranks higher", ([causes, heard]) => {
+    const scope = new RunScope();
+    const told: Cause[] = [];
+    scope.join({ cancel: (cause) => told.push(cause) });
+    for (const cause of causes) scope.cancel(cause);
+    expect([told, scope.cause]).toEqual([heard, heard.at(-1)]);
+  });
+
+  it("tells who is in it, also where somebody leaves meanwhile", () => {
+    const scope = new RunScope();
+    const told: string[] = [];
+    const second = { cancel: () => void told.push("second") };
+    const first = {
+      cancel: () => {
+        told.push("first");
+        scope.leave(first);
+        scope.leave(second);
+        scope.join({ cancel: () => void told.push("third") });
+      },
+    };
+    scope.join(first);
+    scope.join(second);
+    expect(scope.size).toBe(2);
+    scope.cancel(stop);
+    expect([told, scope.size]).toEqual([["first", "second"], 1]);
+  });
+
+  it("rings its wall clock, counted from when it began", async () => {
+    const clock = createTestClock(10_000);
+    const scope = new RunScope();
+    scope.startWallClock(1_000, 9_600, clock);
+    await clock.advance(599);
+    expect(scope.cause).toBeUndefined();
+    await clock.advance(1);
+    expect(scope.cause).toEqual({ kind: "wall-clock", limitMs: 1_000 });
+    expect(clock.pending).toBe(0);
+  });
+
+  it("starts its wall clock once", async () => {
+    const clock = createTestClock();
+    const scope = new RunScope();
+    scope.startWallClock(1_000, 0, clock);
+    scope.startWallClock(10, 0, clock);
+    await clock.advance(999);
+    expect([scope.cause, clock.pending]).toEqual([undefined, 1]);
+  });
+
+  it("has no wall clock, and no timer, where the limit is Infinity", () => {
+    const clock = createTestClock();
+    const scope = new RunScope();
+    scope.startWallClock(Number.POSITIVE_INFINITY, 0, clock);
+    scope.checkDeadline(2 ** 50);
+    expect([scope.cause, clock.pending]).toEqual([undefined, 0]);
+  });
+
+  it.for<[now: number, over: boolean]>([
+    [999, false],
+    [1_000, true],
+    [5_000, true],
+  ])("looks at the time where no timer can fire: at %d", ([now, over]) => {
+    const scope = new RunScope();
+    scope.startWallClock(1_000, 0, createTestClock());
+    scope.checkDeadline(now);
+    expect(scope.cause !== undefined).toBe(over);
+  });
+
+  it("that is over already rings soon", async () => {
+    const clock = createTestClock(5_000);
+    const scope = new RunScope();
+    scope.startWallClock(1_000, 0, clock);
+    expect(scope.cause).toBeUndefined();
+    await clock.advance(1);
+    expect(scope.cause?.kind).toBe("wall-clock");
+  });
+
+  it("releases its timer", () => {
+    const clock = createTestClock();
+    const scope = new RunScope();
+    scope.release();
+    scope.startWallClock(1_000, 0, clock);
+    scope.release();
+    expect(clock.pending).toBe(0);
+  });
+});
+
+it.for<[cause: Cause, reason: unknown]>([
+  [abort, "gone"],
+  [kill, { name: "AbortError", message: "The run was killed." }],
+  [stop, { name: "AbortError", message: "The run was stopped." }],
+  [wallClock, { name: "TimeoutError", message: "The run took longer than 5 ms." }],
+])("%j is told to who holds a signal", ([cause, reason]) => {
+  const told = abortReasonOf(cause);
+  expect(told instanceof DOMException ? { name: told.name, message: told.message } : told).toEqual(reason);
+});

@@ -1,0 +1,112 @@
+// Looks at an object that a caller hands in, field by field: unknown names and wrong types are told at once.
+
+import { describeValue } from "../utils/describe-value.ts";
+import { isRecord } from "../utils/is-record.ts";
+import { nearestName } from "../utils/nearest-name.ts";
+import { describeRule, isWithin, type NumberRule } from "../utils/number-rule.ts";
+import { LoopError } from "./loop-error.ts";
+import { type Replacement, replacementOf } from "./other-words.ts";
+
+/** What a field must be, in words, and whether a value is that. */
+export type Check = readonly [expected: string, fits: (value: unknown) => boolean];
+
+/** One check for each field: a new field without one does not compile. */
+export type Checks<T> = { readonly [Key in keyof Required<T>]: Check };
+
+/** Whether a value is a function. */
+export const isFunction = (value: unknown): boolean => typeof value === "function";
+/** Whether a value is a text. */
+export const isText = (value: unknown): value is string => typeof value === "string";
+
+/** What most fields have to be. */
+export const is: { readonly [Kind in "text" | "texts" | "name" | "flag" | "fn" | "object"]: Check } = {
+  text: ["a string", isText],
+  texts: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
+  name: ["a name", isFilled],
+  flag: ["true or false", (value) => typeof value === "boolean"],
+  fn: ["a function", isFunction],
+  object: ["an object", isRecord],
+};
+
+/** A number within bounds. */
+export function numberWithin(rule: NumberRule): Check {
+  return [describeRule(rule), (value) => isWithin(value, rule)];
+}
+
+/** One of two values, or of more. */
+export function oneOf(...values: readonly unknown[]): Check {
+  const names = values.map((value) => JSON.stringify(value));
+  return [[names.slice(0, -1).join(", "), ...names.slice(-1)].join(" or "), (value) => values.includes(value)];
+}
+
+/** The group of the fields that stand at the top. */
+const top = "options";
+
+/** Throws LoopError "unknown-option" or "invalid-option" where a field of `value` is not what it must be. Absent fields pass. */
+export function checkFields(group: string, value: unknown, checks: { readonly [key: string]: Check }): void {
+  if (!isRecord(value)) throw invalidOption(group, "an object", value);
+  for (const [name, field] of Object.entries(value)) {
+    if (!Object.hasOwn(checks, name)) throw unknownOption(name, group, Object.keys(checks));
+    const check = checks[name];
+    if (field !== undefined && check?.[1](field) === false) throw invalidOption(pathOf(group, name), check[0], field);
+  }
+}
+
+/** Throws LoopError "invalid-option" where an option that has to be given is not. */
+export function checkRequired<Options extends object>(
+  options: Options,
+  checks: Checks<Options>,
+  names: readonly (keyof Options & string)[],
+): void {
+  for (const name of names) if (options[name] === undefined) throw invalidOption(name, checks[name][0], undefined);
+}
+
+/**
+ * Throws LoopError "invalid-option" where a field that is needed is not there, and no other field can be a misspelling of it: that says
+ * more than what came in its place.
+ */
+export function checkNeeded(
+  group: string,
+  value: unknown,
+  { name, check }: { readonly name: string; readonly check: Check },
+): void {
+  if (!isRecord(value) || value[name] !== undefined) return;
+  const isMisspelt = Object.keys(value).some((key) => key !== name && nearestName(key, [name]) !== undefined);
+  if (!isMisspelt) throw invalidOption(pathOf(group, name), check[0], undefined);
+}
+
+/** Throws LoopError "invalid-option" where not exactly one of two fields is given. */
+export function checkEither(group: string, value: object, names: readonly [string, string]): void {
+  const given = names.filter((name) => Reflect.get(value, name) !== undefined).length;
+  if (given === 1) return;
+  const expected = `an object with either ${names.map((name) => `"${name}"`).join(" or ")}`;
+  throw new LoopError("invalid-option", {
+    option: group,
+    expected,
+    received: given === 0 ? "one with neither" : "one with both",
+  });
+}
+
+/** An option that cannot be run with; of what was received the error says the kind, never the content. */
+export function invalidOption(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
+  return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
+}
+
+/** An option that does not exist, with the known one that was probably meant. */
+export function unknownOption(name: string, group: string, known: readonly string[]): LoopError<"unknown-option"> {
+  const { nearest = nearestName(name, known), instead }: Partial<Replacement> = replacementOf(name, known) ?? {};
+  return new LoopError("unknown-option", {
+    option: pathOf(group, name),
+    nearest: nearest === undefined ? undefined : pathOf(group, nearest),
+    instead,
+  });
+}
+
+function pathOf(group: string, name: string): string {
+  return group === top ? name : `${group}.${name}`;
+}
+
+/** Whether a value is a text that says something. */
+export function isFilled(value: unknown): boolean {
+  return typeof value === "string" && value.trim() !== "";
+}

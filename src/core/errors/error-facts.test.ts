@@ -1,0 +1,158 @@
+// What is read from the errors of SDKs, as far as it shows in a provider error.
+
+import OpenAI from "openai";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { ProviderErrorCode } from "../types/plain-error.ts";
+import { toProviderError } from "./provider-error.ts";
+
+const openaiError = (status: number | undefined, error: object | undefined, headers: Record<string, string> = {}): Error =>
+  OpenAI.APIError.generate(status, error === undefined ? undefined : { error }, undefined, new Headers(headers));
+
+const withName = (name: string, message = ""): Error => Object.assign(new Error(message), { name });
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("the facts of an error", () => {
+  it.for<[where: string, thrown: unknown]>([
+    ["status", { status: 429 }],
+    ["statusCode", { statusCode: 429 }],
+    ["response.status", { response: { status: 429 } }],
+    ["a numeric code", { code: 429 }],
+    ["a numeric code as text", { code: "429" }],
+    ["the error body", { error: { code: 429 } }],
+    ["a cause", new Error("no", { cause: { status: 429 } })],
+  ])("finds the status in %s", ([, thrown]) => {
+    expect(toProviderError(thrown)).toMatchObject({ code: "rate-limit", status: 429, retryable: true });
+  });
+
+  it.for<[of: string, thrown: unknown, code: ProviderErrorCode, message: string]>([
+    ["OpenAI", openaiError(undefined, undefined), "network", "Connection error."],
+    [
+      "OpenAI",
+      new OpenAI.APIError(undefined, { type: "server_error", message: "It broke." }, undefined, undefined),
+      "server",
+      "It broke.",
+    ],
+    ["OpenRouter", { code: 502, message: "Upstream failed." }, "server", "Upstream failed."],
+    ["vLLM", { object: "error", message: "Bad.", type: "BadRequestError", code: 400 }, "bad-request", "Bad."],
+    [
+      "Anthropic",
+      Object.assign(new Error('{"type":"error"}'), {
+        error: { type: "error", error: { type: "overloaded_error", message: "Overloaded" } },
+      }),
+      "overloaded",
+      "Overloaded",
+    ],
+    [
+      "Anthropic with a status",
+      Object.assign(new Error('529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'), {
+        status: 529,
+      }),
+      "overloaded",
+      "Overloaded",
+    ],
+    [
+      "Gemini within a stream",
+      withName("ApiError", 'got status: UNAVAILABLE. {"error":{"code":503,"message":"Overloaded.","status":"UNAVAILABLE"}}'),
+      "overloaded",
+      "Overloaded.",
+    ],
+    ["Gemini cut off", new Error("Incomplete JSON segment at the end"), "network", "Incomplete JSON segment at the end"],
+    [
+      "Gemini",
+      withName("ApiError", '{"error":{"code":429,"message":"Slow.","status":"RESOURCE_EXHAUSTED"}}'),
+      "rate-limit",
+      "Slow.",
+    ],
+    [
+      "Gemini's compatible endpoint",
+      new Error('[{"error":{"code":503,"message":"Busy.","status":"UNAVAILABLE"}}]'),
+      "overloaded",
+      "Busy.",
+    ],
+  ])("reads %s's error body as the message, without the body", ([, thrown, code, message]) => {
+    expect(toProviderError(thrown)).toMatchObject({ code, message });
+  });
+
+  it.for<[what: string, headers: unknown, retryAfterMs: number | undefined]>([
+    ["seconds", new Headers({ "retry-after": "7" }), 7_000],
+    ["fractions of a second", new Headers({ "retry-after": "0.5" }), 500],
+    ["milliseconds, which are exacter", new Headers({ "retry-after": "7", "retry-after-ms": "6543" }), 6_543],
+    [
+      "a date, against the server's own clock",
+      new Headers({ "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT", date: "Fri, 31 Dec 2027 23:59:29 GMT" }),
+      30_000,
+    ],
+    ["a date, against this clock", { "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT" }, 59_000],
+    ["a date that is over", { "retry-after": "Fri, 31 Dec 2021 23:59:59 GMT" }, 0],
+    ["a plain object in any case", { "Retry-After": "2" }, 2_000],
+    ["a Map", new Map([["retry-after", "3"]]), 3_000],
+    ["nonsense", { "retry-after": "soon" }, undefined],
+    ["a negative number", { "retry-after-ms": "-5" }, undefined],
+    ["negative seconds", { "retry-after": "-5" }, undefined],
+    ["signed seconds", { "retry-after": "+10" }, undefined],
+    ["seconds with blanks", { "retry-after": " 7 " }, 7_000],
+    ["seconds with a unit", { "retry-after": "60s" }, undefined],
+    ["words with a number", { "retry-after": "5 minutes" }, undefined],
+    ["seconds with a parameter", { "retry-after": "10;q=1" }, undefined],
+    ["powers", { "retry-after": "1e3" }, 1_000_000],
+    ["a date of another form", { "retry-after": "2027-12-31" }, undefined],
+    [
+      "a list of seconds",
+      new Headers([
+        ["retry-after", "2"],
+        ["retry-after", "30"],
+      ]),
+      2_000,
+    ],
+    ["a list that Node keeps", { "retry-after": ["2", "3"] }, 2_000],
+    ["an empty list", { "retry-after": [] }, undefined],
+    ["a number", { "retry-after": 2, "x-other": 1 }, 2_000],
+    ["a number that is none", { "retry-after": Number.NaN }, undefined],
+    [
+      "a list of dates",
+      { "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT, Fri, 31 Dec 2027 23:59:59 GMT", date: "Fri, 31 Dec 2027 23:59:29 GMT" },
+      30_000,
+    ],
+    ["a date of an older form", { "retry-after": "Friday, 31-Dec-27 23:59:59 GMT", date: "Fri Dec 31 23:59:29 2027" }, 30_000],
+    ["milliseconds with words, which do not count", { "retry-after-ms": "5 apples", "retry-after": "9" }, 9_000],
+    ["milliseconds without end, which do not count", { "retry-after-ms": "Infinity", "retry-after": "9" }, 9_000],
+    ["nothing", undefined, undefined],
+  ])("reads Retry-After as %s", ([, headers, retryAfterMs]) => {
+    vi.useFakeTimers({ now: Date.parse("Fri, 31 Dec 2027 23:59:00 GMT") });
+    for (const thrown of [
+      { status: 429, headers },
+      { status: 429, responseHeaders: headers },
+      { status: 429, response: { headers } },
+    ]) {
+      expect(toProviderError(thrown).retryAfterMs).toBe(retryAfterMs);
+    }
+  });
+
+  it("reads Google's RetryInfo", () => {
+    const details = [
+      { "@type": "type.googleapis.com/google.rpc.Help" },
+      { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.5s" },
+    ];
+    expect(toProviderError({ error: { code: 429, message: "Slow.", details } })).toMatchObject({
+      code: "rate-limit",
+      retryAfterMs: 34_500,
+    });
+  });
+
+  it("lets the service decide on retrying by x-should-retry", () => {
+    expect(toProviderError(openaiError(429, {}, { "x-should-retry": "false" })).retryable).toBe(false);
+    expect(toProviderError(openaiError(400, {}, { "x-should-retry": "true" })).retryable).toBe(true);
+  });
+
+  it("shows the title of a proxy's page in place of the page", () => {
+    const page = "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>";
+    expect(toProviderError(Object.assign(new Error(`502 ${page}`), { status: 502 }))).toMatchObject({
+      code: "server",
+      message: "The server sent an HTML page: 502 Bad Gateway",
+    });
+    expect(toProviderError("<html><body>x</body></html>").message).toBe("The server sent an HTML page.");
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import { FatalToolError, isFatalToolError } from "./fatal-tool-error.ts";
+import { isLoopError, LoopError } from "./loop-error.ts";
+
+describe("LoopError", () => {
+  it.for<[error: LoopError, message: string]>([
+    [
+      new LoopError("invalid-option", {
+        option: "limits.maxIterations",
+        expected: "a whole number of at least 1",
+        received: "0",
+      }),
+      'Option "limits.maxIterations" must be a whole number of at least 1, but is 0.',
+    ],
+    [new LoopError("unknown-option", { option: "maxTurns" }), 'There is no option "maxTurns".'],
+    [
+      new LoopError("unknown-option", { option: "limit", nearest: "limits" }),
+      'There is no option "limit". Did you mean "limits"?',
+    ],
+    [
+      new LoopError("duplicate-tool", { toolName: "search" }),
+      'There are two tools named "search": rename one, or all of its registry by withPrefix of "turnwright/interop".',
+    ],
+    [new LoopError("invalid-tool", { toolName: "search", problem: "has no description" }), 'Tool "search" has no description.'],
+    [
+      new LoopError("invalid-schema", { toolName: "search", problem: "is not JSON" }),
+      'The input schema of tool "search" is not JSON.',
+    ],
+    [
+      new LoopError("invalid-messages", { index: 2, problem: "answers a call that nobody made" }),
+      "Message 2 answers a call that nobody made.",
+    ],
+    [new LoopError("already-running", { what: "control" }), "This control already belongs to a running loop."],
+    [new LoopError("already-running", { what: "runId", runId: "r1" }), 'Run "r1" is already running in this process.'],
+    [
+      new LoopError("journal-mismatch", { field: "runId", expected: "r1", received: "r2" }),
+      "The journal was written by another run: its runId is r2, but this run's is r1.",
+    ],
+    [
+      new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
+      "The journal was written by another run: its messages are not those of this call. Call with the messages that the run began with, which inspectJournal(...).initialMessages gives, and not with those of its result. A new question needs a new journal and a new runId.",
+    ],
+    [
+      new LoopError("unknown-decision", { call: "c1", waiting: ["c2", "c2/c3"] }),
+      'No call "c1" of this run waits for a decision. Calls that wait: "c2", "c2/c3". Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.',
+    ],
+    [
+      new LoopError("unknown-decision", { call: "c1" }),
+      'No call "c1" of this run waits for a decision. Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.',
+    ],
+    [
+      new LoopError("journal-locked", {
+        path: "runs/a.jsonl",
+        lockPath: "/runs/a.jsonl.lock",
+        pid: 7,
+        host: "ship",
+        isVisible: true,
+      }),
+      'The journal runs/a.jsonl is being written by process 7 on "ship". Wait for it to end. If that process does something else by now, remove /runs/a.jsonl.lock.',
+    ],
+    [
+      new LoopError("journal-locked", {
+        path: "runs/a.jsonl",
+        lockPath: "/runs/a.jsonl.lock",
+        pid: 7,
+        host: "ship",
+        isVisible: false,
+      }),
+      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine, so that nobody here can know whether it still runs. If it is gone for certain, remove /runs/a.jsonl.lock.',
+    ],
+    [
+      new LoopError("journal-refused", { path: "runs/a.jsonl", problem: "it is not a plain file" }),
+      "The journal runs/a.jsonl is refused: it is not a plain file.",
+    ],
+    [
+      new LoopError("journal-damaged", { path: "runs/a.jsonl", line: 3, problem: "is not what was written" }),
+      "The journal runs/a.jsonl is damaged: line 3 is not what was written.",
+    ],
+    [
+      new LoopError("journal-closed", { path: "runs/a.jsonl" }),
+      'The journal runs/a.jsonl is not open: a loop of your own calls its "open" first.',
+    ],
+    [new LoopError("journal-incomplete", { key: "p0/model" }), 'Step "p0/model" is not recorded, and a replay runs nothing.'],
+    [
+      new LoopError("tools-changed", {
+        changed: ["search", "x".repeat(100)],
+        changes: [
+          { toolName: "search", kind: "type-changed", field: "limit", was: "number", now: "string" },
+          { toolName: "search", kind: "required-field-added", field: "to" },
+          { toolName: "x".repeat(100), kind: "removed" },
+        ],
+      }),
+      `Recorded calls do not fit their tools any more: "search" has another type in "limit": string, was number; "search" requires the field "to"; "${"x".repeat(64)}…" is gone. Restore the tools, or allow the change in "policies.allowToolChange".`,
+    ],
+  ])("says what is wrong (%#)", ([error, message]) => {
+    expect(error.message).toBe(message);
+    expect(error).toMatchObject({ name: "LoopError", stack: expect.stringContaining(message) });
+  });
+
+  it("carries its facts and its cause", () => {
+    const cause = new Error("no dates");
+    const error = new LoopError("invalid-schema", { toolName: "a", problem: "b" }, { cause });
+    expect({ code: error.code, details: error.details, cause: error.cause }).toEqual({
+      code: "invalid-schema",
+      details: { toolName: "a", problem: "b" },
+      cause,
+    });
+  });
+});
+
+describe("isLoopError", () => {
+  const error = new LoopError("duplicate-tool", { toolName: "a" });
+  const brand = Symbol.for("turnwright.LoopError");
+
+  it("knows an error of any copy of the package by its brand", () => {
+    expect(isLoopError(error)).toBe(true);
+    expect(
+      isLoopError(Object.assign(new Error("from another copy"), { [brand]: true, code: "duplicate-tool" }), "duplicate-tool"),
+    ).toBe(true);
+  });
+
+  it("compares the code where one is given", () => {
+    expect(isLoopError(error, "duplicate-tool")).toBe(true);
+    expect(isLoopError(error, "invalid-tool")).toBe(false);
+  });
+
+  it.for<[value: unknown]>([
+    [new Error("x")],
+    [{ name: "LoopError", code: "duplicate-tool" }],
+    [null],
+    [undefined],
+    ["LoopError"],
+  ])("is false for others (%#)", ([value]) => {
+    expect(isLoopError(value)).toBe(false);
+    expect(isLoopError(value, "duplicate-tool")).toBe(false);
+  });
+});
+
+describe("FatalToolError", () => {
+  it("is known by its brand and keeps its cause", () => {
+    const error = new FatalToolError("gone", { cause: "later" });
+    expect(error).toMatchObject({ name: "FatalToolError", message: "gone", cause: "later" });
+    expect(isFatalToolError(error)).toBe(true);
+    expect(isFatalToolError({ [Symbol.for("turnwright.FatalToolError")]: true })).toBe(true);
+  });
+
+  it.for<[value: unknown]>([[new Error("x")], [{ name: "FatalToolError" }], [null], ["FatalToolError"]])(
+    "is not any other value (%#)",
+    ([value]) => {
+      expect(isFatalToolError(value)).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,155 @@
+// What the loop throws: misuse only, found before any request. Everything else that can happen is an ending, not an error.
+
+import type { PartialResult } from "../types/loop-result.ts";
+import type { ToolChange } from "../types/tool-change.ts";
+import { hasBrand } from "../utils/has-brand.ts";
+import { describeChange } from "./describe-change.ts";
+import { quote } from "../utils/describe-value.ts";
+
+/** Every error the loop throws: its code, and the facts that come with that code. A code without a message does not compile. */
+export interface LoopErrorDetails {
+  /** An option the loop cannot run with. `received` says what kind of value came, never its content. */
+  readonly "invalid-option": { readonly option: string; readonly expected: string; readonly received: string };
+  /** An option that does not exist, with the one that was probably meant. */
+  readonly "unknown-option": {
+    readonly option: string;
+    readonly nearest?: string | undefined;
+    /** How to write that, if the name is a word of another library. */
+    readonly instead?: string | undefined;
+  };
+  /** Two tools of one name. */
+  readonly "duplicate-tool": { readonly toolName: string };
+  /** A tool that is not one; `problem` reads on after the tool's name. */
+  readonly "invalid-tool": { readonly toolName: string; readonly problem: string };
+  /** An input schema that cannot be shown to a model; `problem` reads on after "The input schema of tool …". */
+  readonly "invalid-schema": { readonly toolName: string; readonly problem: string };
+  /** A conversation that cannot be sent; `index` is the 0-based message, and `problem` reads on after it. */
+  readonly "invalid-messages": { readonly index: number; readonly problem: string };
+  /** A control, a run id or a journal in memory that a running loop holds. */
+  readonly "already-running": { readonly what: "control" | "runId" | "journal"; readonly runId?: string | undefined };
+  /** A nested run below the deepest level that is allowed: `current` runs are around it, and `limit` levels are allowed. */
+  readonly "depth-exceeded": { readonly current: number; readonly limit: number };
+  /** A journal of another run; `field` is what differs. */
+  readonly "journal-mismatch": { readonly field: string; readonly expected: string; readonly received: string };
+  /** A decision about a call that does not wait for one: unknown, or settled. A call inside another one is named by the path to it. */
+  readonly "unknown-decision": {
+    readonly call: string;
+    /** The ids of calls that do wait, at most 10. Absent if none was found by then. */
+    readonly waiting?: readonly string[] | undefined;
+  };
+  /**
+   * A journal that another writer has: a process, by its id and the name of its machine. `isVisible` is false for a process in another
+   * container or on another machine, of which nobody here can know whether it still runs.
+   */
+  readonly "journal-locked": {
+    readonly path: string;
+    readonly lockPath: string;
+    readonly pid: number;
+    readonly host: string;
+    readonly isVisible: boolean;
+  };
+  /** A file that cannot be a journal, whatever it says; `problem` reads on after "The journal … is refused:" and says what to do. */
+  readonly "journal-refused": { readonly path: string; readonly problem: string };
+  /** A journal that is not what was written; `line` is 1-based, and `problem` reads on after it. */
+  readonly "journal-damaged": { readonly path: string; readonly line: number; readonly problem: string };
+  /** A step of a loop of the caller's own over a journal that is not open. */
+  readonly "journal-closed": { readonly path: string };
+  /** A replay that came to a step which is not recorded. */
+  readonly "journal-incomplete": { readonly key: string };
+  /**
+   * A journal that did not answer in time. `ms` is how long the run waited, after it was `ended` from outside where that is there.
+   * `partial` is what the run had until then; it is left out where the error is printed or made JSON of.
+   */
+  readonly "journal-unresponsive": {
+    readonly verb: "open" | "close" | "step" | "all" | "replays" | "has";
+    /** The step that was asked for; of several, the first. */
+    readonly key?: string | undefined;
+    readonly ms: number;
+    readonly ended?: "stop" | "kill" | "abort" | "wall-clock" | undefined;
+    readonly partial?: PartialResult | undefined;
+  };
+  /** A resumed run with recorded calls that their tools no longer take: the names of these tools, and what changed. */
+  readonly "tools-changed": { readonly changed: readonly string[]; readonly changes: readonly ToolChange[] };
+}
+
+/** What went wrong, in a word that a program can compare. */
+export type LoopErrorCode = keyof LoopErrorDetails;
+
+/** A LoopError of one of some codes, so that comparing `code` tells the type of `details`. */
+export type LoopErrorOf<Code extends LoopErrorCode> = Code extends LoopErrorCode ? LoopError<Code> : never;
+
+type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };
+
+const messages: Messages = {
+  "invalid-option": ({ option, expected, received }) => `Option ${quote(option)} must be ${expected}, but is ${received}.`,
+  "unknown-option": ({ option, nearest, instead }) =>
+    [
+      `There is no option ${quote(option)}.`,
+      ...(nearest === undefined ? [] : [`Did you mean ${quote(nearest)}?`]),
+      ...(instead === undefined ? [] : [`Write: ${instead}`]),
+    ].join(" "),
+  "duplicate-tool": ({ toolName }) =>
+    `There are two tools named ${quote(toolName)}: rename one, or all of its registry by withPrefix of "turnwright/interop".`,
+  "invalid-tool": ({ toolName, problem }) => `Tool ${quote(toolName)} ${problem}.`,
+  "invalid-schema": ({ toolName, problem }) => `The input schema of tool ${quote(toolName)} ${problem}.`,
+  "invalid-messages": ({ index, problem }) => `Message ${index} ${problem}.`,
+  "already-running": ({ what, runId }) =>
+    what === "runId"
+      ? `Run ${quote(runId ?? "")} is already running in this process.`
+      : `This ${what} already belongs to a running loop.`,
+  "depth-exceeded": ({ current, limit }) =>
+    `A run ${current === 1 ? "inside another one" : `inside ${current} others`} is one level more than "limits.maxDepth" (${limit}) allows: answer without a nested run.`,
+  "journal-mismatch": ({ field, expected, received }) => {
+    if (field === "messagesDigest")
+      return "The journal was written by another run: its messages are not those of this call. Call with the messages that the run began with, which inspectJournal(...).initialMessages gives, and not with those of its result. A new question needs a new journal and a new runId.";
+    if (field === "version")
+      return `The records of the journal have version ${received}, but this version of turnwright reads ${expected}: use the version that wrote them.`;
+    return `The journal was written by another run: its ${field} is ${received}, but this run's is ${expected}.`;
+  },
+  "unknown-decision": ({ call, waiting }) => {
+    const known = waiting === undefined ? "" : ` Calls that wait: ${waiting.map(quote).join(", ")}.`;
+    return `No call ${quote(call)} of this run waits for a decision.${known} Use an "id" of "reason.calls" of the result that asked, or of the pending calls of inspectJournal, and the journal of that run.`;
+  },
+  "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
+    isVisible
+      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait for it to end. If that process does something else by now, remove ${lockPath}.`
+      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine, so that nobody here can know whether it still runs. If it is gone for certain, remove ${lockPath}.`,
+  "journal-refused": ({ path, problem }) => `The journal ${path} is refused: ${problem}.`,
+  "journal-damaged": ({ path, line, problem }) => `The journal ${path} is damaged: line ${line} ${problem}.`,
+  "journal-closed": ({ path }) => `The journal ${path} is not open: a loop of your own calls its "open" first.`,
+  "journal-incomplete": ({ key }) => `Step ${quote(key)} is not recorded, and a replay runs nothing.`,
+  "journal-unresponsive": ({ verb, key, ms, ended }) =>
+    `The journal did not answer ${quote(verb)}${key === undefined ? "" : ` of ${quote(key)}`} within ${ms} ms${ended === undefined ? "" : ` after the run was ended (${ended})`}. See what holds up its storage, then make the same call again.`,
+  "tools-changed": ({ changes }) =>
+    `Recorded calls do not fit their tools any more: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change in "policies.allowToolChange".`,
+};
+
+/** Shared by every copy of the package, so that the guard works across ESM and CommonJS. */
+const brand = Symbol.for("turnwright.LoopError");
+
+/**
+ * Thrown for misuse, before any request. `code` says what is wrong and `details` holds the facts. Ask `isLoopError` rather
+ * than `instanceof`, which fails where two copies of the package are loaded.
+ */
+export class LoopError<Code extends LoopErrorCode = LoopErrorCode> extends Error {
+  override readonly name = "LoopError";
+  readonly code: Code;
+  readonly details: LoopErrorDetails[Code];
+
+  constructor(code: Code, details: LoopErrorDetails[Code], options?: ErrorOptions) {
+    super(messages[code](details), options);
+    this.code = code;
+    this.details = details;
+    Object.defineProperty(this, brand, { value: true });
+  }
+}
+
+/**
+ * True for a LoopError, of any copy of the package; with a `code`, for one of that code only.
+ *
+ * @example if (isLoopError(error, "unknown-option")) console.log(error.details.nearest);
+ */
+export function isLoopError<Code extends LoopErrorCode = LoopErrorCode>(value: unknown, code?: Code): value is LoopErrorOf<Code> {
+  if (!hasBrand(value, brand)) return false;
+  return code === undefined || ("code" in value && value.code === code);
+}

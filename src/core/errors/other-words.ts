@@ -1,0 +1,120 @@
+// Words that other libraries have for what an option here does. Read only when a name is not known, to say what to write instead.
+
+import type { UnknownRecord } from "../utils/is-record.ts";
+
+/** What to write in place of a word. */
+export interface Replacement {
+  /** The option, by its path. */
+  readonly nearest: string;
+  /** How to write it. */
+  readonly instead?: string | undefined;
+}
+
+const messages: Replacement = { nearest: "messages", instead: 'messages: [{ role: "user", content: "..." }]' };
+const maxIterations: Replacement = { nearest: "limits.maxIterations", instead: "limits: { maxIterations: 10 }" };
+const shortIterations: Replacement = { nearest: "maxIterations", instead: "maxIterations: 10" };
+const provider: Replacement = { nearest: "provider", instead: 'provider: openaiChat({ client, model: "..." })' };
+const onIteration: Replacement = { nearest: "hooks.onIteration", instead: "hooks: { onIteration(finished, state) {} }" };
+const preparePass: Replacement = { nearest: "hooks.preparePass", instead: "hooks: { preparePass(view) { return {}; } }" };
+const events: Replacement = { nearest: "events", instead: 'events: createLoopEvents(), and events.on("run-end", listener)' };
+const output: Replacement = { nearest: "policies.output", instead: "policies: { output: { schema } }" };
+const inputSchema: Replacement = { nearest: "inputSchema", instead: "inputSchema: z.object({ ... })" };
+const execute: Replacement = { nearest: "execute", instead: "execute(args, context) {}" };
+const toolCallGuard: Replacement = { nearest: "policies.approve", instead: "policies: { approve(call) {} }" };
+const system: Replacement = { nearest: "system", instead: 'system: "..."' };
+const setting = (name: string): Replacement => ({ nearest: `modelSettings.${name}`, instead: `modelSettings: { ${name} }` });
+const trace: Replacement = { nearest: "events", instead: 'withTracing(options) of "turnwright/otel"' };
+
+/** By word; the first whose option is known where the word stands. */
+const replacements: { readonly [word: string]: readonly Replacement[] } = {
+  prompt: [messages],
+  input: [messages],
+  query: [messages],
+  history: [messages],
+  maxSteps: [maxIterations, shortIterations],
+  maxTurns: [maxIterations, shortIterations],
+  maxRounds: [maxIterations, shortIterations],
+  maxToolRoundtrips: [maxIterations, shortIterations],
+  recursionLimit: [maxIterations, shortIterations],
+  max_turns: [maxIterations, shortIterations],
+  max_iterations: [maxIterations, shortIterations],
+  stopWhen: [{ nearest: "policies.stopWhen", instead: "policies: { stopWhen: iterationCountIs(5) }" }],
+  model: [provider],
+  llm: [provider],
+  client: [provider],
+  instructions: [system],
+  systemPrompt: [system],
+  systemMessage: [system],
+  onStepFinish: [onIteration, { nearest: "onIteration" }],
+  onStepEnd: [onIteration, { nearest: "onIteration" }],
+  onStepStart: [preparePass],
+  prepareStep: [preparePass, { nearest: "preparePass" }],
+  activeTools: [preparePass],
+  onFinish: [events],
+  onChunk: [events],
+  onError: [events],
+  onEvent: [events],
+  onAbort: [events],
+  callbacks: [events],
+  output: [output],
+  outputSchema: [output],
+  outputType: [output],
+  responseFormat: [output],
+  response_format: [output],
+  abortSignal: [{ nearest: "signal", instead: "signal: controller.signal" }],
+  signal: [{ nearest: "abortSignal", instead: "abortSignal: controller.signal" }],
+  temperature: [setting("temperature")],
+  topP: [setting("topP")],
+  top_p: [setting("topP")],
+  seed: [setting("seed")],
+  stopSequences: [setting("stopSequences")],
+  maxTokens: [
+    { nearest: "modelSettings.maxOutputTokens", instead: "modelSettings: { maxOutputTokens }" },
+    { nearest: "maxOutputTokens" },
+  ],
+  max_tokens: [setting("maxOutputTokens"), { nearest: "maxOutputTokens" }],
+  maxOutputTokens: [setting("maxOutputTokens")],
+  providerOptions: [setting("extra")],
+  tool_choice: [{ nearest: "toolChoice" }],
+  maxRetries: [{ nearest: "provider", instead: "provider: withRetry(provider)" }],
+  telemetry: [trace],
+  tracing: [trace],
+  memory: [{ nearest: "journal" }],
+  checkpointer: [{ nearest: "journal" }],
+  sessionId: [{ nearest: "runId" }],
+  thread_id: [{ nearest: "runId" }],
+  onToolCall: [toolCallGuard],
+  canUseTool: [toolCallGuard],
+  parameters: [inputSchema],
+  schema: [inputSchema],
+  input_schema: [inputSchema],
+  inputJsonSchema: [inputSchema],
+  args: [inputSchema],
+  run: [execute],
+  func: [execute],
+  handler: [execute],
+  invoke: [execute],
+  callback: [execute],
+};
+
+const bytes = 'data: Buffer.from(bytes).toString("base64")';
+const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
+
+/** What to write for a part of a message or a result that is of another library's form, or that holds bytes. */
+export function partAdviceOf(part: UnknownRecord): string | undefined {
+  const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));
+  if (hasBytes) return `Bytes go as base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
+  return partFields.some((field) => Object.hasOwn(part, field))
+    ? 'Write: { type: "image", mediaType: "image/png", data }, with base64 text or a URL as data'
+    : undefined;
+}
+
+const experimental = /^(?:experimental|unstable)_/;
+
+/** What to write for a word that is not among the known names, if it is one of another library. */
+export function replacementOf(word: string, known: readonly string[]): Replacement | undefined {
+  const name = word.replace(experimental, "");
+  const rows = Object.hasOwn(replacements, name) ? replacements[name] : undefined;
+  const found = rows?.find(({ nearest }) => known.includes(nearest.replace(/\..*/, "")));
+  return found ?? (name !== word && known.includes(name) ? { nearest: name } : undefined);
+}

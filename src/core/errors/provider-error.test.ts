@@ -1,0 +1,208 @@
+// How the errors of real SDKs, of fetch in several runtimes, and error objects inside streams are classified.
+
+import OpenAI from "openai";
+import { describe, expect, it } from "vitest";
+import type { ProviderErrorCode } from "../types/plain-error.ts";
+import { defaultRetryable, isProviderError, providerError, type ProviderErrorFacts, toProviderError } from "./provider-error.ts";
+
+const openaiError = (status: number | undefined, error: object | undefined, headers: Record<string, string> = {}): Error =>
+  OpenAI.APIError.generate(status, error === undefined ? undefined : { error }, undefined, new Headers(headers));
+
+const fetchFailed = (code: string): TypeError =>
+  new TypeError("fetch failed", { cause: Object.assign(new Error(`connect ${code} 127.0.0.1:1`), { code }) });
+
+describe("toProviderError", () => {
+  it.for<[status: number, code: ProviderErrorCode, retryable: boolean]>([
+    [400, "bad-request", false],
+    [401, "auth", false],
+    [402, "rate-limit", false],
+    [403, "auth", false],
+    [404, "bad-request", false],
+    [407, "auth", false],
+    [408, "network", true],
+    [409, "server", true],
+    [413, "bad-request", false],
+    [422, "bad-request", false],
+    [429, "rate-limit", true],
+    [498, "overloaded", true],
+    [500, "server", true],
+    [502, "server", true],
+    [503, "overloaded", true],
+    [504, "server", true],
+    [529, "overloaded", true],
+  ])("reads status %i as %s, retryable %s", ([status, code, retryable]) => {
+    expect(toProviderError(openaiError(status, { message: "No." }))).toEqual({
+      name: "ProviderError",
+      message: "No.",
+      code,
+      status,
+      retryable,
+    });
+  });
+
+  it.for<[of: string, message: string]>([
+    ["OpenAI", "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens."],
+    ["Responses", "Your input exceeds the context window of this model."],
+    ["Anthropic", "prompt is too long: 213462 tokens > 200000 maximum"],
+    ["Anthropic with max_tokens", "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"],
+    ["Gemini", "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."],
+    ["Bedrock", "Input is too long for requested model."],
+    ["xAI", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
+    ["Groq", "Please reduce the length of the messages or completion."],
+    ["llama.cpp", "the request exceeds the available context size, try increasing it"],
+  ])("reads %s's words for a full context, at status 400 and in a stream", ([, message]) => {
+    const expected = { code: "context-too-long", retryable: false, message };
+    expect(toProviderError(openaiError(400, { message }))).toMatchObject(expected);
+    expect(toProviderError({ message, type: "invalid_request_error" })).toMatchObject(expected);
+  });
+
+  it("reads the code context_length_exceeded whatever the message says", () => {
+    expect(toProviderError(openaiError(400, { message: "No.", code: "context_length_exceeded" }))).toMatchObject({
+      code: "context-too-long",
+    });
+  });
+
+  it("does not take a token rate limit for a full context", () => {
+    const error = openaiError(429, {
+      message: "Request too large on tokens per min: too many tokens",
+      code: "rate_limit_exceeded",
+    });
+    expect(toProviderError(error)).toMatchObject({ code: "rate-limit", retryable: true });
+  });
+
+  it.for<[what: string, thrown: unknown]>([
+    ["OpenAI's used-up quota", openaiError(429, { message: "You exceeded your current quota.", code: "insufficient_quota" })],
+    ["DeepSeek's empty balance", openaiError(402, { message: "Insufficient Balance" })],
+    ["Anthropic's empty balance", openaiError(400, { message: "Your credit balance is too low to access the API." })],
+    ["a used-up quota inside a stream", { type: "insufficient_quota", message: "no" }],
+  ])("does not retry %s", ([, thrown]) => {
+    expect(toProviderError(thrown)).toMatchObject({ code: "rate-limit", retryable: false });
+  });
+
+  it.for<[what: string, thrown: unknown, retryable: boolean]>([
+    [
+      "a reset in mid-stream",
+      new TypeError("terminated", { cause: Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" }) }),
+      true,
+    ],
+    ["a refused connection", fetchFailed("ECONNREFUSED"), true],
+    ["a name that is not found", fetchFailed("ENOTFOUND"), true],
+    ["Safari's failure", new TypeError("Load failed"), true],
+    ["Chromium's failure", new TypeError("Failed to fetch"), true],
+    ["Firefox's failure", new TypeError("NetworkError when attempting to fetch resource."), true],
+    [
+      "Bun's closed socket",
+      Object.assign(new Error("The socket connection was closed unexpectedly."), { code: "ConnectionClosed" }),
+      true,
+    ],
+    ["Node's socket", Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }), true],
+    ["several failed addresses", new AggregateError([Object.assign(new Error(""), { code: "ECONNREFUSED" })]), true],
+    ["the SDK's connection error", new OpenAI.APIConnectionError({ message: undefined }), true],
+    ["the SDK's timeout", new OpenAI.APIConnectionTimeoutError(), true],
+    ["a timed-out signal", new DOMException("The operation timed out.", "TimeoutError"), true],
+    ["an abort", new DOMException("This operation was aborted", "AbortError"), false],
+    ["the SDK's abort", new OpenAI.APIUserAbortError(), false],
+  ])("reads %s as network", ([, thrown, retryable]) => {
+    expect(toProviderError(thrown)).toMatchObject({ code: "network", retryable });
+  });
+
+  it.for<[what: string, thrown: unknown, retryable: boolean]>([
+    ["a body that is no JSON", new SyntaxError("Unexpected token '<'"), true],
+    ["a mistake in the program", new TypeError("x is not a function"), false],
+    ["an error that nobody knows", new Error("odd"), false],
+    ["a string", "odd", false],
+    ["undefined", undefined, false],
+    ["a symbol", Symbol("odd"), false],
+  ])("reads %s as server, retryable %s", ([, thrown, retryable]) => {
+    expect(toProviderError(thrown)).toMatchObject({ code: "server", retryable });
+  });
+
+  it("keeps the facts of what already is a provider error, thrown as a value or on an Error", () => {
+    const error = providerError("overloaded", "Busy.", { status: 503, retryAfterMs: 10, retryable: false });
+    expect(toProviderError(error)).toEqual(error);
+    expect(toProviderError(Object.assign(new Error("Busy."), error, { headers: { cookie: "x" } }))).toEqual(error);
+  });
+
+  it("lets no header, body or credential into its result", () => {
+    const headers = { authorization: "Bearer abcDEF123456", "set-cookie": "session=1" };
+    const error = openaiError(401, { message: "Incorrect API key provided: sk-abc123def456ghi789.", param: "private" }, headers);
+    const said = JSON.stringify(toProviderError(error));
+    expect(said).toContain("Incorrect API key provided: [redacted]");
+    for (const secret of ["abcDEF123456", "session", "sk-abc123", "private"]) expect(said).not.toContain(secret);
+  });
+
+  it("survives JSON unchanged and keeps the causes", () => {
+    const error = toProviderError(fetchFailed("ECONNRESET"));
+    expect(JSON.parse(JSON.stringify(error))).toEqual(error);
+    expect(error.cause).toEqual({ name: "Error", message: "connect ECONNRESET 127.0.0.1:1", code: "ECONNRESET" });
+  });
+
+  it("never throws, whatever the value does", () => {
+    const hostile = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error("no");
+        },
+      },
+    );
+    const cyclic: { cause?: unknown; error?: unknown } = {};
+    cyclic.cause = cyclic;
+    cyclic.error = cyclic;
+    expect(toProviderError(hostile)).toMatchObject({ code: "server", retryable: false });
+    expect(toProviderError(cyclic)).toMatchObject({ code: "server", retryable: false });
+    expect(
+      toProviderError({
+        headers: {
+          get: () => {
+            throw new Error("no");
+          },
+        },
+      }),
+    ).toMatchObject({ code: "server", retryable: false });
+  });
+});
+
+describe("providerError", () => {
+  it("takes whether to retry from the code, unless told otherwise", () => {
+    expect(providerError("rate-limit", "Slow.").retryable).toBe(true);
+    expect(providerError("rate-limit", "Slow.", { retryable: false }).retryable).toBe(false);
+    expect(providerError("auth", "No.").retryable).toBe(defaultRetryable("auth"));
+  });
+
+  it.for<[facts: ProviderErrorFacts, kept: object]>([
+    [{ retryAfterMs: Number.POSITIVE_INFINITY }, { retryAfterMs: Number.MAX_SAFE_INTEGER }],
+    [{ retryAfterMs: 1e300, status: Number.NaN }, { retryAfterMs: Number.MAX_SAFE_INTEGER }],
+    [{ retryAfterMs: Number.NaN, status: Number.POSITIVE_INFINITY }, {}],
+    [{ retryAfterMs: -1 }, {}],
+  ])("keeps numbers that JSON can say (%#)", ([facts, kept]) => {
+    const { name: _, message: __, code: ___, retryable: ____, ...more } = providerError("rate-limit", "Slow.", facts);
+    expect(more).toEqual(kept);
+  });
+
+  it("reads a wait without end as one that is too long", () => {
+    const error = openaiError(429, { message: "Slow." }, { "retry-after-ms": "1e999" });
+    expect(toProviderError(error).retryAfterMs).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  it("has no field that was not given", () => {
+    expect(Object.keys(providerError("auth", "No.", { status: undefined, cause: undefined }))).toEqual([
+      "name",
+      "message",
+      "code",
+      "retryable",
+    ]);
+  });
+});
+
+describe("isProviderError", () => {
+  it.for<[value: unknown, verdict: boolean]>([
+    [providerError("server", "x"), true],
+    [{ code: "toString", message: "x", retryable: true }, false],
+    [{ code: "server", message: "x" }, false],
+    [Object.assign(new Error("x"), { code: "ECONNRESET", retryable: true }), false],
+    [null, false],
+  ])("says of %j: %s", ([value, verdict]) => {
+    expect(isProviderError(value)).toBe(verdict);
+  });
+});

@@ -1,0 +1,210 @@
+// What can go wrong with a model, in the same words for every provider, and how the errors of any SDK become that.
+
+import type { ProviderError, ProviderErrorCode } from "../types/plain-error.ts";
+import { isRecord } from "../utils/is-record.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import { readErrorFacts, type ErrorFacts } from "./error-facts.ts";
+
+/** Whether the same request may succeed later, where nothing more is known than the code. */
+const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
+  "stream-ended-early": true,
+  "finish-error": true,
+  "finish-unknown": false,
+  // It ended well and was paid for: whether to pay again is not for a retry to decide.
+  "no-output": false,
+  auth: false,
+  "rate-limit": true,
+  overloaded: true,
+  "bad-request": false,
+  "context-too-long": false,
+  network: true,
+  server: true,
+};
+
+const longestWaitMs = Number.MAX_SAFE_INTEGER;
+
+/** Whether an error of this code is worth another attempt by default. */
+export function defaultRetryable(code: ProviderErrorCode): boolean {
+  return retryableByCode[code];
+}
+
+/** What may be said of a provider error besides its code and message. */
+export interface ProviderErrorFacts {
+  /** HTTP status. */
+  readonly status?: number | undefined;
+  /** Default: by the code. */
+  readonly retryable?: boolean | undefined;
+  /** What the service asked to wait, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+  /** Anything thrown. */
+  readonly cause?: unknown;
+}
+
+/**
+ * Makes a provider error. The message is cut and freed of credentials.
+ *
+ * @example
+ * yield { type: "error", error: providerError("overloaded", "All workers are busy.", { status: 503, retryAfterMs: 2_000 }) };
+ */
+export function providerError(code: ProviderErrorCode, message: string, facts: ProviderErrorFacts = {}): ProviderError {
+  const { status, retryable = defaultRetryable(code), retryAfterMs, cause } = facts;
+  return {
+    name: "ProviderError",
+    message: toPlainError(message).message,
+    code,
+    retryable,
+    ...(Number.isFinite(status) ? { status } : {}),
+    // A wait without end stays one that is too long, in a number that JSON can say.
+    ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs: Math.min(retryAfterMs, longestWaitMs) } : {}),
+    ...(cause === undefined || cause === null ? {} : { cause: toPlainError(cause) }),
+  };
+}
+
+/** Whether a value says all that a provider error must say. */
+export function isProviderError(value: unknown): value is ProviderError {
+  return (
+    isRecord(value) &&
+    typeof value.message === "string" &&
+    typeof value.retryable === "boolean" &&
+    typeof value.code === "string" &&
+    Object.hasOwn(retryableByCode, value.code)
+  );
+}
+
+/**
+ * Classifies anything thrown by a provider's SDK, or found as an error object in its stream. Never throws.
+ *
+ * A value that already is a provider error keeps its facts. Else the first of these that fits decides: a used-up quota or balance
+ * (`rate-limit`, not retryable); the HTTP status, where a refused request whose words speak of the context is `context-too-long`, and
+ * one whose words speak of the key is `auth`; the service's error type; a failed
+ * connection (`network`; an abort counts as one, not retryable); a body that is no JSON (`server`). What is left is `server`
+ * and not retryable: it may be a mistake in the program, which repeating does not mend. The header `x-should-retry` outranks
+ * all of them on retrying. No header, body or credential gets into the result.
+ *
+ * @example
+ * toProviderError(await failure); // { name: "ProviderError", code: "rate-limit", status: 429, retryable: true, retryAfterMs: 7000, message: "Rate limit reached" }
+ */
+export function toProviderError(thrown: unknown): ProviderError {
+  try {
+    if (isProviderError(thrown)) return providerError(thrown.code, thrown.message, thrown);
+    const facts = readErrorFacts(thrown);
+    const { code, retryable } = classify(facts);
+    const { message, status, retryAfterMs, shouldRetry } = facts;
+    return providerError(code, message, { status, retryAfterMs, retryable: shouldRetry ?? retryable, cause: causeOf(thrown) });
+  } catch {
+    return providerError("server", "An error that cannot be read.", { retryable: false });
+  }
+}
+
+interface Verdict {
+  readonly code: ProviderErrorCode;
+  readonly retryable?: boolean | undefined;
+}
+
+function classify(facts: ErrorFacts): Verdict {
+  if (facts.status === 402 || isAbout(facts, usedUpWords, usedUpText)) return { code: "rate-limit", retryable: false };
+  const code = codeOfStatus(facts.status);
+  if (code !== undefined && code !== "bad-request") return { code };
+  if (isAbout(facts, contextWords, contextText)) return { code: "context-too-long" };
+  if (isAbout(facts, keyWords, keyText)) return { code: "auth" };
+  return code === undefined ? classifyWords(facts) : { code };
+}
+
+function classifyWords(facts: ErrorFacts): Verdict {
+  for (const word of facts.words) {
+    const code = codeByWord.get(word);
+    if (code !== undefined) return { code };
+  }
+  if (isAbout(facts, abortWords, abortText)) return { code: "network", retryable: false };
+  if (isAbout(facts, networkWords, networkText)) return { code: "network" };
+  if (facts.words.has("syntaxerror")) return { code: "server" };
+  return { code: "server", retryable: false };
+}
+
+function isAbout({ words, messages }: ErrorFacts, word: RegExp, text: RegExp): boolean {
+  return [...words].some((candidate) => word.test(candidate)) || messages.some((message) => text.test(message));
+}
+
+/**
+ * 408 is the server's view of a network failure. 409 is a lock that timed out, which the openai SDK retries as well. 498 is
+ * Groq's, 529 Anthropic's "overloaded".
+ */
+function codeOfStatus(status: number | undefined): ProviderErrorCode | undefined {
+  if (status === undefined || status < 400) return undefined;
+  const code = codeByStatus.get(status);
+  if (code !== undefined) return code;
+  return status >= 500 ? "server" : "bad-request";
+}
+
+const codeByStatus: ReadonlyMap<number, ProviderErrorCode> = new Map([
+  [401, "auth"],
+  [403, "auth"],
+  [407, "auth"],
+  [408, "network"],
+  [409, "server"],
+  [429, "rate-limit"],
+  [498, "overloaded"],
+  [503, "overloaded"],
+  [529, "overloaded"],
+]);
+
+/** Error types for streams that fail after their status 200: OpenAI's, Anthropic's and Google's words, in lower case. */
+const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
+  ["rate_limit_exceeded", "rate-limit"],
+  ["rate_limit_error", "rate-limit"],
+  ["resource_exhausted", "rate-limit"],
+  ["too_many_requests", "rate-limit"],
+  ["throttlingexception", "rate-limit"],
+  ["overloaded_error", "overloaded"],
+  ["overloaded", "overloaded"],
+  ["server_overloaded", "overloaded"],
+  ["engine_overloaded_error", "overloaded"],
+  ["slow_down", "overloaded"],
+  ["unavailable", "overloaded"],
+  ["service_unavailable", "overloaded"],
+  ["authentication_error", "auth"],
+  ["permission_error", "auth"],
+  ["invalid_api_key", "auth"],
+  ["unauthenticated", "auth"],
+  ["permission_denied", "auth"],
+  ["invalid_request_error", "bad-request"],
+  ["not_found_error", "bad-request"],
+  ["request_too_large", "bad-request"],
+  ["model_not_found", "bad-request"],
+  ["badrequesterror", "bad-request"],
+  ["invalid_argument", "bad-request"],
+  ["failed_precondition", "bad-request"],
+  ["not_found", "bad-request"],
+  ["server_error", "server"],
+  ["internal_server_error", "server"],
+  ["api_error", "server"],
+  ["timeout_error", "server"],
+  ["deadline_exceeded", "server"],
+  ["internal", "server"],
+]);
+
+/** "You exceeded your current quota" is not here: Gemini says it of limits by the minute. */
+const usedUpWords = /^(?:insufficient_quota|insufficient_balance|billing_hard_limit_reached|billing_not_active|billing_error)$/;
+const usedUpText = /insufficient balance|credit balance is too low/i;
+
+const contextWords = /^(?:context_length_exceeded|exceed_context_size_error|model_context_window_exceeded)$/;
+/** The words of OpenAI, Anthropic, Gemini, Bedrock, xAI, Groq, vLLM and llama.cpp for the same thing. */
+const contextText =
+  /context[ _](?:length|limit|window|size)|prompt is too long|input is too long|too many (?:input )?tokens|input token count|maximum prompt length|reduce the length of the (?:messages|prompt|input)/i;
+
+/** Google and xAI say so with status 400. */
+const keyWords = /^api_key_invalid$/;
+const keyText = /^(?:incorrect api key|invalid api key|api key (?:not valid|not found|expired))/i;
+
+const abortWords = /^(?:aborterror|apiuseraborterror|err_aborted)$/;
+const abortText = /^(?:request was aborted\.?|this operation was aborted\.?)$/i;
+
+const networkWords =
+  /^(?:apiconnectionerror|apiconnectiontimeouterror|timeouterror|e(?:connreset|connrefused|connaborted|notfound|ai_again|timedout|pipe|hostunreach|hostdown|netunreach|netdown|netreset)|und_err_\w+|err_stream_premature_close|err_http2_\w+|err_ssl_\w+|connection(?:refused|closed|reset|timeout))$/;
+/** What fetch says in Node, Chromium, Firefox, Safari, Bun and Deno, and the SDKs of openai, anthropic and Google in its place. */
+const networkText =
+  /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|connection error\.?|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|the socket connection was closed.*|connection closed.*|incomplete json segment at the end)$/i;
+
+function causeOf(thrown: unknown): unknown {
+  return isRecord(thrown) ? thrown.cause : undefined;
+}

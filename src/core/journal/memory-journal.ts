@@ -1,0 +1,79 @@
+// The default journal: the keys and the answers of the steps, in order. The run holds most of the answers anyway. It can be saved as JSON and read back.
+
+import type { Journal, Step } from "../types/journal.ts";
+import type { Json } from "../types/json.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { describeValue } from "../utils/describe-value.ts";
+import { isRecord } from "../utils/is-record.ts";
+import { isThenable } from "../utils/is-thenable.ts";
+import { whenAllReady } from "../utils/when-ready.ts";
+
+/** What a memory journal becomes in JSON: step key to answer, in the order of recording. */
+export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };
+
+/** A journal in memory. */
+export interface MemoryJournal extends Journal {
+  readonly durable: false;
+  /** Keys recorded so far, in order. */
+  keys(): readonly string[];
+  toJSON(): SavedJournal;
+}
+
+/**
+ * Makes a journal that keeps its records in memory: `runToolLoop` takes one when it is given none. Every run can be resumed from it,
+ * also elsewhere: save `JSON.stringify(result.journal)`, and hand `memoryJournal(JSON.parse(saved))` to the same call.
+ *
+ * The journal itself can be handed on in the same process. Throws LoopError "invalid-option" where `saved` is something else.
+ *
+ * @example
+ * const first = await runToolLoop(options);
+ * const again = await runToolLoop({ ...options, journal: memoryJournal(JSON.parse(JSON.stringify(first.journal))) });
+ */
+export function memoryJournal(saved?: SavedJournal): MemoryJournal {
+  const steps = stepsOf(saved);
+  const keys = Object.keys(steps);
+  const answers: unknown[] = Object.values(steps);
+  let recalled: ReadonlyMap<string, unknown> = toIndex(keys, answers);
+  // Made for the first question: most runs ask none.
+  let known: Set<string> | undefined;
+  const has = (key: string): boolean => {
+    known ??= new Set(keys);
+    return known.has(key);
+  };
+  const keep = <T>(key: string, answer: T): T => {
+    keys.push(key);
+    known?.add(key);
+    answers.push(answer);
+    return answer;
+  };
+  const step = <T>({ key, run }: Step<T>): PromiseLike<T> | T => {
+    // Keys are unique in a run, so that what it adds itself is never looked up. The first key again means another run over this journal.
+    if (key === keys[0] && recalled.size < keys.length) recalled = toIndex(keys, answers);
+    if (recalled.size > 0 && recalled.has(key)) return recalled.get(key) as T;
+    const answer = run({});
+    return isThenable(answer) ? answer.then((value) => keep(key, value)) : keep(key, answer);
+  };
+  return {
+    durable: false,
+    step,
+    all: (steps) => whenAllReady(steps.map(step)),
+    has,
+    keys: () => [...keys],
+    read: () => toIndex(keys, answers),
+    toJSON: () => ({ steps: Object.fromEntries(keys.map((key, index) => [key, answers[index]])) as SavedJournal["steps"] }),
+  };
+}
+
+function toIndex(keys: readonly string[], answers: readonly unknown[]): ReadonlyMap<string, unknown> {
+  return new Map(keys.map((key, index) => [key, answers[index]]));
+}
+
+function stepsOf(saved: unknown): { readonly [key: string]: unknown } {
+  if (saved === undefined) return {};
+  if (isRecord(saved) && isRecord(saved["steps"])) return saved["steps"];
+  throw new LoopError("invalid-option", {
+    option: "saved",
+    expected: "what a memory journal became in JSON, parsed",
+    received: describeValue(saved),
+  });
+}

@@ -1,0 +1,203 @@
+// The handle by which a program talks to a running loop. A control serves one run at a time, and may serve many after each other.
+
+import type { ControlClaim } from "../run/control-claim.ts";
+import type { LoopControl, StopRequest } from "../../types/loop-control.ts";
+import type { UserMessage } from "../../types/message.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { assertNever } from "../../utils/assert-never.ts";
+import { describeValue, quote } from "../../utils/describe-value.ts";
+import { isRecord } from "../../utils/is-record.ts";
+import { textOrNone } from "../../utils/read-foreign.ts";
+import { sharedMap } from "../../utils/shared-map.ts";
+import type { Cause, RunScope } from "../../cancellation/run-scope.ts";
+import { toUserMessage as copyMessage } from "../state/check-messages.ts";
+import type { InboxMessage } from "../state/loop-state.ts";
+
+/** Something that was asked of a run. */
+type Request =
+  | { readonly verb: "cancel"; readonly cause: Cause }
+  | { readonly verb: "steer" | "interrupt"; readonly message: UserMessage }
+  | { readonly verb: "drain" };
+
+/** What a control knows of the run that holds it. */
+interface Holder {
+  readonly scope: RunScope;
+  /** Whether a message may interrupt the run, unless its calls have begun. */
+  readonly mayInterrupt: boolean;
+  readonly messages: InboxMessage[];
+  drains: boolean;
+  chainActive: boolean;
+  /** Whether the run has looked for the last time. */
+  isShut: boolean;
+}
+
+interface ControlState {
+  holder: Holder | undefined;
+  /** Asked for before the first run. */
+  queued: Request[];
+  hasRun: boolean;
+  /** Runs that ended by an interrupt, since one ended otherwise. */
+  interruptsInARow: number;
+}
+
+/** What a run brings to its claim. */
+export interface ClaimPorts {
+  readonly scope: RunScope;
+  readonly maxInterrupts: number;
+}
+
+/** The scope and the state in it are used through their methods and fields only, whichever copy of the package made them. */
+const states = sharedMap<LoopControl, ControlState>("controls");
+
+/**
+ * Makes a control to hand to `runToolLoop` or `streamToolLoop`. `steer` sends a message before the next pass, `interrupt` ends a run
+ * that has called no tool yet so that the message can be answered first, `drain` suspends the run between two passes, `stop` lets
+ * running tools finish within `settleMs`, and `kill` leaves them at once. A kill outranks a stop, and a stop an interrupt.
+ *
+ * All of them answer "accepted", or "finished" once it is decided how the run ends, until the next run takes the control; before the first run they queue. What
+ * was not sent to the model comes back in `result.undelivered`. A message that is none, and a request of `stop` with other fields than `requester` and `note`, throw LoopError "invalid-option"; one control
+ * in two live runs throws "already-running".
+ *
+ * @example
+ * const control = createLoopControl();
+ * const running = runToolLoop({ provider, tools, messages, control });
+ * control.steer("In Celsius, please.");
+ * control.stop({ requester: "user 7" });
+ * const { reason, undelivered } = await running; // { kind: "stopped", requester: "user 7" }, the steered message
+ */
+export function createLoopControl(): LoopControl {
+  const state: ControlState = { holder: undefined, queued: [], hasRun: false, interruptsInARow: 0 };
+  const ask = (request: Request): "accepted" | "finished" => {
+    const { holder } = state;
+    if (holder?.isShut === true) return askShut(holder, request);
+    if (holder !== undefined) deliver(holder, request);
+    else if (state.hasRun) return "finished";
+    else state.queued.push(request);
+    return "accepted";
+  };
+  const control: LoopControl = {
+    steer: (message) => ask({ verb: "steer", message: toUserMessage("steer", message) }),
+    interrupt: (message) => ask({ verb: "interrupt", message: toUserMessage("interrupt", message) }),
+    drain: () => ask({ verb: "drain" }),
+    stop: (facts?: StopRequest) => {
+      checkStop(facts);
+      return ask({
+        verb: "cancel",
+        cause: { kind: "stop", requester: textOrNone(facts?.requester), note: textOrNone(facts?.note) },
+      });
+    },
+    kill: () => ask({ verb: "cancel", cause: { kind: "kill" } }),
+    hasStopRequest: () => isAsked(state.holder?.scope.cause) || state.queued.some(({ verb }) => verb === "cancel"),
+    isToolChainActive: () => state.holder?.chainActive === true,
+  };
+  states.set(control, state);
+  return control;
+}
+
+/** A handler of a button or of a signal hands in an event or a name, and means nothing by it but the stop. */
+function checkStop(facts: unknown): void {
+  if (facts === undefined || facts === null) return;
+  const isSignalName = typeof facts === "string" && /^SIG[A-Z0-9]+$/.test(facts);
+  if (isSignalName || (typeof facts === "object" && !isPlain(facts))) return;
+  const known = ["requester", "note"];
+  const field = isRecord(facts) ? Object.keys(facts).find((key) => !known.includes(key)) : undefined;
+  if (isRecord(facts) && field === undefined) return;
+  const received = field === undefined ? describeValue(facts) : `an object with ${quote(field)}`;
+  throw new LoopError("invalid-option", { option: "stop", expected: "nothing, or { requester, note }", received });
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** How the run ends is decided. A kill still ends what it waits for, such as a journal that does not answer. */
+function askShut({ scope }: Holder, request: Request): "finished" {
+  if (request.verb === "cancel" && request.cause.kind === "kill") scope.cancel(request.cause);
+  return "finished";
+}
+
+function deliver(holder: Holder, request: Request): void {
+  switch (request.verb) {
+    case "cancel":
+      holder.scope.cancel(request.cause);
+      break;
+    case "drain":
+      holder.drains = true;
+      break;
+    case "steer":
+      holder.messages.push(request);
+      break;
+    case "interrupt":
+      interrupt(holder, request.message);
+      break;
+    default:
+      assertNever(request);
+  }
+}
+
+/** From the first call on, or past `maxInterrupts`, the message is only kept. */
+function interrupt(holder: Holder, message: UserMessage): void {
+  const interrupts = holder.mayInterrupt && !holder.chainActive;
+  holder.messages.push({ verb: interrupts ? "interrupt" : "keep", message });
+  if (interrupts) holder.scope.cancel({ kind: "interrupt", message });
+}
+
+function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessage {
+  if (typeof message === "string" && message.trim() !== "") return { role: "user", content: message };
+  const copy = copyMessage(message);
+  if (copy !== undefined && copy.content !== "") return copy;
+  throw new LoopError("invalid-option", {
+    option: `control.${verb}`,
+    expected: 'given a text that is not blank, or a message of the role "user"',
+    received: describeValue(message),
+  });
+}
+
+/** Neither the wall clock nor a message is a request to stop. */
+function isAsked(cause: Cause | undefined): boolean {
+  return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
+}
+
+/** Takes a control for a run; what was asked for before is passed on. Throws LoopError where another run holds it. */
+export function claimControl(control: LoopControl, { scope, maxInterrupts }: ClaimPorts): ControlClaim {
+  const state = states.get(control);
+  if (state === undefined) {
+    throw new LoopError("invalid-option", {
+      option: "control",
+      expected: "a control made by createLoopControl",
+      received: "another object",
+    });
+  }
+  if (state.holder !== undefined) throw new LoopError("already-running", { what: "control" });
+  const mayInterrupt = state.interruptsInARow < maxInterrupts;
+  const holder: Holder = { scope, mayInterrupt, messages: [], drains: false, chainActive: false, isShut: false };
+  state.holder = holder;
+  state.hasRun = true;
+  const { queued } = state;
+  state.queued = [];
+  for (const request of queued) deliver(holder, request);
+  return {
+    get messages() {
+      return holder.messages;
+    },
+    takeMessages: (count) => void holder.messages.splice(0, count),
+    get drains() {
+      return holder.drains;
+    },
+    startToolChain: () => {
+      holder.chainActive = true;
+      scope.withdrawInterrupt();
+    },
+    shut: () => {
+      holder.isShut = true;
+    },
+    release: (ending) => {
+      if (state.holder !== holder) return;
+      state.holder = undefined;
+      state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
+      // A run that broke has no result to give them back in: whoever makes the call again has them.
+      for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
+    },
+  };
+}

@@ -1,0 +1,131 @@
+// Reads what has come from outside since the last look, as a step: what the loop judges is the recorded answer.
+
+import type { UserMessage } from "../../types/message.ts";
+import type { Ending } from "../../types/termination.ts";
+import type { Cause } from "../../cancellation/run-scope.ts";
+import { whenReady } from "../../utils/when-ready.ts";
+import { applyStep, previewLook } from "../state/apply-step.ts";
+import { endingOfCause } from "../state/ending-of-cause.ts";
+import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
+import { eventBase } from "../run/event-base.ts";
+import type { Run } from "../run/run.ts";
+import { noteWork } from "../run/park-run.ts";
+import { mayReopen } from "../run/may-reopen.ts";
+import { runStep } from "../run/run-step.ts";
+import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
+
+/** How the run ends after a look, if it ends with it. */
+export type FindEnd = (looked: LoopState) => Ending | undefined;
+
+/** Reads the inbox: a new pass begins. */
+export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> {
+  const { state } = run;
+  const { phase } = state;
+  const stays = phase === "start" || phase === "resume";
+  const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
+  run.replayed = true;
+  const body = (): InboxAnswer => {
+    // The last look before an ending does not: after a crash there, the ending can still be reopened.
+    noteWork(run);
+    const answer = withForced(run, lookAround(run));
+    if (answer.drain === true) shutIfLast(run, findEnd({ ...previewLook(state, answer), phase: "inbox" }));
+    return answer;
+  };
+  return whenReady(readStep(run, key, body), (found) => applyStep(state, { kind: "inbox", answer: found }));
+}
+
+/**
+ * Reads the inbox a last time before an ending. An answer that was recorded before another ending is out of date: a limit ended the run
+ * here, and it went on with a higher one.
+ */
+export function readLastInbox(run: Run, ending: Ending, findEnd: FindEnd): void | PromiseLike<void> {
+  const { state } = run;
+  const before = endingKey(state, ending);
+  const body = (): InboxAnswer => {
+    const answer: InboxAnswer = { ...lookAround(run), before, ending, after: state.phase };
+    if (run.control === undefined) return answer;
+    const end = findEnd({ ...previewLook(state, answer), phase: "close", ending });
+    shutIfLast(run, end);
+    return end === undefined ? { ...answer, goesOn: true } : answer;
+  };
+  const read = (attempt: number): void | PromiseLike<void> =>
+    whenReady(readStep(run, lastInboxKey(state, attempt), body), (found) => {
+      if (found.before !== before) return read(attempt + 1);
+      return applyStep(state, { kind: "close", answer: found, ending, attempt });
+    });
+  return read(state.endChecks);
+}
+
+/**
+ * Shuts the control where the run ends with this look, before the look is written: what is said during the write would be said to no run.
+ * A retry may still follow, and a run that waits inside a call may still be ended.
+ */
+function shutIfLast(run: Run, ending: Ending | undefined): void {
+  if (ending === undefined) return;
+  const isOpen = ending.status === "suspended" ? run.park !== undefined : mayReopen(run, ending);
+  if (!isOpen) run.control?.shut();
+}
+
+/** Looks as a step. What the journal has not kept was not taken: whoever makes the call again with this control has it. */
+function readStep(run: Run, key: string, body: () => InboxAnswer): InboxAnswer | PromiseLike<InboxAnswer> {
+  let seen: InboxAnswer | undefined;
+  const note = (): InboxAnswer => {
+    seen = body();
+    return seen;
+  };
+  return runStep({ key, kind: "inbox", input: null, run: note }, run, (answer) => {
+    run.control?.takeMessages(seen?.messages?.length ?? 0);
+    return answer;
+  });
+}
+
+/** Tells listeners of the steered messages, and puts them into the transcript. */
+export function steerRun(run: Run): void {
+  const { state, events } = run;
+  const base = eventBase(run, !run.replayed);
+  for (const { verb, message } of state.unsent) if (verb === "steer") events.send({ type: "steered", ...base, message });
+  applyStep(state, { kind: "steer" });
+}
+
+/** Lets go of the control, and gives back what was said to it and not sent. The message that ended the run is in its reason. */
+export function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
+  const said = control?.messages ?? [];
+  const left = [...state.unsent, ...said];
+  control?.takeMessages(said.length);
+  control?.release(reason.kind);
+  const consumed = reason.kind === "interrupted" ? left.findIndex(({ verb }) => verb === "interrupt") : -1;
+  return left.filter((_, index) => index !== consumed).map(({ message }) => message);
+}
+
+/** The caller's set is live: what it says is part of the answer, so that a replay masks the same. */
+function withForced({ view, options, events, state }: Run, answer: InboxAnswer): InboxAnswer {
+  const force = options.policies?.masking?.force;
+  if (force === undefined || view === undefined) return answer;
+  let forced: readonly number[] = [];
+  const find = (): void => void (forced = view.findForced(force));
+  events.guard({ type: "masking.force", iteration: state.iteration }, find);
+  return forced.length === 0 ? answer : { ...answer, force: forced };
+}
+
+function lookAround({ clock, token, scope, control, meter, state }: Run): InboxAnswer {
+  const now = clock.now();
+  scope.checkDeadline(now);
+  const { cause } = scope;
+  const messages = control?.messages ?? [];
+  const drains = control?.drains === true;
+  const spentOutside = meter.findSpentOutside(state.lastCostUSD);
+  if (cause === undefined && messages.length === 0 && !drains && spentOutside === undefined) return { now, token };
+  return {
+    now,
+    token,
+    ...endedBy(cause),
+    ...(messages.length === 0 ? {} : { messages: [...messages] }),
+    ...(drains ? { drain: true } : {}),
+    ...(spentOutside === undefined ? {} : { spentOutside }),
+  };
+}
+
+/** The message of an interrupt is in the inbox, and ends the run from there. */
+function endedBy(cause: Cause | undefined): Pick<InboxAnswer, "ended"> {
+  return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfCause(cause) };
+}

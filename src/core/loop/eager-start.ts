@@ -1,0 +1,42 @@
+// Starts calls of eager tools while the model still speaks.
+
+import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import { whenReady } from "../utils/when-ready.ts";
+import type { EagerPorts } from "./stream/eager-calls.ts";
+import { prepareCall } from "./tool-call/prepare-call.ts";
+import type { Prepared } from "./run/prepared-call.ts";
+import { performCall } from "./tool-call/perform-call.ts";
+import { sendBoth } from "./tool-call/replay-call.ts";
+import type { Run } from "./run/run.ts";
+
+/** What starts the calls of a pass early; undefined where something could still veto them. */
+export function createEagerPorts(run: Run): EagerPorts | undefined {
+  const { policies } = run.options;
+  if (!run.exposure.hasEager) return undefined;
+  if (policies?.stopWhen !== undefined || policies?.loopDetection?.action === "stop") return undefined;
+  if (policies?.approve !== undefined || run.meter.maxToolCalls !== Number.POSITIVE_INFINITY) return undefined;
+  let running = 0;
+  const start = (call: ToolCall): ReturnType<EagerPorts["start"]> => {
+    if (running >= run.bounds.toolConcurrency || !isEager(run, call)) return undefined;
+    running += 1;
+    const outcome = whenReady(prepareCall(call, run.ports), (prepared) => begin(run, prepared));
+    return whenReady(outcome, (end) => {
+      running -= 1;
+      return end;
+    });
+  };
+  return { start, onAdopted: (outcome: ToolOutcome): void => sendBoth(run, outcome, true) };
+}
+
+function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {
+  const { eager, needsApproval = false } = exposure.byName.get(name) ?? {};
+  return eager === true && needsApproval === false && registry.agentOf?.(name) === undefined;
+}
+
+/** A call that may not run is refused with its batch, as any other. */
+function begin(run: Run, prepared: Prepared): ReturnType<EagerPorts["start"]> {
+  const { scope, control } = run;
+  if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;
+  control?.startToolChain();
+  return performCall(run, prepared, { mayHaveRun: false });
+}

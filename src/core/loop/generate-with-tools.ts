@@ -1,0 +1,126 @@
+// The loop in one call, for who has a model, an executor of tools and a question, and wants an answer or an error.
+
+import type { LoopHooks } from "../types/hooks.ts";
+import type { LoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import type { Message } from "../types/message.ts";
+import type { Provider } from "../types/provider.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import type { Pricing } from "../types/usage.ts";
+import { checkEither, checkFields, type Checks, invalidOption, is, isFunction, numberWithin } from "../errors/check-fields.ts";
+import { isRecord } from "../utils/is-record.ts";
+import { driveRun, nest } from "./run-tool-loop.ts";
+import { startRun } from "./start/start-run.ts";
+import { unwrap } from "./unwrap.ts";
+
+/** What the model is asked: a conversation, or one question. */
+export type GenerateRequest = Pick<LoopOptions, "system" | "modelSettings" | "toolChoice"> &
+  (
+    | { /** The conversation so far. */ readonly messages: readonly Message[]; readonly prompt?: undefined }
+    | { /** One question of a user. */ readonly prompt: string; readonly messages?: undefined }
+  );
+
+/** The tools, and the one place where all of them run. */
+export interface ToolExecutor {
+  /** What the model is told of them. */
+  readonly definitions: readonly ToolDefinition[];
+  /** Runs one call; a value or a promise of one. A throw is a failed result that the model reads. The arguments are not validated. */
+  execute(name: string, args: unknown, context: ToolContext): unknown;
+}
+
+/** How much may be done. */
+export interface GenerateOptions {
+  /** Most iterations, and so most requests to the model; the calls of the last one run. Default 10. */
+  readonly maxIterations?: number | undefined;
+  /** Most USD, as `pricing` says. Default none. */
+  readonly maxCostUSD?: number | undefined;
+  /** Prices each stream; needed for `maxCostUSD`. */
+  readonly pricing?: Pricing | undefined;
+  /** Called after each iteration, with the number of finished iterations; may answer `{ abort: true, reason }`. One that throws ends the run. */
+  readonly onIteration?: LoopHooks["onIteration"];
+  /** Ends the run at once. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+const defaultIterations = 10;
+/** The loop looks at it. */
+const isAnything = (): boolean => true;
+
+const requestChecks: Checks<GenerateRequest> = {
+  messages: ["an array of messages", Array.isArray],
+  prompt: is.text,
+  system: ["a string", isAnything],
+  modelSettings: ["an object", isAnything],
+  toolChoice: ["a tool choice", isAnything],
+};
+
+const optionChecks: Checks<GenerateOptions> = {
+  maxIterations: numberWithin({ min: 1 }),
+  maxCostUSD: ["a number greater than 0", (value) => typeof value === "number" && value > 0],
+  pricing: is.fn,
+  onIteration: is.fn,
+  abortSignal: ["an AbortSignal", (value) => value instanceof AbortSignal],
+};
+
+/**
+ * Asks a model, runs the tools that it calls, and asks again, until there is an answer. Resolves to the result of a run that
+ * completed.
+ *
+ * Rejects with an IterationLimitError if there is no answer after `maxIterations` iterations, with a CostLimitError where `maxCostUSD` is reached or cannot be kept, with an AbortedError after `abortSignal` or an `abort` of
+ * `onIteration`, and for any other ending as `unwrap` throws. Each has the partial result: `error.result`. A tool that throws is none
+ * of these: the model reads that it failed. Misuse rejects with a LoopError, before any request.
+ *
+ * @example
+ * const { text } = await generateWithTools(
+ *   openaiChat({ client: new OpenAI(), model: "gpt-5" }),
+ *   { prompt: "Do I need a coat in Oslo?" },
+ *   { definitions, execute: (name, args) => dispatch(name, args) },
+ *   { maxIterations: 5 },
+ * );
+ */
+export async function generateWithTools(
+  provider: Provider,
+  request: GenerateRequest,
+  toolExecutor: ToolExecutor,
+  options: GenerateOptions = {},
+): Promise<LoopResult> {
+  checkFields("options", options, optionChecks);
+  const { maxIterations = defaultIterations, maxCostUSD, pricing, onIteration, abortSignal } = options;
+  if (maxCostUSD !== undefined && pricing === undefined) {
+    throw invalidOption("pricing", 'a function where there is a "maxCostUSD"', pricing);
+  }
+  const run = startRun(
+    {
+      provider,
+      ...toConversation(request),
+      tools: toTools(toolExecutor),
+      limits: { maxIterations, ...(maxCostUSD === undefined ? {} : { maxCostUSD }) },
+      pricing,
+      hooks: onIteration === undefined ? {} : { onIteration },
+      signal: abortSignal,
+    },
+    { nest },
+  );
+  return unwrap(await driveRun(run));
+}
+
+function toConversation(request: GenerateRequest): Pick<LoopOptions, "messages" | "system" | "modelSettings" | "toolChoice"> {
+  checkFields("request", request, requestChecks);
+  const { messages, prompt, system, modelSettings, toolChoice } = request;
+  const settings = { system, modelSettings, toolChoice };
+  checkEither("request", request, ["messages", "prompt"]);
+  return { messages: messages ?? [{ role: "user", content: prompt ?? "" }], ...settings };
+}
+
+/** One tool for each definition, so that they are looked at like tools. */
+function toTools(executor: ToolExecutor): readonly Tool[] {
+  if (!isRecord(executor) || !Array.isArray(executor.definitions)) {
+    throw invalidOption("toolExecutor", 'an object with an array of "definitions" and a function "execute"', executor);
+  }
+  if (!isFunction(executor.execute)) throw invalidOption("toolExecutor.execute", "a function", executor.execute);
+  const definitions: readonly ToolDefinition[] = executor.definitions;
+  return definitions.map((definition) => ({
+    ...definition,
+    execute: (args: unknown, context: ToolContext): unknown => executor.execute(definition.name, args, context),
+  }));
+}

@@ -1,0 +1,260 @@
+import { describe, expect, it } from "vitest";
+import type { StreamResult } from "../types/stream-result.ts";
+import type { Ending } from "../types/termination.ts";
+import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import { applyStep } from "./state/apply-step.ts";
+import { endingOfCause } from "./state/ending-of-cause.ts";
+import { createLoopState, type InboxAnswer, type LoopState, type StepResult } from "./state/loop-state.ts";
+import { nextStep } from "./next-step.ts";
+import type { Bounds } from "./run/resolve-policies.ts";
+
+const none = Number.POSITIVE_INFINITY;
+const bounds: Bounds = {
+  maxIterations: 2,
+  maxConsecutiveToolErrors: 2,
+  maxRestarts: 1,
+  maxPauses: 1,
+  maxToolCalls: 2,
+  maxTokens: 100,
+  wallClockMs: none,
+  finalAnswer: false,
+  asksIteration: false,
+};
+
+const call: ToolCall = { callId: "c", name: "t", args: {} };
+const blank = {
+  text: "",
+  reasoning: "",
+  details: "",
+  calls: [],
+  native: [],
+  provider: "p",
+  model: "m",
+  exposedTools: [],
+  durationMs: 0,
+};
+const answered = { status: "completed", reason: { kind: "answered" } } as const;
+const killed = endingOfCause({ kind: "kill" });
+const aborted = endingOfCause({ kind: "abort", reason: null });
+const stopped = endingOfCause({ kind: "stop" });
+const struck = endingOfCause({ kind: "wall-clock", limitMs: 1_000 });
+const timedOut = { status: "timeout", reason: { kind: "stream-idle", limitMs: 5 } } as const;
+
+const inbox = (answer: Partial<InboxAnswer> = {}): StepResult => ({ kind: "inbox", answer: { now: 0, token: "t", ...answer } });
+const close = (ending: Ending, answer: Partial<InboxAnswer> = {}): StepResult => ({
+  kind: "close",
+  ending,
+  answer: { now: 0, token: "t", ...answer },
+});
+const model = (result: Partial<StreamResult>, finalAnswerTo?: Ending): StepResult => ({
+  kind: "model",
+  result: { ...blank, status: "completed", ...result },
+  finalAnswerTo,
+});
+const calls = model({ status: "function_call", finish: "tool-calls", calls: [call] });
+const batch = (...kinds: readonly ToolOutcome["kind"][]): StepResult => ({
+  kind: "batch",
+  settled: kinds.map((kind) => ({
+    outcome: { call, durationMs: 0, kind, data: null, error: { name: "E", message: "no" } } as ToolOutcome,
+  })),
+});
+const endTurn: StepResult = {
+  kind: "batch",
+  settled: [{ outcome: { call, durationMs: 0, kind: "completed", data: 1, endTurn: true } }],
+};
+const fatal: StepResult = {
+  kind: "batch",
+  settled: [{ outcome: { call, durationMs: 0, kind: "failed", fatal: true, error: { name: "E", message: "no" } } }],
+};
+
+function after(...steps: readonly StepResult[]): LoopState {
+  const state = createLoopState({ messages: [{ role: "user", content: "Go." }], heldIds: [], contextItems: [], priced: false });
+  for (const step of steps) applyStep(state, step);
+  return state;
+}
+
+/** A step in a word: what it does, or which ending it leads to. */
+function wordOf(state: LoopState, more: Partial<Bounds> = {}): string {
+  const next = nextStep(state, { ...bounds, ...more });
+  if (next.kind === "close" || next.kind === "end") return `${next.kind} ${next.ending.status} ${next.ending.reason.kind}`;
+  if (next.kind !== "model") return next.kind;
+  return [
+    "model",
+    next.withoutTools ? "without tools" : "",
+    next.finalAnswerTo === undefined ? "" : `for ${next.finalAnswerTo.reason.kind}`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+describe("the next step", () => {
+  it.for<[where: string, steps: readonly StepResult[], next: string, bounds?: Partial<Bounds>]>([
+    ["at the start", [], "inbox"],
+    // After the inbox: kill or abort, then stop, then the limits in their order.
+    ["after an inbox", [inbox()], "model"],
+    ["after a kill", [inbox({ ended: killed })], "close stopped_by_user killed"],
+    ["after an abort", [inbox({ ended: aborted })], "close stopped_by_user aborted"],
+    ["after a stop", [inbox({ ended: stopped })], "close stopped_by_user stopped"],
+    ["after the wall clock's timer", [inbox({ ended: struck })], "close timeout wall-clock"],
+    [
+      "after active time",
+      [inbox(), calls, batch("completed"), inbox({ now: 50 })],
+      "close timeout wall-clock",
+      { wallClockMs: 50 },
+    ],
+    ["just before the wall clock", [inbox(), calls, batch("completed"), inbox({ now: 49 })], "model", { wallClockMs: 50 }],
+    [
+      "at the last iteration",
+      [inbox(), calls, batch("completed"), inbox(), calls, batch("completed"), inbox()],
+      "close timeout max-iterations",
+    ],
+    [
+      "at the token limit",
+      [
+        inbox(),
+        model({ status: "function_call", calls: [call], usage: { inputTokens: 100, outputTokens: 0, totalTokens: 100 } }),
+        batch("completed"),
+        inbox(),
+      ],
+      "close error max-tokens",
+    ],
+    ["past the tool limit", [inbox(), calls, batch("completed", "limit"), inbox()], "model without tools"],
+    [
+      "past the tool limit twice",
+      [inbox(), calls, batch("limit"), inbox(), calls, batch("limit"), inbox()],
+      "close error max-tool-calls",
+      { maxIterations: 9 },
+    ],
+    // After a stream.
+    ["after an answer", [inbox(), model({ ...answered, text: "Hi" })], "close completed answered"],
+    ["after calls", [inbox(), calls], "batch"],
+    [
+      "after a call without a name",
+      [inbox(), model({ status: "function_call", calls: [{ ...call, name: " " }] })],
+      "close error malformed-call",
+    ],
+    ["after a pause", [inbox(), model({ finish: "paused" })], "model"],
+    ["after a pause too many", [inbox(), model({ finish: "paused" }), model({ finish: "continue" })], "close error max-pauses"],
+    ["after nothing", [inbox(), model({ status: "empty_response", reason: { kind: "empty" } })], "close empty_response empty"],
+    [
+      "after nothing, behind text",
+      [
+        inbox(),
+        model({ status: "function_call", text: "Hi", calls: [call] }),
+        batch("completed"),
+        inbox(),
+        model({ status: "empty_response", reason: { kind: "empty" } }),
+      ],
+      "close completed answered",
+    ],
+    ["after silence", [inbox(), model(timedOut)], "close timeout stream-idle"],
+    // After a batch: a fatal failure, the error cap, the restarts, the hook, the end of the turn.
+    ["after a batch", [inbox(), calls, batch("completed")], "inbox"],
+    ["after a batch, with a hook", [inbox(), calls, batch("completed")], "hook", { asksIteration: true }],
+    ["after errors", [inbox(), calls, batch("failed", "timed-out")], "close error tool-error-cap"],
+    ["after an error", [inbox(), calls, batch("failed")], "inbox"],
+    ["after a fatal error", [inbox(), calls, fatal], "close error fatal-tool-error", { maxConsecutiveToolErrors: 1 }],
+    ["after the end of the turn", [inbox(), calls, endTurn], "close completed end-turn"],
+    ["after the end of the turn, with a hook", [inbox(), calls, endTurn], "hook", { asksIteration: true }],
+    // After the hook.
+    [
+      "after the hook",
+      [inbox(), calls, batch("completed"), { kind: "hook", answer: { kind: "continue" } }],
+      "inbox",
+      { asksIteration: true },
+    ],
+    [
+      "after a hook that aborts",
+      [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "abort" } }],
+      "close stopped_by_user iteration-abort",
+      { asksIteration: true },
+    ],
+    [
+      "after a hook that fails",
+      [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "failed", error: { name: "E", message: "no" } } }],
+      "close error hook-failed",
+      { asksIteration: true },
+    ],
+    [
+      "after the hook, at the end of the turn",
+      [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "continue" } }],
+      "close completed end-turn",
+      { asksIteration: true },
+    ],
+    // At the close only a completed ending gives way.
+    ["at the close", [inbox(), model({ ...answered, text: "Hi" }), close(answered)], "end completed answered"],
+    [
+      "at the close, stopped",
+      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { ended: stopped })],
+      "end stopped_by_user stopped",
+    ],
+    [
+      "at the close, killed",
+      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { ended: killed })],
+      "end stopped_by_user killed",
+    ],
+    [
+      "at the close, out of time",
+      [inbox(), model({ ...answered, text: "Hi" }), close(answered, { ended: struck })],
+      "end completed answered",
+    ],
+    [
+      "at the close of another ending, stopped",
+      [inbox(), model(timedOut), close(timedOut, { ended: stopped })],
+      "end timeout stream-idle",
+    ],
+    // Reopened, it goes on like after an inbox.
+    [
+      "reopened",
+      [
+        inbox(),
+        model(timedOut),
+        close(timedOut),
+        { kind: "reopen", attempt: 1, answer: { reopen: true, before: "p0/1/stopped", now: 0, token: "u" } },
+      ],
+      "model",
+    ],
+  ])("%s", ([, steps, next, more]) => {
+    expect(wordOf(after(...steps), more)).toBe(next);
+  });
+
+  const atLimit = [inbox(), calls, batch("completed"), inbox(), calls, batch("completed"), inbox()];
+  const limit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: 2 } };
+  it.for<[where: string, steps: readonly StepResult[], next: string]>([
+    ["at the last iteration", atLimit, "model without tools for max-iterations"],
+    [
+      "past the tool limit twice",
+      [inbox(), calls, batch("limit"), inbox(), calls, batch("limit"), inbox()],
+      "model without tools for max-iterations",
+    ],
+    ["after the final answer", [...atLimit, model({ ...answered, text: "In short." }, limit)], "close timeout max-iterations"],
+    [
+      "after calls in its place",
+      [...atLimit, model({ status: "function_call", calls: [{ ...call, callId: "d" }] }, limit)],
+      "close timeout max-iterations",
+    ],
+    ["after a failure in its place", [...atLimit, model(timedOut, limit)], "close timeout max-iterations"],
+    ["after a pause in its place", [...atLimit, model({ finish: "paused" }, limit)], "model without tools for max-iterations"],
+    [
+      "after pauses in its place, as many as there may be",
+      [...atLimit, model({ finish: "paused" }, limit), model({ finish: "paused" }, limit)],
+      "close timeout max-iterations",
+    ],
+    [
+      "after a stop in its place",
+      [...atLimit, model({ status: "stopped_by_user", reason: { kind: "killed" } }, limit)],
+      "close stopped_by_user killed",
+    ],
+    ["out of time", [inbox({ ended: struck })], "close timeout wall-clock"],
+    ["stopped", [inbox({ ended: stopped })], "close stopped_by_user stopped"],
+  ])("with a final answer granted: %s", ([, steps, next]) => {
+    expect(wordOf(after(...steps), { finalAnswer: true })).toBe(next);
+  });
+
+  it("is a question without an effect: asked twice, it says the same", () => {
+    const state = after(inbox(), calls);
+    const before = structuredClone(state);
+    expect(nextStep(state, bounds)).toEqual(nextStep(state, bounds));
+    expect(state).toEqual(before);
+  });
+});

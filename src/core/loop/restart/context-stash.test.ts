@@ -1,0 +1,241 @@
+import { describe, expect, it } from "vitest";
+import type { ContextStash } from "../../types/context-stash.ts";
+import { isLoopError, type LoopErrorCode } from "../../errors/loop-error.ts";
+import { createTestClock, type TestClock } from "../../../testing/test-clock.ts";
+import { type ContextStashOptions, createContextStash } from "./context-stash.ts";
+
+function setUp(options: ContextStashOptions = {}): { readonly stash: ContextStash; readonly clock: TestClock } {
+  const clock = createTestClock(1_000);
+  return { clock, stash: createContextStash({ clock, ...options }) };
+}
+
+function detailsOf(act: () => unknown, code: LoopErrorCode): object {
+  try {
+    act();
+  } catch (error) {
+    if (isLoopError(error, code)) return error.details;
+    throw error;
+  }
+  throw new Error("Nothing was thrown.");
+}
+
+describe("a context stash", () => {
+  it("gives each item once, whatever the order", () => {
+    const { stash } = setUp();
+    const keys = ["a", "b", "c"].map((name) => stash.put({ name }));
+    const take = (index: number): unknown => stash.take(keys[index] ?? "");
+    expect([take(1), take(0), take(1), take(2), take(0)]).toEqual([
+      { name: "b" },
+      { name: "a" },
+      undefined,
+      { name: "c" },
+      undefined,
+    ]);
+  });
+
+  it("makes keys that nobody guesses, for equal items too", () => {
+    const { stash } = setUp({ maxEntries: 1_000 });
+    const keys = Array.from({ length: 1_000 }, () => stash.put("same"));
+    expect(new Set(keys).size).toBe(1_000);
+    for (const key of keys) expect(key).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+  });
+
+  it("holds a copy: what changes afterwards does not change it", () => {
+    const { stash } = setUp();
+    const item = { seen: ["a"] };
+    const key = stash.put(item);
+    item.seen.push("b");
+    expect(stash.take(key)).toEqual({ seen: ["a"] });
+  });
+
+  it.for<[item: unknown, taken: unknown]>([
+    [null, null],
+    [0, 0],
+    ["", ""],
+    [false, false],
+    [[], []],
+    [new Date(0), "1970-01-01T00:00:00.000Z"],
+    [{ kept: 1, dropped: undefined }, { kept: 1 }],
+  ])("holds %j as plain data", ([item, taken]) => {
+    const { stash } = setUp();
+    expect(stash.take(stash.put(item))).toEqual(taken);
+  });
+
+  it("keeps an item's own key __proto__ as data", () => {
+    const { stash } = setUp();
+    const taken = stash.take(stash.put(JSON.parse('{ "__proto__": { "admin": true } }')));
+    expect([JSON.stringify(taken), Object.getPrototypeOf(taken)]).toEqual(['{"__proto__":{"admin":true}}', Object.prototype]);
+  });
+
+  it.for(["__proto__", "constructor", "toString", "", "undefined", undefined, null, 7, {}])(
+    "has nothing for the key %j",
+    (key) => {
+      const { stash } = setUp();
+      stash.put({ kept: true });
+      expect(stash.take(key as never)).toBeUndefined();
+    },
+  );
+
+  it("takes the names of every object's properties as keys like any other", () => {
+    const keys = ["__proto__", "constructor"];
+    const { stash } = setUp({ createKey: () => keys.shift() ?? "" });
+    expect([stash.put(1), stash.put(2), stash.take("constructor"), stash.take("__proto__")]).toEqual([
+      "__proto__",
+      "constructor",
+      2,
+      1,
+    ]);
+  });
+
+  it("can be taken apart", () => {
+    const { put, take } = setUp().stash;
+    expect(take(put(1))).toBe(1);
+  });
+});
+
+describe("the age of an item", () => {
+  it.for<[ttlMs: number | undefined, afterMs: number, taken: unknown]>([
+    [undefined, 299_999, "item"],
+    [undefined, 300_000, undefined],
+    [1, 0, "item"],
+    [1, 1, undefined],
+    [Number.POSITIVE_INFINITY, 1e12, "item"],
+  ])("with a ttlMs of %s: after %d ms there is %s", async ([ttlMs, afterMs, taken]) => {
+    const { stash, clock } = setUp({ ttlMs });
+    const key = stash.put("item");
+    await clock.advance(afterMs);
+    expect([stash.take(key), clock.pending]).toEqual([taken, 0]);
+  });
+
+  it("counts from when it was put; a look at others does not renew it", async () => {
+    const { stash, clock } = setUp({ ttlMs: 100 });
+    const first = stash.put("first");
+    await clock.advance(60);
+    const second = stash.put("second");
+    const third = stash.put("third");
+    await clock.advance(39);
+    expect(stash.take(third)).toBe("third");
+    await clock.advance(1);
+    expect([stash.take(first), stash.take(second)]).toEqual([undefined, "second"]);
+  });
+
+  it("makes room for new ones: what is too old counts no more, and neither does its key", async () => {
+    const keys = ["a", "b", "a", "c"];
+    const { stash, clock } = setUp({ ttlMs: 100, maxEntries: 2, createKey: () => keys.shift() ?? "" });
+    stash.put("old");
+    await clock.advance(50);
+    stash.put("young");
+    await clock.advance(50);
+    stash.put("new");
+    expect([stash.take("a"), stash.take("b")]).toEqual(["new", "young"]);
+  });
+});
+
+describe("a full stash", () => {
+  it.for<[maxEntries: number | undefined, held: number]>([
+    [undefined, 16],
+    [1, 1],
+    [3, 3],
+  ])("of maxEntries %s drops the oldest", ([maxEntries, held]) => {
+    const { stash } = setUp({ maxEntries });
+    const keys = Array.from({ length: held + 2 }, (_, index) => stash.put(index));
+    expect(keys.map((key) => stash.take(key))).toEqual([
+      undefined,
+      undefined,
+      ...Array.from({ length: held }, (_, index) => index + 2),
+    ]);
+  });
+
+  it("has room again for each item that was taken", () => {
+    const { stash } = setUp({ maxEntries: 2 });
+    const [first, second] = [stash.put(1), stash.put(2)];
+    stash.take(second);
+    const third = stash.put(3);
+    expect([stash.take(first), stash.take(third)]).toEqual([1, 3]);
+  });
+
+  it("loses nothing to an item that is refused", () => {
+    const { stash } = setUp({ maxEntries: 1 });
+    const key = stash.put("kept");
+    expect(() => stash.put(1n)).toThrow("BigInt");
+    expect(stash.take(key)).toBe("kept");
+  });
+});
+
+describe("misuse", () => {
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+  const unreadable = {
+    get secret(): never {
+      throw new Error("the content");
+    },
+  };
+
+  it.for<[title: string, item: unknown, received: string]>([
+    ["undefined", undefined, "undefined"],
+    ["a function", () => 1, "a function"],
+    ["a BigInt", { deep: [1n] }, "a BigInt"],
+    ["a cycle", cyclic, "a cyclic value"],
+    ["a Map", new Map([["a", 1]]), "a Map"],
+    ["a Set", new Set([1]), "a Set"],
+    ["an async generator", (async function* () {})(), "an async generator, which has to be read to its end first"],
+    ["what throws when it is read", unreadable, "one that cannot be read"],
+  ])("by an item that is %s is told", ([, item, received]) => {
+    const { stash } = setUp();
+    expect(detailsOf(() => stash.put(item), "invalid-option")).toEqual({ option: "item", expected: "plain data", received });
+  });
+
+  it("by an item that is a promise is told, and its rejection is nobody's trouble", () => {
+    const { stash } = setUp();
+    expect(detailsOf(() => stash.put(Promise.reject(new Error("late"))), "invalid-option")).toMatchObject({
+      option: "item",
+      received: "a promise, which has to be awaited first",
+    });
+  });
+
+  it.for<[given: unknown, option: string, received: string]>([
+    [null, "options", "null"],
+    [[], "options", "an array of 0 items"],
+    [{ ttlMs: 0 }, "ttlMs", "0"],
+    [{ ttlMs: -1 }, "ttlMs", "-1"],
+    [{ ttlMs: 1.5 }, "ttlMs", "1.5"],
+    [{ ttlMs: Number.NaN }, "ttlMs", "NaN"],
+    [{ ttlMs: "300000" }, "ttlMs", '"300000"'],
+    [{ maxEntries: 0 }, "maxEntries", "0"],
+    [{ maxEntries: 2.5 }, "maxEntries", "2.5"],
+    [{ maxEntries: Number.POSITIVE_INFINITY }, "maxEntries", "Infinity"],
+    [{ maxEntries: "16" }, "maxEntries", '"16"'],
+    [{ clock: { now: 7 } }, "clock", "an object"],
+    [{ clock: {} }, "clock", "an object"],
+    [{ clock: null }, "clock", "null"],
+    [{ createKey: "key" }, "createKey", '"key"'],
+  ])("by the options %j is told at once", ([given, option, received]) => {
+    expect(detailsOf(() => createContextStash(given as never), "invalid-option")).toMatchObject({ option, received });
+  });
+
+  it.for([
+    ["ttlMS", "ttlMs"],
+    ["constructor", undefined],
+  ])("by the option %s, which does not exist, is told: perhaps %s was meant", ([option = "", nearest]) => {
+    const given = { [option]: 5 };
+    expect(detailsOf(() => createContextStash(given), "unknown-option")).toEqual({ option, nearest });
+  });
+
+  it.for<[title: string, key: unknown, received: string]>([
+    ["no string", 7, "one that gives 7"],
+    ["a promise", Promise.resolve("key"), "one that gives a promise"],
+    ["an empty string", "", 'one that gives ""'],
+    ["the key of an item that is held", "held", "one that gives a key that is in use"],
+  ])("by a createKey that gives %s is told, and nothing is lost", ([, key, received]) => {
+    const keys = ["held", key];
+    const { stash } = setUp({ maxEntries: 1, createKey: () => keys.shift() as never });
+    stash.put("kept");
+    expect(detailsOf(() => stash.put("other"), "invalid-option")).toMatchObject({ option: "createKey", received });
+    expect(stash.take("held")).toBe("kept");
+  });
+
+  it("does not follow from options that are undefined", () => {
+    const stash = createContextStash({ ttlMs: undefined, maxEntries: undefined, clock: undefined, createKey: undefined });
+    expect(stash.take(stash.put(1))).toBe(1);
+  });
+});

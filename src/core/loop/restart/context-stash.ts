@@ -1,0 +1,131 @@
+// Where tools leave context for a restart: a few items, for a few minutes, each taken once.
+
+import type { Clock } from "../../types/clock.ts";
+import type { ContextStash } from "../../types/context-stash.ts";
+import type { Json } from "../../types/json.ts";
+import { checkFields, type Checks, isFunction, numberWithin } from "../../errors/check-fields.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { systemClock } from "../../utils/clock.ts";
+import { describeValue } from "../../utils/describe-value.ts";
+import { isRecord } from "../../utils/is-record.ts";
+import { isThenable } from "../../utils/is-thenable.ts";
+import { toPlainError } from "../../utils/plain-error.ts";
+import { toJson } from "../../utils/to-json.ts";
+import { lossyKindOf } from "../../tools/to-outcome.ts";
+
+/** How long a stash keeps how much. */
+export interface ContextStashOptions {
+  /** How long an item can be taken, in milliseconds from when it was put; `Infinity` means for ever. Default 300,000. */
+  readonly ttlMs?: number | undefined;
+  /** Most items held; one more drops the oldest. Default 16. */
+  readonly maxEntries?: number | undefined;
+  /** What tells the age of an item; no timer is set. Default: the platform's. */
+  readonly clock?: Pick<Clock, "now"> | undefined;
+  /** Makes a key. Nobody must be able to guess it, and none may come twice. Default: a random UUID. */
+  readonly createKey?: (() => string) | undefined;
+}
+
+interface Entry {
+  readonly item: Json;
+  readonly putAt: number;
+}
+
+/**
+ * Makes a stash in memory, for one process. A tool puts the context and answers with its key; the loop takes it.
+ * Hand the same stash to the tools and to `policies.restarts.stash`. It may serve many runs at once: keys cannot be guessed,
+ * so a model that makes one up gets nothing.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option" for options that it cannot work with. `put` throws "invalid-option" for
+ * an item that is not plain data, such as a cyclic value, a Map or a promise, and for a `createKey` that gives no new key.
+ *
+ * @example
+ * const stash = createContextStash();
+ * const readProfile = defineTool({
+ *   name: "read_profile",
+ *   description: "Brings in the profile of a user",
+ *   inputSchema: z.object({ user: z.string() }),
+ *   async execute({ user }) {
+ *     return contextRestart({ type: "context_restart_profile", pending_context_key: stash.put(await loadProfile(user)) });
+ *   },
+ * });
+ * await runToolLoop({ provider, tools: [readProfile], messages, policies: { restarts: { stash } } });
+ */
+export function createContextStash(options: ContextStashOptions = {}): ContextStash {
+  checkFields("options", options, checks);
+  const { ttlMs = 300_000, maxEntries = 16, clock = systemClock, createKey = randomKey } = options;
+  /** The oldest first. */
+  const entries = new Map<string, Entry>();
+
+  const dropOld = (now: number): void => {
+    for (const [key, { putAt }] of entries) {
+      if (now - putAt < ttlMs) return;
+      entries.delete(key);
+    }
+  };
+
+  return {
+    put(item: unknown): string {
+      const kept = toItem(item);
+      const now = clock.now();
+      dropOld(now);
+      const key = createKey();
+      checkKey(key, entries);
+      entries.set(key, { item: kept, putAt: now });
+      if (entries.size > maxEntries) dropOldest(entries);
+      return key;
+    },
+    take(key: string): Json | undefined {
+      dropOld(clock.now());
+      const entry = entries.get(key);
+      entries.delete(key);
+      return entry?.item;
+    },
+  };
+}
+
+const newKey = "a function that gives a new string each time";
+
+const checks: Checks<ContextStashOptions> = {
+  ttlMs: numberWithin({ min: 1 }),
+  maxEntries: numberWithin({ min: 1, infinite: false }),
+  clock: ['a clock: an object with "now"', (value) => isRecord(value) && isFunction(value["now"])],
+  createKey: [newKey, isFunction],
+};
+
+const randomKey = (): string => crypto.randomUUID();
+
+/** A key that comes again would give one tool's item to another. */
+function checkKey(key: unknown, entries: ReadonlyMap<unknown, Entry>): void {
+  const problem =
+    typeof key !== "string" || key === "" ? describeValue(key) : entries.has(key) ? "a key that is in use" : undefined;
+  if (problem === undefined) return;
+  throw new LoopError("invalid-option", {
+    option: "createKey",
+    expected: newKey,
+    received: `one that gives ${problem}`,
+  });
+}
+
+function dropOldest(entries: Map<string, Entry>): void {
+  const [oldest] = entries.keys();
+  if (oldest !== undefined) entries.delete(oldest);
+}
+
+/** A copy, so that what the tool changes later does not change what the model is shown. */
+function toItem(item: unknown): Json {
+  try {
+    if (isThenable(item)) refusePromise(item);
+    const lossy = lossyKindOf(item);
+    if (lossy !== undefined) throw new TypeError(lossy);
+    return toJson(item);
+  } catch (error) {
+    const received = error instanceof TypeError ? toPlainError(error).message : "one that cannot be read";
+    throw new LoopError("invalid-option", { option: "item", expected: "plain data", received }, { cause: error });
+  }
+}
+
+/** Its copy would be an empty object, and its rejection nobody's. */
+function refusePromise(promise: PromiseLike<unknown>): never {
+  promise.then(undefined, () => {});
+  throw new TypeError("a promise, which has to be awaited first");
+}

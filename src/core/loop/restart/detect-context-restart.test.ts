@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import type { Json } from "../../types/json.ts";
+import type { RestartPolicy } from "../../types/policies.ts";
+import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
+import { detectContextRestart } from "./detect-context-restart.ts";
+
+const call = { callId: "c", name: "t", args: {} };
+const of = (data: Json): ToolOutcome => ({ call, durationMs: 0, kind: "completed", data, restart: true });
+const effects: RestartPolicy["effects"] = { profile: ["lookup"] };
+
+it.for<[data: Json, restart: ContextRestart | undefined]>([
+  [{ type: "context_restart_profile" }, { suffix: "profile", item: undefined, disableTools: ["lookup"] }],
+  [{ type: "context_restart_" }, { suffix: "", item: undefined, disableTools: [] }],
+  [
+    { type: "context_restart_x", enhanced_context_item: { a: 1 }, disable_tools: ["a", 7, "b"] },
+    { suffix: "x", item: { a: 1 }, disableTools: ["a", "b"] },
+  ],
+  [
+    { type: "context_restart_profile", enhanced_context_item: [1], disable_tools: ["a"] },
+    { suffix: "profile", item: [1], disableTools: ["lookup", "a"] },
+  ],
+  [
+    { type: "context_restart_x", enhanced_context_item: "text" },
+    { suffix: "x", item: undefined, disableTools: [] },
+  ],
+  [{ type: "context_restart_toString" }, { suffix: "toString", item: undefined, disableTools: [] }],
+  [{ type: "restart" }, undefined],
+  [{ type: 7 }, undefined],
+  [{ kind: "context_restart_x" }, undefined],
+  [["context_restart_x"], undefined],
+  ["context_restart_x", undefined],
+  [null, undefined],
+])("%j asks for %j", ([data, restart]) => {
+  expect(detectContextRestart(of(data), { effects })).toEqual(restart);
+});
+
+it("only a success asks for a restart", () => {
+  const failed: ToolOutcome = { call, durationMs: 0, kind: "failed", error: { name: "E", message: "context_restart_x" } };
+  expect(detectContextRestart(failed, undefined)).toBeUndefined();
+  expect(detectContextRestart(of({ type: "context_restart_profile" }), undefined)?.disableTools).toEqual([]);
+});
+
+it("data alone asks for nothing", () => {
+  const outcome: ToolOutcome = { call, durationMs: 0, kind: "completed", data: { type: "context_restart_x", restart: true } };
+  expect(detectContextRestart(outcome, { effects })).toBeUndefined();
+});

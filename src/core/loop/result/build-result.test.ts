@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import type { Session } from "../../types/session.ts";
+import { memoryJournal } from "../../journal/memory-journal.ts";
+import { createLoopState, type LoopState } from "../state/loop-state.ts";
+import { buildResult } from "./build-result.ts";
+
+function resultOf(state: Partial<LoopState>, session: Session = {}): ReturnType<typeof buildResult> {
+  const blank = createLoopState({ messages: [], heldIds: [], contextItems: [], priced: false });
+  return buildResult(
+    { ...blank, ...state },
+    { ending: { status: "completed", reason: { kind: "answered" } }, runId: "r", journal: memoryJournal(), session },
+  );
+}
+
+describe("the response", () => {
+  it.for<[finalText: string, detailsText: string, label: string | undefined, responseText: string]>([
+    ["Hello. \n", "", undefined, "Hello."],
+    ["Hello.", " \n", undefined, "Hello."],
+    ["Hello.", " Night.\n", undefined, "Hello.\n\n[Scene Metadata]\nNight."],
+    ["Hello.", "Night.", "Scene:", "Hello.\n\nScene:\nNight."],
+    ["", "Night.", undefined, "[Scene Metadata]\nNight."],
+    [" ", "", undefined, ""],
+  ])("of %j and %j, labelled %j", ([finalText, detailsText, detailsLabel, responseText]) => {
+    const result = resultOf({ finalText, detailsText }, { detailsLabel });
+    expect([result.responseText, result.text, result.details]).toEqual([responseText, finalText.trim(), detailsText.trim()]);
+  });
+});
+
+describe("the owner of a thought log", () => {
+  it.for<[responseTarget: Session["responseTarget"], owner: object]>([
+    [undefined, { kind: "default", name: undefined }],
+    [
+      { kind: "default", name: "Tomo" },
+      { kind: "default", name: "Tomo" },
+    ],
+    [{ kind: "impersonated-user" }, { kind: "impersonated-user", name: "User" }],
+    [
+      { kind: "impersonated-user", name: "Ada" },
+      { kind: "impersonated-user", name: "Ada" },
+    ],
+    [
+      { kind: "alter-persona", name: "Mira" },
+      { kind: "alter-persona", name: "Mira" },
+    ],
+  ])("where the answer is given as %j", ([responseTarget, owner]) => {
+    expect(resultOf({ thoughtLog: { mood: "calm" } }, { responseTarget }).thoughtLogOwner).toEqual(owner);
+  });
+
+  it("is nobody where there is no thought log", () => {
+    expect(resultOf({}, { responseTarget: { kind: "alter-persona" } }).thoughtLogOwner).toBeUndefined();
+  });
+
+  it("is somebody also where the log says nothing", () => {
+    expect(resultOf({ thoughtLog: null }).thoughtLogOwner).toEqual({ kind: "default", name: undefined });
+  });
+});

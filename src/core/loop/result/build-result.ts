@@ -1,0 +1,100 @@
+// Stage 04: makes the result of a run from its state and its ending. Pure.
+
+import type { Journal } from "../../types/journal.ts";
+import type { Session } from "../../types/session.ts";
+import type { LoopResult, ThoughtLogOwner } from "../../types/loop-result.ts";
+import type { UserMessage } from "../../types/message.ts";
+import type { PlainError } from "../../types/plain-error.ts";
+import type { Ending, Termination } from "../../types/termination.ts";
+import type { ToolCall } from "../../types/tool-outcome.ts";
+import { describeCost } from "../../errors/cost-words.ts";
+import { assertNever } from "../../utils/assert-never.ts";
+import { frozenView } from "../state/frozen-view.ts";
+import type { LoopState } from "../state/loop-state.ts";
+import { isNamed } from "../state/transcript.ts";
+
+/** What the result says besides the state. */
+export interface ResultFacts {
+  readonly ending: Ending;
+  /** Messages from outside that were not sent. Default none. */
+  readonly undelivered?: readonly UserMessage[] | undefined;
+  /** The cost limit of the run. Default none. */
+  readonly maxCostUSD?: number | undefined;
+  readonly runId: string;
+  readonly journal: Journal;
+  readonly session: Session;
+}
+
+const defaultDetailsLabel = "[Scene Metadata]";
+
+/** Builds the result. The state is handed over: nothing may change it afterwards. */
+export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
+  const { ending, undelivered = [], maxCostUSD = Number.POSITIVE_INFINITY, runId, journal, session } = facts;
+  const text = state.finalText.trim();
+  const details = state.detailsText.trim();
+  const { thoughtLog } = state;
+  const result: Omit<LoopResult, "journal"> = {
+    status: ending.status,
+    reason: ending.reason,
+    text,
+    details,
+    responseText: joinDetails(text, details, session.detailsLabel ?? defaultDetailsLabel),
+    thoughtLog,
+    thoughtLogOwner: thoughtLog === undefined ? undefined : ownerOf(session),
+    streamResults: state.streamResults,
+    functionHistory: state.functionHistory,
+    accumulatedModelParts: state.modelParts,
+    // A list of the caller's own, of messages that nobody can change.
+    messages: [...frozenView(state.messages)],
+    usage: state.usage,
+    costUSD: state.costUSD,
+    iterations: state.countedPasses,
+    toolCallsExecuted: state.toolCallsExecuted,
+    durationMs: state.activeMs,
+    error: errorOf(ending.reason),
+    budgetExceeded: state.spentUSD > maxCostUSD,
+    finalAnswer: state.finalAnswerTo !== undefined && ending.status !== "follow_up_interrupt",
+    output: state.lastOutput?.kind === "valid" ? state.lastOutput.value : undefined,
+    pendingCalls: pendingCallsOf(state, ending),
+    undelivered,
+    runId,
+  };
+  return withJournal(result, journal);
+}
+
+function pendingCallsOf({ lastBatch, turn }: LoopState, { status, reason }: Ending): readonly ToolCall[] {
+  if (reason.kind === "stop-condition") return turn.calls.filter(isNamed);
+  if (status !== "suspended") return [];
+  return lastBatch.flatMap(({ awaiting, outcome }) => (awaiting !== undefined ? [outcome.call] : []));
+}
+
+/** A journal that does not say what it is in JSON may hold connections and keys, so that it stays out of JSON. */
+function withJournal(result: Omit<LoopResult, "journal">, journal: Journal): LoopResult {
+  const enumerable = "toJSON" in journal;
+  return Object.defineProperty(result, "journal", { value: journal, enumerable }) as LoopResult;
+}
+
+function joinDetails(text: string, details: string, label: string): string {
+  if (details === "") return text;
+  const labelled = `${label}\n${details}`;
+  return text === "" ? labelled : `${text}\n\n${labelled}`;
+}
+
+function ownerOf({ responseTarget: { kind, name } = { kind: "default" } }: Session): ThoughtLogOwner {
+  switch (kind) {
+    case "impersonated-user":
+      return { kind, name: name ?? "User" };
+    case "alter-persona":
+    case "default":
+      return { kind, name };
+    default:
+      return assertNever(kind);
+  }
+}
+
+function errorOf(reason: Termination): PlainError | undefined {
+  if (reason.kind === "max-cost" || reason.kind === "cost-unknown") {
+    return { name: "CostLimitError", message: `The run ended as ${reason.kind}: ${describeCost(reason)}.` };
+  }
+  return "error" in reason ? reason.error : undefined;
+}

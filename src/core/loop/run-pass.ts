@@ -1,0 +1,265 @@
+// One provider stream as a step: what is sent, what listeners hear, and the fold of what came back.
+
+import type { PassPlan } from "../types/hooks.ts";
+import type { CallSummary } from "../types/loop-event.ts";
+import type { PlainError } from "../types/plain-error.ts";
+import type { ModelRequest, ToolChoice } from "../types/provider.ts";
+import type { StreamResult } from "../types/stream-result.ts";
+import type { Ending } from "../types/termination.ts";
+import type { Judgement } from "../providers/judge-finish.ts";
+import { freezeDeep } from "../utils/freeze-deep.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import { textOf, textOrNone } from "../utils/read-foreign.ts";
+import { findLoop } from "./state/loop-detection.ts";
+import { type Masked, MaskedView } from "./state/masked-view.ts";
+import { streamOnce } from "./stream/stream-once.ts";
+import { applyStep } from "./state/apply-step.ts";
+import { endingOfCause } from "./state/ending-of-cause.ts";
+import { askHook } from "./run/ask-hook.ts";
+import { askStopConditions } from "./stream/ask-stop.ts";
+import { checkPlan } from "./start/check-options.ts";
+import { prepareCalls } from "./tool-call/prepare-calls.ts";
+import { createRequestViews } from "./stream/request-views.ts";
+import { findSpent } from "./stream/find-spent.ts";
+import { createEagerPorts } from "./eager-start.ts";
+import { eventBase } from "./run/event-base.ts";
+import { expose, exposeRecorded, needsBasis, withBasis } from "./stream/exposure.ts";
+import { replayCall, toSpending } from "./tool-call/replay-call.ts";
+import { readProvider } from "./start/snapshot-options.ts";
+import { releaseOnly } from "./run/resolve-policies.ts";
+import type { OpenPass, RequestViews, Run } from "./run/run.ts";
+import { runStep } from "./run/run-step.ts";
+import { suspensionOf } from "./state/loop-state.ts";
+import { streamKey } from "./state/step-key.ts";
+
+/** How the model is to be asked. */
+interface ModelStep {
+  /** Whether no tool may run any more. */
+  readonly withoutTools: boolean;
+  /** The ending before which the model gets a last word. */
+  readonly finalAnswerTo?: Ending | undefined;
+}
+
+/** Streams the model once, or replays what it said. */
+export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
+  const { state } = run;
+  const { hop } = state;
+  // A last word is asked for without tools: a run with higher limits asks another question in the same place.
+  const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
+  const masked = maskOld(run);
+  const earlier = hop === 0 ? [] : state.turn.calls;
+  if (hop === 0) run.ports.ended.clear();
+  run.replayed = true;
+  run.prepared = undefined;
+  const body = (): Promise<StreamResult> => {
+    sendStart(run, masked);
+    return streamPass(run, next).then((result) => (next.finalAnswerTo === undefined ? prepareCalls(run, result) : result));
+  };
+  return runStep({ key, kind: "model", input: null, run: body }, run, (result, live) => {
+    if (!live) {
+      run.exposure = exposeRecorded(run, result);
+      run.toolChoice = result.toolChoice;
+      result.calls.forEach(({ callId }, index) => run.ports.places.set(callId, earlier.length + index));
+      sendStart(run, masked);
+      sendReplayed(run, result, earlier.length);
+    }
+    const { usage, costUSD } = result;
+    run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
+    applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
+    if (!live) replayEarly(run, result);
+    run.openPass = { result, hop, earlier, live };
+    sendLoop(run);
+  });
+}
+
+/** What was started early in a replayed pass, and what was spent on what nobody asked for in the end. */
+function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
+  for (const outcome of eagerOutcomes) replayCall(run, outcome);
+  for (const spent of eagerSpent) run.meter.add(toSpending(spent));
+}
+
+function streamPass(run: Run, next: ModelStep): Promise<StreamResult> {
+  const { preparePass } = run.options.hooks ?? {};
+  return unlessBroken(run, () => (preparePass === undefined ? streamPlanned(run, next, {}) : planPass(run, next)));
+}
+
+/** A registry of the caller's own may throw when it is asked for its tools: then the pass has failed, not the run. */
+function unlessBroken(run: Run, stream: () => Promise<StreamResult>): Promise<StreamResult> {
+  try {
+    return stream();
+  } catch (error) {
+    return Promise.resolve(failed(run, "definitions", toPlainError(error)));
+  }
+}
+
+/** Asks the hook what to change. One that fails, or a run that ends meanwhile, is a pass without a stream. */
+function planPass(run: Run, next: ModelStep): Promise<StreamResult> {
+  const { options, state } = run;
+  const { tools } = expose(run);
+  const view = {
+    iteration: state.iteration,
+    messages: requestViewsOf(run).sent(),
+    tools,
+    system: options.system,
+    modelSettings: options.modelSettings,
+    toolChoice: options.toolChoice,
+    usage: freezeDeep(state.usage),
+  };
+  return askHook(() => options.hooks?.preparePass?.(view), toPlan, run).then((answer) => {
+    // The registry is asked again, and may be broken by now.
+    if (answer.kind === "value") return unlessBroken(run, () => streamPlanned(run, next, answer.value));
+    if (answer.kind === "cancelled") return unstreamed(run, endingOfCause(answer.cause));
+    return failed(run, "preparePass", answer.error);
+  });
+}
+
+/** What the hook answers is looked at like an option: one that is no plan has failed. */
+function toPlan(answer: unknown): PassPlan {
+  const plan: unknown = answer === undefined || answer === null ? {} : answer;
+  checkPlan(plan);
+  const { provider, modelSettings, tools, toolChoice, system } = plan;
+  return { provider: provider === undefined ? undefined : readProvider(provider), modelSettings, tools, toolChoice, system };
+}
+
+function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<StreamResult> {
+  const { options, state, clock, timeouts, scope, alarm, events } = run;
+  const { turn } = state;
+  const { tools } = expose(run, plan.tools);
+  const toolChoice = plan.toolChoice ?? options.toolChoice;
+  run.toolChoice = toRestriction(toolChoice);
+  const views = requestViewsOf(run);
+  const fields: Omit<ModelRequest, "messages"> = {
+    system: systemOf(run, plan.system),
+    tools,
+    toolChoice: next.withoutTools ? "none" : toolChoice,
+    settings: plan.modelSettings ?? options.modelSettings,
+    iteration: state.iteration,
+    continuationToken: state.hop === 0 ? undefined : state.streamResults.at(-1)?.token,
+    transcript: views.transcript,
+  };
+  const request = Object.defineProperty(fields, "messages", views.messages) as ModelRequest;
+  const carried = state.hop === 0 ? undefined : { text: turn.text.trim() !== "", callCount: turn.calls.length };
+  const streamed = streamOnce(request, {
+    provider: plan.provider ?? options.provider,
+    clock,
+    timeouts,
+    scope,
+    alarm,
+    events,
+    heldIds: state.heldIds,
+    places: run.ports.places,
+    carried,
+    pricing: options.pricing,
+    eager: next.withoutTools ? undefined : createEagerPorts(run),
+    findSpent: (spent) => findSpent(run, spent),
+  });
+  // What is said after a limit has ended the run ends nothing more.
+  const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
+  const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
+  return withTerms(run, asked);
+}
+
+/** Adds what a replay has to know of the calls. */
+function withTerms(run: Run, streamed: Promise<StreamResult>): Promise<StreamResult> {
+  const { toolChoice } = run;
+  const restricted = toolChoice === undefined ? streamed : streamed.then((result) => ({ ...result, toolChoice }));
+  return needsBasis(run) ? restricted.then((result) => withBasis(run, result)) : restricted;
+}
+
+/** The part of `toolChoice` that a server or a model may fail to obey. Past `maxToolCalls` calls end as "limit", so that is not part of it. */
+function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
+  if (typeof choice === "object") return { name: choice.name };
+  return choice === "none" ? choice : undefined;
+}
+
+/** The caller's own text, or the hook's, and behind it what the answer has to look like. */
+function systemOf({ options, output }: Run, planned?: string): string | undefined {
+  const own = planned ?? options.system;
+  if (output === undefined) return own;
+  return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
+}
+
+/** Brings the view that is sent up to date. It is there once something may be masked: by a policy, or because a tool released results. */
+function maskOld(run: Run): Masked | undefined {
+  if (run.view === undefined && run.state.releases.length > 0) run.view = new MaskedView(releaseOnly);
+  return run.view?.update(run.state);
+}
+
+function requestViewsOf(run: Run): RequestViews {
+  run.requestViews ??= createRequestViews(run);
+  return run.requestViews;
+}
+
+function failed(run: Run, hook: string, error: PlainError): StreamResult {
+  return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook, error } });
+}
+
+/** A pass that ended before its stream began. */
+function unstreamed(run: Run, judgement: Judgement): StreamResult {
+  const { id, model, family } = run.options.provider;
+  const nothing = { text: "", reasoning: "", details: "", calls: [], native: [], exposedTools: [], costUSD: 0, durationMs: 0 };
+  return { ...judgement, ...nothing, provider: textOf(id), model: textOf(model), family: textOrNone(family) };
+}
+
+function sendStart(run: Run, masked: Masked | undefined): void {
+  const { events, state } = run;
+  const { iteration, hop } = state;
+  const base = eventBase(run, !run.replayed);
+  const warns = iteration === run.bounds.softWarnIteration && hop === 0 && run.session.surfaceUserErrors !== false;
+  if (warns) events.send({ type: "notice", ...base, kind: "still-working" });
+  if (events.wants("pass-start")) events.send({ type: "pass-start", ...base, hop });
+  if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
+}
+
+/** What a replayed pass had said, in one piece each. */
+function sendReplayed(run: Run, { text, reasoning, calls }: StreamResult, firstIndex: number): void {
+  const base = eventBase(run, false);
+  const { events } = run;
+  if (reasoning !== "") events.send({ type: "reasoning-delta", ...base, text: reasoning });
+  if (text !== "") events.send({ type: "text-delta", ...base, text });
+  if (!events.wants("tool-args-end")) return;
+  for (const [index, { callId, name, args, problem }] of calls.entries())
+    events.send({ type: "tool-args-end", ...base, callId, name, index: firstIndex + index, args: freezeDeep(args), problem });
+}
+
+function sendLoop(run: Run): void {
+  const { loopRule } = run.bounds;
+  const loop = findLoop(run.state, loopRule);
+  if (loop === undefined || loopRule === undefined) return;
+  run.events.send({ type: "loop-detected", ...eventBase(run, !run.replayed), ...loop, action: loopRule.action });
+}
+
+/**
+ * Tells listeners that the pass is over: after its batch, where it had one, for the calls belong to it. Recalled where its start was: what
+ * it says of usage and cost was spent then, even if calls ran in this execution.
+ */
+export function endPass(run: Run, isPaused: boolean): void {
+  const { events, openPass } = run;
+  run.openPass = undefined;
+  if (openPass === undefined || !events.wants("pass-end")) return;
+  const { status, provider, model, finish, usage, costUSD, durationMs } = openPass.result;
+  const { hop, live } = openPass;
+  events.send({
+    type: "pass-end",
+    ...eventBase(run, live),
+    hop,
+    status,
+    provider,
+    model,
+    finish,
+    usage,
+    costUSD,
+    calls: isPaused ? [] : summarize(run, openPass),
+    durationMs,
+  });
+}
+
+function summarize({ state, ports }: Run, { earlier, result }: OpenPass): readonly CallSummary[] {
+  const unended = suspensionOf(state) === undefined ? "not-run" : "waiting";
+  return [...earlier, ...result.calls].map(({ callId, name }, index) => ({
+    callId,
+    name,
+    index,
+    outcome: ports.ended.get(callId) ?? unended,
+  }));
+}

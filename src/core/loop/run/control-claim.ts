@@ -1,0 +1,17 @@
+import type { Termination } from "../../types/termination.ts";
+import type { InboxMessage } from "../state/loop-state.ts";
+
+/** A run's hold on its control. */
+export interface ControlClaim {
+  /** What was said and not taken yet, in order; more may come. */
+  readonly messages: readonly InboxMessage[];
+  /** Takes the first so many of them. */
+  takeMessages(count: number): void;
+  readonly drains: boolean;
+  /** The first call of the run is about to start: from now on nothing interrupts it. */
+  startToolChain(): void;
+  /** The run has looked for the last time: from then on the verbs answer "finished". */
+  shut(): void;
+  /** Lets go of the control, once. From then on the verbs answer "finished", and messages that nobody took wait for the next run. */
+  release(ending?: Termination["kind"]): void;
+}

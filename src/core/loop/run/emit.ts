@@ -1,0 +1,130 @@
+// Sends events to whoever listens. A listener that throws or rejects disturbs neither the run nor the other listeners.
+
+import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../../types/loop-event.ts";
+import type { EventQueue } from "../../utils/event-queue.ts";
+import { dropPromise } from "../../utils/drop-promise.ts";
+import { toPlainError } from "../../utils/plain-error.ts";
+import { promiseOrValue } from "../../utils/promise-or-value.ts";
+import { type ClosedRun, tellClosed } from "../../cancellation/run-closed.ts";
+
+/** Who gets the events of a run. */
+export interface EventTargets {
+  readonly runId: string;
+  readonly emitter: LoopEmitter | undefined;
+  readonly queue: EventQueue<LoopEvent> | undefined;
+  /** For a nested run: where the events of the run around it go, and the call that it is in. */
+  readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
+}
+
+/** Where a failure is said to have happened. */
+interface EventPlace {
+  readonly type: string;
+  readonly iteration: number;
+}
+
+/** Sends the events of one run until it is closed; what comes later is dropped. */
+export class LoopEventSink implements EventSink {
+  readonly runId: string;
+  readonly #emitter: LoopEmitter | undefined;
+  readonly #queue: EventQueue<LoopEvent> | undefined;
+  readonly #outer: EventTargets["outer"];
+  /** Listeners whose failure has been told. */
+  readonly #reported = new WeakSet<object>();
+  #failure: ClosedRun["failure"];
+  #closed = false;
+
+  constructor({ runId, emitter, queue, outer }: EventTargets) {
+    this.runId = runId;
+    this.#emitter = emitter;
+    this.#queue = queue;
+    this.#outer = outer;
+  }
+
+  wants(type: LoopEventType): boolean {
+    if (this.#closed) return false;
+    return this.#queue !== undefined || this.#isHeard(type) || this.#outer?.sink.wants(type) === true;
+  }
+
+  send(event: LoopEvent): void {
+    if (this.#closed) return;
+    this.#queue?.push(event);
+    if (this.#outer !== undefined) this.#pass(event, this.#outer);
+    if (!this.#isHeard(event.type)) return;
+    try {
+      this.#emit(event);
+    } catch (error) {
+      if (event.type !== "listener-error") this.#tell(event, error);
+    }
+  }
+
+  room(): Promise<void> | undefined {
+    return this.#queue?.room() ?? this.#outer?.sink.room();
+  }
+
+  /** Listeners of the run around this one hear where an event comes from. */
+  #pass(event: LoopEvent, { sink, callId }: NonNullable<EventTargets["outer"]>): void {
+    if (sink.wants(event.type)) sink.send({ ...event, path: [callId, ...(event.path ?? [])] });
+  }
+
+  /** Runs something of the caller's that may fail without harm to the run. */
+  guard(at: EventPlace, call: () => unknown): void {
+    try {
+      const answer = promiseOrValue(call());
+      if (answer instanceof Promise) answer.catch((error: unknown) => this.#tell(at, error));
+    } catch (error) {
+      this.#tell(at, error);
+    }
+  }
+
+  /** Ends the reader's iteration with an error. */
+  fail(error: unknown): void {
+    this.#failure = { error };
+    this.#queue?.fail(error);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#queue?.end();
+    tellClosed(this.#emitter, { runId: this.runId, failure: this.#failure });
+  }
+
+  /** An emitter of the caller's own may throw, too. */
+  #isHeard(type: LoopEventType): boolean {
+    try {
+      const count: unknown = this.#emitter?.listenerCount(type);
+      dropPromise(count);
+      return typeof count === "number" && count > 0;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Calls the listeners one by one: eventemitter3's own `emit` skips the rest after a throw and loses rejections. */
+  #emit(event: LoopEvent): void {
+    const emitter = this.#emitter;
+    if (emitter === undefined) return;
+    const listeners: unknown = emitter.listeners(event.type);
+    if (!Array.isArray(listeners)) return dropPromise(listeners);
+    for (const listener of listeners as ((event: LoopEvent) => unknown)[]) {
+      // Removes it only where it was added by `once`.
+      const removed: unknown = emitter.removeListener(event.type, listener as never, undefined, true);
+      if (removed !== emitter) dropPromise(removed);
+      try {
+        const answer = promiseOrValue(listener.call(emitter, event));
+        if (answer instanceof Promise) answer.catch((error: unknown) => this.#report(event, listener, error));
+      } catch (error) {
+        this.#report(event, listener, error);
+      }
+    }
+  }
+
+  #report(at: EventPlace, listener: object, error: unknown): void {
+    if (at.type === "listener-error" || this.#reported.has(listener)) return;
+    this.#reported.add(listener);
+    this.#tell(at, error);
+  }
+
+  #tell({ type, iteration }: EventPlace, error: unknown): void {
+    this.send({ type: "listener-error", runId: this.runId, iteration, event: type, error: toPlainError(error) });
+  }
+}

@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import { createTestClock } from "turnwright/testing";
+import { RunScope } from "../../cancellation/run-scope.ts";
+import { createLoopState } from "../state/loop-state.ts";
+import { JournalCall, JournalTraffic } from "./journal-call.ts";
+
+// A run makes thousands of these: what one of them leaves behind makes each later one slower.
+it.for([
+  ["answers", () => Promise.resolve(1)],
+  ["rejects", () => Promise.reject(new Error("The disk is full."))],
+] as const)("JournalCall: a journal that %s is waited for no more", async ([, answer]) => {
+  const clock = createTestClock();
+  const scope = new RunScope();
+  const traffic = new JournalTraffic();
+  const state = createLoopState({ messages: [], heldIds: new Set(), contextItems: [], priced: false });
+  const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1, journalMs: 1_000 };
+  const bounds = { wallClockMs: Number.POSITIVE_INFINITY };
+  const ports = {
+    runId: "r",
+    scope,
+    clock,
+    timeouts,
+    bounds,
+    state,
+    failure: undefined,
+    traffic,
+    outer: undefined,
+    isPart: false,
+  };
+  const call = new JournalCall(ports, "step", "p0/model");
+  const taken = Promise.resolve(call.take<number, number>(answer(), (value) => value)).catch(() => 0);
+  expect(scope.size).toBe(1);
+  await taken;
+  let told = 0;
+  Object.assign(call, { pause: () => (told += 1), watch: () => (told += 1) });
+  void traffic.runBody(() => 1, call.expect("p0/tool/0/t"));
+  expect([scope.size, told, clock.pending]).toEqual([0, 0, 0]);
+});

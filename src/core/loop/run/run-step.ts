@@ -1,0 +1,115 @@
+// Runs steps through the journal. Answers come at once where the journal has them at once: a memory journal costs no tick.
+
+import type { Step, StepKind } from "../../types/journal.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { describeValue } from "../../utils/describe-value.ts";
+import type { RunScope } from "../../cancellation/run-scope.ts";
+import { whenReady } from "../../utils/when-ready.ts";
+import { refuseBroken } from "./refuse-broken.ts";
+import { JournalCall, type StepMark } from "./journal-call.ts";
+import { noteWork, waitForTurn } from "./park-run.ts";
+import { isDecisionKey } from "../state/step-key.ts";
+import type { Run } from "./run.ts";
+
+/** Runs or replays one step. `then` takes its answer, and whether it was made in this execution. */
+export function runStep<T, Next>(
+  step: Step<T>,
+  run: Run,
+  then: (answer: T, live: boolean) => Next | PromiseLike<Next>,
+): Next | PromiseLike<Next> {
+  const asked = new JournalCall(run, "step", step.key);
+  const mark = asked.expect(step.key);
+  return asked.take(run.journal.step(prepare(step, run, mark)), (answer) => then(readAnswer(answer, step), mark.live));
+}
+
+/** Runs or replays several steps, created in order; a single one is a plain step. `then` as for one. */
+export function runSteps<T, Next>(
+  steps: readonly Step<T>[],
+  run: Run,
+  then: (answers: readonly T[], live: readonly boolean[]) => Next | PromiseLike<Next>,
+): Next | PromiseLike<Next> {
+  const [only] = steps;
+  if (only !== undefined && steps.length === 1) return runStep(only, run, (answer, live) => then([answer], [live]));
+  const asked = new JournalCall(run, "all", only?.key);
+  const prepared = steps.map((step) => prepare(step, run, asked.expect(step.key)));
+  return asked.take(run.journal.all(prepared), (answers) => {
+    const given: unknown = answers;
+    if (!Array.isArray(given)) throw badAnswer(given, `"all" of ${steps.length} steps`);
+    if (answers.length !== steps.length) throw new Error(`The journal answered ${answers.length} of ${steps.length} steps.`);
+    steps.forEach((step, index) => readAnswer(answers[index], step));
+    return then(
+      answers,
+      asked.marks.map(({ live }) => live),
+    );
+  });
+}
+
+/** Every step gives an object: a journal that gives something else has lost what it kept. */
+function readAnswer<T>(answer: T, { key }: Step<T>): T {
+  if (typeof answer !== "object" || answer === null) throw badAnswer(answer, `step "${key}"`);
+  return answer;
+}
+
+function badAnswer(answer: unknown, asked: string): Error {
+  return new TypeError(`The journal must give back what was kept for ${asked}, but gave ${describeValue(answer)}.`);
+}
+
+/**
+ * Kinds of steps by which a run does something: asks the model, runs a tool, calls a hook. The others only find out where it stands: "run",
+ * "inbox", "validation" and "approval". With the first acting step that is not replayed, the pass is new.
+ */
+const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
+
+/** What happens before the body of a step, which runs only where the step is not replayed. */
+function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: StepMark): Step<T> {
+  const start: Step<T>["run"] = (call) => {
+    const { bounds, scope, clock, state } = run;
+    mark.call.refuseLate();
+    // A journal that says something is recorded, and has not got it, would have the run come back here for ever.
+    if (run.journal.replays !== undefined) throw new LoopError("journal-incomplete", { key });
+    // It starts with the first step that is not replayed: what was active before, in other executions, is already spent.
+    if (bounds.wallClockMs !== Number.POSITIVE_INFINITY) {
+      scope.startWallClock(bounds.wallClockMs, clock.now() - state.activeMs, clock);
+    }
+    if (acting.has(kind)) {
+      refuseUnknownDecisions(run);
+      noteWork(run);
+    }
+    mark.live = true;
+    return whenReady(
+      run.traffic.runBody(() => body(call), mark),
+      (answer) => {
+        refuseBroken(run);
+        return answer;
+      },
+    );
+  };
+  const begin: Step<T>["run"] = (call) => {
+    const turn = isNew(key, kind) ? waitForTurn(run) : undefined;
+    return turn === undefined ? start(call) : turn.then(() => start(call));
+  };
+  return { key, kind, input, run: run.journal.durable ? obeyEngine(begin, run.scope) : begin };
+}
+
+/** Whether a step does something new, or asks somebody. Finding a decision does not. */
+function isNew(key: string, kind: StepKind): boolean {
+  return acting.has(kind) || kind === "inbox" || (kind === "approval" && !isDecisionKey(key));
+}
+
+/** A decision that nothing waits for is found before anything is done. A run that is being ended has taken none. */
+function refuseUnknownDecisions({ decisions, state, registry, scope }: Run): void {
+  if (decisions.isEmpty || scope.cause !== undefined) return;
+  decisions.refuseLeft(state.turn.calls.filter(({ name }) => registry.agentOf?.(name) !== undefined));
+}
+
+/** An engine that cancels a step aborts the run; its signal is let go when the step ends. */
+function obeyEngine<T>(run: Step<T>["run"], scope: RunScope): Step<T>["run"] {
+  return async (call) => {
+    const letGo = scope.follow(call.signal);
+    try {
+      return await run(call);
+    } finally {
+      letGo();
+    }
+  };
+}

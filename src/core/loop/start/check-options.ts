@@ -1,0 +1,290 @@
+// Checks what a caller hands in, before any request: unknown keys, wrong types, limits out of range.
+
+import type { LoopOptions } from "../../types/loop-options.ts";
+import type { PassPlan } from "../../types/hooks.ts";
+import type {
+  DeliberateGate,
+  LoopDetection,
+  LoopPolicies,
+  OutputPolicy,
+  PreToolTextPolicy,
+  RestartPolicy,
+} from "../../types/policies.ts";
+import type { ModelSettings } from "../../types/provider.ts";
+import type { ToolSchema } from "../../types/schema.ts";
+import type { ResponseTarget, Session } from "../../types/session.ts";
+import {
+  checkFields,
+  checkNeeded,
+  type Checks,
+  invalidOption,
+  is,
+  isFunction,
+  isText,
+  numberWithin,
+  oneOf,
+} from "../../errors/check-fields.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { replacementOf } from "../../errors/other-words.ts";
+import { providerCheck } from "../../errors/provider-check.ts";
+import { isEmitter } from "../../utils/is-emitter.ts";
+import { isRecord } from "../../utils/is-record.ts";
+import { isWithin } from "../../utils/number-rule.ts";
+import { toJson } from "../../utils/to-json.ts";
+import { isStandardSchema } from "../../tools/json-schema.ts";
+import { checkCacheTool, checkResultPolicies } from "./check-result-policies.ts";
+import { limitRules, timeoutRules } from "../run/resolve-limits.ts";
+
+const [, isListOfTexts] = is.texts;
+const isAnything = (): boolean => true;
+const has =
+  (...methods: readonly string[]) =>
+  (value: unknown): boolean =>
+    typeof value === "object" && value !== null && methods.every((name) => isFunction(Reflect.get(value, name)));
+
+const toolsExpected =
+  'an array of tools, or a registry (of an object of tools by name: importTools(tools) of "turnwright/interop")';
+
+const optionChecks: Checks<LoopOptions> = {
+  provider: providerCheck,
+  tools: [toolsExpected, (value) => Array.isArray(value) || has("definitions", "executeTool")(value)],
+  messages: ["an array of at least one message", (value) => Array.isArray(value) && value.length > 0],
+  system: is.text,
+  modelSettings: is.object,
+  toolChoice: ['"auto", "required", "none" or { name }', isToolChoice],
+  contextItems: ["an array of plain data", (value) => Array.isArray(value) && value.every(isPlainData)],
+  messageIdMap: ["anything", isAnything],
+  repair: is.flag,
+  limits: is.object,
+  timeouts: is.object,
+  pricing: is.fn,
+  policies: is.object,
+  hooks: is.object,
+  control: ["a control made by createLoopControl", has("stop", "kill")],
+  signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
+  events: ["an eventemitter3, such as createLoopEvents makes", isEmitter],
+  journal: ["a journal (of a saved one: memoryJournal(saved))", has("step", "all")],
+  runId: ["a string that is not empty", (value) => isText(value) && value !== ""],
+  resume: ['"retry-last"', (value) => value === "retry-last"],
+  decisions: ["an object of call ids and their decisions", isRecord],
+  clock: ['a clock: an object with "now", "setTimeout" and "clearTimeout"', has("now", "setTimeout", "clearTimeout")],
+  session: is.object,
+  context: ["anything", isAnything],
+};
+
+const policyChecks: Checks<LoopPolicies> = {
+  gate: is.object,
+  approve: is.fn,
+  allowToolChange: is.fn,
+  restarts: is.object,
+  preToolText: is.object,
+  finalAnswer: is.flag,
+  stopWhen: ["a function, or an array of functions", (value) => [value].flat().every(isFunction)],
+  loopDetection: is.object,
+  output: is.object,
+  results: is.object,
+  masking: is.object,
+};
+
+const gateChecks: Checks<DeliberateGate> = {
+  active: is.flag,
+  allowedNames: ["an array or a set of tool names", isNames],
+  triggerMatchByToolName: ["a Map", has("get")],
+  unsearched: ["an array of triggers", isListOfTexts],
+  retain: is.fn,
+};
+
+const settingsChecks: Checks<ModelSettings> = {
+  maxOutputTokens: ["a whole number of at least 1", (value) => isWithin(value, { min: 1 })],
+  temperature: ["a number", Number.isFinite],
+  topP: ["a number", Number.isFinite],
+  stopSequences: is.texts,
+  seed: ["a number", Number.isFinite],
+  extra: ["an object of plain data; fields of the wire's own go here", (value) => isRecord(value) && isPlainData(value)],
+};
+
+const hookChecks: Checks<NonNullable<LoopOptions["hooks"]>> = {
+  preparePass: is.fn,
+  onIteration: is.fn,
+};
+
+const planChecks: Checks<PassPlan> = {
+  provider: optionChecks.provider,
+  modelSettings: optionChecks.modelSettings,
+  tools: ["an array of tool names", isListOfTexts],
+  toolChoice: optionChecks.toolChoice,
+  system: optionChecks.system,
+};
+
+const preToolTextChecks: Checks<PreToolTextPolicy> = {
+  endAfterTextFamilies: ["an array of provider families", isListOfTexts],
+  suppressFollowUpAfterText: ["an array of tool names", isListOfTexts],
+};
+
+const restartChecks: Checks<RestartPolicy> = {
+  effects: ["an object of arrays of tool names", isRecord],
+  stash: ["a stash, such as createContextStash makes", has("take")],
+};
+
+const loopDetectionChecks: Checks<LoopDetection> = {
+  threshold: numberWithin({ min: 2 }),
+  action: oneOf("warn", "stop", "inject-warning"),
+  maxCycle: numberWithin({ min: 1, max: 100, infinite: false }),
+  compareResults: is.flag,
+};
+
+const outputChecks: Checks<OutputPolicy> = {
+  schema: ["a Standard Schema, such as zod makes", isSchema],
+  jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
+  maxRetries: numberWithin({ min: 0 }),
+};
+
+const sessionChecks: Checks<Pick<Session, "detailsLabel" | "surfaceUserErrors">> = {
+  detailsLabel: is.text,
+  surfaceUserErrors: is.flag,
+};
+
+const targetKinds: readonly ResponseTarget["kind"][] = ["impersonated-user", "alter-persona", "default"];
+
+/** Throws LoopError "unknown-option" or "invalid-option" where the caller's options cannot be run with. */
+export function checkOptions(options: unknown): asserts options is LoopOptions {
+  checkPlacement(options);
+  checkFields("options", options, optionChecks);
+  const { provider, messages, modelSettings, policies, hooks, session } = options as LoopOptions;
+  if (provider === undefined) throw invalidOption("provider", optionChecks.provider[0], provider);
+  if (provider.family !== undefined && !isText(provider.family))
+    throw invalidOption("provider.family", "a string", provider.family);
+  if (messages === undefined) throw invalidOption("messages", optionChecks.messages[0], messages);
+  if (modelSettings !== undefined) checkFields("modelSettings", modelSettings, settingsChecks);
+  if (policies !== undefined) checkPolicies(policies);
+  if (hooks !== undefined) checkFields("hooks", hooks, hookChecks);
+  if (session !== undefined) checkSession(session);
+  checkPricing(options as LoopOptions);
+  checkDecisions(options as LoopOptions);
+  checkRunId(options as LoopOptions);
+  checkCacheTool(options as LoopOptions);
+}
+
+/** The commonest mistake is an option at the top that belongs into a group. */
+function checkPlacement(options: unknown): void {
+  const groups = {
+    limits: { ...limitRules, onUnknownCost: true },
+    timeouts: timeoutRules,
+    policies: policyChecks,
+    hooks: hookChecks,
+  };
+  for (const name of isRecord(options) ? Object.keys(options) : []) {
+    if (Object.hasOwn(optionChecks, name)) continue;
+    for (const [group, known] of Object.entries(groups)) {
+      if (!Object.hasOwn(known, name)) continue;
+      const nearest = `${group}.${name}`;
+      const found = replacementOf(name, Object.keys(optionChecks));
+      const instead = found?.nearest === nearest ? found.instead : undefined;
+      throw new LoopError("unknown-option", { option: name, nearest, instead });
+    }
+  }
+}
+
+/** Throws LoopError where the answer of `preparePass` is no plan. */
+export function checkPlan(plan: unknown): asserts plan is PassPlan {
+  checkFields("preparePass", plan, planChecks);
+  const { modelSettings } = plan as PassPlan;
+  if (modelSettings !== undefined) checkFields("preparePass.modelSettings", modelSettings, settingsChecks);
+}
+
+function checkPolicies(policies: LoopPolicies): void {
+  checkFields("policies", policies, policyChecks);
+  checkResultPolicies(policies);
+  const { gate, restarts, preToolText, loopDetection, output } = policies;
+  if (gate !== undefined) checkGate(gate);
+  if (restarts !== undefined) checkRestarts(restarts);
+  if (preToolText !== undefined) checkFields("policies.preToolText", preToolText, preToolTextChecks);
+  if (loopDetection !== undefined) checkFields("policies.loopDetection", loopDetection, loopDetectionChecks);
+  if (output !== undefined) checkOutput(output);
+}
+
+function checkOutput(output: OutputPolicy): void {
+  checkNeeded("policies.output", output, { name: "schema", check: outputChecks.schema });
+  checkFields("policies.output", output, outputChecks);
+}
+
+/** A misspelt allowlist would let everything through. */
+function checkGate(gate: DeliberateGate): void {
+  checkFields("policies.gate", gate, gateChecks);
+  if (gate.active === undefined) throw invalidOption("policies.gate.active", gateChecks.active[0], gate.active);
+}
+
+function checkRestarts(restarts: RestartPolicy): void {
+  checkFields("policies.restarts", restarts, restartChecks);
+  for (const [suffix, names] of Object.entries(restarts.effects ?? {})) {
+    if (!isListOfTexts(names)) throw invalidOption(`policies.restarts.effects.${suffix}`, "an array of tool names", names);
+  }
+}
+
+/** Without prices nothing would ever reach the limit. */
+function checkPricing({ limits, pricing }: LoopOptions): void {
+  const isCapped = limits?.maxCostUSD !== undefined && limits.maxCostUSD !== Number.POSITIVE_INFINITY;
+  if (isCapped && pricing === undefined) throw invalidOption("pricing", 'given where "limits.maxCostUSD" is', pricing);
+}
+
+/** Under an id that is made up anew each time, nobody could go on with what is recorded. */
+function checkRunId({ journal, runId }: LoopOptions): void {
+  if (journal?.durable === true && runId === undefined)
+    throw invalidOption("runId", 'given where the journal is "durable"', runId);
+}
+
+/** A decision that nobody can read would deny what was approved. */
+function checkDecisions({ decisions }: LoopOptions): void {
+  if (decisions === undefined) return;
+  for (const [id, decision] of Object.entries<unknown>(decisions)) {
+    const expected = 'a decision: an object whose "kind" is one of approve, deny, modify (with "args"), ask';
+    if (!isDecision(decision)) throw invalidOption(`decisions.${id}`, expected, decision);
+  }
+}
+
+function isDecision(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { kind, args } = value;
+  return (
+    kind === "approve" || kind === "deny" || kind === "ask" || (kind === "modify" && args !== undefined && isPlainData(args))
+  );
+}
+
+/** Its other fields are only handed on. One that cannot be read would be noticed when the answer is there, and lose it. */
+function checkSession({ responseTarget, detailsLabel, surfaceUserErrors }: Session): void {
+  checkFields("session", { detailsLabel, surfaceUserErrors }, sessionChecks);
+  if (responseTarget === undefined || isResponseTarget(responseTarget)) return;
+  throw invalidOption(
+    "session.responseTarget",
+    `an object whose "kind" is one of ${targetKinds.join(", ")}, and whose "name" is a string`,
+    responseTarget,
+  );
+}
+
+function isResponseTarget(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { kind, name } = value;
+  return targetKinds.some((known) => known === kind) && (name === undefined || typeof name === "string");
+}
+
+function isToolChoice(value: unknown): boolean {
+  return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
+}
+
+/** Schemas of some libraries are functions. */
+function isSchema(value: unknown): boolean {
+  return (isRecord(value) || isFunction(value)) && isStandardSchema(value as ToolSchema);
+}
+
+function isNames(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Symbol.iterator in value;
+}
+
+function isPlainData(value: unknown): boolean {
+  try {
+    toJson(value);
+    return true;
+  } catch {
+    return false;
+  }
+}

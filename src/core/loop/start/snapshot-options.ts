@@ -1,0 +1,97 @@
+// What a run goes by of its options. What the caller changes later in objects and lists does not change the run: data is copied, and
+// functions and ports are kept.
+
+import type { LoopOptions } from "../../types/loop-options.ts";
+import type { DeliberateGate, LoopPolicies, RestartPolicy } from "../../types/policies.ts";
+import type { Provider } from "../../types/provider.ts";
+import type { ResultCacher, ResultExtractor, ResultPipeline } from "../../types/results.ts";
+import type { Session } from "../../types/session.ts";
+import { freezeDeep } from "../../utils/freeze-deep.ts";
+import { isRecord } from "../../utils/is-record.ts";
+import { toJson } from "../../utils/to-json.ts";
+
+/** The options at their top level, before they are checked: each is read once. */
+export function readOptions(given: LoopOptions): LoopOptions {
+  if (!isRecord(given)) return given;
+  const options = { ...given };
+  for (const group of ["limits", "timeouts", "policies", "hooks"] as const) {
+    const fields = options[group];
+    if (isRecord(fields)) Object.assign(options, { [group]: { ...fields } });
+  }
+  return options;
+}
+
+/** Copies the data of checked options. */
+export function snapshotOptions(options: LoopOptions): LoopOptions {
+  const { provider, modelSettings, toolChoice, decisions, policies } = options;
+  return Object.assign(options, {
+    provider: readProvider(provider),
+    modelSettings: copyData(modelSettings),
+    toolChoice: typeof toolChoice === "object" ? Object.freeze({ name: toolChoice.name }) : toolChoice,
+    decisions: copyData(decisions),
+    policies: policies === undefined ? undefined : snapshotPolicies(policies),
+  });
+}
+
+/** A provider whose getters have been asked. What they throw later would lose what was paid for. */
+export function readProvider(provider: Provider): Provider {
+  const { id, model, family } = provider;
+  return { id, model, family, stream: (request, call) => provider.stream(request, call) };
+}
+
+/** What the loop itself reads of a session. Tools and approvals are handed the caller's own object. */
+export function readSession({ surfaceUserErrors, detailsLabel, responseTarget }: Session = {}): Session {
+  const { kind, name } = responseTarget ?? {};
+  return { surfaceUserErrors, detailsLabel, responseTarget: kind === undefined ? undefined : { kind, name } };
+}
+
+function copyData<T>(data: T | undefined): T | undefined {
+  return data === undefined ? undefined : (freezeDeep(toJson(data)) as T);
+}
+
+function snapshotPolicies(policies: LoopPolicies): LoopPolicies {
+  const { gate, restarts, loopDetection, masking, results, stopWhen } = policies;
+  return {
+    ...policies,
+    gate: gate === undefined ? undefined : snapshotGate(gate),
+    restarts: restarts === undefined ? undefined : snapshotRestarts(restarts),
+    loopDetection: loopDetection === undefined ? undefined : { ...loopDetection },
+    // The set of `force` stays the caller's: it is documented to be read before each pass.
+    masking: masking === undefined ? undefined : { ...masking },
+    results: results === undefined ? undefined : snapshotResults(results),
+    stopWhen: Array.isArray(stopWhen) ? [...stopWhen] : stopWhen,
+  };
+}
+
+/** `allowedNames` is read when the run starts. */
+function snapshotGate(gate: DeliberateGate): DeliberateGate {
+  const { active, allowedNames, triggerMatchByToolName: triggers, retain } = gate;
+  return {
+    active,
+    allowedNames,
+    triggerMatchByToolName: triggers instanceof Map ? new Map(triggers) : triggers,
+    ...(retain === undefined ? {} : { retain: retain.bind(gate) }),
+  };
+}
+
+function snapshotRestarts({ effects, stash }: RestartPolicy): RestartPolicy {
+  return { effects: copyData(effects), stash };
+}
+
+function snapshotResults({ processor, extractor, cacher }: ResultPipeline): ResultPipeline {
+  return {
+    ...(processor === undefined ? {} : { processor }),
+    extractor: extractor === undefined ? undefined : snapshotExtractor(extractor),
+    cacher: cacher === undefined ? undefined : snapshotCacher(cacher),
+  };
+}
+
+function snapshotExtractor(extractor: ResultExtractor): ResultExtractor {
+  const { threshold, extract } = extractor;
+  return { threshold, extract: extract.bind(extractor) };
+}
+
+function snapshotCacher(cacher: ResultCacher): ResultCacher {
+  const { threshold, toolName, store } = cacher;
+  return { threshold, toolName, store: store.bind(cacher) };
+}

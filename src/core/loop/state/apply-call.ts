@@ -1,0 +1,83 @@
+// Folds what became of one call into the state.
+
+import type { ToolResultPart } from "../../types/message.ts";
+import type { StreamResult } from "../../types/stream-result.ts";
+import type { ContextRestart, NestedSpending, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
+import { countsAsError, wasDispatched } from "../../tools/render-outcome.ts";
+import { addCost, addUsage } from "../../utils/add-usage.ts";
+import { type LoopState, type SettledCall, toContextMessage } from "./loop-state.ts";
+
+/** Takes what became of one call, and how it reads in the transcript. */
+export function applyCall(
+  state: LoopState,
+  { outcome, restart, extraction }: SettledCall,
+  part: ToolResultPart | undefined,
+): void {
+  const { kind } = outcome;
+  if (wasDispatched(kind)) state.toolCallsExecuted += 1;
+  if (extraction !== undefined) applySpending(state, extraction);
+  if (outcome.nested !== undefined) applyNested(state, outcome.nested);
+  if (kind === "limit") state.toolLimitReached = true;
+  if (kind === "completed") applySuccess(state, outcome);
+  else if (countsAsError(kind)) countError(state);
+  if (restart !== undefined) applyRestart(state, restart);
+  else if (kind !== "interrupted" && kind !== "not-run" && part !== undefined) {
+    addHistory(state, outcome, part);
+  }
+}
+
+function addHistory(state: LoopState, outcome: ToolOutcome, part: ToolResultPart): void {
+  state.functionHistory.push(toHistoryEntry(state, outcome, part));
+  // Also true for texts that a stage has taken up into the result.
+  if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
+}
+
+function applySuccess(state: LoopState, { release }: Extract<ToolOutcome, { readonly kind: "completed" }>): void {
+  state.consecutiveToolErrors = 0;
+  if (release !== undefined) state.releases.push({ iteration: state.iteration, release });
+}
+
+function applyRestart(state: LoopState, restart: ContextRestart): void {
+  state.restarts += 1;
+  for (const name of restart.disableTools) state.hiddenTools.add(name);
+  const items = [restart.item, restart.pendingContext].filter((item) => item !== undefined);
+  if (items.length === 0) return;
+  state.contextItems.push(...items);
+  state.contextMessage = toContextMessage(state.contextItems);
+}
+
+/** What runs inside a call have used counts once, here. */
+export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
+  state.usage = addUsage(state.usage, usage);
+  state.costUSD = addCost(state.costUSD, costUSD);
+  state.spentUSD += costUSD ?? knownCostUSD;
+  state.toolCallsExecuted += toolCallsExecuted;
+}
+
+/** Counts an error in a row. */
+export function countError(state: LoopState): void {
+  state.consecutiveToolErrors += 1;
+  state.errorPeak = Math.max(state.errorPeak, state.consecutiveToolErrors);
+}
+
+function toHistoryEntry(state: LoopState, outcome: ToolOutcome, { result, content }: ToolResultPart): ToolHistoryEntry {
+  const { call, kind, durationMs } = outcome;
+  const { text } = state.turn;
+  return {
+    functionCall: { id: call.callId, name: call.name, args: call.args },
+    functionResponse: { name: call.name, response: { result } },
+    outcome: kind,
+    ...(kind === "approval-failed" ? { error: outcome.error } : {}),
+    iteration: state.iteration,
+    durationMs,
+    content,
+    preToolText: text.trim() === "" ? undefined : text,
+  };
+}
+
+/** Adds what a stream has used, or what a result was condensed with. */
+export function applySpending(state: LoopState, result: Pick<StreamResult, "usage" | "costUSD">): void {
+  if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
+  state.costUSD = addCost(state.costUSD, result.costUSD);
+  state.spentUSD += result.costUSD ?? 0;
+}

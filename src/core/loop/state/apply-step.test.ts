@@ -1,0 +1,169 @@
+import { describe, expect, it } from "vitest";
+import type { StreamResult } from "../../types/stream-result.ts";
+import type { ToolCall } from "../../types/tool-outcome.ts";
+import { applyStep } from "./apply-step.ts";
+import { createLoopState, type InitialState, type LoopState, type StepResult } from "./loop-state.ts";
+
+const blank = {
+  text: "",
+  reasoning: "",
+  details: "",
+  calls: [],
+  native: [],
+  provider: "p",
+  model: "m",
+  exposedTools: [],
+  durationMs: 0,
+};
+const model = (result: Partial<StreamResult>): StepResult => ({
+  kind: "model",
+  result: { ...blank, status: "completed", ...result },
+});
+const inbox = (now = 0, token = "t"): StepResult => ({ kind: "inbox", answer: { now, token } });
+const usage = (totalTokens: number): NonNullable<StreamResult["usage"]> => ({
+  inputTokens: totalTokens,
+  outputTokens: 0,
+  totalTokens,
+});
+const call = (callId: string): ToolCall => ({ callId, name: "t", args: {} });
+
+function after(steps: readonly StepResult[], initial: Partial<InitialState> = {}): LoopState {
+  const state = createLoopState({
+    messages: [{ role: "user", content: "Go." }],
+    heldIds: [],
+    contextItems: [],
+    priced: true,
+    ...initial,
+  });
+  for (const step of steps) applyStep(state, step);
+  return state;
+}
+
+describe("active time", () => {
+  it.for<[title: string, steps: readonly StepResult[], activeMs: number]>([
+    ["is none after the first look", [inbox(500)], 0],
+    ["is what passes between two looks", [inbox(500), model({}), inbox(800), model({}), inbox(950)], 450],
+    ["does not count between two executions", [inbox(500), inbox(800), inbox(9_000, "u"), inbox(9_100, "u")], 400],
+    [
+      "counts to the last look",
+      [
+        inbox(500),
+        { kind: "close", answer: { now: 700, token: "t" }, ending: { status: "empty_response", reason: { kind: "empty" } } },
+      ],
+      200,
+    ],
+  ])("%s", ([, steps, activeMs]) => {
+    expect(after(steps).activeMs).toBe(activeMs);
+  });
+});
+
+describe("what was said", () => {
+  it.for<[title: string, passes: readonly Partial<StreamResult>[], finalText: string]>([
+    ["is the last text", [{ text: "One" }, { text: "Two" }], "Two"],
+    ["is no blank text", [{ text: "One" }, { text: " \n" }], "One"],
+    ["is the text before calls too", [{ text: "One", status: "function_call", calls: [call("a")] }, {}], "One"],
+    ["is the text of a pass that failed too", [{ text: "One" }, { text: "Tw", status: "error" }], "Tw"],
+    ["is the text of a pass that was cut too", [{ text: "One" }, { text: "Tw", status: "stopped_by_user" }], "Tw"],
+  ])("%s", ([, passes, finalText]) => {
+    const steps = passes.flatMap((pass) => [inbox(), model(pass)]);
+    expect(after(steps).finalText).toBe(finalText);
+  });
+
+  it("is joined over the hops of a turn, calls and native parts included", () => {
+    const hops = [
+      model({ text: "One ", reasoning: "a", native: [1], calls: [call("a")], finish: "paused" }),
+      model({ text: "two", reasoning: "b", native: [2], calls: [call("b")] }),
+    ];
+    const state = after([inbox(), ...hops]);
+    const native = [1, 2].map((item) => ({ provider: "p", model: "m", item }));
+    expect(state.messages.slice(1)).toEqual([
+      {
+        role: "assistant",
+        content: [
+          { type: "reasoning", text: "ab" },
+          { type: "text", text: "One two" },
+          { type: "tool-call", callId: "a", name: "t", args: {} },
+          { type: "tool-call", callId: "b", name: "t", args: {} },
+        ],
+        native,
+      },
+    ]);
+    expect([state.finalText, state.modelParts, [...state.heldIds], state.countedPasses, state.pauses]).toEqual([
+      "One two",
+      native,
+      ["a", "b"],
+      1,
+      1,
+    ]);
+  });
+
+  it("leaves no message where nothing was said", () => {
+    expect(after([inbox(), model({})]).messages).toHaveLength(1);
+    expect(after([inbox(), model({ native: [1] })]).messages.at(-1)).toMatchObject({ role: "assistant", content: [] });
+  });
+
+  it("keeps the last details and the last thought log", () => {
+    const passes = [{ details: "Night.", thoughtLog: { mood: 1 } }, { details: " " }, { details: "Rain." }, {}];
+    const state = after(passes.flatMap((pass) => [inbox(), model(pass)]));
+    expect([state.detailsText, state.thoughtLog]).toEqual(["Rain.", { mood: 1 }]);
+  });
+});
+
+describe("what was spent", () => {
+  it.for<[title: string, passes: readonly Partial<StreamResult>[], tokens: number, costUSD: number | undefined]>([
+    [
+      "is summed",
+      [
+        { usage: usage(3), costUSD: 1 },
+        { usage: usage(4), costUSD: 2 },
+      ],
+      7,
+      3,
+    ],
+    [
+      "is not known in all once one cost is not",
+      [{ usage: usage(3), costUSD: 1 }, { usage: usage(4) }, { usage: usage(5), costUSD: 1 }],
+      12,
+      undefined,
+    ],
+    ["is not known where no usage was told", [{ costUSD: 1 }, {}], 0, undefined],
+    ["may be nothing", [{ usage: usage(3), costUSD: 0 }], 3, 0],
+  ])("%s", ([, passes, tokens, costUSD]) => {
+    const state = after(passes.flatMap((pass) => [inbox(), model(pass)]));
+    expect([state.usage.totalTokens, state.costUSD]).toEqual([tokens, costUSD]);
+  });
+
+  it("is not known without prices", () => {
+    expect(after([inbox(), model({ costUSD: 1 })], { priced: false }).costUSD).toBeUndefined();
+  });
+});
+
+describe("a state", () => {
+  it("shares nothing with what it was made from", () => {
+    const messages = [{ role: "user" as const, content: "Go." }];
+    const heldIds = new Set(["x"]);
+    const contextItems = ["night"];
+    const restart: StepResult = {
+      kind: "batch",
+      settled: [
+        {
+          outcome: { call: call("a"), durationMs: 0, kind: "completed", data: 1 },
+          restart: { suffix: "x", item: ["new"], disableTools: ["t"] },
+        },
+      ],
+    };
+    const state = after([inbox(), model({ text: "Hi", calls: [call("a")], status: "function_call" }), restart], {
+      messages,
+      heldIds,
+      contextItems,
+    });
+    expect([messages.length, [...heldIds], contextItems]).toEqual([1, ["x"], ["night"]]);
+    expect([state.messages.length, [...state.heldIds], state.contextItems, [...state.hiddenTools]]).toEqual([
+      3,
+      ["x", "a"],
+      ["night", ["new"]],
+      ["t"],
+    ]);
+    expect(state.contextMessage).toEqual({ role: "user", content: 'Context:\nnight\n["new"]' });
+  });
+});

@@ -1,0 +1,272 @@
+// Folds the answer of one step into the state. No I/O, no clock, no randomness: over the same answers it gives the same state.
+
+import type { NativePart, ToolResultPart } from "../../types/message.ts";
+import type { StreamResult } from "../../types/stream-result.ts";
+import type { Ending } from "../../types/termination.ts";
+import { assertNever } from "../../utils/assert-never.ts";
+import { applyCall, applyNested, applySpending, countError } from "./apply-call.ts";
+import { noteBeforeTurn, takeTurnBack } from "./before-turn.ts";
+import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
+import { joinTurn } from "./join-turn.ts";
+import { isUnfinished } from "../../providers/judge-finish.ts";
+import { emptyTurn, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
+import { countPass, createRepetition, noteResults, type Repeats } from "./repetition.ts";
+import { wasDispatched } from "../../tools/render-outcome.ts";
+import { earlyOutcomesOf, isNamed, placeResults, placeTurn } from "./transcript.ts";
+
+const malformedNote = "Your last tool call was malformed. Send it again, complete.";
+
+/** Brings `state` up to date with what a step gave. */
+export function applyStep(state: LoopState, step: StepResult): void {
+  switch (step.kind) {
+    case "inbox":
+      applyInbox(state, step.answer);
+      break;
+    case "steer":
+      applySteering(state);
+      break;
+    case "model":
+      applyModel(state, step.result, step.finalAnswerTo);
+      break;
+    case "batch":
+      applyBatch(state, step);
+      break;
+    case "output":
+      applyOutput(state, step);
+      break;
+    case "hook":
+      state.lastHook = step.answer;
+      break;
+    case "close":
+      applyMessages(state, step.answer);
+      applyEnding(state, step.ending);
+      state.endChecks = (step.attempt ?? 0) + 1;
+      break;
+    case "reopen":
+      applyReopening(state, step);
+      break;
+    case "resume":
+      applyResumption(state);
+      break;
+    default:
+      assertNever(step);
+  }
+  state.phase = step.kind;
+}
+
+/** A new pass begins with its inbox. */
+function applyInbox(state: LoopState, answer: InboxAnswer): void {
+  if (state.phase !== "start" && state.phase !== "resume") beginIteration(state);
+  applyMessages(state, answer);
+  if (answer.force !== undefined) state.forcedPasses.push(...answer.force);
+  state.ending = undefined;
+  beginPass(state);
+}
+
+function beginIteration(state: LoopState): void {
+  state.iteration += 1;
+  state.resumes = 0;
+  state.endChecks = 0;
+}
+
+function beginPass(state: LoopState): void {
+  state.hop = 0;
+  state.turn = emptyTurn;
+  state.turnPlaced = false;
+  state.lastOutput = undefined;
+  state.passStart = state.messages.length;
+  noteBeforeTurn(state);
+}
+
+/** The model is asked again. What was done stays done: a batch, and a turn of which a call has run. Any other turn is taken back. */
+function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResult, { kind: "reopen" }>): void {
+  if (state.closedAfter === "model" || state.closedAfter === "output") {
+    const hasRun = state.turn.eagerOutcomes?.some(({ kind }) => wasDispatched(kind)) === true;
+    if (!hasRun) takeTurnBack(state);
+    if (state.finalAnswerTo === undefined) state.countedPasses -= 1;
+  }
+  applyTime(state, { now: answer.now, token: answer.token });
+  state.retry = attempt;
+  state.endChecks = 0;
+  state.unsent.length = 0;
+  state.ending = undefined;
+  state.finalAnswerTo = undefined;
+  // What is asked for again gets its caps anew.
+  state.consecutiveToolErrors = 0;
+  state.restarts = 0;
+  state.pauses = 0;
+  state.toolLimitBroken = false;
+  beginCounts(state);
+  beginPass(state);
+}
+
+function applyResumption(state: LoopState): void {
+  state.resumes += 1;
+}
+
+function applyMessages(state: LoopState, answer: InboxAnswer): void {
+  if (wasGivenBack(state, answer)) state.unsent.length = 0;
+  applyTime(state, answer);
+  if (answer.messages !== undefined) state.unsent.push(...answer.messages);
+}
+
+/**
+ * Whether the result of a suspended execution gave back what was said to it. A run inside a call may go on in the same execution,
+ * because somebody ended it: then there was no such result.
+ */
+function wasGivenBack({ phase, lastInbox }: LoopState, { token }: InboxAnswer): boolean {
+  return phase === "resume" && token !== lastInbox?.token;
+}
+
+/** Steered messages are sent in the order in which they came; the others stay behind. */
+function applySteering(state: LoopState): void {
+  const { unsent, messages } = state;
+  for (const { verb, message } of unsent) if (verb === "steer") messages.push(message);
+  const rest = unsent.filter(({ verb }) => verb !== "steer");
+  unsent.splice(0, unsent.length, ...rest);
+  state.passStart = messages.length;
+  // Whoever was told something new may do again what was done before.
+  beginCounts(state);
+}
+
+/** What the model has repeated, or answered badly, counts no more. */
+function beginCounts(state: LoopState): void {
+  if (state.repetition !== undefined) state.repetition = createRepetition(state.repetition);
+  state.identical = noIdenticalCalls;
+  state.invalidAnswers = 0;
+}
+
+function applyTime(state: LoopState, answer: InboxAnswer): void {
+  state.activeMs = activeAt(state, answer);
+  state.lastInbox = answer;
+}
+
+/** Only times of one execution are compared: days between two do not count. */
+function activeAt({ activeMs, lastInbox }: LoopState, { now, token }: InboxAnswer): number {
+  return lastInbox?.token === token ? activeMs + now - lastInbox.now : activeMs;
+}
+
+/** The state as a look at the inbox would leave it, as far as its judge goes by the look. */
+export function previewLook(state: LoopState, answer: InboxAnswer): LoopState {
+  const unsent = [...(wasGivenBack(state, answer) ? [] : state.unsent), ...(answer.messages ?? [])];
+  return { ...state, unsent, lastInbox: answer, activeMs: activeAt(state, answer) };
+}
+
+function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Ending | undefined): void {
+  state.streamResults.push(result);
+  state.finalAnswerTo = finalAnswerTo;
+  if (state.hop > 0) state.pauses += 1;
+  else if (finalAnswerTo === undefined) state.countedPasses += 1;
+  applyStream(state, result);
+  state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
+  // What an interrupted pass said is in its stream's result only: the next run answers anew.
+  if (result.status !== "follow_up_interrupt") applySaid(state, result);
+  if (result.status !== "function_call" && !isUnfinished(result)) state.identical = noIdenticalCalls;
+  if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
+}
+
+/** What a stream and the calls that were started for nothing meanwhile have used. */
+function applyStream(state: LoopState, result: StreamResult): void {
+  applySpending(state, result);
+  for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
+  applyPrice(state, result);
+}
+
+/** What one more stream is taken to cost, and who made the first one of which nobody knows. */
+function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void {
+  state.lastCostUSD = costUSD ?? state.lastCostUSD;
+  if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };
+}
+
+function countCalls(state: LoopState, { status }: StreamResult): void {
+  if (state.repetition === undefined) return;
+  state.repetition = countPass(state.repetition, status === "function_call" ? state.turn.calls : []);
+}
+
+function applySaid(state: LoopState, result: StreamResult): void {
+  applyTurn(state, result);
+  if (state.turn.text.trim() !== "") state.finalText = state.turn.text;
+  if (result.details.trim() !== "") state.detailsText = result.details;
+  const resent = isUnfinished(result);
+  // A "continue" hop is asked for with the request as it was; a "paused" one with the turn behind it.
+  if (!resent || result.finish === "paused") placeTurn(state);
+  state.hop = resent ? state.hop + 1 : state.hop;
+}
+
+function applyTurn(state: LoopState, result: StreamResult): void {
+  const native = toNativeParts(result);
+  for (const part of native) state.modelParts.push(part);
+  for (const call of result.calls) state.heldIds.add(call.callId);
+  const { text, reasoning, calls, eagerOutcomes } = result;
+  const { turn } = state;
+  state.turn =
+    state.hop === 0
+      ? { text, reasoning, calls, native, eagerOutcomes }
+      : {
+          ...joinTurn(turn, result),
+          native: [...turn.native, ...native],
+          eagerOutcomes: [...(turn.eagerOutcomes ?? []), ...(eagerOutcomes ?? [])],
+        };
+}
+
+function toNativeParts({ native, provider, model }: StreamResult): readonly NativePart[] {
+  return native.length === 0 ? emptyTurn.native : native.map((item) => ({ provider, model, item }));
+}
+
+function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { kind: "batch" }>): void {
+  const results = placeResults(state, settled);
+  state.chainStarted ||= settled.length > 0;
+  state.toolLimitBroken = state.toolLimitReached && settled.length > 0;
+  state.lastBatch = settled;
+  state.identical = countIdenticalCalls(state.identical, settled);
+  state.errorPeak = 0;
+  settled.forEach((call, index) => applyCall(state, call, results[index]));
+  keepUndelivered(state, settled);
+  if (state.streamResults.at(-1)?.finish === "malformed-call") {
+    if (settled.length === 0) countError(state);
+    state.messages.push({ role: "user", content: malformedNote });
+  }
+  applyRepetition(state, results, loop);
+}
+
+/** What was said to runs inside the calls was for other models: the model of this run does not read it. */
+function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[]): void {
+  for (const { outcome } of settled)
+    for (const content of outcome.undelivered ?? []) unsent.push({ verb: "keep", message: { role: "user", content } });
+}
+
+/** Calls whose results have changed after all are no loop. */
+function applyRepetition(state: LoopState, results: readonly ToolResultPart[], loop: Repeats | undefined): void {
+  const { repetition, turn } = state;
+  state.repetition = repetition === undefined ? undefined : noteResults(repetition, turn.calls, results);
+  if (loop === undefined || state.repetition?.matches[loop.cycle - 1] === 0) return;
+  const content = `You repeated identical tool calls ${loop.count} times. Change your approach or answer.`;
+  state.messages.push({ role: "user", content });
+}
+
+/** The answer stands in the transcript already. */
+function applyOutput(state: LoopState, { answer, complaint }: Extract<StepResult, { kind: "output" }>): void {
+  state.lastOutput = answer;
+  if (answer.kind === "invalid") state.invalidAnswers += 1;
+  if (complaint !== undefined) state.messages.push({ role: "user", content: complaint });
+}
+
+/** Whatever a turn still asks for is answered, so that the transcript can be sent as it is. */
+function applyEnding(state: LoopState, ending: Ending): void {
+  state.ending = ending;
+  if (state.phase !== "resume") state.closedAfter = state.phase;
+  if (state.phase !== "model") return;
+  // Also where an earlier hop of it is placed: a "continue" hop behind that one is not there yet.
+  placeTurn(state);
+  answerOpenCalls(state);
+}
+
+/** Calls of a turn that ends the run do not run any more; what has run keeps its outcome. */
+function answerOpenCalls(state: LoopState): void {
+  const early = earlyOutcomesOf(state.turn);
+  const settled = state.turn.calls
+    .filter(isNamed)
+    .map((call): SettledCall => ({ outcome: early.get(call.callId) ?? { call, durationMs: 0, kind: "not-run" } }));
+  const results = placeResults(state, settled);
+  settled.forEach((call, index) => applyCall(state, call, results[index]));
+}

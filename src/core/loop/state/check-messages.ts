@@ -1,0 +1,199 @@
+// Looks at a conversation before it is sent: each call is answered exactly once, directly after its turn. What is not so is refused
+// with its index, or repaired where the caller asks for that.
+
+import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { partAdviceOf } from "../../errors/other-words.ts";
+import { isRecord, type UnknownRecord } from "../../utils/is-record.ts";
+import { toPlainError } from "../../utils/plain-error.ts";
+import { renderOutcome } from "../../tools/render-outcome.ts";
+import { isContentPart } from "../../tools/tool-result.ts";
+import { seal, sealedCopy } from "./frozen-view.ts";
+
+/** A conversation that can be sent, and every call id in it. */
+export interface CheckedMessages {
+  readonly messages: readonly Message[];
+  readonly heldIds: ReadonlySet<string>;
+}
+
+interface OpenCall {
+  readonly callId: string;
+  readonly name: string;
+}
+
+/** Checks a conversation; with `repair`, drops orphan results and answers open calls as not run. Throws LoopError "invalid-messages". */
+export function checkMessages(messages: readonly unknown[], repair: boolean): CheckedMessages {
+  const heldIds = new Set<string>();
+  const checked: Message[] = [];
+  let open: readonly OpenCall[] = [];
+  placeMessages(messages, repair).forEach(({ value, index }) => {
+    const message = assertMessage(value, index);
+    if (message.role === "tool") {
+      const answer = checkAnswers(message, { open, index, repair });
+      if (answer.results.length > 0) checked.push(answer === message ? message : answer);
+      open = [];
+      return;
+    }
+    if (open.length > 0) checked.push(...answerOpen(open, index - 1, repair));
+    open = message.role === "assistant" ? callsOf(message, { index, heldIds }) : [];
+    checked.push(message);
+  });
+  if (open.length > 0) checked.push(...answerOpen(open, messages.length - 1, repair));
+  if (checked.length === 0) throw invalid(0, "and those after it hold nothing that can be sent");
+  return { messages: checked, heldIds };
+}
+
+/** A message, and its place in the caller's list. */
+interface Placed {
+  readonly value: unknown;
+  readonly index: number;
+}
+
+/** Histories of other libraries have one tool message for each result; `repair` joins them. */
+function placeMessages(messages: readonly unknown[], repair: boolean): readonly Placed[] {
+  if (!repair) return messages.map((value, index) => ({ value, index }));
+  const placed: Placed[] = [];
+  /** The results of the last message, if those that follow it belong to it. Added to in place: a copy for each would be quadratic. */
+  let joined: unknown[] | undefined;
+  messages.forEach((value, index) => {
+    if (!isAnswers(value)) {
+      joined = undefined;
+      placed.push({ value, index });
+    } else if (joined === undefined) {
+      joined = [...value.results];
+      placed.push({ value: { ...value, results: joined }, index });
+    } else for (const result of value.results) joined.push(result);
+  });
+  return placed;
+}
+
+function isAnswers(message: unknown): message is { readonly role: "tool"; readonly results: readonly unknown[] } {
+  return isRecord(message) && message.role === "tool" && Array.isArray(message.results);
+}
+
+function callsOf(message: AssistantMessage, { index, heldIds }: { index: number; heldIds: Set<string> }): readonly OpenCall[] {
+  const calls: OpenCall[] = [];
+  for (const part of message.content) {
+    if (part.type !== "tool-call") continue;
+    if (heldIds.has(part.callId)) throw invalid(index, "holds a call id that was used before");
+    heldIds.add(part.callId);
+    calls.push({ callId: part.callId, name: part.name });
+  }
+  return calls;
+}
+
+const repairAdvice = 'Answer each call, or set the option "repair" to true: then open calls are answered as not run';
+const dropAdvice = 'Leave such results out, or set the option "repair" to true, which does so';
+
+interface AnswerCheck {
+  readonly open: readonly OpenCall[];
+  readonly index: number;
+  readonly repair: boolean;
+}
+
+function checkAnswers(message: ToolMessage, { open, index, repair }: AnswerCheck): ToolMessage {
+  const results = new Map<string, ToolResultPart>();
+  const ids = new Set(open.map(({ callId }) => callId));
+  for (const result of message.results) {
+    const known = ids.has(result.callId) && !results.has(result.callId);
+    if (known) results.set(result.callId, result);
+    else if (!repair)
+      throw invalid(index, `answers a call that the message before does not make, or answers one twice. ${dropAdvice}`);
+  }
+  if (results.size === open.length && results.size === message.results.length) return message;
+  if (!repair) throw invalid(index, `leaves a call of the message before unanswered. ${repairAdvice}`);
+  return { role: "tool", results: open.map((call) => results.get(call.callId) ?? notRun(call)) };
+}
+
+function answerOpen(open: readonly OpenCall[], index: number, repair: boolean): readonly ToolMessage[] {
+  if (!repair) throw invalid(index, `makes calls that the next message does not answer. ${repairAdvice}`);
+  return [{ role: "tool", results: open.map(notRun) }];
+}
+
+function notRun({ callId, name }: OpenCall): ToolResultPart {
+  const call = { callId, name, args: {} };
+  return { callId, name, outcome: "not-run", result: renderOutcome({ call, durationMs: 0, kind: "not-run" }) };
+}
+
+/** Which problem a message of each role has; undefined for none. */
+const problems: { readonly [Role in Message["role"]]: (message: { readonly [field: string]: unknown }) => string | undefined } = {
+  user: ({ content }) =>
+    typeof content === "string" || isListOf(content, isContentPart)
+      ? undefined
+      : 'must have as "content" a string or content parts',
+  assistant: ({ content }) =>
+    isListOf(content, isAssistantPart) ? undefined : 'must have as "content" an array of text, reasoning and tool-call parts',
+  tool: ({ results }) => (isListOf(results, isResult) ? undefined : 'must have as "results" an array of tool results'),
+};
+
+/** A problem, and what to write in place of a part that is of another library's form. Bytes are seen in the caller's own parts only. */
+function withAdvice(problem: string, given: UnknownRecord): string {
+  try {
+    const { content, results } = given;
+    const parts = [content, [results, content].flat().map(contentOf)].flat(2);
+    const advice = parts.map((part) => (isRecord(part) ? partAdviceOf(part) : undefined)).find((found) => found !== undefined);
+    return advice === undefined ? problem : `${problem}. ${advice}`;
+  } catch {
+    return problem;
+  }
+}
+
+function contentOf(result: unknown): readonly unknown[] {
+  return isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
+}
+
+/** A frozen copy of a user message that can be sent and saved; undefined for anything else. */
+export function toUserMessage(given: unknown): UserMessage | undefined {
+  try {
+    const value = sealedCopy(given);
+    const isFit = isRecord(value) && value["role"] === "user" && problems.user(value) === undefined;
+    return isFit ? seal(value as unknown as UserMessage) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function assertMessage(given: unknown, index: number): Message {
+  const value = copy(given, index);
+  if (!isRecord(value)) throw invalid(index, "is not an object");
+  const { role } = value;
+  if (role !== "user" && role !== "assistant" && role !== "tool") {
+    throw invalid(index, 'must have as "role" one of "user", "assistant" and "tool"; system text goes into the option "system"');
+  }
+  const problem = problems[role](value);
+  if (problem !== undefined) throw invalid(index, isRecord(given) ? withAdvice(problem, given) : problem);
+  return seal(value as unknown as Message);
+}
+
+/** What is in the transcript is in the result, and a result can always be saved. What the caller does to the original is not seen. */
+function copy(value: unknown, index: number): unknown {
+  try {
+    return sealedCopy(value);
+  } catch (error) {
+    throw invalid(index, `cannot be written as JSON: ${toPlainError(error).message}`);
+  }
+}
+
+function isListOf(value: unknown, isItem: (item: { readonly [field: string]: unknown }) => boolean): boolean {
+  return Array.isArray(value) && value.every((item) => isRecord(item) && isItem(item));
+}
+
+function isAssistantPart(part: { readonly [field: string]: unknown }): boolean {
+  if (part["type"] === "text" || part["type"] === "reasoning") return typeof part["text"] === "string";
+  return part["type"] === "tool-call" && isFilled(part["callId"]) && isFilled(part["name"]) && part["args"] !== undefined;
+}
+
+function isResult(part: { readonly [field: string]: unknown }): boolean {
+  const { callId, name, result, content } = part;
+  return (
+    isFilled(callId) && isFilled(name) && result !== undefined && (content === undefined || isListOf(content, isContentPart))
+  );
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
+
+function invalid(index: number, problem: string): LoopError<"invalid-messages"> {
+  return new LoopError("invalid-messages", { index, problem });
+}

@@ -1,0 +1,41 @@
+// What being ended from outside makes of a run.
+
+import type { PlainError } from "../../types/plain-error.ts";
+import type { Json } from "../../types/json.ts";
+import type { Termination } from "../../types/termination.ts";
+import { assertNever } from "../../utils/assert-never.ts";
+import { tidyMessage, toPlainError } from "../../utils/plain-error.ts";
+import type { Cause } from "../../cancellation/run-scope.ts";
+import { toJson } from "../../utils/to-json.ts";
+
+/** The ending that a cause leads to; plain data. */
+export function endingOfCause(cause: Cause): {
+  readonly status: "stopped_by_user" | "timeout" | "follow_up_interrupt";
+  readonly reason: Termination;
+} {
+  switch (cause.kind) {
+    case "stop":
+      return { status: "stopped_by_user", reason: { kind: "stopped", requester: cause.requester, note: cause.note } };
+    case "kill":
+      return { status: "stopped_by_user", reason: { kind: "killed" } };
+    case "abort":
+      return { status: "stopped_by_user", reason: { kind: "aborted", reason: toAbortReason(cause.reason) } };
+    case "interrupt":
+      return { status: "follow_up_interrupt", reason: { kind: "interrupted", message: cause.message } };
+    case "wall-clock":
+      return { status: "timeout", reason: { kind: "wall-clock", limitMs: cause.limitMs } };
+    default:
+      return assertNever(cause);
+  }
+}
+
+/** A signal's own reason as plain data: errors as PlainError, anything else as JSON. */
+function toAbortReason(reason: unknown): PlainError | Json {
+  try {
+    if (reason instanceof Error) return toPlainError(reason);
+    if (typeof reason === "string") return tidyMessage(reason);
+    return toJson(reason);
+  } catch (error) {
+    return toPlainError(error);
+  }
+}

@@ -1,0 +1,328 @@
+// The accumulator of one run: all that is known after the steps so far. Owned by the run and folded in place, so that a pass costs
+// the same at pass 5 and at pass 5,000.
+
+import type { Json } from "../../types/json.ts";
+import type { Message, NativePart, UserMessage } from "../../types/message.ts";
+import type { PlainError } from "../../types/plain-error.ts";
+import type { Issue } from "../../types/schema.ts";
+import type { StreamResult } from "../../types/stream-result.ts";
+import type { Ending, Termination } from "../../types/termination.ts";
+import type { ToolChange } from "../../types/tool-change.ts";
+import type {
+  ContextRelease,
+  ContextRestart,
+  PendingApproval,
+  ToolCall,
+  ToolHistoryEntry,
+  ToolOutcome,
+} from "../../types/tool-outcome.ts";
+import type { Usage } from "../../types/usage.ts";
+import { noUsage } from "../../utils/add-usage.ts";
+import { type IdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
+import { createRepetition, type Repeats, type Repetition } from "./repetition.ts";
+
+/** A message from outside, and what it asks for: to be sent, to end the run and be the next one's, or nothing any more. */
+export interface InboxMessage {
+  readonly verb: "steer" | "interrupt" | "keep";
+  readonly message: UserMessage;
+}
+
+/** What an inbox step found. The loop judges this answer, never the live control, so that a replay decides the same. */
+export interface InboxAnswer {
+  /** Clock time in milliseconds. */
+  readonly now: number;
+  /** Names the execution that gave the answer: times of different executions do not compare. */
+  readonly token: string;
+  /** How the run ends, where it was stopped, killed or aborted, or where the wall clock struck: its own, or that of a run around it. */
+  readonly ended?: Ending | undefined;
+  /** A budget of a run around this one that is used up. */
+  readonly spentOutside?: Extract<Termination, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
+  /** What was said to the control since the last look, in order. */
+  readonly messages?: readonly InboxMessage[] | undefined;
+  readonly drain?: true | undefined;
+  /** Passes whose results the caller wants left out, and did not before. */
+  readonly force?: readonly number[] | undefined;
+  /** The ending that a last look was for; one for another ending is out of date. */
+  readonly before?: string | undefined;
+  /** That ending itself, for readers that do not have the limits of the run, and what was folded last before it. */
+  readonly ending?: Ending | undefined;
+  readonly after?: LoopState["phase"] | undefined;
+  /** Set if a steered message came with a last look and the run goes on with it. */
+  readonly goesOn?: true | undefined;
+}
+
+/** What a hook step gave. */
+export type HookAnswer =
+  | { readonly kind: "continue" }
+  | { readonly kind: "abort"; readonly reason?: string | undefined }
+  | { readonly kind: "failed"; readonly error: PlainError };
+
+/** What became of the answer where it has to fit a schema: its value, what is wrong with it, or how the run ends instead. */
+export type OutputAnswer =
+  | { readonly kind: "valid"; readonly value: Json }
+  | { readonly kind: "invalid"; readonly issues: readonly Issue[] }
+  | { readonly kind: "ended"; readonly ending: Ending };
+
+/** Whether the run goes on past a recorded ending. */
+export interface ReopenAnswer {
+  readonly reopen: boolean;
+  /** The ending that it was asked about; an answer about another one is out of date. */
+  readonly before: string;
+  readonly now: number;
+  readonly token: string;
+}
+
+/** One call of a batch with its outcome, and the restart that it asked for. */
+export interface SettledCall {
+  readonly outcome: ToolOutcome;
+  readonly restart?: ContextRestart | undefined;
+  /** What the model reads in place of the result, where a stage of `policies.results` has changed it. */
+  readonly textForModel?: string | undefined;
+  /** What extracting the result took; USD, undefined where unknown. */
+  readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
+  /** Whether nothing is left to say after its tool. Undefined if the tool does not say. */
+  readonly needsNoFollowUp?: boolean | undefined;
+  /** Set if somebody has to decide about the call before it can run: the name of the question in `decisions`. */
+  readonly awaiting?: string | undefined;
+  /** What has changed of its tool since somebody was last asked about the call. */
+  readonly toolChanges?: readonly ToolChange[] | undefined;
+  /** How the run inside the call was suspended. The call is not over, and goes on when the run is resumed. */
+  readonly suspended?: Ending | undefined;
+}
+
+/** What a fold takes: the answer of one step. */
+export type StepResult =
+  | { readonly kind: "inbox"; readonly answer: InboxAnswer }
+  /** Steered messages join the transcript. */
+  | { readonly kind: "steer" }
+  | { readonly kind: "model"; readonly result: StreamResult; readonly finalAnswerTo?: Ending | undefined }
+  /** `loop` is one that the model is told of, behind the results. */
+  | { readonly kind: "batch"; readonly settled: readonly SettledCall[]; readonly loop?: Repeats | undefined }
+  /** `complaint` is for the model, where it is asked again. */
+  | { readonly kind: "output"; readonly answer: OutputAnswer; readonly complaint?: string | undefined }
+  | { readonly kind: "hook"; readonly answer: HookAnswer }
+  /** The last look at the inbox before an ending. */
+  | { readonly kind: "close"; readonly answer: InboxAnswer; readonly ending: Ending; readonly attempt?: number | undefined }
+  | { readonly kind: "reopen"; readonly answer: ReopenAnswer; readonly attempt: number }
+  /** The run goes on past a recorded suspension. */
+  | { readonly kind: "resume" };
+
+/** Results that a tool has released, and in which pass it did. */
+export interface ReleasedResults {
+  readonly iteration: number;
+  readonly release: ContextRelease;
+}
+
+/** The turn of the current pass, its earlier hops included. */
+export interface Turn {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  readonly native: readonly NativePart[];
+  /** What became of the calls that were started while the model spoke. */
+  readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
+}
+
+/** Where a run stands. Fields may be read by anybody; only `applyStep` writes them. */
+export interface LoopState {
+  /** What was folded last. */
+  phase: "start" | StepResult["kind"];
+  /** 0-based pass. */
+  iteration: number;
+  /** 0-based stream of this pass; more than one where a paused turn is resent. */
+  hop: number;
+  /** Passes that count towards `maxIterations`. */
+  countedPasses: number;
+  pauses: number;
+  restarts: number;
+  toolCallsExecuted: number;
+
+  // transcript
+  readonly messages: Message[];
+  /** How many of them were there before the run. */
+  readonly givenMessages: number;
+  /** Every call id in the transcript. */
+  readonly heldIds: Set<string>;
+  turn: Turn;
+  /** Whether the turn already stands at the end of `messages`. */
+  turnPlaced: boolean;
+  readonly contextItems: Json[];
+  /** The context items as one message; made anew when they change. */
+  contextMessage: UserMessage | undefined;
+  readonly hiddenTools: Set<string>;
+  /** Passes whose results the caller wants left out of what is sent. */
+  readonly forcedPasses: number[];
+  /** What tools want left out of it, in order. */
+  readonly releases: ReleasedResults[];
+
+  // results
+  readonly streamResults: StreamResult[];
+  readonly functionHistory: ToolHistoryEntry[];
+  readonly modelParts: NativePart[];
+  finalText: string;
+  detailsText: string;
+  thoughtLog: Json | undefined;
+  /** A tool has delivered content that users see. */
+  contentDelivered: boolean;
+  usage: Usage;
+  /** USD; undefined once the cost of one pass is unknown. */
+  costUSD: number | undefined;
+  /** Who made the first stream of this run whose cost is not known, and in which pass. */
+  unpriced: (NonNullable<StreamResult["unpriced"]> & { readonly iteration: number }) | undefined;
+  /** USD, of the streams whose cost is known. */
+  spentUSD: number;
+  /** USD of the last stream whose cost is known: what one more is taken to cost. */
+  lastCostUSD: number;
+
+  /** Messages from outside that have not been sent. */
+  readonly unsent: InboxMessage[];
+  /** Whether the model has asked for tools: from then on nothing interrupts. */
+  chainStarted: boolean;
+
+  // counters and what the last steps said
+  consecutiveToolErrors: number;
+  /** The most errors in a row that the last batch reached, also where a later call succeeded. */
+  errorPeak: number;
+  lastInbox: InboxAnswer | undefined;
+  activeMs: number;
+  lastHook: HookAnswer | undefined;
+  lastBatch: readonly SettledCall[];
+  /** A batch has crossed `maxToolCalls`. */
+  toolLimitReached: boolean;
+  /** The model has asked for tools even after that. */
+  toolLimitBroken: boolean;
+  /** How the calls of the last passes repeat; undefined where nobody looks. */
+  repetition: Repetition | undefined;
+  /** How many iterations in a row have done the same. */
+  identical: IdenticalCalls;
+  /** What became of the last answer, until the next pass. */
+  lastOutput: OutputAnswer | undefined;
+  /** Answers in a row that did not fit. */
+  invalidAnswers: number;
+  /** The ending whose final answer the last pass was. */
+  finalAnswerTo: Ending | undefined;
+  /** The retry that the run is in; 0 before the first. */
+  retry: number;
+  /** How often the run was resumed past a suspension of this pass. */
+  resumes: number;
+  /** How often the inbox was read before an ending in this pass. */
+  endChecks: number;
+  /** How many messages there were when this pass began. */
+  passStart: number;
+  /** What the turn of this pass adds to, as it was before. */
+  beforeTurn: BeforeTurn;
+  /** What was folded last before the ending. */
+  closedAfter: LoopState["phase"];
+  /** How the run ends, once that is decided. */
+  ending: Ending | undefined;
+}
+
+/** What a new run starts from. */
+export interface InitialState {
+  readonly messages: readonly Message[];
+  readonly heldIds: Iterable<string>;
+  readonly contextItems: readonly Json[];
+  /** Whether costs can be known at all. */
+  readonly priced: boolean;
+  /** How to count repeated calls. Default not at all. */
+  readonly repetition?: Pick<Repetition, "maxCycle" | "compareResults"> | undefined;
+}
+
+/** What a retry brings back when it takes a turn back. */
+export interface BeforeTurn {
+  readonly modelParts: number;
+  readonly functionHistory: number;
+  readonly finalText: string;
+  readonly detailsText: string;
+  readonly thoughtLog: Json | undefined;
+}
+
+const nothingBefore: BeforeTurn = {
+  modelParts: 0,
+  functionHistory: 0,
+  finalText: "",
+  detailsText: "",
+  thoughtLog: undefined,
+};
+
+/** A turn that has not begun. */
+export const emptyTurn: Turn = { text: "", reasoning: "", calls: [], native: [] };
+
+/** The state before the first step. */
+export function createLoopState(initial: InitialState): LoopState {
+  return {
+    phase: "start",
+    iteration: 0,
+    hop: 0,
+    countedPasses: 0,
+    pauses: 0,
+    restarts: 0,
+    toolCallsExecuted: 0,
+    messages: [...initial.messages],
+    givenMessages: initial.messages.length,
+    heldIds: new Set(initial.heldIds),
+    turn: emptyTurn,
+    turnPlaced: false,
+    contextItems: [...initial.contextItems],
+    contextMessage: toContextMessage(initial.contextItems),
+    hiddenTools: new Set(),
+    forcedPasses: [],
+    releases: [],
+    streamResults: [],
+    functionHistory: [],
+    modelParts: [],
+    finalText: "",
+    detailsText: "",
+    thoughtLog: undefined,
+    contentDelivered: false,
+    unsent: [],
+    chainStarted: false,
+    usage: noUsage,
+    costUSD: initial.priced ? 0 : undefined,
+    unpriced: undefined,
+    spentUSD: 0,
+    lastCostUSD: 0,
+    consecutiveToolErrors: 0,
+    errorPeak: 0,
+    lastInbox: undefined,
+    activeMs: 0,
+    lastHook: undefined,
+    lastBatch: [],
+    toolLimitReached: false,
+    toolLimitBroken: false,
+    repetition: initial.repetition === undefined ? undefined : createRepetition(initial.repetition),
+    identical: noIdenticalCalls,
+    lastOutput: undefined,
+    invalidAnswers: 0,
+    finalAnswerTo: undefined,
+    retry: 0,
+    resumes: 0,
+    endChecks: 0,
+    passStart: 0,
+    beforeTurn: nothingBefore,
+    closedAfter: "start",
+    ending: undefined,
+  };
+}
+
+/** Renders context items as the message that closes each view. */
+export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
+  if (items.length === 0) return undefined;
+  const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
+  return { role: "user", content: ["Context:", ...lines].join("\n") };
+}
+
+/** What the last batch waits for: decisions about its calls, or runs inside them that were suspended. */
+export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
+  const calls = lastBatch.flatMap(pendingIn);
+  if (calls.length > 0) return { status: "suspended", reason: { kind: "approval-required", calls } };
+  return lastBatch.find(({ suspended }) => suspended !== undefined)?.suspended;
+}
+
+function pendingIn({ outcome: { call }, awaiting, toolChanges, suspended }: SettledCall): readonly PendingApproval[] {
+  const { callId, name, args } = call;
+  if (awaiting !== undefined)
+    return [{ id: awaiting, callId, name, args, ...(toolChanges === undefined ? {} : { toolChanges }) }];
+  if (suspended?.reason.kind !== "approval-required") return [];
+  return suspended.reason.calls.map((inner) => ({ ...inner, id: `${callId}/${inner.id}` }));
+}

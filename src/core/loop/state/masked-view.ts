@@ -1,0 +1,211 @@
+// Leaves old results out of what is sent: a view of the transcript that is kept from pass to pass, so that each message is looked at once
+// and each result is replaced once, however long the run.
+
+import type { Message, ToolResultPart } from "../../types/message.ts";
+import { cutText } from "../../utils/cut-text.ts";
+import { dropPromise, listItems } from "../../utils/drop-promise.ts";
+import { estimateTokens } from "../../utils/estimate-tokens.ts";
+import { forgetView, seal } from "./frozen-view.ts";
+import type { LoopState, ReleasedResults } from "./loop-state.ts";
+
+/** When results are masked. */
+export interface MaskingRules {
+  readonly keepIterations: number;
+  readonly minTokens: number;
+  readonly batchOf: number;
+}
+
+/** What one look has masked: ids of calls, and the estimated tokens of their results, before and after. */
+export interface Masked {
+  readonly calls: readonly string[];
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+/** What the view is made of. */
+export type MaskingSource = Pick<
+  LoopState,
+  "messages" | "iteration" | "passStart" | "functionHistory" | "forcedPasses" | "releases"
+>;
+
+/** A result that can be masked, and where it is. */
+interface Entry {
+  readonly callId: string;
+  readonly at: number;
+  readonly index: number;
+  readonly iteration: number;
+  readonly tokens: number;
+}
+
+const longestName = 64;
+
+/** The transcript as it is sent. Messages stay the same objects until something in them is masked. */
+export class MaskedView {
+  readonly #rules: MaskingRules;
+  readonly #messages: Message[] = [];
+  /** How many messages can no longer be taken back. */
+  #stable = 0;
+  #historyRead = 0;
+  #forcedRead = 0;
+  #releasesRead = 0;
+  /** What can still be masked: by call, and by pass, the oldest first. */
+  readonly #open = new Map<string, Entry>();
+  readonly #passes = new Map<number, Entry[]>();
+  /** The pass that was sent last. */
+  #lastPass: number | undefined;
+
+  constructor(rules: MaskingRules) {
+    this.#rules = rules;
+  }
+
+  /** The messages to send, once `update` has been called for the pass. */
+  get messages(): readonly Message[] {
+    return this.#messages;
+  }
+
+  /** Of the passes whose results can still be masked, those that somebody wants masked. */
+  findForced(force: ReadonlySet<number>): readonly number[] {
+    const last = this.#lastPass;
+    // Results of the pass that was sent last have come since, and are not in the view yet.
+    const found = last !== undefined && isIn(force, last) ? [last] : [];
+    const passes = this.#passes;
+    // Either may be long; to look through the shorter one is enough.
+    const size: unknown = force.size;
+    dropPromise(size);
+    const isShort = typeof size === "number" && size < passes.size;
+    const before = isShort
+      ? listItems(force).filter((pass) => passes.has(pass))
+      : [...passes.keys()].filter((pass) => isIn(force, pass));
+    return [...before.filter((pass) => pass !== last), ...found];
+  }
+
+  /** Brings the view up to date before a stream, and tells what is newly masked. */
+  update(state: MaskingSource): Masked | undefined {
+    this.#take(state);
+    const due = [...this.#findForced(state), ...this.#findReleased(state), ...this.#findOld(state.iteration)];
+    this.#lastPass = state.iteration;
+    return due.length === 0 ? undefined : this.#mask(due);
+  }
+
+  /** Takes over what was added, and once more what may have been replaced: the turn of a pass that is not over. */
+  #take({ messages, functionHistory, passStart }: MaskingSource): void {
+    const passes = new Map<string, number>();
+    for (; this.#historyRead < functionHistory.length; this.#historyRead += 1) {
+      const entry = functionHistory[this.#historyRead];
+      if (entry?.outcome === "completed") passes.set(entry.functionCall.id, entry.iteration);
+    }
+    this.#messages.length = this.#stable;
+    for (let at = this.#stable; at < messages.length; at += 1) {
+      const message = messages[at];
+      if (message === undefined) continue;
+      this.#messages.push(message);
+      if (message.role !== "tool") continue;
+      message.results.forEach((part, index) => this.#note(part, { at, index, iteration: passes.get(part.callId) }));
+    }
+    this.#stable = passStart;
+  }
+
+  /** Results that were handed in belong to no pass, and errors say something as long as they are there. */
+  #note(part: ToolResultPart, { iteration, ...place }: Pick<Entry, "at" | "index"> & { iteration: number | undefined }): void {
+    if (iteration === undefined || part.outcome !== "completed") return;
+    const tokens = estimateResult(part);
+    if (tokens < this.#rules.minTokens) return;
+    const entry = { callId: part.callId, ...place, iteration, tokens };
+    this.#open.set(part.callId, entry);
+    const entries = this.#passes.get(iteration);
+    if (entries === undefined) this.#passes.set(iteration, [entry]);
+    else entries.push(entry);
+  }
+
+  #findForced({ forcedPasses }: MaskingSource): readonly Entry[] {
+    const found = forcedPasses.slice(this.#forcedRead).flatMap((pass) => this.#close(pass));
+    this.#forcedRead = forcedPasses.length;
+    return found;
+  }
+
+  #findReleased({ releases }: MaskingSource): readonly Entry[] {
+    const found = releases.slice(this.#releasesRead).flatMap((released) => this.#release(released));
+    this.#releasesRead = releases.length;
+    return found;
+  }
+
+  #release({ iteration, release }: ReleasedResults): readonly Entry[] {
+    if (release === "all") return this.#closeBefore(iteration);
+    return release.flatMap((callId) => {
+      const entry = this.#open.get(callId);
+      this.#open.delete(callId);
+      return entry === undefined ? [] : [entry];
+    });
+  }
+
+  /** Age counts in whole steps, so that between two steps nothing changes in what was sent before. */
+  #findOld(iteration: number): readonly Entry[] {
+    const { keepIterations, batchOf } = this.#rules;
+    return this.#closeBefore(Math.floor((iteration - keepIterations) / batchOf) * batchOf);
+  }
+
+  #closeBefore(pass: number): readonly Entry[] {
+    const found: Entry[] = [];
+    for (const open of this.#passes.keys()) {
+      if (open >= pass) break;
+      found.push(...this.#close(open));
+    }
+    return found;
+  }
+
+  #close(pass: number): readonly Entry[] {
+    const entries = this.#passes.get(pass) ?? [];
+    this.#passes.delete(pass);
+    return entries.filter(({ callId }) => this.#open.delete(callId));
+  }
+
+  /** Replaces each message once, however many of its results are due. */
+  #mask(due: readonly Entry[]): Masked {
+    const byMessage = new Map<number, Map<number, string>>();
+    let tokensAfter = 0;
+    for (const { at, index, iteration, tokens } of due) {
+      const message = this.#messages[at];
+      const part = message?.role === "tool" ? message.results[index] : undefined;
+      if (part === undefined) continue;
+      const placeholder = describeMasked(part, iteration, tokens);
+      tokensAfter += estimateTokens(placeholder);
+      const placeholders = byMessage.get(at) ?? new Map<number, string>();
+      byMessage.set(at, placeholders.set(index, placeholder));
+    }
+    for (const [at, placeholders] of byMessage) this.#replace(at, placeholders);
+    const tokensBefore = due.reduce((sum, { tokens }) => sum + tokens, 0);
+    return { calls: due.map(({ callId }) => callId), tokensBefore, tokensAfter };
+  }
+
+  #replace(at: number, placeholders: ReadonlyMap<number, string>): void {
+    const message = this.#messages[at];
+    if (message?.role !== "tool") return;
+    const results = message.results.map((part, index): ToolResultPart => {
+      const result = placeholders.get(index);
+      return result === undefined ? part : { callId: part.callId, name: part.name, outcome: part.outcome, result };
+    });
+    this.#messages[at] = seal({ ...message, results });
+    forgetView(this.#messages);
+  }
+}
+
+/** The set is the caller's own, and may be of a class of theirs. */
+function isIn(force: ReadonlySet<number>, pass: number): boolean {
+  const answer: unknown = force.has(pass);
+  dropPromise(answer);
+  return answer === true;
+}
+
+/** All that is sent of a result: its text, and what stands beside it. */
+function estimateResult({ result, content = [] }: ToolResultPart): number {
+  const text = typeof result === "string" ? result : JSON.stringify(result);
+  const beside = content.map((part) => estimateTokens(part.type === "text" ? part.text : String(part.data)));
+  return beside.reduce((sum, tokens) => sum + tokens, estimateTokens(text));
+}
+
+/** With the id of the call, so that a model that releases results knows what ids look like. */
+function describeMasked({ name, callId }: ToolResultPart, iteration: number, tokens: number): string {
+  const count = String(tokens).replace(/\B(?=(\d{3})+$)/g, ",");
+  const call = `${cutText(name, longestName)} (call ${cutText(callId, longestName)})`;
+  return `[Result of ${call} from pass ${iteration} left out: ${count} tokens.]`;
+}

@@ -1,0 +1,92 @@
+// Counts how often a model has asked for the same calls in a row, alone or in a cycle of passes. Pure; what a pass costs, in time and in
+// memory, depends on the longest cycle and not on how many passes there were.
+
+import type { ToolResultPart } from "../../types/message.ts";
+import type { ToolCall } from "../../types/tool-outcome.ts";
+import { digest, stableJson } from "../../utils/stable-json.ts";
+
+/** The calls of one pass, and what they gave where that is compared, each as a digest. */
+export interface CountedPass {
+  readonly calls: string;
+  readonly results: string | undefined;
+}
+
+/** What is known of the last passes. */
+export interface Repetition {
+  /** The most passes that one cycle may have. */
+  readonly maxCycle: number;
+  /** Whether passes with other results are other passes. */
+  readonly compareResults: boolean;
+  /** The last passes, newest first: one more than the longest cycle has. */
+  readonly passes: readonly CountedPass[];
+  /** At index `n - 1`: how many passes in a row, up to the last one, equal the pass `n` before them. */
+  readonly matches: readonly number[];
+}
+
+/** How often a cycle has come. */
+export interface Repeats {
+  /** How many passes the cycle has. */
+  readonly cycle: number;
+  readonly count: number;
+}
+
+/** Begins to count. */
+export function createRepetition({ maxCycle, compareResults }: Pick<Repetition, "maxCycle" | "compareResults">): Repetition {
+  return { maxCycle, compareResults, passes: [], matches: Array.from({ length: maxCycle }, () => 0) };
+}
+
+/** Counts one more pass. The order of its calls, and of the keys of their arguments, says nothing. One without calls begins anew. */
+export function countPass(repetition: Repetition, calls: readonly ToolCall[]): Repetition {
+  if (calls.length === 0) return createRepetition(repetition);
+  const { maxCycle, passes, matches } = repetition;
+  const pass: CountedPass = { calls: digestOf(calls.map(describeCall)), results: undefined };
+  return {
+    ...repetition,
+    passes: [pass, ...passes].slice(0, maxCycle + 1),
+    matches: matches.map((count, index) => (passes[index]?.calls === pass.calls ? count + 1 : 0)),
+  };
+}
+
+/** Notes what the calls of the last pass gave. Where that differs from a pass before, the two are not the same. */
+export function noteResults(repetition: Repetition, calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition {
+  const [last, ...earlier] = repetition.passes;
+  if (last === undefined || !repetition.compareResults) return repetition;
+  const lines = calls.map((call, index) => `${digest(describeCall(call))} ${digest(describeResult(results[index]))}`);
+  const noted: CountedPass = { ...last, results: digestOf(lines) };
+  const matches = repetition.matches.map((count, index) => (earlier[index]?.results === noted.results ? count : 0));
+  return { ...repetition, passes: [noted, ...earlier], matches };
+}
+
+/**
+ * The shortest cycle that the last pass has completed for the `threshold`th time, or for a multiple of that. A cycle that is itself made
+ * of a shorter one is not told again: A A A A are four times A, and not twice A A.
+ */
+export function findRepeats({ matches }: Repetition, threshold: number): Repeats | undefined {
+  for (const [index, matched] of matches.entries()) {
+    const cycle = index + 1;
+    const count = matched / cycle + 1;
+    if (matched > 0 && count % threshold === 0 && !isMadeOfShorter(matches, { cycle, count })) return { cycle, count };
+  }
+  return undefined;
+}
+
+function isMadeOfShorter(matches: readonly number[], { cycle, count }: Repeats): boolean {
+  return matches.some((matched, index) => {
+    const shorter = index + 1;
+    return shorter < cycle && cycle % shorter === 0 && matched >= count * cycle - shorter;
+  });
+}
+
+/** What came broken is told apart by its text, for its arguments are empty. */
+function describeCall({ name, args, argsText, problem }: ToolCall): string {
+  return stableJson(problem === undefined ? [name, args] : [name, problem, argsText ?? ""]);
+}
+
+function describeResult(result: ToolResultPart | undefined): string {
+  return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
+}
+
+/** Each line is digested by itself: together they may be longer than a string can be. */
+function digestOf(lines: readonly string[]): string {
+  return digest(lines.map(digest).sort().join("\n"));
+}

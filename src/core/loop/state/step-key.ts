@@ -1,0 +1,127 @@
+// The keys of steps. A key is made from a position, is the same in every execution of the run, and never names two positions:
+//
+//   key     = "run" | retry | [retry "/"] place
+//   retry   = "retry" n                     a question whether to try again; the keys of all that the retry does start with it
+//   place   = "p" n "/" step [suffix]       n counts passes
+//   step    = "inbox" | "model" | "tool/" n "/" name | ...
+//   suffix  = "/" word n                    something that is done again in one place; each kind has its own word
+//
+// A name has no slash. After the key of a tool's step only the keys of a run inside the call can follow.
+
+import type { Ending } from "../../types/termination.ts";
+import type { LoopState } from "./loop-state.ts";
+
+/** The key of the first step, which says what run this is. */
+export const runKey = "run";
+
+/** Steps that a pass has once. */
+type PassStep = "output" | "iteration" | "results";
+
+const callSteps = ["validation", "approval", "intent", "agent", "tool"] as const;
+
+/** Steps that belong to one call. */
+export type CallStep = (typeof callSteps)[number];
+
+/** A call by its position in its turn. */
+export interface CallPlace {
+  readonly index: number;
+  readonly name: string;
+  /** How often somebody was asked about the call again, because its tool had changed. Default 0. */
+  readonly round?: number | undefined;
+}
+
+type PassPlace = Pick<LoopState, "iteration" | "retry">;
+
+/** The key of a step of the current pass. */
+export function stepKey(state: PassPlace, step: PassStep): string {
+  return placeKey(state, step);
+}
+
+/** The key of the next stream of the current pass. A last word answers another question than a stream in the same place. */
+export function streamKey(state: PassPlace & Pick<LoopState, "hop">, word: "model" | "final-answer"): string {
+  return placeKey(state, state.hop === 0 ? word : `${word}/hop${state.hop}`);
+}
+
+/** The key of the look at the inbox that begins a pass, `ahead` passes after the current one. */
+export function inboxKey({ iteration, retry }: PassPlace, ahead: number, resumes: number): string {
+  return againKey(placeKey({ iteration: iteration + ahead, retry }, "inbox"), "resume", resumes);
+}
+
+/** The key of a last look at the inbox before an ending. */
+export function lastInboxKey(state: PassPlace, attempt: number): string {
+  return againKey(placeKey(state, "inbox-end"), "again", attempt);
+}
+
+/** Whether a key of a run is that of a last look; the keys of runs inside its calls are not. */
+export function isLastLook(key: string): boolean {
+  return /^(?:retry\d+\/)?p\d+\/inbox-end(?:\/|$)/.test(key);
+}
+
+/** The key of the look at the inbox that comes next if the run resumes past a suspension. */
+export function nextKeyAfter(state: LoopState): string {
+  return state.ending === undefined ? inboxKey(state, 0, state.resumes + 1) : lastInboxKey(state, state.endChecks);
+}
+
+/** The key of a step of one call of the current pass. */
+export function callKey(state: PassPlace, step: CallStep, { index, name, round = 0 }: CallPlace): string {
+  return againKey(placeKey(state, `${step}/${index}/${escapeName(name)}`), "again", round);
+}
+
+/** Whether a key belongs to a call of the current pass: to a step of the call, or of a run inside it. */
+export function isCallKey(state: PassPlace, key: string): boolean {
+  return callSteps.some((step) => key.startsWith(`${placeKey(state, step)}/`));
+}
+
+/** The key of a later decision about a call whose question has `key`; 0 is the question itself. */
+export function decisionKey(key: string, attempt: number): string {
+  return againKey(key, "decision", attempt);
+}
+
+/** Whether a key is that of a later decision. */
+export function isDecisionKey(key: string): boolean {
+  return /\/decision\d+$/.test(key);
+}
+
+/** The key under which is recorded whether what a person made of the arguments of a call fits. */
+export function editKey(state: PassPlace, place: CallPlace): string {
+  return `${callKey(state, "validation", place)}/edit`;
+}
+
+/** The key under which the run records whether it is tried again. */
+export function retryKey(retry: number): string {
+  return `retry${retry}`;
+}
+
+/** The retry that a key or an ending belongs to; 0 before the first. */
+export function retryOf(key: string): number {
+  return Number(/^retry(\d+)(?:\/|$)/.exec(key)?.[1] ?? 0);
+}
+
+/** The pass that a key or an ending of a run belongs to; -1 for none. */
+export function passOf(key: string): number {
+  return Number(/^(?:retry\d+\/)?p(\d+)\//.exec(key)?.[1] ?? -1);
+}
+
+/**
+ * Names an ending by its place in the run, for records that are about one ending. With other limits a run may end in several ways in one
+ * pass: before a stream of it, after one, or after a last word.
+ */
+export function endingKey(state: PassPlace & Pick<LoopState, "streamResults" | "finalAnswerTo">, { reason }: Ending): string {
+  const word = state.finalAnswerTo === undefined ? "" : "final-answer/";
+  return placeKey(state, `${state.streamResults.length}/${word}${reason.kind}`);
+}
+
+function placeKey({ iteration, retry }: PassPlace, step: string): string {
+  const place = `p${iteration}/${step}`;
+  return retry === 0 ? place : `${retryKey(retry)}/${place}`;
+}
+
+/** The key of a step that is done again in one place; 0 is the first time. */
+function againKey(key: string, word: "resume" | "again" | "decision", count: number): string {
+  return count === 0 ? key : `${key}/${word}${count}`;
+}
+
+/** A tool's name may hold a slash. */
+function escapeName(name: string): string {
+  return name.replace(/[%/]/g, (character) => (character === "/" ? "%2F" : "%25"));
+}

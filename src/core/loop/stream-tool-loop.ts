@@ -1,0 +1,46 @@
+// The same loop, read event by event.
+
+import type { Plain } from "../types/json.ts";
+import type { LoopEvent } from "../types/loop-event.ts";
+import type { LoopOptions } from "../types/loop-options.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import { EventQueue } from "../utils/event-queue.ts";
+import { driveRun, nest } from "./run-tool-loop.ts";
+import { startRun } from "./start/start-run.ts";
+
+/** How many unread events hold the model back. */
+const capacity = 64;
+
+/** The events of a run, and its result. */
+export interface LoopStream<Output = unknown> extends AsyncIterable<LoopEvent> {
+  /** Resolves when the run has ended; waiting for it alone never holds the run back. */
+  readonly result: Promise<LoopResult<Output>>;
+}
+
+/**
+ * Starts a run at once and yields its events as they come, as `{ type, ...payload }`. From the first `next()` on, a reader that is
+ * slower than the model holds the model back, and no limit of silence runs meanwhile. Leaving the iteration early stops the run.
+ * Misuse throws a LoopError at once, as `runToolLoop` rejects.
+ *
+ * @example
+ * const stream = streamToolLoop({ provider, tools, messages });
+ * for await (const event of stream) if (event.type === "text-delta") process.stdout.write(event.text);
+ * const { status } = await stream.result;
+ */
+export function streamToolLoop<Output = unknown>(options: LoopOptions<Output>): LoopStream<Plain<Output>> {
+  const queue = new EventQueue<LoopEvent>(capacity);
+  const run = startRun(options, { nest, queue });
+  // The schema of the options made the output.
+  const result = driveRun(run) as Promise<LoopResult<Plain<Output>>>;
+  // Whoever only reads events has seen the end; whoever awaits the result still gets the rejection.
+  result.catch(() => {});
+  const iterator: AsyncIterator<LoopEvent, undefined> = {
+    next: () => queue.next(),
+    return: () => {
+      queue.leave();
+      run.scope.cancel({ kind: "stop", note: "The reader left." });
+      return Promise.resolve({ done: true, value: undefined });
+    },
+  };
+  return { result, [Symbol.asyncIterator]: () => iterator };
+}

@@ -1,0 +1,41 @@
+// What one attempt of a pass has said so far, and how its chunks are read.
+
+import type { Json } from "../../types/json.ts";
+import type { ProviderError, ProviderErrorCode } from "../../types/plain-error.ts";
+import type { CallDrafts } from "./call-drafts.ts";
+
+/** What can be taken back when a wrapping provider discards an attempt. */
+export interface AttemptContent {
+  text: string;
+  reasoning: string;
+  details: string;
+  thoughtLog: Json | undefined;
+  /** Made with the first call, as `native` is with the first part: most turns have neither. */
+  calls: CallDrafts | undefined;
+  native: Json[] | undefined;
+}
+
+/** An attempt that has said nothing yet. */
+export const emptyAttempt = (): AttemptContent => ({
+  text: "",
+  reasoning: "",
+  details: "",
+  thoughtLog: undefined,
+  calls: undefined,
+  native: undefined,
+});
+
+/** Errors of services that turn a request away before the model has worked on it. */
+const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);
+
+/** Whether an attempt was turned away, so that it has cost nothing though nobody said so. */
+export function wasRefused({ text, reasoning, calls, native }: AttemptContent, { code, status }: ProviderError): boolean {
+  if (text !== "" || reasoning !== "" || calls !== undefined || native !== undefined) return false;
+  return status !== undefined || refusals.has(code);
+}
+
+/** Joins details by a blank line; blank ones are ignored. */
+export function mergeDetails(before: string, incoming: string): string {
+  if (incoming.trim() === "") return before;
+  return before === "" ? incoming : `${before}\n\n${incoming}`;
+}

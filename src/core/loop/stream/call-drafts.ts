@@ -1,0 +1,180 @@
+// The calls of one stream while their fragments come in.
+
+import type { Json } from "../../types/json.ts";
+import type { ModelChunk } from "../../types/provider.ts";
+import type { ToolCall } from "../../types/tool-outcome.ts";
+import { assertNever } from "../../utils/assert-never.ts";
+import { textIn } from "../../utils/chunk-text.ts";
+import { freezeDeep } from "../../utils/freeze-deep.ts";
+import { isRecord } from "../../utils/is-record.ts";
+import { parseToolArguments } from "../../utils/parse-arguments.ts";
+import { toJson } from "../../utils/to-json.ts";
+import type { IdOf } from "./call-ids.ts";
+
+/** A chunk that says something of a call. */
+export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;
+
+/** A call as far as it has come in. */
+export interface CallDraft {
+  /** Place among the calls of the iteration; -1 until the call has a name, or is ready. */
+  index: number;
+  /** The id that the provider gave last. */
+  id: string | undefined;
+  /** Never changes once it is set, so that all events of the call have the same. */
+  callId: string | undefined;
+  name: string;
+  argsText: string;
+  /** The part of `argsText` that listeners have not heard of. */
+  untold: string;
+  args: Json;
+  ready: boolean;
+  problem: ToolCall["problem"];
+}
+
+/** Puts the calls of one stream together. Providers need not be typed, so that every field is looked at. */
+export class CallDrafts {
+  readonly #firstIndex: number;
+  readonly #idOf: IdOf;
+  /** In the order of their places. */
+  readonly #placed: CallDraft[] = [];
+  readonly #byKey = new Map<string, CallDraft>();
+  /** How many of them `takeReady` has given. */
+  #taken = 0;
+
+  /** @param firstIndex how many calls earlier hops of the turn had */
+  constructor(firstIndex: number, idOf: IdOf) {
+    this.#firstIndex = firstIndex;
+    this.#idOf = idOf;
+  }
+
+  /** Takes one chunk. Gives its call, or undefined if the call has no place yet, or was complete before. */
+  take(chunk: CallChunk): CallDraft | undefined {
+    const call = this.#callOf(textIn(chunk, "key"));
+    if (call.ready) return undefined;
+    switch (chunk.type) {
+      case "call-start":
+        call.id = idIn(chunk) ?? call.id;
+        // Events may have told the name already.
+        call.name = nameIn(chunk) || call.name;
+        break;
+      case "call-args-delta":
+        call.argsText += textIn(chunk, "text");
+        call.untold += chunk.text;
+        break;
+      case "call-ready":
+        call.ready = true;
+        call.id = idIn(chunk) ?? call.id;
+        call.name = nameIn(chunk);
+        if (typeof chunk.argsText === "string") call.argsText = chunk.argsText;
+        takeArgs(call, chunk);
+        break;
+      default:
+        assertNever(chunk);
+    }
+    return this.#place(call) ? call : undefined;
+  }
+
+  /** Whether the call has a place. One that is cut off before it has a name is no call, and must not take the place of another. */
+  #place(call: CallDraft): boolean {
+    if (call.index === -1) {
+      if (!call.ready && call.name.trim() === "") return false;
+      call.index = this.#firstIndex + this.#placed.length;
+      this.#placed.push(call);
+    }
+    if (call.id !== undefined) this.idOf(call);
+    return true;
+  }
+
+  /** The id of a call: made of the first one that the provider gives, or without one if an event has to name the call before. */
+  idOf(draft: CallDraft): string {
+    draft.callId ??= this.#idOf(draft.index, draft.id);
+    return draft.callId;
+  }
+
+  /** The next calls that are complete, as are all before them, each once. */
+  takeReady(): readonly CallDraft[] {
+    const first = this.#taken;
+    while (this.#placed[this.#taken]?.ready === true) this.#taken += 1;
+    return this.#placed.slice(first, this.#taken);
+  }
+
+  /** The calls that never became ready: their stream was cut off. */
+  get open(): readonly CallDraft[] {
+    return this.#placed.filter(({ ready }) => !ready);
+  }
+
+  toCall(draft: CallDraft, turnProblem?: ToolCall["problem"]): ToolCall {
+    return toCall(draft, this.idOf(draft), turnProblem);
+  }
+
+  /** The calls in the order of their places. */
+  toCalls(turnProblem: ToolCall["problem"]): readonly ToolCall[] {
+    return this.#placed.map((draft) => this.toCall(draft, turnProblem));
+  }
+
+  #callOf(key: string): CallDraft {
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const call: CallDraft = {
+      index: -1,
+      id: undefined,
+      callId: undefined,
+      name: "",
+      argsText: "",
+      untold: "",
+      args: {},
+      ready: false,
+      problem: undefined,
+    };
+    this.#byKey.set(key, call);
+    return call;
+  }
+}
+
+/** Arguments that no JSON text can hold, or that are nested past any use, are as malformed as broken ones. */
+function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; readonly problem?: unknown }): void {
+  if (problem !== undefined && problem !== null) {
+    call.problem = problem === "truncated" ? "truncated" : "malformed";
+    return;
+  }
+  try {
+    // Some services say `null` for a call without parameters.
+    call.args = toJson(args === null ? {} : args);
+  } catch {
+    call.problem = "malformed";
+  }
+}
+
+/** A call that never became ready was cut off; what the finish says of all calls outranks what one says of itself. */
+function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem"]): ToolCall {
+  const { id, name, args, argsText, ready, problem } = draft;
+  return {
+    callId,
+    providerCallId: id,
+    name,
+    // Shared by the transcript, by events and by all who are shown the call.
+    args: freezeDeep(ready && problem !== "truncated" ? args : readWholeArgs(argsText)),
+    argsText: argsText === "" ? undefined : argsText,
+    problem: ready ? (turnProblem ?? problem) : "truncated",
+  };
+}
+
+/** Arguments that were complete before the cut, so that the model is shown what it asked for; else none. */
+function readWholeArgs(argsText: string): Json {
+  try {
+    const parsed = parseToolArguments(argsText);
+    return "args" in parsed && isRecord(parsed.args) ? toJson(parsed.args) : {};
+  } catch {
+    // Nested past any use.
+    return {};
+  }
+}
+
+/** A call without a name ends the run as malformed. */
+function nameIn({ name }: { readonly name: unknown }): string {
+  return typeof name === "string" ? name : "";
+}
+
+function idIn({ id }: { readonly id?: unknown }): string | undefined {
+  return typeof id === "string" ? id : undefined;
+}

@@ -1,0 +1,108 @@
+// Calls that start while their stream goes on, and that belong to whoever asks for the same once the turn is complete.
+
+import type { StreamResult } from "../../types/stream-result.ts";
+import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import { stableJson } from "../../utils/stable-json.ts";
+
+/** What starts calls early. */
+export interface EagerPorts {
+  /** Starts a call; undefined, at once or later, where it has to wait for its batch. */
+  start(call: ToolCall): ToolOutcome | undefined | PromiseLike<ToolOutcome | undefined>;
+  /**
+   * Told that the outcome of one call has become that of another. An attempt starts call A and is discarded; the next attempt asks for
+   * the same as call B: B does not run, and has A's outcome under its own id and at its own place.
+   */
+  onAdopted(outcome: ToolOutcome): void;
+}
+
+/** What became of the calls of one stream that were started early. */
+export type SettledEarly = Pick<StreamResult, "eagerOutcomes" | "eagerSpent">;
+
+interface StartedCall {
+  readonly call: ToolCall;
+  readonly signature: string;
+  readonly outcome: Promise<ToolOutcome | undefined>;
+}
+
+/** The calls of one stream that were started early. */
+export class EagerCalls {
+  readonly #ports: EagerPorts;
+  readonly #started: StartedCall[] = [];
+  /** What the current attempt asks for, by the id of its call. */
+  readonly #claimed = new Map<string, StartedCall>();
+  /** What attempts before this one have started, by signature, and nobody has asked for again. */
+  #unclaimed: ReadonlyMap<string, StartedCall[]> = new Map();
+
+  constructor(ports: EagerPorts) {
+    this.#ports = ports;
+  }
+
+  /** Whether there is anything to wait for. */
+  get isEmpty(): boolean {
+    return this.#started.length === 0;
+  }
+
+  /** Takes a complete call. What an attempt before this one has started for the same call is not started again. */
+  offer(call: ToolCall): void {
+    if (call.problem !== undefined) return;
+    const signature = signatureOf(call);
+    const started = this.#unclaimed.get(signature)?.shift() ?? this.#start(call, signature);
+    if (started !== undefined) this.#claimed.set(call.callId, started);
+  }
+
+  #start(call: ToolCall, signature: string): StartedCall | undefined {
+    const outcome = this.#ports.start(call);
+    if (outcome === undefined) return undefined;
+    const started = { call, signature, outcome: Promise.resolve(outcome) };
+    this.#started.push(started);
+    return started;
+  }
+
+  /** The attempt that asked is taken back. */
+  release(): void {
+    this.#claimed.clear();
+    this.#unclaimed = bySignature(this.#started);
+  }
+
+  /** Waits for all that was started, and gives each call of the turn what was started for it, once. */
+  async settle(calls: readonly ToolCall[]): Promise<SettledEarly> {
+    const left = new Map<StartedCall, ToolOutcome>();
+    await Promise.all(
+      this.#started.map(async (started) => {
+        const end = await started.outcome;
+        if (end !== undefined) left.set(started, end);
+      }),
+    );
+    const eagerOutcomes = calls.flatMap((call): readonly ToolOutcome[] => {
+      const started = this.#claimed.get(call.callId) ?? this.#claimLate(call);
+      const end = started && left.get(started);
+      if (started === undefined || end === undefined) return [];
+      left.delete(started);
+      const outcome = { ...end, call };
+      if (started.call.callId !== call.callId) this.#ports.onAdopted(outcome);
+      return [outcome];
+    });
+    const eagerSpent = [...left.values()].flatMap(({ nested }) => nested ?? []);
+    return eagerSpent.length === 0 ? { eagerOutcomes } : { eagerOutcomes, eagerSpent };
+  }
+
+  /** A call that was never offered, because one before it was not complete. Broken arguments say nothing of what was asked for. */
+  #claimLate(call: ToolCall): StartedCall | undefined {
+    return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;
+  }
+}
+
+/** Equal calls in the order in which they were started. */
+function bySignature(started: readonly StartedCall[]): ReadonlyMap<string, StartedCall[]> {
+  const groups = new Map<string, StartedCall[]>();
+  for (const one of started) {
+    const group = groups.get(one.signature);
+    if (group === undefined) groups.set(one.signature, [one]);
+    else group.push(one);
+  }
+  return groups;
+}
+
+function signatureOf({ name, args }: ToolCall): string {
+  return `${name} ${stableJson(args)}`;
+}

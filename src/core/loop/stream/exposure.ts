@@ -1,0 +1,98 @@
+// Which tools the model is shown: what the registry has now, less what restarts have hidden, less what a hook left out. In a replayed pass
+// also what has changed of the tools that its calls are of.
+
+import type { StreamResult } from "../../types/stream-result.ts";
+import type { ShownTool, ToolChange } from "../../types/tool-change.ts";
+import type { ToolDefinition } from "../../types/tool.ts";
+import { stableJson } from "../../utils/stable-json.ts";
+import { isBreaking } from "../../tools/compare-schemas.ts";
+import { findToolChanges } from "../../tools/compare-tools.ts";
+import { toShown } from "../../tools/shown-tool.ts";
+import { checkDefinitions } from "../../tools/check-definitions.ts";
+import { type Exposure, noExposure, type Run } from "../run/run.ts";
+
+/** The tools of the coming pass; made anew only where something has changed. */
+export function expose(run: Run, names?: readonly string[]): Exposure {
+  const { hiddenTools } = run.state;
+  const source = run.registry.definitions();
+  if (names === undefined && run.exposure.source === source && run.exposure.hiddenCount === hiddenTools.size) return run.exposure;
+  if (run.exposure.registered !== source) checkDefinitions(source);
+  const shown = names === undefined ? undefined : new Set(names);
+  const tools = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
+  // One that a hook has narrowed is for its pass only.
+  run.exposure = {
+    ...toExposure(tools, source),
+    ...(shown === undefined ? { source, hiddenCount: hiddenTools.size } : {}),
+  };
+  return run.exposure;
+}
+
+/**
+ * The tools that a replayed pass was shown, as they are now. A tool that is gone stays in it as it was recorded. A change that breaks
+ * calls is noted for tools that were called: the others do not matter to anything that is recorded.
+ */
+export function exposeRecorded(run: Run, result: StreamResult): Exposure {
+  const { exposedTools, calls, basis } = result;
+  const registered = run.registry.definitions();
+  const live = new Map(registered.map((tool) => [tool.name, tool]));
+  const called = new Set([...run.state.turn.calls, ...calls].map(({ name }) => name));
+  const recorded = new Map<string, ShownTool>();
+  const changes = new Map<string, readonly ToolChange[]>();
+  const tools: ToolDefinition[] = [];
+  for (const name of exposedTools) {
+    const was = findOwn(basis?.tools, name) ?? findOwn(run.firstTools?.shown, name);
+    const now = live.get(name);
+    const tool = now ?? (was === undefined ? undefined : { name, description: was.description, inputSchema: was.inputSchema });
+    if (tool !== undefined) tools.push(tool);
+    if (!called.has(name)) continue;
+    if (was !== undefined) recorded.set(name, was);
+    const breaking = findBreaking(name, was, now);
+    if (breaking.length > 0) changes.set(name, breaking);
+  }
+  return { ...toExposure(tools, registered), recorded: { asks: basis?.asks === true, tools: recorded, changes } };
+}
+
+function findOwn(tools: { readonly [name: string]: ShownTool } | undefined, name: string): ShownTool | undefined {
+  return tools !== undefined && Object.hasOwn(tools, name) ? tools[name] : undefined;
+}
+
+function findBreaking(name: string, was: ShownTool | undefined, now: ToolDefinition | undefined): readonly ToolChange[] {
+  if (was === undefined) return now === undefined ? [{ toolName: name, kind: "removed" }] : [];
+  return findToolChanges(name, was, now === undefined ? undefined : toShown(now)).filter(isBreaking);
+}
+
+function toExposure(tools: readonly ToolDefinition[], registered: Exposure["registered"]): Exposure {
+  return {
+    ...noExposure,
+    // Hooks and providers are shown it.
+    tools: Object.freeze(tools),
+    byName: new Map(tools.map((tool) => [tool.name, tool])),
+    hasEager: tools.some(({ eager }) => eager === true),
+    hasApproval: tools.some(({ needsApproval = false }) => needsApproval !== false),
+    registered,
+  };
+}
+
+function isLater(shown: ShownTool, first: ShownTool | undefined): boolean {
+  return shown !== first && (first === undefined || stableJson(shown) !== stableJson(first));
+}
+
+/** Whether the record of the run may not say all of the calls to come. */
+export function needsBasis({ options, exposure, firstTools }: Run): boolean {
+  return firstTools !== undefined && (options.policies?.approve !== undefined || exposure.registered !== firstTools.registered);
+}
+
+/**
+ * Notes in a stream's result what only this execution knows of its calls: that a policy decides about them, and tools that came after the
+ * run began. The rest is in the run's own record.
+ */
+export function withBasis(run: Run, result: StreamResult): StreamResult {
+  const names = new Set([...run.state.turn.calls, ...result.calls].map(({ name }) => name));
+  if (names.size === 0) return result;
+  const asks = run.options.policies?.approve !== undefined;
+  const tools = run.exposure.tools.filter(({ name }) => names.has(name)).map((tool) => [tool.name, toShown(tool)] as const);
+  const later = tools.filter(([name, shown]) => isLater(shown, findOwn(run.firstTools?.shown, name)));
+  if (!asks && later.length === 0) return result;
+  const basis = { ...(asks ? { asks } : {}), ...(later.length === 0 ? {} : { tools: Object.fromEntries(later) }) };
+  return { ...result, basis };
+}

@@ -1,0 +1,275 @@
+// One pass while it streams: takes chunks, tells listeners, and holds what has come so far.
+
+import type { EventSink } from "../../types/loop-event.ts";
+import type { Json } from "../../types/json.ts";
+import type { ProviderError } from "../../types/plain-error.ts";
+import type { AttemptSpending, FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../../types/provider.ts";
+import type { Termination } from "../../types/termination.ts";
+import type { ToolCall } from "../../types/tool-outcome.ts";
+import type { Usage } from "../../types/usage.ts";
+import { assertNever } from "../../utils/assert-never.ts";
+import { textIn } from "../../utils/chunk-text.ts";
+import { toJson } from "../../utils/to-json.ts";
+import type { GuardedStream } from "../../providers/guard-stream.ts";
+import { toProviderError } from "../../errors/provider-error.ts";
+import { countOf, textOf, textOrNone } from "../../utils/read-foreign.ts";
+import { createCallIds, type IdOf } from "./call-ids.ts";
+import { EagerCalls, type EagerPorts, type SettledEarly } from "./eager-calls.ts";
+import { type AttemptContent, emptyAttempt, mergeDetails, wasRefused } from "./attempt.ts";
+import { toUsage } from "../../utils/read-foreign.ts";
+import { CallDrafts, type CallChunk, type CallDraft } from "./call-drafts.ts";
+import { addUsage, noUsage } from "../../utils/add-usage.ts";
+import { problemOf } from "../../providers/judge-finish.ts";
+
+/** What a draft uses of a run. */
+export interface DraftPorts {
+  readonly provider: Provider;
+  readonly events: EventSink;
+  readonly carried?: { readonly callCount: number } | undefined;
+  /** Call ids in use, so that each new one is unique in the transcript. */
+  readonly heldIds: ReadonlySet<string>;
+  /** The places of all calls of the run that events have named, by id: no other call may have one of these ids. Default: none were. */
+  readonly places?: Map<string, number> | undefined;
+  /** Starts calls early. Default: none does. */
+  readonly eager?: EagerPorts | undefined;
+  /** The limit that leaves no other request after attempts that have used so much. Default: none does. */
+  readonly findSpent?: ((spent: readonly AttemptSpending[]) => Termination | undefined) | undefined;
+}
+
+const nothing: readonly never[] = [];
+
+/** Collects the chunks of one pass. */
+export class StreamDraft implements GuardedStream {
+  readonly #request: ModelRequest;
+  readonly #source: Provider;
+  /** Calls of earlier hops come before those of this one. */
+  readonly #firstIndex: number;
+  readonly #events: EventSink;
+  readonly iteration: number;
+  /** Who answers; a wrapping provider says so with each attempt. */
+  provider: string;
+  model: string;
+  family: string | undefined;
+  #attempt: AttemptContent = emptyAttempt();
+  #attemptNumber: number | undefined;
+  #usage: Usage | undefined;
+  /** What attempts before this one have used: a snapshot must not replace it. Made with the first of them. */
+  #ended: AttemptSpending[] | undefined;
+  /** One attempt is discarded, and no other one has begun. */
+  #isBetween = false;
+  finish: FinishReason | undefined;
+  finishRaw: string | undefined;
+  token: string | undefined;
+  error: ProviderError | undefined;
+  readonly #eager: EagerCalls | undefined;
+  readonly #idOf: IdOf;
+  readonly mayAsk: ModelCall["mayAsk"];
+  /** The limit that left no other request. */
+  spent: Termination | undefined;
+
+  constructor(request: ModelRequest, { provider, events, carried, heldIds, places = new Map(), eager, findSpent }: DraftPorts) {
+    this.mayAsk = (spent) => {
+      this.spent = findSpent?.(spent);
+      return this.spent === undefined;
+    };
+    this.#firstIndex = carried?.callCount ?? 0;
+    this.#eager = eager === undefined ? undefined : new EagerCalls(eager);
+    this.iteration = request.iteration;
+    this.#idOf = createCallIds({ iteration: this.iteration, heldIds, places });
+    this.#request = request;
+    this.#source = provider;
+    this.#events = events;
+    // They stand in the result, which can always be saved.
+    this.provider = textOf(provider.id);
+    this.model = textOf(provider.model);
+    this.family = textOrNone(provider.family);
+  }
+
+  /** An error chunk ends the stream, whether or not the provider closes it. */
+  get isOver(): boolean {
+    return this.error !== undefined;
+  }
+
+  get hasFinished(): boolean {
+    return this.finish !== undefined;
+  }
+
+  open(call: ModelCall): AsyncIterable<ModelChunk> {
+    return this.#source.stream(this.#request, call);
+  }
+
+  get text(): string {
+    return this.#attempt.text;
+  }
+
+  get reasoning(): string {
+    return this.#attempt.reasoning;
+  }
+
+  get details(): string {
+    return this.#attempt.details;
+  }
+
+  get thoughtLog(): Json | undefined {
+    return this.#attempt.thoughtLog;
+  }
+
+  get native(): readonly Json[] {
+    return this.#attempt.native ?? nothing;
+  }
+
+  /** Of all attempts together. */
+  get usage(): Usage | undefined {
+    let sum: Usage | undefined;
+    for (const { usage } of this.spendings) if (usage !== undefined) sum = sum === undefined ? usage : addUsage(sum, usage);
+    return sum;
+  }
+
+  /** What each attempt has used, the last one included; not those that were turned away. */
+  get spendings(): readonly AttemptSpending[] {
+    const ended = this.#ended ?? nothing;
+    if (this.#isBetween && this.#usage === undefined) return ended;
+    const { provider, model } = this;
+    return [...ended, { provider, model, usage: this.#usage }];
+  }
+
+  /** Takes one chunk. Throws on what is not a chunk: that is the provider's mistake and ends the pass as its error. */
+  take(chunk: ModelChunk): void {
+    const { type } = chunk;
+    // Asked first, because nearly every chunk is text.
+    if (type === "text-delta" || type === "refusal-delta") {
+      const text = textIn(chunk, "text");
+      this.#attempt.text += text;
+      this.#sendDelta("text-delta", text);
+    } else if (type === "reasoning-delta") {
+      const text = textIn(chunk, "text");
+      this.#attempt.reasoning += text;
+      this.#sendDelta("reasoning-delta", text);
+    } else if (type === "call-start" || type === "call-args-delta" || type === "call-ready") {
+      this.#takeCall(chunk);
+    } else {
+      this.#takeBookkeeping(chunk);
+    }
+  }
+
+  /** The stream is over: ends the arguments of calls that were cut off, and gives all calls in their order. */
+  endCalls(): readonly ToolCall[] {
+    const { calls } = this.#attempt;
+    if (calls === undefined) return nothing;
+    for (const draft of calls.open) this.#sendArgsEnd(calls, draft);
+    return calls.toCalls(problemOf(this.finish));
+  }
+
+  /** What was started early of these calls, once all that was started has ended; undefined where nothing was. */
+  settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
+    return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
+  }
+
+  #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` }>): void {
+    switch (chunk.type) {
+      case "usage":
+        this.#usage = chunk.mode === "delta" ? addUsage(this.#usage ?? noUsage, toUsage(chunk.usage)) : toUsage(chunk.usage);
+        return;
+      case "native":
+        this.#attempt.native ??= [];
+        this.#attempt.native.push(toJson(chunk.item));
+        return;
+      case "details":
+        this.#attempt.details = mergeDetails(this.#attempt.details, textIn(chunk, "text"));
+        return;
+      case "thought-log":
+        this.#attempt.thoughtLog = toJson(chunk.payload);
+        return;
+      case "attempt-start":
+        return this.#startAttempt(chunk);
+      case "attempt-discarded":
+        return this.#discard(chunk);
+      case "finish":
+        textIn(chunk, "reason");
+        this.finish = chunk.reason;
+        this.finishRaw = textOrNone(chunk.raw);
+        this.token = textOrNone(chunk.token);
+        return;
+      case "error":
+        this.error = toProviderError(chunk.error);
+        return;
+      default:
+        return assertNever(chunk);
+    }
+  }
+
+  #takeCall(chunk: CallChunk): void {
+    this.#attempt.calls ??= new CallDrafts(this.#firstIndex, this.#idOf);
+    const { calls } = this.#attempt;
+    const draft = calls.take(chunk);
+    if (draft === undefined) return;
+    if (draft.untold !== "") this.#sendArgsDelta(calls, draft);
+    if (!draft.ready) return;
+    this.#sendArgsEnd(calls, draft);
+    if (this.#eager !== undefined) for (const ready of calls.takeReady()) this.#eager.offer(calls.toCall(ready));
+  }
+
+  #startAttempt(chunk: Extract<ModelChunk, { type: "attempt-start" }>): void {
+    const provider = textIn(chunk, "provider");
+    const model = textIn(chunk, "model");
+    const isAnother = provider !== this.provider || model !== this.model;
+    // What stays of the one before was its work, at its prices.
+    if (isAnother && this.#usage !== undefined) this.#countAttempt();
+    this.#isBetween = false;
+    this.#attemptNumber = countOf(chunk.attempt);
+    this.provider = provider;
+    this.model = model;
+    this.family = textOrNone(chunk.family);
+  }
+
+  /** What the attempt has used is counted; from here on another one's is. */
+  #countAttempt(): void {
+    this.#ended ??= [];
+    this.#ended.push({ provider: this.provider, model: this.model, usage: this.#usage });
+    this.#usage = undefined;
+  }
+
+  #discard({ attempt, error }: Extract<ModelChunk, { type: "attempt-discarded" }>): void {
+    const failure = toProviderError(error);
+    if (this.#usage !== undefined || !wasRefused(this.#attempt, failure)) this.#countAttempt();
+    this.#isBetween = true;
+    this.#attempt = emptyAttempt();
+    this.#eager?.release();
+    // How it ended is taken back as well.
+    this.finish = undefined;
+    this.finishRaw = undefined;
+    this.token = undefined;
+    this.error = undefined;
+    const events = this.#events;
+    const base = { runId: events.runId, iteration: this.iteration };
+    events.send({ type: "attempt-discarded", ...base, attempt: countOf(attempt) ?? 0, error: failure });
+  }
+
+  #sendDelta(type: "text-delta" | "reasoning-delta", text: string): void {
+    const events = this.#events;
+    if (text === "" || !events.wants(type)) return;
+    const attempt = this.#attemptNumber;
+    const { iteration } = this;
+    const { runId } = events;
+    events.send(attempt === undefined ? { type, runId, iteration, text } : { type, runId, iteration, text, attempt });
+  }
+
+  /** Names the call also if nobody listens, so that a listener changes no id. */
+  #sendArgsDelta(calls: CallDrafts, draft: CallDraft): void {
+    const events = this.#events;
+    const callId = calls.idOf(draft);
+    const { name, index, untold: text } = draft;
+    draft.untold = "";
+    if (!events.wants("tool-args-delta")) return;
+    events.send({ type: "tool-args-delta", runId: events.runId, iteration: this.iteration, callId, name, index, text });
+  }
+
+  #sendArgsEnd(calls: CallDrafts, draft: CallDraft): void {
+    const events = this.#events;
+    const callId = calls.idOf(draft);
+    if (!events.wants("tool-args-end")) return;
+    const { name, args, problem } = calls.toCall(draft);
+    const { index } = draft;
+    events.send({ type: "tool-args-end", runId: events.runId, iteration: this.iteration, callId, name, index, args, problem });
+  }
+}

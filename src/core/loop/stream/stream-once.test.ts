@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import type { LoopEvent } from "../../types/loop-event.ts";
+import type { ProviderError } from "../../types/plain-error.ts";
+import type { ModelChunk, ModelRequest } from "../../types/provider.ts";
+import type { Pricing } from "../../types/usage.ts";
+import { providerError } from "../../errors/provider-error.ts";
+import { RunScope } from "../../cancellation/run-scope.ts";
+import {
+  chunk,
+  endEarly,
+  fail,
+  failInBand,
+  finish,
+  type MockPart,
+  type MockTurn,
+  native,
+  reasoning,
+  stall,
+  text,
+  toolCall,
+  usage,
+  wait,
+} from "../../../testing/mock-parts.ts";
+import { createMockProvider } from "../../../testing/mock-provider.ts";
+import { createTestClock, type TestClock } from "../../../testing/test-clock.ts";
+import { streamOnce, type StreamPorts } from "./stream-once.ts";
+
+const request: ModelRequest = {
+  messages: [{ role: "user", content: "Go." }],
+  tools: [{ name: "t", description: "", inputSchema: {} }],
+  iteration: 3,
+};
+
+function setUp(
+  turn: MockTurn,
+  more: Partial<StreamPorts> = {},
+): StreamPorts & { readonly clock: TestClock; readonly heard: LoopEvent[] } {
+  const heard: LoopEvent[] = [];
+  return {
+    provider: createMockProvider([turn], { usage: false }),
+    clock: createTestClock(),
+    scope: new RunScope(),
+    timeouts: { streamIdleMs: 100, firstChunkMs: 200, toolMs: 1, settleMs: 50, approvalMs: 1, hookMs: 1 },
+    events: { runId: "r", wants: () => true, send: (event: LoopEvent) => heard.push(event), room: () => undefined },
+    heldIds: new Set(),
+    heard,
+    ...more,
+  } as StreamPorts & { readonly clock: TestClock; readonly heard: LoopEvent[] };
+}
+
+const begun: ModelChunk = { type: "call-start", key: "a", id: "x", name: "t" };
+
+/** A call whose stream ends without a word after its arguments. */
+const argsDelta = (argsText: string): MockTurn => [
+  { kind: "chunks", chunks: [begun, { type: "call-args-delta", key: "a", text: argsText }] },
+  endEarly(),
+];
+
+/** A call that its provider says was cut; what it gives as arguments then means nothing. */
+const toldCut = (argsText: string): MockTurn => {
+  const ready = { type: "call-ready", key: "a", id: "x", name: "t", args: "?", argsText, problem: "truncated" } as const;
+  return [{ kind: "chunks", chunks: [begun, ready] }, finish("stop")];
+};
+
+describe("one stream", () => {
+  it("is told in full, as plain data", async () => {
+    const tokens = usage({ inputTokens: 5, outputTokens: 2 });
+    const ports = setUp([text("Hi. "), wait(10), native({ sign: 1 }), toolCall("t", { n: 1 }, { id: "x" }), tokens], {
+      pricing: ({ totalTokens }) => totalTokens,
+    });
+    const running = streamOnce(request, ports);
+    await ports.clock.advance(10);
+    const result = await running;
+    expect(JSON.parse(JSON.stringify(result))).toEqual({
+      status: "function_call",
+      text: "Hi. ",
+      reasoning: "",
+      details: "",
+      calls: [{ callId: "x", providerCallId: "x", name: "t", args: { n: 1 }, argsText: '{"n":1}' }],
+      finish: "tool-calls",
+      native: [{ sign: 1 }],
+      usage: { inputTokens: 5, outputTokens: 2, totalTokens: 7 },
+      costUSD: 7,
+      provider: "mock",
+      model: "mock-model",
+      exposedTools: ["t"],
+      durationMs: 10,
+    });
+    expect(ports.heard.map((event) => [event.type, event.iteration])).toEqual([
+      ["text-delta", 3],
+      ["tool-args-delta", 3],
+      ["tool-args-end", 3],
+    ]);
+  });
+
+  it("has an alarm of its own where nobody lends it one, and releases it", async () => {
+    const ports = setUp([text("Hi"), stall()]);
+    const running = streamOnce(request, ports);
+    await ports.clock.flush();
+    expect([ports.clock.pending, ports.scope.size]).toEqual([1, 1]);
+    await ports.clock.advance(100);
+    expect((await running).reason).toEqual({ kind: "stream-idle", limitMs: 100 });
+    expect([ports.clock.pending, ports.scope.size]).toEqual([0, 0]);
+  });
+
+  it("judges what earlier hops have left with its own", async () => {
+    const judged = async (turn: MockTurn, carried: StreamPorts["carried"]): Promise<unknown> => {
+      const { status, reason, calls } = await streamOnce(request, setUp(turn, { carried }));
+      return [status, reason?.kind, calls.map(({ callId }) => callId)];
+    };
+    expect(await judged(finish("stop"), { text: true, callCount: 0 })).toEqual(["completed", "answered", []]);
+    expect(await judged(finish("stop"), undefined)).toEqual(["empty_response", "empty", []]);
+    expect(await judged(finish("tool-calls"), { text: false, callCount: 2 })).toEqual(["function_call", undefined, []]);
+    expect(await judged(toolCall("t"), { text: false, callCount: 2 })).toEqual(["function_call", undefined, ["call_p3_2"]]);
+  });
+
+  it("ends as an error that it was told of, whoever told it", async () => {
+    const error = { name: "E", message: "Bearer abcdefgh12345678 is busy", code: "overloaded" as const, retryable: true };
+    const result = await streamOnce(request, setUp([text("Half"), failInBand(error)]));
+    expect(result).toMatchObject({
+      status: "error",
+      text: "Half",
+      error: { code: "overloaded", message: "Bearer [redacted] is busy" },
+    });
+  });
+
+  it.for<[what: string, script: MockTurn, args: unknown]>([
+    ["never told ready, its arguments whole", argsDelta('{"n":1}'), { n: 1 }],
+    ["never told ready, its arguments cut", argsDelta('{"n":'), {}],
+    ["never told ready, without any", argsDelta(""), {}],
+    ["never told ready, its arguments no object", argsDelta("12"), {}],
+    ["never told ready, its arguments nested past any use", argsDelta(`{"n":${"[".repeat(2_000)}${"]".repeat(2_000)}}`), {}],
+    ["told cut, its arguments whole", toldCut('{"n":1}'), { n: 1 }],
+    ["told cut, its arguments cut", toldCut('{"n":'), {}],
+    ["told ready in a reply cut by length", [toolCall("t", { n: 1 }), finish("length")], { n: 1 }],
+  ])("keeps of a call that was cut what it asked for: %s", async ([, script, args]) => {
+    const { calls } = await streamOnce(request, setUp(script));
+    expect(calls).toMatchObject([{ name: "t", problem: "truncated" }]);
+    expect(calls[0]?.args).toEqual(args);
+  });
+
+  it("keeps of a cut call an own key __proto__ as data", async () => {
+    const { calls } = await streamOnce(request, setUp(argsDelta('{"__proto__":{"polluted":true}}')));
+    expect(JSON.stringify(calls[0]?.args)).toBe('{"__proto__":{"polluted":true}}');
+    expect(Object.getPrototypeOf(calls[0]?.args)).toBe(Object.prototype);
+  });
+
+  const began = (model: string): MockPart => chunk({ type: "attempt-start", attempt: 1, provider: "p", model });
+  const took = (error: ProviderError): MockPart => chunk({ type: "attempt-discarded", attempt: 1, error });
+  const tokens = (total: number): MockPart => usage({ inputTokens: total, outputTokens: 0 });
+  const refused = took(providerError("rate-limit", "Slow down."));
+  const lost = took(providerError("network", "Gone."));
+  const done = [began("b"), text("Hi."), tokens(10)] as const;
+
+  it.for<[what: string, turn: MockTurn, total: number | undefined, cost: number | undefined]>([
+    ["its only attempt", done, 10, 20],
+    ["two models", [began("a"), tokens(7), lost, ...done], 17, 27],
+    ["three attempts", [began("a"), tokens(7), lost, began("a"), tokens(1), lost, ...done], 18, 28],
+    ["an attempt whose price is not known", [began("x"), tokens(7), lost, ...done], 17, undefined],
+    ["an attempt that was turned away", [began("a"), refused, ...done], 10, 20],
+    [
+      "an attempt that was turned away by status",
+      [began("a"), took(providerError("server", "Down.", { status: 502 })), ...done],
+      10,
+      20,
+    ],
+    ["an attempt that was turned away after it had begun", [began("a"), text("H"), refused, ...done], 10, undefined],
+    ["an attempt that was turned away after a thought", [began("a"), reasoning("H"), refused, ...done], 10, undefined],
+    ["an attempt that was turned away after a call", [began("a"), toolCall("t"), refused, ...done], 10, undefined],
+    ["an attempt that was turned away after a native part", [began("a"), native(1), refused, ...done], 10, undefined],
+    ["an attempt that was lost and did not say", [began("a"), lost, ...done], 10, undefined],
+    ["a last attempt that does not say", [began("a"), tokens(7), lost, began("b"), text("Hi."), endEarly()], 7, undefined],
+    ["an attempt that nothing came after", [began("a"), tokens(7), lost, fail({ status: 500 })], 7, 7],
+    ["an attempt that was turned away and nothing came after", [began("a"), refused, endEarly()], undefined, 0],
+    ["no attempt at all", endEarly(), undefined, undefined],
+  ])("costs what each of its attempts costs: %s", async ([, turn, total, cost]) => {
+    const prices = new Map([
+      ["a", 1],
+      ["b", 2],
+    ]);
+    const pricing: Pricing = ({ totalTokens }, { model }) => {
+      const price = prices.get(model);
+      return price === undefined ? undefined : totalTokens * price;
+    };
+    const priced = await streamOnce(request, setUp(turn, { pricing }));
+    expect([priced.usage?.totalTokens, priced.costUSD]).toEqual([total, cost]);
+    expect((await streamOnce(request, setUp(turn))).costUSD).toBeUndefined();
+  });
+
+  it("is not even opened where the run is over", async () => {
+    const provider = createMockProvider([text("Hi")]);
+    const ports = setUp([], { provider });
+    ports.scope.cancel({ kind: "kill" });
+    const { status, reason } = await streamOnce(request, ports);
+    expect([status, reason, provider.calls]).toEqual(["stopped_by_user", { kind: "killed" }, 0]);
+  });
+});

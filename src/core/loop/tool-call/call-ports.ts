@@ -1,0 +1,160 @@
+// What the calls of a run see of it: one object for all of them, so that a call costs no ports of its own.
+
+import type { Clock, Timeouts } from "../../types/clock.ts";
+import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";
+import type { ToolDefinition } from "../../types/tool.ts";
+import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { Deadline } from "../../cancellation/deadline.ts";
+import { nearestName } from "../../utils/nearest-name.ts";
+import type { RunScope } from "../../cancellation/run-scope.ts";
+import { eventBase } from "../run/event-base.ts";
+import type { NestedRun, Run, RunCallPorts } from "../run/run.ts";
+import { mostListed } from "./prepare-call.ts";
+import { findTool } from "../../tools/find-tool.ts";
+import { isSameTool } from "../../tools/shown-tool.ts";
+import { CallContext } from "./tool-context.ts";
+
+/** Hints in one iteration. */
+const mostHints = 16;
+
+/** Known names that the hints of one iteration may look at. The first hint is always given. */
+const mostNames = 20_000;
+
+/** Names that the results of one iteration may list. */
+const mostListedInAll = 200;
+
+/** Malformed calls of one iteration that are told where they are wrong. */
+const mostExplained = 16;
+
+interface Told {
+  readonly iteration: number;
+  hints: number;
+  names: number;
+  listed: number;
+  explained: number;
+}
+
+/** The ports of stage 02 in a run. */
+export class CallPorts implements RunCallPorts {
+  readonly #run: Run;
+  /** What results carried for listeners only, by call, until they are told. */
+  readonly #metadata = new Map<string, unknown>();
+  /** Runs inside calls, by call, until the call is over. */
+  readonly #nested = new Map<string, NestedRun[]>();
+  readonly places: Map<string, number> = new Map();
+  readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
+  /** What the results of this iteration have told so far. */
+  #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
+  readonly registry: ToolRegistry;
+  readonly clock: Clock;
+  readonly scope: RunScope;
+  readonly timeouts: Timeouts;
+  readonly allowed: ReadonlySet<string> | undefined;
+
+  constructor(run: Run) {
+    this.#run = run;
+    this.registry = run.registry;
+    this.clock = run.clock;
+    this.scope = run.scope;
+    this.timeouts = run.timeouts;
+    this.allowed = run.allowedNames;
+  }
+
+  get exposed(): ReadonlyMap<string, ToolDefinition> {
+    return this.#run.exposure.byName;
+  }
+
+  get choice(): Run["toolChoice"] {
+    return this.#run.toolChoice;
+  }
+
+  get changed(): ReadonlyMap<string, unknown> | undefined {
+    return this.#run.exposure.recorded?.changes;
+  }
+
+  isCurrent(definition: ToolDefinition): boolean {
+    const { registered, byName, recorded } = this.#run.exposure;
+    const { name } = definition;
+    // Mostly nothing has changed, and then nothing is compared.
+    if (recorded === undefined && byName.get(name) === definition && this.#isUnchanged(registered)) return true;
+    const now = findTool(this.registry, name);
+    return now !== undefined && isSameTool(now, definition);
+  }
+
+  #isUnchanged(registered: readonly ToolDefinition[]): boolean {
+    try {
+      return this.registry.definitions() === registered;
+    } catch {
+      return false;
+    }
+  }
+
+  contextFor(call: ToolCall, deadline: Deadline): ToolContext {
+    return new CallContext(this.#run, call, deadline);
+  }
+
+  /** Looks for the nearest name, but not for every call of a model that makes up hundreds: each look compares all names. */
+  hint(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined {
+    const told = this.#toldNow();
+    if (told.hints >= mostHints || told.names >= mostNames) return undefined;
+    told.hints += 1;
+    told.names += known.size;
+    return nearestName(name, known.keys());
+  }
+
+  /** Only the first few malformed calls are told where they are wrong: a message has to be freed of credentials, which takes long. */
+  explain(): boolean {
+    const told = this.#toldNow();
+    told.explained += 1;
+    return told.explained <= mostExplained;
+  }
+
+  listable(count: number): number {
+    const told = this.#toldNow();
+    if (told.listed >= mostListedInAll) return 0;
+    const most = Math.min(count, mostListed);
+    told.listed += most;
+    return most;
+  }
+
+  #toldNow(): Told {
+    const { iteration } = this.#run.state;
+    if (this.#told.iteration !== iteration) this.#told = { iteration, hints: 0, names: 0, listed: 0, explained: 0 };
+    return this.#told;
+  }
+
+  onMetadata(call: ToolCall, metadata: unknown): void {
+    this.#metadata.set(call.callId, metadata);
+  }
+
+  /** What a result carried, once. */
+  takeMetadata({ callId }: ToolCall): unknown {
+    const metadata = this.#metadata.get(callId);
+    this.#metadata.delete(callId);
+    return metadata;
+  }
+
+  indexOf(callId: string): number {
+    return this.places.get(callId) ?? -1;
+  }
+
+  addNested(callId: string, nested: NestedRun): void {
+    const runs = this.#nested.get(callId);
+    if (runs === undefined) this.#nested.set(callId, [nested]);
+    else runs.push(nested);
+  }
+
+  countNested(callId: string): number {
+    return this.#nested.get(callId)?.length ?? 0;
+  }
+
+  takeNested(callId: string): readonly NestedRun[] | undefined {
+    const runs = this.#nested.get(callId);
+    if (runs !== undefined) this.#nested.delete(callId);
+    return runs;
+  }
+
+  onLate({ callId, name }: ToolCall, success: boolean): void {
+    this.#run.events.send({ type: "late-result", ...eventBase(this.#run), callId, name, index: this.indexOf(callId), success });
+  }
+}

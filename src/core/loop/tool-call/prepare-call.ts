@@ -1,0 +1,139 @@
+// The first half of stage 02: decides whether a call may run at all. A function of the call and the tool, so that a replay decides
+// the same; it never looks at live control.
+
+import type { PreparePorts, Prepared, ReadyCall } from "../run/prepared-call.ts";
+import type { Json } from "../../types/json.ts";
+import type { Issue, Validation } from "../../types/schema.ts";
+import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import { assertNever } from "../../utils/assert-never.ts";
+import { Deadline } from "../../cancellation/deadline.ts";
+import { isRecord, type UnknownRecord } from "../../utils/is-record.ts";
+import { nearestName } from "../../utils/nearest-name.ts";
+import { toPlainError } from "../../utils/plain-error.ts";
+import { promiseOrValue } from "../../utils/promise-or-value.ts";
+import { toJson } from "../../utils/to-json.ts";
+
+/** Names in the result of one call. */
+export const mostListed = 50;
+
+/** Checks, in this order: whole arguments, the deliberate gate, whether there is such a tool, `toolChoice`, its schema. */
+export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Promise<Prepared> {
+  const { name, problem } = call;
+  const refused = { call, durationMs: 0 };
+  if (problem === "truncated") return { ...refused, kind: "truncated" };
+  if (problem === "malformed") return { ...refused, kind: "malformed", message: parseErrorOf(call, ports) };
+  if (ports.allowed !== undefined && !ports.allowed.has(name)) {
+    const { listed, ...rest } = listNames(ports.allowed, ports);
+    return { ...refused, kind: "blocked", allowed: listed, ...rest };
+  }
+  const definition = ports.exposed.get(name);
+  if (definition === undefined) {
+    const nearest = ports.hint === undefined ? nearestName(name, ports.exposed.keys()) : ports.hint(name, ports.exposed);
+    const { listed, ...rest } = listNames(ports.exposed, ports);
+    return { ...refused, kind: "unknown-tool", known: listed, nearest, ...rest };
+  }
+  const chosen = ports.choice === undefined ? undefined : namesOf(ports.choice);
+  if (chosen?.includes(name) === false) return { ...refused, kind: "blocked", allowed: chosen, by: "tool-choice" };
+  const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
+  return ports.changed?.has(name) === true ? { ...ready, unvalidated: true } : validateCall(ready, ports);
+}
+
+/** Each of a thousand calls would list each of a thousand tools. */
+function listNames(
+  names: ReadonlySet<string> | PreparePorts["exposed"],
+  ports: PreparePorts,
+): { readonly listed: readonly string[]; readonly more?: number } {
+  const most = Math.min(names.size, ports.listable?.(names.size) ?? mostListed);
+  const listed: string[] = [];
+  for (const name of names.keys()) {
+    if (listed.length === most) break;
+    listed.push(name);
+  }
+  return most === names.size ? { listed } : { listed, more: names.size - most };
+}
+
+function namesOf(choice: NonNullable<PreparePorts["choice"]>): readonly string[] {
+  return choice === "none" ? [] : [choice.name];
+}
+
+/** Takes an edit of a ready call's arguments; what a person typed is validated like what a model wrote. */
+export function editCall(ready: ReadyCall, args: Json, ports: PreparePorts): Prepared | Promise<Prepared> {
+  const approvedArgs = toJson(args);
+  return validateCall({ ...ready, unfit: undefined, args: toJson(args), approvedArgs }, ports);
+}
+
+/** A call that was found fit and is refused now. It stays a call that may have run. */
+export function toUnfit(refused: ToolOutcome, { exposed }: Pick<PreparePorts, "exposed">): Prepared {
+  const { call, approvedArgs } = refused;
+  const definition = exposed.get(call.name);
+  if (definition === undefined) return refused;
+  return { kind: "ready", call, definition, args: toJson(approvedArgs ?? call.args), approvedArgs, unfit: refused };
+}
+
+/** Checks the arguments of a ready call. */
+export function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise<Prepared> {
+  const { registry } = ports;
+  if (registry.validate === undefined) return ready;
+  try {
+    const validation = promiseOrValue(registry.validate(ready.call.name, ready.args));
+    return validation instanceof Promise ? awaitValidation(ready, validation, ports) : judge(ready, validation);
+  } catch (error) {
+    return invalid(ready, [{ message: toPlainError(error).message }]);
+  }
+}
+
+async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validation>, ports: PreparePorts): Promise<Prepared> {
+  const raced = await new Deadline({ limitMs: ports.timeouts.hookMs }, ports).race(validation);
+  switch (raced.kind) {
+    case "value":
+      return judge(ready, raced.value);
+    case "thrown":
+      return invalid(ready, [{ message: toPlainError(raced.error).message }]);
+    case "expired":
+      return invalid(ready, [{ message: `The validation took longer than ${raced.limitMs} ms.` }]);
+    // Whoever dispatches it sees that the run is ending, and says so in the call's own step.
+    case "cancelled":
+      return ready;
+    default:
+      return assertNever(raced);
+  }
+}
+
+/** A registry of the caller's own may answer anything. */
+function judge(ready: ReadyCall, validation: unknown): Prepared {
+  try {
+    return read(ready, validation);
+  } catch (error) {
+    return invalid(ready, [{ message: toPlainError(error).message }]);
+  }
+}
+
+function read(ready: ReadyCall, validation: unknown): Prepared {
+  if (!isRecord(validation)) return invalid(ready, [{ message: "The validation gave no answer." }]);
+  const { issues } = validation;
+  if (Array.isArray(issues)) return invalid(ready, issues.map(toIssue));
+  return "value" in validation
+    ? { ...ready, args: validation.value }
+    : invalid(ready, [{ message: "The validation gave no value." }]);
+}
+
+function toIssue(issue: unknown): Issue {
+  const { message, path }: UnknownRecord = isRecord(issue) ? issue : {};
+  const keys = Array.isArray(path) ? path.filter((key) => typeof key === "string" || typeof key === "number") : undefined;
+  return { message: typeof message === "string" ? message : "does not fit the schema", path: keys };
+}
+
+function invalid({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): ToolOutcome {
+  return { call, durationMs: 0, approvedArgs, kind: "invalid-input", issues };
+}
+
+/** Why the arguments are no JSON, in the parser's words, or what no data may be. */
+function parseErrorOf({ argsText = "" }: ToolCall, ports: PreparePorts): string | undefined {
+  if (ports.explain?.() === false) return undefined;
+  try {
+    toJson(JSON.parse(argsText));
+    return undefined;
+  } catch (error) {
+    return toPlainError(error).message;
+  }
+}

@@ -1,0 +1,156 @@
+// What is made of successful results before they enter the transcript: one step per batch, the calls in their order, and for each call one
+// stage after the other.
+
+import type { ResultEvent } from "../../types/loop-event.ts";
+import type { ExtractedResult, ResultPipeline } from "../../types/results.ts";
+import type { ToolOutcome } from "../../types/tool-outcome.ts";
+import { estimateTokens } from "../../utils/estimate-tokens.ts";
+import { costOf } from "../state/cost-of.ts";
+import { lastUserText } from "../state/last-user-text.ts";
+import type { SettledCall } from "../state/loop-state.ts";
+import { renderOutcome } from "../../tools/render-outcome.ts";
+import { askHook } from "../run/ask-hook.ts";
+import { eventBase } from "../run/event-base.ts";
+import { readExtract } from "./read-extract.ts";
+import { resultThresholds } from "../run/resolve-policies.ts";
+import type { Run } from "../run/run.ts";
+import { runStep } from "../run/run-step.ts";
+import { stepKey } from "../state/step-key.ts";
+
+/** The stages, and how each tells that it has changed a result. */
+const eventOf = { processor: "result-processed", extractor: "result-extracted", cacher: "result-cached" } as const;
+
+type Stage = keyof typeof eventOf;
+
+/** One change of one result. */
+interface Change extends Pick<ResultEvent, "tokensBefore" | "tokensAfter"> {
+  readonly stage: Stage;
+}
+
+/** What the step of a batch keeps of each call whose result has changed or cost something. Plain data. */
+interface Processed extends Pick<SettledCall, "textForModel" | "extraction"> {
+  /** Position of the call in the batch. */
+  readonly index: number;
+  readonly changes: readonly Change[];
+}
+
+/** Runs the pipeline over a batch, or replays what came of it, and tells of what has changed. */
+export function processResults(
+  run: Run,
+  settled: readonly SettledCall[],
+): readonly SettledCall[] | PromiseLike<readonly SettledCall[]> {
+  const pipeline = run.options.policies?.results;
+  if (pipeline === undefined || !isDue(settled)) return settled;
+  const body = (): Promise<readonly Processed[]> => processBatch(run, settled, pipeline);
+  const step = { key: stepKey(run.state, "results"), kind: "results" as const, input: null, run: body };
+  return runStep(step, run, (processed, live) => mergeProcessed(run, settled, { processed, live }));
+}
+
+/** A batch that is suspended is looked at once all of its results are there. */
+function isDue(settled: readonly SettledCall[]): boolean {
+  return (
+    settled.some(isEligible) && settled.every(({ suspended, awaiting }) => suspended === undefined && awaiting === undefined)
+  );
+}
+
+/** Errors are for the model to read as they are, and a restart leaves no result. */
+function isEligible({ outcome, restart }: SettledCall): boolean {
+  return outcome.kind === "completed" && restart === undefined;
+}
+
+async function processBatch(run: Run, settled: readonly SettledCall[], pipeline: ResultPipeline): Promise<readonly Processed[]> {
+  const processed: Processed[] = [];
+  for (const [index, call] of settled.entries()) {
+    if (!isEligible(call)) continue;
+    const { textForModel, changes, extraction } = await processResult(run, call.outcome, pipeline);
+    if (changes.length > 0 || extraction !== undefined) processed.push({ index, textForModel, changes, extraction });
+  }
+  return processed;
+}
+
+/** Takes one result through the stages. A stage that fails, or that the end of the run cuts off, leaves it as it was. */
+async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPipeline): Promise<Omit<Processed, "index">> {
+  const toolName = outcome.call.name;
+  const { extractor, cacher } = pipeline;
+  let text = textOf(outcome);
+  let tokens = estimateTokens(text);
+  let extraction: SettledCall["extraction"];
+  const changes: Change[] = [];
+  const ask = async (stage: Stage, call: () => unknown, read: (answer: unknown) => string | undefined): Promise<void> => {
+    const end = await askHook(call, read, run);
+    if (end.kind === "failed") {
+      run.events.send({ type: "listener-error", ...eventBase(run), event: `results.${stage}`, error: end.error });
+    }
+    const answer = end.kind === "value" ? end.value : undefined;
+    if (answer === undefined || answer === text) return;
+    const tokensAfter = estimateTokens(answer);
+    changes.push({ stage, tokensBefore: tokens, tokensAfter });
+    text = answer;
+    tokens = tokensAfter;
+  };
+  if (pipeline.processor !== undefined) {
+    await ask("processor", () => pipeline.processor?.(toolName, text), toTextOrNothing);
+  }
+  if (extractor !== undefined && tokens > (extractor.threshold ?? resultThresholds.extractor)) {
+    const facts = { toolName, userText: lastUserText(run.state.messages) };
+    const read = (answer: unknown): string => {
+      const extract = readExtract(answer);
+      extraction = priceExtract(run, extract);
+      return extract.text;
+    };
+    await ask("extractor", () => extractor.extract(text, facts), read);
+  }
+  if (cacher !== undefined && tokens > (cacher.threshold ?? resultThresholds.cacher)) {
+    await ask("cacher", () => cacher.store(text, { toolName }), toText);
+  }
+  return { textForModel: changes.length === 0 ? undefined : text, changes, extraction };
+}
+
+/** All that the model would read of a result: its data and the texts beside them. */
+function textOf(outcome: ToolOutcome): string {
+  const result = renderOutcome(outcome);
+  const content = outcome.kind === "completed" ? (outcome.content ?? []) : [];
+  const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return [typeof result === "string" ? result : JSON.stringify(result), ...texts].join("\n");
+}
+
+function priceExtract({ options, events, state }: Run, { usage, model }: ExtractedResult): SettledCall["extraction"] {
+  if (usage === undefined) return undefined;
+  const by = model ?? { provider: options.provider.id, model: options.provider.model };
+  const cost = costOf(usage, { ...by, iteration: state.iteration }, { pricing: options.pricing, events });
+  return { usage, costUSD: typeof cost === "number" ? cost : undefined };
+}
+
+function toTextOrNothing(answer: unknown): string | undefined {
+  return answer === undefined ? undefined : toText(answer);
+}
+
+function toText(answer: unknown): string {
+  if (typeof answer === "string") return answer;
+  throw new TypeError("It gave no text.");
+}
+
+interface Recorded {
+  readonly processed: readonly Processed[];
+  readonly live: boolean;
+}
+
+/** The batch as it is folded, once listeners have heard of each change. What was spent counts now, for the runs around this one too. */
+function mergeProcessed(run: Run, settled: readonly SettledCall[], { processed, live }: Recorded): readonly SettledCall[] {
+  const base = eventBase(run, live);
+  const merged = [...settled];
+  for (const { index, textForModel, changes, extraction } of processed) {
+    const call = settled[index];
+    if (call === undefined) continue;
+    const { callId, name } = call.outcome.call;
+    for (const { stage, tokensBefore, tokensAfter } of changes) {
+      run.events.send({ type: eventOf[stage], ...base, callId, name, index, tokensBefore, tokensAfter });
+    }
+    if (extraction !== undefined) {
+      const { usage, costUSD } = extraction;
+      run.meter.add({ tokens: usage.totalTokens, costUSD, costUnknown: costUSD === undefined });
+    }
+    merged[index] = { ...call, textForModel, extraction };
+  }
+  return merged;
+}

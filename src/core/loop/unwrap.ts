@@ -1,0 +1,59 @@
+// For callers who would rather catch an error than look at a status.
+
+import type { LoopResult } from "../types/loop-result.ts";
+import type { EndedKind } from "../errors/describe-ending.ts";
+import {
+  AbortedError,
+  CostLimitError,
+  type EndedResult,
+  IterationLimitError,
+  LoopEndedError,
+  ProviderFailedError,
+  SuspendedError,
+  TimedOutError,
+} from "../errors/loop-ended-error.ts";
+
+type ErrorClass<Kind extends EndedKind> = new (result: EndedResult<Kind>) => LoopEndedError;
+
+/** What is thrown for a kind of ending; for the others, what all of these extend. */
+const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
+  "max-iterations": IterationLimitError,
+  "max-cost": CostLimitError,
+  "cost-unknown": CostLimitError,
+  stopped: AbortedError,
+  killed: AbortedError,
+  aborted: AbortedError,
+  "iteration-abort": AbortedError,
+  "provider-error": ProviderFailedError,
+  "stream-idle": TimedOutError,
+  "first-chunk": TimedOutError,
+  "wall-clock": TimedOutError,
+  drained: SuspendedError,
+  "approval-required": SuspendedError,
+};
+
+/**
+ * Gives back the result of a run that completed, and throws for any other: an IterationLimitError, CostLimitError, AbortedError,
+ * ProviderFailedError, TimedOutError or SuspendedError, and for what is none of these the LoopEndedError that they all extend.
+ * `error.result` is the whole result, so that nothing is lost, and `error.reason` says exactly how the run ended.
+ *
+ * An answer that was cut off (`length`), a refusal and a filtered one are complete: look at `reason.kind`.
+ *
+ * @example
+ * const { text } = unwrap(await runToolLoop(options));
+ */
+export function unwrap<Result extends LoopResult>(result: Result): Result {
+  if (!isUnsuccessful(result)) return result;
+  throw toError(result, result.reason.kind);
+}
+
+function toError<Kind extends EndedKind>(result: EndedResult<Kind>, kind: Kind): LoopEndedError {
+  // A kind of another version of the package may be anything.
+  const Thrown: ErrorClass<Kind> = (Object.hasOwn(classes, kind) ? classes[kind] : undefined) ?? LoopEndedError;
+  return new Thrown(result);
+}
+
+/** The reasons of every other status are those of kinds that have ended. */
+function isUnsuccessful(result: LoopResult): result is EndedResult {
+  return result.status !== "completed";
+}

@@ -1,0 +1,32 @@
+// Judges whether what the model said before it called its tools was its answer.
+
+import type { PreToolTextPolicy } from "../types/policies.ts";
+import type { ToolOutcome } from "../types/tool-outcome.ts";
+
+const defaultFamilies: readonly string[] = ["novelai"];
+const defaultTools: readonly string[] = ["update_short_term_memory"];
+
+/** A pass and what became of its calls. */
+export interface FinishedPass {
+  readonly text: string;
+  readonly family: string | undefined;
+  readonly calls: readonly {
+    readonly outcome: ToolOutcome;
+    readonly restart?: object | undefined;
+    readonly needsNoFollowUp?: boolean | undefined;
+  }[];
+}
+
+/** Whether a pass that said something and whose every call succeeded ends the run. A call that restarted the context asks for more. */
+export function shouldEndAfterPreToolText({ text, family, calls }: FinishedPass, policy: PreToolTextPolicy = {}): boolean {
+  if (calls.length === 0 || text.trim() === "") return false;
+  if (!calls.every(({ outcome, restart }) => outcome.kind === "completed" && restart === undefined)) return false;
+  const { endAfterTextFamilies = defaultFamilies, suppressFollowUpAfterText } = policy;
+  if (family !== undefined && endAfterTextFamilies.includes(family)) return true;
+  return calls.every(({ outcome, needsNoFollowUp }) => {
+    const { name } = outcome.call;
+    // By default the name alone does not count for a tool that says otherwise: a server may call its tools anything.
+    if (suppressFollowUpAfterText === undefined) return needsNoFollowUp ?? defaultTools.includes(name);
+    return needsNoFollowUp === true || suppressFollowUpAfterText.includes(name);
+  });
+}

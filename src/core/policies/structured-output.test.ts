@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { StandardSchema } from "../types/schema.ts";
+import { isLoopError } from "../errors/loop-error.ts";
+import { describeMisfit, toWantedOutput, validateOutput } from "./structured-output.ts";
+
+const anything: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }) } };
+const issueOf = async (text: string): Promise<string> => {
+  const validation = await validateOutput(text, anything);
+  return "issues" in validation ? validation.issues.map(({ message }) => message).join() : "none";
+};
+
+it.for<[text: string, value: unknown]>([
+  ['{"n":1}', { n: 1 }],
+  ["  [1, 2]\n", [1, 2]],
+  ["null", null],
+  ['"```"', "```"],
+  ['```json\n{"n":1}\n```', { n: 1 }],
+  ['\n```JSON \r\n{"n":1}```\n', { n: 1 }],
+  ["```\n1\n```", 1],
+  ['```json\n"a ``` b"\n```', "a ``` b"],
+])("reads %j", async ([text, value]) => {
+  expect(await validateOutput(text, anything)).toEqual({ value });
+});
+
+it.for([
+  "8.",
+  "{'n':1}",
+  "{n:1}",
+  '{"n":1,}',
+  'Here: {"n":1}',
+  '```js\n{"n":1}\n```',
+  '```json\n{"n":1}',
+  '```json {"n":1}```',
+  "```json\n```",
+])("mends nothing of %j", async (text) => {
+  expect(await issueOf(text)).toMatch(/^it is not JSON: /);
+});
+
+it("says of nothing that it is nothing, and of much not too much", async () => {
+  expect(await issueOf(" \n")).toBe("there is no answer");
+  expect((await issueOf("x".repeat(1e6))).length).toBeLessThan(400);
+});
+
+it("takes keys of prototypes as data", async () => {
+  const validation = await validateOutput('{"__proto__":{"admin":true}}', anything);
+  expect("value" in validation && Object.keys(validation.value as object)).toEqual(["__proto__"]);
+});
+
+it("does not break on what is nested without end", async () => {
+  const deep = (value: unknown): unknown => (Array.isArray(value) ? deep(value[0]) : value);
+  const schema: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value: deep(value) }) } };
+  const validation = await validateOutput("[".repeat(1e5) + "]".repeat(1e5), schema);
+  expect("issues" in validation).toBe(true);
+});
+
+it("tells the model what is wrong and where, and not without end", () => {
+  expect(describeMisfit([{ message: "too small", path: ["items", 0, "price"] }, { message: "no" }])).toBe(
+    "Your answer does not fit the schema: items.0.price: too small; no\nSend the whole answer again, as JSON and nothing else.",
+  );
+  expect(describeMisfit([{ message: "x".repeat(1e5) }]).length).toBeLessThan(2_200);
+});
+
+describe("what the model is told beforehand", () => {
+  const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:\n";
+
+  it.for<[title: string, policy: Parameters<typeof toWantedOutput>[0], schema: object]>([
+    [
+      "of an object",
+      { schema: z.strictObject({ n: z.number() }) },
+      { type: "object", properties: { n: { type: "number" } }, required: ["n"], additionalProperties: false },
+    ],
+    ["of an array", { schema: z.array(z.string()) }, { type: "array", items: { type: "string" } }],
+    [
+      "before a transform",
+      { schema: z.iso.datetime().transform((text) => new Date(text)), jsonSchema: { type: "string" } },
+      { type: "string" },
+    ],
+    ["in words of the caller's own", { schema: anything, jsonSchema: { enum: ["yes", "no"] } }, { enum: ["yes", "no"] }],
+  ])("%s", ([, policy, schema]) => {
+    const { prompt } = toWantedOutput(policy);
+    expect(prompt.slice(0, ask.length)).toBe(ask);
+    expect(JSON.parse(prompt.slice(ask.length))).toEqual(schema);
+    expect(toWantedOutput(policy).prompt).toBe(prompt);
+  });
+
+  it.for<[title: string, schema: StandardSchema, why: string]>([
+    ["does not say how", anything, "one that cannot become JSON Schema by itself, because test does not say how"],
+    ["cannot be said", z.date(), "one that cannot become JSON Schema: Date cannot be represented in JSON Schema"],
+  ])("is refused where a schema %s", ([, schema, why]) => {
+    let error: unknown;
+    try {
+      toWantedOutput({ schema });
+    } catch (thrown) {
+      error = thrown;
+    }
+    const option =
+      'Option "policies.output.schema" must be a schema that can become JSON Schema, or have a "jsonSchema" beside it';
+    expect(isLoopError(error, "invalid-option") && error.message).toBe(`${option}, but is ${why}.`);
+  });
+});

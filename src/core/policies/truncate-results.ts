@@ -1,0 +1,86 @@
+// A ready-made processor: shortens long results, and says how much is missing.
+
+import type { ResultPipeline } from "../types/results.ts";
+import { checkEither, checkFields, type Checks, numberWithin, oneOf } from "../errors/check-fields.ts";
+import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../utils/estimate-tokens.ts";
+
+/** How long a result may be, by one of two measures, and which part of it stays. */
+export interface TruncateResultsOptions {
+  /** Most estimated tokens, the note included; at least 50. */
+  readonly maxTokens?: number | undefined;
+  /** Most bytes of UTF-8, the note included; at least 200. */
+  readonly maxBytes?: number | undefined;
+  /** The beginning alone, or the beginning and the end, half of the room each. Default "head-and-tail". */
+  readonly keep?: "head" | "head-and-tail" | undefined;
+}
+
+/** Room for the note, and a little more than nothing beside it. */
+const leastBytes = 200;
+const leastTokens = leastBytes / bytesPerToken;
+
+const checks: Checks<TruncateResultsOptions> = {
+  maxTokens: numberWithin({ min: leastTokens, infinite: false }),
+  maxBytes: numberWithin({ min: leastBytes, infinite: false }),
+  keep: oneOf("head", "head-and-tail"),
+};
+
+/**
+ * Makes a processor for `policies.results` that cuts every result longer than `maxTokens` or `maxBytes`, and puts a note where something is
+ * left out. A character is never cut in two. A result that is an object is cut as JSON text, which is no JSON any more.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option"; exactly one of the two measures has to be given.
+ *
+ * @example await runToolLoop({ provider, tools, messages, policies: { results: { processor: truncateResults({ maxTokens: 4_000 }) } } });
+ */
+export function truncateResults(options: TruncateResultsOptions): NonNullable<ResultPipeline["processor"]> {
+  checkFields("options", options, checks);
+  const { maxTokens, maxBytes, keep = "head-and-tail" } = options;
+  checkEither("options", options, ["maxTokens", "maxBytes"]);
+  const most = maxBytes ?? (maxTokens ?? 0) * bytesPerToken;
+  return (_, output) => truncate(output, most, keep);
+}
+
+function truncate(text: string, most: number, keep: "head" | "head-and-tail"): string | undefined {
+  const bytes = countBytes(text);
+  if (bytes <= most) return undefined;
+  const room = most - countBytes(describeGap(bytes, bytes));
+  const head = takeHead(text, keep === "head" ? room : Math.ceil(room / 2));
+  const tail = keep === "head" ? "" : takeTail(text, Math.floor(room / 2));
+  const left = bytes - countBytes(head) - countBytes(tail);
+  return head + describeGap(left, bytes) + tail;
+}
+
+function describeGap(left: number, bytes: number): string {
+  const tokens = tokensOfBytes(left);
+  return `\n[... ${left} of ${bytes} bytes left out here, about ${tokens} tokens ...]\n`;
+}
+
+/** The longest beginning of so many bytes. */
+function takeHead(text: string, most: number): string {
+  let end = 0;
+  for (let bytes = 0; end < text.length;) {
+    bytes += bytesAt(text, end);
+    if (bytes > most) break;
+    end += isPairAt(text, end) ? 2 : 1;
+  }
+  return text.slice(0, end);
+}
+
+/** The longest end of so many bytes. */
+function takeTail(text: string, most: number): string {
+  let start = text.length;
+  for (let bytes = 0; start > 0;) {
+    const before = start > 1 && isPairAt(text, start - 2) ? start - 2 : start - 1;
+    bytes += bytesAt(text, before);
+    if (bytes > most) break;
+    start = before;
+  }
+  return text.slice(start);
+}
+
+function bytesAt(text: string, index: number): number {
+  const code = text.codePointAt(index) ?? 0;
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  return code > 0xffff ? 4 : 3;
+}

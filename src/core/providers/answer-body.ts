@@ -1,0 +1,136 @@
+// A service that answers with status 200 and no stream: an error as JSON, or a page of a proxy. The SDKs find no event in it and say nothing.
+
+import type { Clock } from "../types/clock.ts";
+import { dropPromise } from "../utils/drop-promise.ts";
+import { isRecord } from "../utils/is-record.ts";
+import { Lull } from "../cancellation/lull.ts";
+import { providerError, toProviderError } from "../errors/provider-error.ts";
+
+/**
+ * Waits for the stream that an SDK promises. If the SDK also gives the response, as those of OpenAI and Anthropic do, its first bytes are
+ * looked at. Throws what the service said when these are no events.
+ */
+export async function openAnswer(pending: unknown, clock: Clock): Promise<unknown> {
+  if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
+  // A promise of its own in clients that wrap an SDK. Its rejection would end the process if nothing held it.
+  dropPromise(pending);
+  const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
+  if (!isRecord(answer) || !("data" in answer)) return pending;
+  const { data, response } = answer;
+  const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
+  // Without it nothing could take the place of a body that is read.
+  if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
+  const checked = await checkAnswer(response, clock);
+  return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
+}
+
+/** The class of the streams of an SDK. */
+interface StreamMaker {
+  fromSSEResponse(response: Response, controller: unknown): unknown;
+}
+
+function isStreamMaker(value: unknown): value is StreamMaker {
+  return typeof value === "function" && typeof Reflect.get(value, "fromSSEResponse") === "function";
+}
+
+/**
+ * A response with the same body, which may be the same response. Throws an error with the facts of a provider error when the body is no
+ * stream of events, whatever its status says.
+ */
+export async function checkAnswer(response: Response, clock: Clock): Promise<Response> {
+  if (response.body === null) return response;
+  const isTyped = /event-stream/i.test(response.headers.get("content-type") ?? "");
+  const reader = response.body.getReader();
+  const read: Uint8Array[] = [];
+  const decoder = new TextDecoder();
+  const lull = new Lull();
+  let text = "";
+  let size = 0;
+  while (text === "") {
+    const { done, value } = await reader.read();
+    if (done) break;
+    read.push(value);
+    size += sizeOf(value);
+    text = decoder.decode(value, { stream: true }).trimStart();
+    await lull.note(text !== "");
+    if (text === "" && size > mostBlanks) {
+      reader.cancel().catch(() => {});
+      throw errorInBody("nothing but blanks");
+    }
+  }
+  const { status, statusText, headers } = response;
+  const isStream = text === "" || (isTyped ? !isOtherText(text) : isEventText(text));
+  if (isStream) return new Response(joinBody(read, reader), { status, statusText, headers });
+  throw errorInBody((text + (await readRest({ reader, decoder }, longestText - text.length, clock))).trim());
+}
+
+/** Bytes without a word before a service counts as silent. Proxies send some to keep a connection open. */
+const mostBlanks = 65_536;
+
+/** An empty piece counts as well. */
+function sizeOf(piece: Uint8Array): number {
+  return piece.length + 1;
+}
+
+/** Whether a text may be the begin of events: fields and comments of theirs, and no JSON or markup. */
+function isEventText(text: string): boolean {
+  return /^(?:data|event|id|retry)?:|^(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
+}
+
+/** Whether a text is JSON or markup, which some services send under the type of a stream. */
+function isOtherText(text: string): boolean {
+  return /^[[{<]/.test(text);
+}
+
+function joinBody(read: readonly Uint8Array[], reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const bytes of read) controller.enqueue(bytes);
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** More than any error says. */
+const longestText = 100_000;
+
+/** How long the rest of an error may take to come, in milliseconds. Its connection may stay open. */
+const longestRestMs = 1_000;
+
+async function readRest(
+  { reader, decoder }: { readonly reader: ReadableStreamDefaultReader<Uint8Array>; readonly decoder: TextDecoder },
+  longest: number,
+  clock: Clock,
+): Promise<string> {
+  let giveUp: () => void = () => {};
+  const late = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));
+  const timer = clock.setTimeout(giveUp, longestRestMs);
+  let text = "";
+  let size = 0;
+  try {
+    while (size < longest) {
+      const piece = await Promise.race([reader.read(), late]);
+      if (piece?.done === true) return text;
+      if (piece === undefined) break;
+      size += sizeOf(piece.value);
+      text += decoder.decode(piece.value, { stream: true });
+    }
+  } finally {
+    clock.clearTimeout(timer);
+  }
+  reader.cancel().catch(() => {});
+  return text;
+}
+
+/** An Error, because SDKs hand on nothing else as it is. */
+function errorInBody(text: string): Error {
+  const said = toProviderError({ message: text });
+  const isUnread = said.message === text || /^\s*[[{]/.test(said.message);
+  const error = isUnread ? providerError(said.code, `The service answered without a stream: ${text}`, said) : said;
+  return Object.assign(new Error(error.message), error);
+}

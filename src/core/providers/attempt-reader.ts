@@ -1,0 +1,191 @@
+// Reads one attempt: hands on what it says, holds back how it failed.
+
+import type { Timeouts } from "../types/clock.ts";
+import type { ProviderError } from "../types/plain-error.ts";
+import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
+import { toProviderError } from "../errors/provider-error.ts";
+import { assertNever } from "../utils/assert-never.ts";
+import { textIn } from "../utils/chunk-text.ts";
+import type { GuardedStream } from "./guard-stream.ts";
+import { judgeFinish } from "./judge-finish.ts";
+import { type Answerer, answererOf, type AttemptLog } from "./attempt-log.ts";
+
+/** The chunk that ends a stream well. */
+export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
+
+/** Whom to ask, with what, and how patiently. */
+export interface PlannedAttempt {
+  readonly provider: Provider;
+  readonly request: ModelRequest;
+  /** Its own limits of silence, in milliseconds, where somebody else can be asked. Default: those of the pass, which ends with it. */
+  readonly patience?: Pick<Timeouts, "firstChunkMs" | "streamIdleMs"> | undefined;
+  /** How long to wait before it, in milliseconds. Default 0. */
+  readonly delayMs?: number | undefined;
+}
+
+/** How an attempt failed, and how that reaches the reader if nobody else is asked. */
+export interface Fault {
+  readonly error: ProviderError;
+  readonly as:
+    | { readonly kind: "thrown"; readonly thrown: unknown }
+    | { readonly kind: "chunk"; readonly chunk: ModelChunk }
+    /** The stream ends without a word. */
+    | { readonly kind: "quiet" };
+}
+
+/** What a reader uses of the stream that it is part of. */
+export interface ReaderPorts {
+  /** The call of the whole stream. */
+  readonly call: ModelCall;
+  readonly log: AttemptLog;
+  tell(chunk: ModelChunk): void;
+  /** What the attempts of the stream have used so far. */
+  spent(): readonly AttemptSpending[];
+  toFinish(chunk: FinishChunk): FinishChunk;
+}
+
+/** One attempt while it streams. */
+export class AttemptReader implements GuardedStream {
+  readonly iteration: number;
+  readonly #attempt: PlannedAttempt;
+  readonly #ports: ReaderPorts;
+  /** How it failed, where a chunk said so. */
+  fault: Fault | undefined;
+  /** Whether a user may have seen something of it. */
+  wasHeard = false;
+  #hasText: boolean;
+  #hasCalls = false;
+  hasFinished = false;
+  /** Whether anything has come. */
+  #hasBegun = false;
+  #isLeft = false;
+
+  constructor(attempt: PlannedAttempt, ports: ReaderPorts) {
+    this.#attempt = attempt;
+    this.#ports = ports;
+    this.iteration = attempt.request.iteration;
+    this.#hasText = continuesTurn(attempt.request);
+  }
+
+  /** Ends the stream. */
+  get isOver(): boolean {
+    return this.fault !== undefined;
+  }
+
+  open(guard: ModelCall): AsyncIterable<ModelChunk> {
+    const { provider, request } = this.#attempt;
+    return provider.stream(request, this.#toCall(guard));
+  }
+
+  take(chunk: ModelChunk): void {
+    const { log, tell } = this.#ports;
+    if (chunk.type === "attempt-start") return this.#start(chunk);
+    if (chunk.type === "attempt-discarded") return this.#forget(toProviderError(chunk.error));
+    if (!log.isOpen) log.start(answererOf(this.#attempt.provider));
+    this.#hasBegun = true;
+    if (chunk.type === "finish") return this.#finish(chunk);
+    if (chunk.type === "error") this.fault = { error: toProviderError(chunk.error), as: { kind: "chunk", chunk } };
+    else {
+      this.#note(chunk);
+      tell(chunk);
+    }
+  }
+
+  /** A wrapper inside that starts the same attempt in the middle makes another request, which has the time of a first chunk again. */
+  #start(answerer: Answerer): void {
+    const { log } = this.#ports;
+    const isTold = log.start(answerer);
+    if (!isTold && this.#hasBegun) log.repeat();
+    this.#hasBegun = true;
+  }
+
+  #note(chunk: Exclude<ModelChunk, { type: `attempt-${string}` | "finish" | "error" }>): void {
+    switch (chunk.type) {
+      case "text-delta":
+      case "refusal-delta":
+        return this.#hear(textIn(chunk, "text"), true);
+      case "reasoning-delta":
+        return this.#hear(textIn(chunk, "text"), false);
+      case "call-start":
+      case "call-args-delta":
+      case "call-ready":
+        this.#hasCalls = true;
+        this.wasHeard = true;
+        return;
+      case "usage":
+      case "native":
+      case "details":
+      case "thought-log":
+        return;
+      default:
+        return assertNever(chunk);
+    }
+  }
+
+  #hear(text: string, isAnswer: boolean): void {
+    this.wasHeard ||= text !== "";
+    if (isAnswer) this.#hasText ||= text.trim() !== "";
+  }
+
+  /** The stream has ended by itself: well, if it had said why. */
+  end(): Fault | undefined {
+    if (this.hasFinished) return undefined;
+    const error = errorOf(judgeFinish(undefined, { text: this.#hasText, calls: this.#hasCalls }));
+    return error === undefined ? undefined : { error, as: { kind: "quiet" } };
+  }
+
+  /** Nothing more comes of it: its late heartbeats refresh nothing. */
+  leave(): void {
+    this.#isLeft = true;
+  }
+
+  /** A wrapper inside has taken back what it said. */
+  #forget(error: ProviderError): void {
+    this.#ports.log.discard(error);
+    this.wasHeard = false;
+    this.#hasText = continuesTurn(this.#attempt.request);
+    this.#hasCalls = false;
+    this.hasFinished = false;
+    this.#hasBegun = false;
+  }
+
+  /** What the loop would call an error is one here too. */
+  #finish(chunk: FinishChunk): void {
+    const error = errorOf(judgeFinish(chunk.reason, { text: this.#hasText, calls: this.#hasCalls }, chunk.raw));
+    if (error !== undefined) {
+      this.fault = { error, as: { kind: "chunk", chunk } };
+      return;
+    }
+    this.hasFinished = true;
+    this.#ports.tell(this.#ports.toFinish(chunk));
+  }
+
+  #toCall(guard: ModelCall): ModelCall {
+    const { call } = this.#ports;
+    const { patience } = this.#attempt;
+    const before = this.#ports.spent();
+    return {
+      // Made by the guard when somebody asks for it.
+      get signal() {
+        return guard.signal;
+      },
+      heartbeat: (state) => {
+        guard.heartbeat(state);
+        if (!this.#isLeft) call.heartbeat(state);
+      },
+      mayAsk: (spent) => call.mayAsk?.([...before, ...spent]) !== false,
+      iteration: call.iteration,
+      clock: call.clock,
+      timeouts: patience === undefined ? call.timeouts : { ...call.timeouts, ...patience },
+    };
+  }
+}
+
+/** Whether a request goes on with a turn that was answered in part. */
+export function continuesTurn({ continuationToken, messages }: ModelRequest): boolean {
+  return continuationToken !== undefined || messages.at(-1)?.role === "assistant";
+}
+
+function errorOf({ status, reason }: ReturnType<typeof judgeFinish>): ProviderError | undefined {
+  return status === "error" && reason?.kind === "provider-error" ? reason.error : undefined;
+}

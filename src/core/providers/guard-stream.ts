@@ -1,0 +1,310 @@
+// Pulls a provider's stream chunk by chunk and guards it: against silence, against cancellation, and against a reader that is
+// slower than the model. Callbacks in place of `for await`, so that a chunk costs one promise and giving up waits for nobody.
+
+import type { Clock, Timeouts } from "../types/clock.ts";
+import type { EventSink } from "../types/loop-event.ts";
+import type { ModelCall, ModelChunk } from "../types/provider.ts";
+import { Alarm } from "../cancellation/alarm.ts";
+import { isContent } from "../utils/chunk-text.ts";
+import { dropPromise } from "../utils/drop-promise.ts";
+import { isThenable } from "../utils/is-thenable.ts";
+import { LazySignal } from "../cancellation/lazy-signal.ts";
+import { Lull } from "../cancellation/lull.ts";
+import { abortReasonOf, type Cause, type RunScope, type Slot } from "../cancellation/run-scope.ts";
+
+/** How a guarded stream ended. */
+export type StreamEnd =
+  | { readonly kind: "ended" }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "silent"; readonly phase: "first-chunk" | "stream-idle"; readonly limitMs: number }
+  | { readonly kind: "cancelled"; readonly cause: Cause };
+
+/** What a guard uses of the run. */
+export interface GuardPorts {
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly scope: RunScope;
+  /** A timer to share between streams that follow each other; default one of its own. */
+  readonly alarm?: Alarm | undefined;
+  /** Asked after each chunk for the promise of room in a reader that is behind. */
+  readonly events?: Pick<EventSink, "room"> | undefined;
+}
+
+/** What a guard is told of the stream. */
+export interface GuardedStream {
+  readonly iteration: number;
+  readonly mayAsk?: ModelCall["mayAsk"];
+  open(call: ModelCall): AsyncIterable<ModelChunk>;
+  /** Takes a chunk. Past an expired limit it is only asked for usage, so that none is lost. */
+  take(chunk: ModelChunk): void;
+  /** Whether what was taken ends the stream, so that nothing more is waited for. */
+  readonly isOver?: boolean | undefined;
+  /** Whether the answer is complete, so that neither an error nor silence changes it. */
+  readonly hasFinished?: boolean | undefined;
+}
+
+/** How many times its length signs of life may put off a limit of silence. Without this, they would put it off for ever. */
+const mostDelays = 12;
+
+/** How long a provider may leave its stream open after `finish`, in milliseconds. */
+const hangUpAfterMs = 1_000;
+
+const ended: StreamEnd = { kind: "ended" };
+const failed: StreamEnd = { kind: "failed", error: undefined };
+const givenUp = (): unknown => new DOMException("The stream was given up.", "AbortError");
+
+/** A provider written without types may answer anything. */
+export function iterate(stream: AsyncIterable<ModelChunk>): AsyncIterator<ModelChunk> {
+  const given: unknown = stream;
+  if (isThenable(given)) {
+    dropPromise(given);
+    throw new TypeError(
+      "The provider's stream() gave a promise; it must be an async generator, or answer an async iterable at once.",
+    );
+  }
+  const isIterable = typeof given === "object" && given !== null && Symbol.asyncIterator in given;
+  if (!isIterable) throw new TypeError("What the provider's stream() gave is no async iterable.");
+  const iterator = stream[Symbol.asyncIterator]();
+  if (isThenable(iterator)) dropPromise(iterator);
+  return iterator;
+}
+
+/** Reads a stream to its end, or to the end of patience. Never rejects; a stream that is deaf to its signal is left behind. */
+export function guardStream(stream: GuardedStream, ports: GuardPorts): Promise<StreamEnd> {
+  return new StreamGuard(stream, ports).run();
+}
+
+class StreamGuard implements ModelCall, Slot {
+  readonly iteration: number;
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly mayAsk: ModelCall["mayAsk"];
+  readonly #stream: GuardedStream;
+  readonly #ports: GuardPorts;
+  readonly #alarm: Alarm;
+  #signal: LazySignal | undefined;
+  #iterator: AsyncIterator<ModelChunk> | undefined;
+  #phase: "first-chunk" | "stream-idle" | "finished" | "settling" | "closed" = "first-chunk";
+  #held = false;
+  #lastSign = 0;
+  #lastContent = 0;
+  readonly #lull = new Lull();
+  #settleBy = 0;
+  #resolve: (end: StreamEnd) => void = () => {};
+  /** What the stream will have ended as, once it has settled. */
+  #verdict: StreamEnd = ended;
+
+  constructor(stream: GuardedStream, ports: GuardPorts) {
+    this.iteration = stream.iteration;
+    this.clock = ports.clock;
+    this.timeouts = ports.timeouts;
+    this.mayAsk = stream.mayAsk;
+    this.#stream = stream;
+    this.#ports = ports;
+    this.#alarm = ports.alarm ?? new Alarm(ports.clock);
+  }
+
+  get signal(): AbortSignal {
+    return this.#lazySignal().signal;
+  }
+
+  // A field, so that a provider may take it out of the call.
+  readonly heartbeat = (state?: "waiting" | void): void => {
+    this.#lastSign = this.clock.now();
+    if (state === "waiting") this.#lastContent = this.#lastSign;
+  };
+
+  /** All limits count from now. */
+  #refresh(): void {
+    this.heartbeat("waiting");
+  }
+
+  run(): Promise<StreamEnd> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      const { cause } = this.#ports.scope;
+      if (cause !== undefined) return this.#close({ kind: "cancelled", cause });
+      this.#ports.scope.join(this);
+      this.#refresh();
+      this.#alarm.set(this.#dueAt, this.#ring);
+      try {
+        this.#iterator = iterate(this.#stream.open(this));
+      } catch (error) {
+        return this.#close({ kind: "failed", error });
+      }
+      // What a provider does while it opens may have ended the run.
+      if (this.#isClosed()) this.#leave();
+      else this.#pull();
+    });
+  }
+
+  /** The wall clock lets the stream settle, so that its usage is counted; everything else leaves it at once. */
+  cancel(cause: Cause): void {
+    const end: StreamEnd = { kind: "cancelled", cause };
+    if (cause.kind === "wall-clock") this.#giveUp(end, () => abortReasonOf(cause));
+    else this.#close(end, () => abortReasonOf(cause));
+  }
+
+  #pull(): void {
+    try {
+      // A provider's own `next` may answer a plain value, or throw at once.
+      Promise.resolve(this.#iterator?.next()).then(this.#onNext, this.#fail);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  readonly #onNext = (result: IteratorResult<ModelChunk> | undefined): void => {
+    if (this.#phase === "closed") return;
+    try {
+      if (result === undefined || result.done === true) return this.#close(this.#verdict);
+      const chunk = result.value;
+      const hasContent = isContent(chunk);
+      this.#onSignOfLife(chunk, hasContent);
+      if (this.#phase !== "settling" || chunk.type === "usage") this.#stream.take(chunk);
+      this.#goOn(hasContent);
+    } catch (error) {
+      this.#fail(error);
+    }
+  };
+
+  #onSignOfLife({ type }: ModelChunk, hasContent: boolean): void {
+    const now = this.clock.now();
+    if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(now);
+    if (hasContent) this.#refresh();
+    // The attempt that begins has said nothing yet: its model has the time of a first chunk.
+    else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
+    // A stream that never waits lets no timer fire.
+    else if (now >= this.#dueAt) return this.#ring();
+    const phase = hasContent ? "stream-idle" : type === "attempt-start" ? "first-chunk" : this.#phase;
+    if (this.#phase !== phase) {
+      this.#phase = phase;
+      this.#alarm.set(this.#dueAt, this.#ring);
+    }
+    this.#ports.scope.checkDeadline(now);
+  }
+
+  get #limitMs(): number {
+    return this.#phase === "first-chunk" ? this.timeouts.firstChunkMs : this.timeouts.streamIdleMs;
+  }
+
+  get #dueAt(): number {
+    const limitMs = this.#limitMs;
+    return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs);
+  }
+
+  /** Looked at on each chunk too, for a stream that never waits lets no timer fire. */
+  #settleUntil(now: number): void {
+    if (now >= this.#settleBy) this.#close(this.#verdict, givenUp);
+  }
+
+  /** Pulls the next chunk, when the reader has room for it. While it has none, silence is the reader's, not the model's. */
+  #goOn(hasContent: boolean): void {
+    if (this.#isClosed()) return;
+    if (this.#stream.isOver === true) return this.#close(this.#phase === "finished" ? ended : failed, givenUp);
+    this.#followFinish();
+    const room = this.#ports.events?.room();
+    if (room !== undefined) return this.#hold(room);
+    const pause = this.#lull.note(hasContent);
+    if (pause === undefined) this.#pull();
+    else void pause.then(() => this.#isClosed() || this.#pull());
+  }
+
+  #hold(room: PromiseLike<void>): void {
+    this.#held = true;
+    void room.then(() => {
+      this.#held = false;
+      this.#resume();
+      if (!this.#isClosed()) this.#pull();
+    });
+  }
+
+  /** Time in which the reader had no room does not count. */
+  #resume(): void {
+    this.#refresh();
+    if (this.#phase === "finished") this.#settleIn(hangUpAfterMs);
+  }
+
+  /** A wrapper may take a finished answer back, and go on with another attempt. */
+  #followFinish(): void {
+    const hasFinished = this.#stream.hasFinished === true;
+    if (this.#phase === "settling" || hasFinished === (this.#phase === "finished")) return;
+    if (hasFinished) {
+      this.#phase = "finished";
+      this.#settleIn(hangUpAfterMs);
+    } else {
+      this.#phase = "first-chunk";
+      this.#refresh();
+      this.#alarm.set(this.#dueAt, this.#ring);
+    }
+  }
+
+  #settleIn(ms: number): void {
+    this.#settleBy = this.clock.now() + ms;
+    this.#alarm.set(this.#settleBy, this.#ring);
+  }
+
+  /** Taking a chunk may have closed the stream: a listener that stops the run does so from within. */
+  #isClosed(): boolean {
+    return this.#phase === "closed";
+  }
+
+  readonly #fail = (error: unknown): void => {
+    if (this.#phase === "closed") return;
+    const isSettled = this.#phase === "settling" || this.#phase === "finished";
+    this.#close(isSettled ? this.#verdict : { kind: "failed", error });
+  };
+
+  readonly #ring = (): void => {
+    if (this.#phase === "closed") return;
+    if (this.#held) this.#resume();
+    if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(this.clock.now());
+    const now = this.clock.now();
+    if (now < this.#dueAt) return this.#alarm.set(this.#dueAt, this.#ring);
+    const limitMs = now < this.#lastSign + this.#limitMs ? mostDelays * this.#limitMs : this.#limitMs;
+    const silence = (): unknown => new DOMException(`The model was silent for ${limitMs} ms.`, "TimeoutError");
+    this.#giveUp({ kind: "silent", phase: this.#phase, limitMs }, silence);
+  };
+
+  /** Aborts the stream and waits for its last words, at most `settleMs`. */
+  #giveUp(verdict: StreamEnd, reason: () => unknown): void {
+    if (this.#phase === "closed" || this.#phase === "settling") return;
+    // Nothing is missing.
+    if (this.#phase === "finished") return this.#close(ended, reason);
+    const { settleMs } = this.timeouts;
+    if (settleMs === 0 || this.#held) return this.#close(verdict, reason);
+    this.#phase = "settling";
+    this.#verdict = verdict;
+    this.#settleIn(settleMs);
+    this.#lazySignal().abort(reason);
+  }
+
+  #close(end: StreamEnd, reason?: () => unknown): void {
+    if (this.#phase === "closed") return;
+    this.#phase = "closed";
+    this.#ports.scope.leave(this);
+    if (this.#ports.alarm === undefined) this.#alarm.stop();
+    else this.#alarm.silence();
+    if (end.kind !== "ended" || reason !== undefined) this.#abandon(reason ?? givenUp);
+    this.#resolve(end);
+  }
+
+  #lazySignal(): LazySignal {
+    this.#signal ??= new LazySignal();
+    return this.#signal;
+  }
+
+  /** Tells the provider to stop, and does not wait for it. */
+  #abandon(reason: () => unknown): void {
+    this.#lazySignal().abort(reason);
+    this.#leave();
+  }
+
+  #leave(): void {
+    try {
+      this.#iterator?.return?.()?.then(undefined, () => {});
+    } catch {
+      // A provider that cannot even be left has nothing more to say.
+    }
+  }
+}

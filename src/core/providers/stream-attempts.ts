@@ -1,0 +1,192 @@
+// A stream that is made of attempts, one after the other, until one of them stays. Shared by the wrappers.
+
+import type { ModelCall, ModelChunk } from "../types/provider.ts";
+import { providerError, toProviderError } from "../errors/provider-error.ts";
+import { assertNever } from "../utils/assert-never.ts";
+import { EventQueue } from "../utils/event-queue.ts";
+import { RunScope } from "../cancellation/run-scope.ts";
+import { guardStream, type StreamEnd } from "./guard-stream.ts";
+import { answererOf, AttemptLog } from "./attempt-log.ts";
+import { type PlannedAttempt, AttemptReader, type Fault, type FinishChunk, type ReaderPorts } from "./attempt-reader.ts";
+import { AttemptTally } from "./attempt-tally.ts";
+import { keepAlive } from "./keep-alive.ts";
+
+/** Who is asked, and what becomes of failures. */
+export interface AttemptPlan {
+  readonly first: PlannedAttempt;
+  /**
+   * The attempt after one that has failed. Undefined where there is none: then the failure is the stream's. So it is where the limits of
+   * the run leave no other request.
+   */
+  next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
+  /** The finish of an attempt as it is handed on. */
+  toFinish(chunk: FinishChunk): FinishChunk;
+  /** How the failure of the last attempt is handed on. */
+  toLast(fault: Fault): Fault;
+}
+
+/** How many unread chunks hold the model back: reading a little ahead saves a promise for each. */
+const capacity = 16;
+
+const unlimited = { firstChunkMs: Number.POSITIVE_INFINITY, streamIdleMs: Number.POSITIVE_INFINITY };
+
+/** Streams the attempts of a plan. At most one of them is live at a time, and none begins once the call's signal has fired. */
+export function streamAttempts(plan: AttemptPlan, call: ModelCall): AsyncIterable<ModelChunk> {
+  return new AttemptStream(plan, call);
+}
+
+class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
+  readonly #plan: AttemptPlan;
+  readonly #call: ModelCall;
+  readonly #queue = new EventQueue<ModelChunk>(capacity);
+  readonly #scope = new RunScope();
+  readonly #tally = new AttemptTally();
+  readonly #tell = (chunk: ModelChunk): void => {
+    this.#tally.take(chunk);
+    this.#queue.push(chunk);
+  };
+  readonly #log = new AttemptLog(this.#tell);
+  readonly #ports: ReaderPorts;
+  #isStarted = false;
+  #isOver = false;
+
+  constructor(plan: AttemptPlan, call: ModelCall) {
+    this.#plan = plan;
+    this.#call = call;
+    this.#ports = {
+      call,
+      log: this.#log,
+      tell: this.#tell,
+      spent: () => this.#tally.spendings,
+      toFinish: (chunk) => plan.toFinish(chunk),
+    };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** Nothing is asked before somebody reads. */
+  next(): Promise<IteratorResult<ModelChunk, undefined>> {
+    if (!this.#isStarted) this.#start();
+    return this.#queue.next();
+  }
+
+  return(): Promise<IteratorResult<ModelChunk, undefined>> {
+    this.#isStarted = true;
+    if (!this.#isOver) {
+      const { signal } = this.#call;
+      const reason: unknown = signal.aborted ? signal.reason : new DOMException("The stream was given up.", "AbortError");
+      this.#close();
+      this.#queue.leave();
+      this.#scope.cancel({ kind: "abort", reason });
+    }
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  #start(): void {
+    this.#isStarted = true;
+    const { signal } = this.#call;
+    if (signal.aborted) return this.#fail(signal.reason);
+    signal.addEventListener("abort", this.#onAbort);
+    this.#begin(this.#plan.first);
+  }
+
+  /** The attempt may still say what it has cost: whoever reads this stream decides how long that is waited for. */
+  readonly #onAbort = (): void => {
+    const reason: unknown = this.#call.signal.reason;
+    this.#scope.cancel({ kind: "wall-clock", limitMs: Number.POSITIVE_INFINITY, reason });
+  };
+
+  #begin(attempt: PlannedAttempt): void {
+    const { clock, timeouts } = this.#call;
+    const { provider, patience } = attempt;
+    this.#log.start(answererOf(provider));
+    const reader = new AttemptReader(attempt, this.#ports);
+    // An attempt with limits of its own is waited for here, and the guard around this stream has nothing to expire for.
+    const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
+    const ports = { clock, timeouts: { ...timeouts, ...(patience ?? unlimited) }, scope: this.#scope, events: this.#queue };
+    const onEnd = (end: StreamEnd): void => {
+      stopBeating?.();
+      reader.leave();
+      if (!this.#isOver) this.#conclude(end, reader);
+    };
+    void guardStream(reader, ports)
+      .then(onEnd)
+      .catch((error: unknown) => this.#fail(error));
+  }
+
+  #conclude(end: StreamEnd, reader: AttemptReader): void {
+    // Also where the end was asked for after the attempt had failed by itself.
+    const { cause } = this.#scope;
+    if (cause !== undefined || end.kind === "cancelled") return this.#fail(this.#call.signal.reason);
+    const fault = findFault(end, reader);
+    if (fault === undefined) return this.#end();
+    const next = this.#plan.next(fault, reader.wasHeard);
+    if (next === undefined || this.#call.mayAsk?.(this.#tally.spendings) === false) {
+      return this.#giveUp(this.#plan.toLast(fault));
+    }
+    this.#log.discard(fault.error);
+    if (next.delayMs === undefined || next.delayMs === 0) this.#begin(next);
+    else this.#wait(next.delayMs, () => this.#begin(next));
+  }
+
+  /** Waits on the clock of the call, and not a moment longer than its signal allows. */
+  #wait(delayMs: number, then: () => void): void {
+    const { clock } = this.#call;
+    const stopBeating = keepAlive(this.#call);
+    const stop = (): void => {
+      clock.clearTimeout(timer);
+      stopBeating();
+      this.#scope.leave(slot);
+    };
+    const slot = {
+      cancel: () => {
+        stop();
+        if (!this.#isOver) this.#fail(this.#call.signal.reason);
+      },
+    };
+    const timer = clock.setTimeout(() => {
+      stop();
+      then();
+    }, delayMs);
+    this.#scope.join(slot);
+  }
+
+  #giveUp({ as }: Fault): void {
+    if (as.kind === "thrown") return this.#fail(as.thrown);
+    if (as.kind === "chunk") this.#queue.push(as.chunk);
+    this.#end();
+  }
+
+  #end(): void {
+    this.#close();
+    this.#queue.end();
+  }
+
+  #fail(error: unknown): void {
+    this.#close();
+    this.#queue.fail(error);
+  }
+
+  #close(): void {
+    this.#isOver = true;
+    this.#call.signal.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+/** What was wrong with an attempt that nobody has cancelled; undefined where nothing was. */
+function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: AttemptReader): Fault | undefined {
+  switch (end.kind) {
+    case "ended":
+      return reader.end();
+    case "failed":
+      return reader.fault ?? { error: toProviderError(end.error), as: { kind: "thrown", thrown: end.error } };
+    case "silent": {
+      const error = providerError("network", `The model was silent for ${end.limitMs} ms.`);
+      return { error, as: { kind: "chunk", chunk: { type: "error", error } } };
+    }
+    default:
+      return assertNever(end);
+  }
+}

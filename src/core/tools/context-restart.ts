@@ -1,0 +1,43 @@
+// The answer of a tool that brings context in.
+
+import type { ToolResult } from "../types/tool.ts";
+import { checkFields, checkNeeded, type Checks, is } from "../errors/check-fields.ts";
+import { markSignal } from "./loop-signal.ts";
+import { toolResult } from "./tool-result.ts";
+
+/** What `contextRestart` takes. */
+export interface ContextRestartFields {
+  /** `context_restart_` and a suffix of your own choice. */
+  readonly type: `context_restart_${string}`;
+  /** An object or an array that joins the context items. Default none. */
+  readonly enhanced_context_item?: object | null | undefined;
+  /** Names of tools to hide for the rest of the run. Default none. */
+  readonly disable_tools?: readonly string[] | undefined;
+  /** Key of an item in `policies.restarts.stash` that joins the context items too. Default none. */
+  readonly pending_context_key?: string | undefined;
+}
+
+const checks: Checks<ContextRestartFields> = {
+  type: ['"context_restart_" and a suffix', isRestartType],
+  enhanced_context_item: ["an object or an array", (value) => typeof value === "object"],
+  disable_tools: is.texts,
+  pending_context_key: is.text,
+};
+
+/**
+ * Makes a tool's answer that asks for a context restart. A plain object with the same fields is data like any other, so a web page or a
+ * server cannot ask for one.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.
+ *
+ * @example return contextRestart({ type: "context_restart_profile", enhanced_context_item: await loadProfile(user) });
+ */
+export function contextRestart(fields: ContextRestartFields): ToolResult {
+  checkNeeded("contextRestart", fields, { name: "type", check: checks.type });
+  checkFields("contextRestart", fields, checks);
+  return markSignal(toolResult({ data: { ...fields } }), { restart: true });
+}
+
+function isRestartType(value: unknown): boolean {
+  return typeof value === "string" && value.startsWith("context_restart_");
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { NestedLoopOptions, ToolContext } from "../types/loop-options.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import { isLoopError } from "../errors/loop-error.ts";
+import { createToolRegistry } from "./registry.ts";
+import { defineAgentTool } from "./define-agent-tool.ts";
+import { isToolResult } from "./tool-result.ts";
+
+const options: NestedLoopOptions = { messages: [{ role: "user", content: "Well?" }] };
+const fields = { name: "agent", description: "Asks", inputSchema: { type: "object" }, prepare: () => options };
+
+/** What is said of fields that make no tool: the error's code, and its message. */
+function refusalOf(value: unknown): string | undefined {
+  try {
+    defineAgentTool(value as typeof fields);
+    return undefined;
+  } catch (error) {
+    return isLoopError(error) ? `${error.code}: ${error.message}` : `no LoopError: ${String(error)}`;
+  }
+}
+
+const resultOf = (more: Partial<LoopResult>): LoopResult =>
+  ({ status: "completed", reason: { kind: "answered" }, text: "", responseText: "", ...more }) as LoopResult;
+
+describe("defineAgentTool", () => {
+  it("makes a tool whose traits are those that it was given", () => {
+    const schema = z.object({ question: z.string() });
+    const tool = defineAgentTool({
+      ...fields,
+      inputSchema: schema,
+      jsonSchema: { type: "object" },
+      prepare: ({ question }) => ({ messages: [{ role: "user", content: question }] }),
+      sequential: true,
+      requiresFollowUp: false,
+    });
+    expect(tool).toMatchObject({
+      name: "agent",
+      description: "Asks",
+      inputSchema: schema,
+      sequential: true,
+      requiresFollowUp: false,
+    });
+    expect(Object.keys(tool).sort()).toEqual(
+      ["agent", "description", "execute", "inputSchema", "jsonSchema", "name", "requiresFollowUp", "sequential"].sort(),
+    );
+    expect(createToolRegistry([tool]).agentOf("agent")).toBe(tool.agent);
+    expect(createToolRegistry([tool]).agentOf("nobody")).toBeUndefined();
+  });
+
+  it.for<[value: unknown, refusal: string]>([
+    [{ ...fields, prepare: undefined }, 'invalid-tool: Tool "agent" must have as "prepare" a function, but has undefined.'],
+    [{ ...fields, prepare: options }, 'invalid-tool: Tool "agent" must have as "prepare" a function, but has an object.'],
+    [{ ...fields, toResult: "text" }, 'invalid-tool: Tool "agent" must have as "toResult" a function, but has "text".'],
+    [{ ...fields, timeoutMs: 5 }, 'invalid-tool: Tool "agent" has "timeoutMs", which an agent tool may not have'],
+    [{ ...fields, idempotent: true, retry: { maxAttempts: 2 } }, 'invalid-tool: Tool "agent" has "idempotent", which'],
+    [{ ...fields, name: "no spaces" }, 'invalid-tool: Tool "no spaces" must have as "name"'],
+    [{ ...fields, inputSchema: undefined }, 'invalid-tool: Tool "agent" must have as "inputSchema"'],
+    [{ ...fields, timeout: 5 }, 'invalid-tool: Tool "agent" has an unknown field "timeout"'],
+    [undefined, "invalid-tool: "],
+    [null, "invalid-tool: "],
+    ["agent", "invalid-tool: "],
+  ])("of %j says what is wrong", ([value, refusal]) => {
+    expect(refusalOf(value)).toContain(refusal);
+  });
+
+  it("runs what prepare says through the context, where nobody looks for the agent", async () => {
+    const told: unknown[] = [];
+    const runToolLoop = (given: NestedLoopOptions): Promise<LoopResult> => {
+      told.push(given);
+      return Promise.resolve(resultOf({ responseText: "Yes." }));
+    };
+    const context = { runToolLoop } as ToolContext;
+    const tool = defineAgentTool({
+      ...fields,
+      prepare: async (args: unknown, given: ToolContext) => ({
+        ...options,
+        system: `${JSON.stringify(args)} ${String(given === context)}`,
+      }),
+    });
+    expect(await tool.execute({ a: 1 }, context)).toBe("Yes.");
+    expect(told).toEqual([{ ...options, system: '{"a":1} true' }]);
+  });
+});
+
+describe("what an agent's run gives, unless its author says otherwise", () => {
+  const { agent } = defineAgentTool(fields);
+
+  it("is its text and details, where it completed", () => {
+    expect(agent?.toResult(resultOf({ text: "Yes.", responseText: "Yes.\n\n[Scene Metadata]\nrain" }))).toBe(
+      "Yes.\n\n[Scene Metadata]\nrain",
+    );
+  });
+
+  it.for<[result: Partial<LoopResult>, error: string]>([
+    [{ status: "stopped_by_user", reason: { kind: "killed" } }, "The agent agent ended as stopped_by_user (killed)."],
+    [{ status: "empty_response", reason: { kind: "empty" } }, "The agent agent ended as empty_response (empty)."],
+    [
+      { status: "timeout", reason: { kind: "max-iterations", limit: 3 }, text: "Half" },
+      "The agent agent ended as timeout (max-iterations). It had said: Half",
+    ],
+  ])("is a failure else: %j", ([result, error]) => {
+    const output = agent?.toResult(resultOf(result));
+    expect([isToolResult(output), output]).toMatchObject([true, { success: false, error }]);
+  });
+
+  it("quotes no more of what it had said than a model needs", () => {
+    const output = agent?.toResult(resultOf({ status: "error", reason: { kind: "malformed-call" }, text: "x".repeat(10_000) }));
+    expect(JSON.stringify(output).length).toBeLessThan(2_200);
+  });
+});

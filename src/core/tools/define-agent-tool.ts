@@ -1,0 +1,100 @@
+// A tool whose work is a run of its own.
+
+import type { Agent, NestedLoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import type { JsonSchema, ToolSchema } from "../types/schema.ts";
+import type { ToolTraits } from "../types/tool.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { cutText } from "../utils/cut-text.ts";
+import { describeValue } from "../utils/describe-value.ts";
+import { isRecord } from "../utils/is-record.ts";
+import { type ArgsOf, defineTool, type FromSchema } from "./define-tool.ts";
+import { toolResult } from "./tool-result.ts";
+
+/** The most that a model reads of what an agent had said before it failed, in characters. */
+const longestLastWords = 2_000;
+
+/** An agent tool as its author writes it. */
+export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
+  ToolTraits<Args>,
+  "sequential" | "requiresFollowUp" | "needsApproval"
+> {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Schema;
+  readonly jsonSchema?: JsonSchema | undefined;
+  /**
+   * What the nested run is told: its messages, system text, tools, limits. Asked again when a run is resumed, and must then say the same
+   * for the same arguments. `journal`, `runId`, `decisions` and `resume` are those of the run around it;
+   * given here they are not used.
+   */
+  readonly prepare: (args: Args, context: ToolContext) => NestedLoopOptions | PromiseLike<NestedLoopOptions>;
+  /** What the call gives. Default: the text of a completed run, or its `output` where it has one, and a failure that says how any other one ended. */
+  readonly toResult?: ((result: LoopResult) => unknown) | undefined;
+}
+
+/**
+ * Defines a tool whose calls are runs of their own: one level deeper, with tools and limits of their own, within what is left of the
+ * outer run's tokens and tool calls. `timeouts.toolMs` does not apply to such a call; the nested run's `limits.wallClockMs` does. It ends
+ * when the outer run does, and its own stop, failure or timeout is a failed call, never the end of the outer run. Its usage counts for
+ * the outer run, whose listeners hear its events with a `path`; it is resumed with it. Below `limits.maxDepth` levels the model reads a
+ * failure in place of an answer.
+ *
+ * Throws LoopError "invalid-tool" at once where the tool's shape is wrong. Of the traits of a tool it may have `sequential`,
+ * `requiresFollowUp` and `needsApproval`.
+ *
+ * @example
+ * const researcher = defineAgentTool({
+ *   name: "research",
+ *   description: "Looks a question up and answers it",
+ *   inputSchema: z.object({ question: z.string() }),
+ *   prepare: ({ question }) => ({
+ *     system: "Answer in one paragraph.",
+ *     messages: [{ role: "user", content: question }],
+ *     tools: [search],
+ *     limits: { maxIterations: 10, wallClockMs: 60_000 },
+ *   }),
+ * });
+ */
+export function defineAgentTool<Args = FromSchema, Schema extends ToolSchema = JsonSchema>(
+  fields: AgentToolFields<ArgsOf<Args, Schema>, Schema>,
+): Tool<ArgsOf<Args, Schema>, Schema> {
+  const { prepare: _prepare, toResult: _toResult, ...tool } = checkAgent(fields);
+  const agent: Agent = {
+    // The arguments are what the tool's own schema gave.
+    prepare: (args, context) => fields.prepare(args as ArgsOf<Args, Schema>, context),
+    toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
+  };
+  // Where no loop looks for the agent, as in a registry that wraps another, the call still is a nested run.
+  const execute = async (args: ArgsOf<Args, Schema>, context: ToolContext): Promise<unknown> =>
+    agent.toResult(await context.runToolLoop(await agent.prepare(args, context)));
+  return defineTool<Args, Schema>({ ...tool, execute, agent });
+}
+
+/** What does not hold for a run that is a call: it has limits of its own, and its steps are recorded. */
+const refused: readonly (keyof ToolTraits)[] = ["timeoutMs", "idleTimeoutMs", "idempotent", "retry", "replay"];
+
+function checkAgent<Fields extends { readonly name: string }>(fields: Fields): Fields {
+  const given: unknown = fields;
+  if (!isRecord(given)) throw invalid("", `must be an object, but is ${describeValue(given)}`);
+  const name = typeof given["name"] === "string" ? given["name"] : "";
+  for (const field of ["prepare", "toResult"]) {
+    const value = given[field];
+    if (typeof value === "function" || (value === undefined && field === "toResult")) continue;
+    throw invalid(name, `must have as "${field}" a function, but has ${describeValue(value)}`);
+  }
+  const trait = refused.find((refusedName) => given[refusedName] !== undefined);
+  if (trait !== undefined) throw invalid(name, `has "${trait}", which an agent tool may not have: its run has limits of its own`);
+  return fields;
+}
+
+function invalid(toolName: string, problem: string): LoopError<"invalid-tool"> {
+  return new LoopError("invalid-tool", { toolName, problem });
+}
+
+function describeResult(name: string, { status, reason, error, responseText, text, output }: LoopResult): unknown {
+  if (status === "completed") return output === undefined ? responseText : output;
+  const why = error === undefined ? reason.kind : `${reason.kind}: ${error.message}`;
+  const lastWords = text === "" ? "" : ` It had said: ${cutText(text, longestLastWords)}`;
+  return toolResult({ success: false, error: `The agent ${name} ended as ${status} (${why}).${lastWords}` });
+}

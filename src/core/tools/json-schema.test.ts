@@ -1,0 +1,125 @@
+import { describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import * as mini from "zod/mini";
+import type { StandardSchema, ToolSchema } from "../types/schema.ts";
+import { isLoopError } from "../errors/loop-error.ts";
+import { isStandardSchema, toJsonSchema } from "./json-schema.ts";
+
+/** A Standard Schema whose JSON Schema is `input()`. */
+function schemaOf(input: () => Record<string, unknown>): StandardSchema {
+  return { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }), jsonSchema: { input } } };
+}
+
+function problemOf(schema: ToolSchema): string {
+  try {
+    toJsonSchema(schema, "search");
+    return "none";
+  } catch (error) {
+    if (isLoopError(error, "invalid-schema") && error.details.toolName === "search") return error.details.problem;
+    throw error;
+  }
+}
+
+const remedy = 'Give the tool a "jsonSchema" to show to the model';
+
+describe("toJsonSchema", () => {
+  it("shows the model what it has to send, without the $schema keyword", () => {
+    const schema = z.object({
+      city: z.string().describe("Name of a city"),
+      days: z.number().int().min(1).max(7).default(3),
+      tags: z.array(z.enum(["a", "b"])).optional(),
+      when: z.string().transform((text) => new Date(text)),
+    });
+    expect(toJsonSchema(schema, "weather")).toEqual({
+      type: "object",
+      properties: {
+        city: { type: "string", description: "Name of a city" },
+        days: { type: "integer", minimum: 1, maximum: 7, default: 3 },
+        tags: { type: "array", items: { type: "string", enum: ["a", "b"] } },
+        when: { type: "string" },
+      },
+      required: ["city", "when"],
+    });
+  });
+
+  it("takes a union of objects and a schema that holds itself", () => {
+    const tree = z.object({
+      name: z.string(),
+      get children() {
+        return z.array(tree);
+      },
+    });
+    expect(toJsonSchema(tree, "tree")).toMatchObject({ properties: { children: { items: { $ref: "#" } } } });
+    expect(toJsonSchema(z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]), "either")).toHaveProperty("anyOf");
+  });
+
+  it("converts each schema once, for draft 2020-12", () => {
+    const input = vi.fn(() => ({ type: "object" }));
+    const schema = schemaOf(input);
+    const first = toJsonSchema(schema, "search");
+    expect(toJsonSchema(schema, "other")).toBe(first);
+    expect(input.mock.calls).toEqual([[{ target: "draft-2020-12" }]]);
+  });
+
+  it.for<[schema: ToolSchema]>([
+    [{ type: "object", properties: { q: { type: "string" } }, $schema: "http://json-schema.org/draft-07/schema#" }],
+    [{}],
+    [Object.assign(Object.create(null), { type: "object" })],
+  ])("passes plain JSON Schema as it is (%#)", ([schema]) => {
+    expect(toJsonSchema(schema, "search")).toBe(schema);
+  });
+
+  it("converts a schema that is a function", () => {
+    const schema: ToolSchema = Object.assign(
+      () => true,
+      schemaOf(() => ({ type: "object" })),
+    );
+    expect(toJsonSchema(schema, "search")).toEqual({ type: "object" });
+  });
+
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+  it.for<[what: string, schema: unknown, problem: string]>([
+    [
+      "zod/mini",
+      mini.object({ a: mini.string() }),
+      `cannot become JSON Schema by itself, because zod does not say how before 4.2, nor does zod/mini; z.toJSONSchema(schema, { io: "input" }) makes it. ${remedy}`,
+    ],
+    ["a date", z.object({ at: z.date() }), `cannot become JSON Schema: Date cannot be represented in JSON Schema. ${remedy}`],
+    [
+      "a transform of anything",
+      z.object({ a: z.bigint() }),
+      `cannot become JSON Schema: BigInt cannot be represented in JSON Schema. ${remedy}`,
+    ],
+    ["a cyclic answer", schemaOf(() => cyclic), `cannot become JSON Schema: a cyclic value. ${remedy}`],
+    ["no answer", schemaOf(() => JSON.parse("null")), `cannot become JSON Schema: null. ${remedy}`],
+    ["a schema of text", z.string(), 'must be of type "object", but is of "string"'],
+    ["a JSON Schema of text", { type: "string" }, 'must be of type "object", but is of "string"'],
+    ["a JSON Schema of two types", { type: ["object", "null"] }, 'must be of type "object", but is of an array of 2 items'],
+    ["an instance", new Map(), "is neither a Standard Schema nor a plain JSON Schema object"],
+    ["a cyclic document", cyclic, "is not JSON: a cyclic value"],
+  ])("refuses %s and says what to do", ([, schema, problem]) => {
+    expect(problemOf(schema as ToolSchema)).toBe(problem);
+  });
+
+  it("keeps the converter's error as the cause", () => {
+    expect(() => toJsonSchema(z.object({ at: z.date() }), "search")).toThrow(
+      expect.objectContaining({
+        code: "invalid-schema",
+        cause: expect.objectContaining({ message: "Date cannot be represented in JSON Schema" }),
+      }),
+    );
+  });
+});
+
+describe("isStandardSchema", () => {
+  it.for<[schema: ToolSchema, standard: boolean]>([
+    [z.object({}), true],
+    [mini.object({}), true],
+    [{ type: "object" }, false],
+    [{ "~standard": {} }, false],
+    [{ "~standard": null }, false],
+  ])("tells schemas apart (%#)", ([schema, standard]) => {
+    expect(isStandardSchema(schema)).toBe(standard);
+  });
+});

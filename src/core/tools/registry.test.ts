@@ -1,0 +1,189 @@
+import { describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import * as mini from "zod/mini";
+import type { Tool, ToolContext } from "../types/loop-options.ts";
+import { defineTool } from "./define-tool.ts";
+import { createToolRegistry, isToolRegistry } from "./registry.ts";
+import { toOutcome } from "./to-outcome.ts";
+
+/** The registry only hands it on. */
+const context = { callId: "c1" } as ToolContext;
+
+function toolNamed(name: string, fields: Partial<Tool> = {}): Tool {
+  return { name, description: `Does ${name}`, inputSchema: { type: "object" }, execute: () => name, ...fields };
+}
+
+const forecast = defineTool({
+  name: "forecast",
+  description: "Tells the weather",
+  inputSchema: z.object({ city: z.string(), days: z.number().default(3) }),
+  execute: ({ city, days }) => `${city} ${days}`,
+});
+
+describe("createToolRegistry", () => {
+  it("shows tools in their order, with their traits and as JSON Schema", () => {
+    const traits = {
+      sequential: true,
+      timeoutMs: 5,
+      idleTimeoutMs: 4,
+      idempotent: true,
+      retry: { maxAttempts: 2 },
+      replay: "safe",
+    } as const;
+    const registry = createToolRegistry([toolNamed("b", traits), forecast, toolNamed("a", { timeoutMs: undefined })]);
+    expect(registry.definitions()).toStrictEqual([
+      { name: "b", description: "Does b", inputSchema: { type: "object" }, ...traits },
+      {
+        name: "forecast",
+        description: "Tells the weather",
+        inputSchema: {
+          type: "object",
+          properties: { city: { type: "string" }, days: { type: "number", default: 3 } },
+          required: ["city"],
+        },
+      },
+      { name: "a", description: "Does a", inputSchema: { type: "object" } },
+    ]);
+  });
+
+  it("reads the traits of a class from its getters", () => {
+    class Slow {
+      readonly name = "slow";
+      readonly description = "Slow";
+      readonly inputSchema = {};
+      readonly #limit = 7;
+      get timeoutMs(): number {
+        return this.#limit;
+      }
+      execute(): number {
+        return this.#limit;
+      }
+    }
+    const registry = createToolRegistry([new Slow()]);
+    expect(registry.definitions()).toEqual([{ name: "slow", description: "Slow", inputSchema: {}, timeoutMs: 7 }]);
+    expect(registry.executeTool("slow", {}, context)).toBe(7);
+  });
+
+  it("shows a tool's own JSON Schema in place of its schema", () => {
+    const jsonSchema = { type: "object", properties: {} } as const;
+    const registry = createToolRegistry([toolNamed("a", { inputSchema: mini.object({}), jsonSchema })]);
+    expect(registry.definitions()[0]?.inputSchema).toBe(jsonSchema);
+  });
+
+  it("gives the same definitions until something changes", () => {
+    const registry = createToolRegistry([toolNamed("a")]);
+    const before = registry.definitions();
+    expect(registry.definitions()).toBe(before);
+    expect(registry.unregister("nobody")).toBe(false);
+    expect(registry.definitions()).toBe(before);
+
+    registry.register(toolNamed("b"));
+    const after = registry.definitions();
+    expect(after).not.toBe(before);
+    expect(registry.definitions()).toBe(after);
+    expect([before, after].map((list) => list.map(({ name }) => name))).toEqual([["a"], ["a", "b"]]);
+  });
+
+  it("forgets a tool that was taken out, and takes it again", () => {
+    const registry = createToolRegistry([toolNamed("a"), toolNamed("b")]);
+    expect(registry.definitions()).toHaveLength(2);
+    expect(registry.unregister("a")).toBe(true);
+    expect(registry.definitions().map(({ name }) => name)).toEqual(["b"]);
+    expect(registry.validate("a", {})).toEqual({ issues: [{ message: 'the tool "a" is not available' }] });
+    registry.register(toolNamed("a"));
+    expect(registry.executeTool("a", {}, context)).toBe("a");
+  });
+
+  it("gives a synchronous tool's value itself, and an asynchronous tool's own promise", () => {
+    const promise = Promise.resolve(1);
+    const registry = createToolRegistry([toolNamed("now", { execute: () => 1 }), toolNamed("later", { execute: () => promise })]);
+    expect(registry.executeTool("now", {}, context)).toBe(1);
+    expect(registry.executeTool("later", {}, context)).toBe(promise);
+  });
+
+  it("hands arguments and context on as they are, on the tool", () => {
+    const execute = vi.fn(function (this: unknown) {
+      return this;
+    });
+    const tool = toolNamed("a", { execute });
+    const args = { q: 1 };
+    expect(createToolRegistry([tool]).executeTool("a", args, context)).toBe(tool);
+    expect(execute.mock.calls).toEqual([[args, context]]);
+  });
+
+  it("lets a tool's throw through", () => {
+    const error = new Error("no");
+    const registry = createToolRegistry([
+      toolNamed("a", {
+        execute: () => {
+          throw error;
+        },
+      }),
+    ]);
+    expect(() => registry.executeTool("a", {}, context)).toThrow(error);
+  });
+
+  it("checks arguments with the tool's schema", () => {
+    const registry = createToolRegistry([forecast, toolNamed("plain")]);
+    expect(registry.validate("forecast", { city: "Oslo" })).toEqual({ value: { city: "Oslo", days: 3 } });
+    expect(registry.validate("forecast", {})).toEqual({
+      issues: [{ message: "Invalid input: expected string, received undefined", path: ["city"] }],
+    });
+    expect(registry.validate("plain", [1])).toEqual({ value: [1], unchecked: true });
+  });
+
+  it.for([["__proto__"], ["constructor"], ["toString"], ["hasOwnProperty"], [""]])(
+    "knows no tool %j that nobody registered",
+    ([name = ""]) => {
+      const registry = createToolRegistry([forecast]);
+      expect(toOutcome(registry.executeTool(name, {}, context))).toEqual({
+        outcome: { kind: "failed", error: { name: "ToolFailure", message: `The tool "${name}" is not available.` } },
+      });
+      expect(registry.validate(name, {})).toHaveProperty("issues");
+      expect(registry.unregister(name)).toBe(false);
+    },
+  );
+
+  it("runs a tool that is named __proto__", () => {
+    expect(createToolRegistry([toolNamed("__proto__")]).executeTool("__proto__", {}, context)).toBe("__proto__");
+  });
+
+  it.for<[what: string, tools: unknown, message: string]>([
+    ["two tools of one name", [toolNamed("a"), toolNamed("a")], 'There are two tools named "a": rename one'],
+    ["what is no tool", [{ name: "a" }], 'Tool "a" must have as "description" a string, but has undefined.'],
+    [
+      "a schema that no model can read",
+      [toolNamed("a", { inputSchema: mini.object({}) })],
+      'The input schema of tool "a" cannot become JSON Schema',
+    ],
+    ["tools that are no list", forecast, 'Option "tools" must be an array of tools, but is an object.'],
+  ])("refuses %s", ([, tools, message]) => {
+    expect(() => createToolRegistry(tools as Tool[])).toThrow(message);
+  });
+
+  it("stays as it was where a tool is refused", () => {
+    const registry = createToolRegistry([toolNamed("a")]);
+    const before = registry.definitions();
+    expect(() => registry.register(toolNamed("a"))).toThrow("two tools");
+    expect(() => registry.register(toolNamed("b", { inputSchema: z.string() }))).toThrow("must be of type");
+    expect(registry.definitions()).toBe(before);
+    expect(registry.unregister("b")).toBe(false);
+  });
+});
+
+describe("isToolRegistry", () => {
+  const definitions = () => [];
+  const executeTool = () => 1;
+
+  it.for<[value: unknown, is: boolean]>([
+    [createToolRegistry(), true],
+    [{ definitions, executeTool }, true],
+    [{ definitions, executeTool, validate: undefined }, true],
+    [{ definitions, executeTool, validate: true }, false],
+    [{ definitions }, false],
+    [[forecast], false],
+    [null, false],
+  ])("tells registries from other values (%#)", ([value, is]) => {
+    expect(isToolRegistry(value)).toBe(is);
+  });
+});

@@ -1,0 +1,133 @@
+// A tool registry over tools: looks them up by name, shows them to the model, checks arguments and runs them.
+
+import type { Validation } from "../types/schema.ts";
+import type { Agent, Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
+import type { ToolDefinition, ToolTraits } from "../types/tool.ts";
+import { invalidOption } from "../errors/check-fields.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { quote } from "../utils/describe-value.ts";
+import { isRecord } from "../utils/is-record.ts";
+import { assertTool } from "./check-tool.ts";
+import { toJsonSchema } from "./json-schema.ts";
+import { toolResult } from "./tool-result.ts";
+import { validateArgs } from "./validate-args.ts";
+
+/** A registry whose tools may come and go. A running loop sees the change on its next pass. */
+export interface MutableToolRegistry extends ToolRegistry {
+  /** Adds a tool. Throws LoopError "duplicate-tool", "invalid-tool" or "invalid-schema". */
+  register(tool: Tool): void;
+  /** Takes a tool out; false where there was none of that name. */
+  unregister(name: string): boolean;
+  validate(name: string, args: unknown): Validation | Promise<Validation>;
+  agentOf(name: string): Agent | undefined;
+}
+
+/** Tools, or a registry of them. */
+export type ToolSource = ToolRegistry | readonly Tool[];
+
+interface Entry {
+  readonly tool: Tool;
+  readonly definition: ToolDefinition;
+}
+
+/**
+ * Makes a registry of tools, in their order. `executeTool` gives what the tool gives, a value or a promise. `validate` checks
+ * arguments where the tool has a Standard Schema; plain JSON Schema is shown to the model and not enforced. A tool that is
+ * asked for and not there is a failed result.
+ *
+ * Throws LoopError "invalid-option" where `tools` is no array, and what `register` throws.
+ *
+ * @example
+ * const registry = createToolRegistry([weather]);
+ * registry.register(search);
+ * await runToolLoop({ provider, tools: registry, messages });
+ */
+export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegistry {
+  const given: unknown = tools;
+  if (!Array.isArray(given)) throw invalidOption("tools", "an array of tools", given);
+  const entries = new Map<string, Entry>();
+  // Kept until something changes, because the loop takes the same array for unchanged tools.
+  let definitions: readonly ToolDefinition[] | undefined;
+
+  const register = (tool: Tool): void => {
+    assertTool(tool);
+    if (entries.has(tool.name)) throw new LoopError("duplicate-tool", { toolName: tool.name });
+    entries.set(tool.name, { tool, definition: toDefinition(tool) });
+    definitions = undefined;
+  };
+  for (const tool of tools) register(tool);
+
+  return {
+    register,
+    unregister(name: string): boolean {
+      const had = entries.delete(name);
+      if (had) definitions = undefined;
+      return had;
+    },
+    definitions(): readonly ToolDefinition[] {
+      definitions ??= Object.freeze(Array.from(entries.values(), ({ definition }) => definition));
+      return definitions;
+    },
+    executeTool(name: string, args: unknown, context: ToolContext): unknown {
+      const entry = entries.get(name);
+      if (entry === undefined) return toolResult({ success: false, error: `The tool ${quote(name)} is not available.` });
+      // A tool takes what its own schema gives, and that is what `validate` gave.
+      return entry.tool.execute(args as never, context);
+    },
+    validate(name: string, args: unknown): Validation | Promise<Validation> {
+      const entry = entries.get(name);
+      if (entry === undefined) return { issues: [{ message: `the tool ${quote(name)} is not available` }] };
+      return validateArgs(entry.tool.inputSchema, args);
+    },
+    agentOf(name: string): Agent | undefined {
+      return entries.get(name)?.tool.agent;
+    },
+  };
+}
+
+/** True for anything that can serve as a tool registry. */
+export function isToolRegistry(value: unknown): value is ToolRegistry {
+  return (
+    isRecord(value) &&
+    typeof value["definitions"] === "function" &&
+    typeof value["executeTool"] === "function" &&
+    isMethodOrNone(value["validate"]) &&
+    isMethodOrNone(value["agentOf"])
+  );
+}
+
+function isMethodOrNone(value: unknown): boolean {
+  return value === undefined || typeof value === "function";
+}
+
+/** What a definition takes over from its tool; a new trait without a line here does not compile. */
+const traitNames: { readonly [Name in keyof ToolTraits]-?: true } = {
+  sequential: true,
+  timeoutMs: true,
+  idleTimeoutMs: true,
+  idempotent: true,
+  retry: true,
+  requiresFollowUp: true,
+  eager: true,
+  needsApproval: true,
+  replay: true,
+  origin: true,
+};
+
+/** A registry of tools, or the one that was given. Throws LoopError "invalid-option" for anything else, and what `createToolRegistry` throws. */
+export function toRegistry(source: ToolSource, option: string): ToolRegistry {
+  const given: unknown = source;
+  if (Array.isArray(given)) return createToolRegistry(given);
+  if (!isToolRegistry(given)) throw invalidOption(option, "an array of tools, or a registry", given);
+  return given;
+}
+
+/** The model sees name, description and JSON Schema; the loop reads the traits. */
+function toDefinition(tool: Tool): ToolDefinition {
+  const { name, description, inputSchema, jsonSchema = inputSchema } = tool;
+  // Asked for by name, because the tool may be an instance of a class with getters.
+  const traits = Object.keys(traitNames).map((trait) => [trait, Reflect.get(tool, trait)] as const);
+  const given = Object.fromEntries(traits.filter(([, value]) => value !== undefined));
+  // Hooks and providers are shown it.
+  return Object.freeze({ ...given, name, description, inputSchema: toJsonSchema(jsonSchema, name) });
+}

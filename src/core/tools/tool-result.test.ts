@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import type { ToolResult } from "../types/tool.ts";
+import { isToolResult, toolResult, type ToolResultFields } from "./tool-result.ts";
+
+describe("toolResult", () => {
+  it("keeps every field", () => {
+    const fields: ToolResult = {
+      success: true,
+      data: { n: 1 },
+      error: "e",
+      message: "m",
+      endTurn: true,
+      content: [{ type: "text", text: "t" }],
+      metadata: new Map(),
+    };
+    expect({ ...toolResult(fields) }).toMatchObject(fields);
+  });
+
+  it.for<[fields: ToolResultFields, success: boolean]>([
+    [{}, true],
+    [{ data: 1 }, true],
+    [{ error: "no" }, false],
+    [{ error: "no", success: true }, true],
+    [{ success: false }, false],
+    [{ success: undefined, error: undefined }, true],
+  ])("of %j succeeds: %s", ([fields, success]) => {
+    expect(toolResult(fields).success).toBe(success);
+  });
+
+  it("makes plain data of content", () => {
+    const { content } = toolResult({
+      content: [
+        { type: "text", text: "a" },
+        { type: "image", mediaType: "image/png", data: new URL("https://example.org/a.png") },
+        { type: "file", mediaType: "application/pdf", data: "JVBERi0=" },
+      ],
+    });
+    expect(content).toEqual([
+      { type: "text", text: "a" },
+      { type: "image", mediaType: "image/png", data: "https://example.org/a.png" },
+      { type: "file", mediaType: "application/pdf", data: "JVBERi0=" },
+    ]);
+  });
+
+  it.for<[fields: unknown, message: string]>([
+    [undefined, 'Option "toolResult" must be an object, but is undefined.'],
+    [{ succes: false }, 'There is no option "toolResult.succes". Did you mean "toolResult.success"?'],
+    [{ metaData: 1 }, 'There is no option "toolResult.metaData". Did you mean "toolResult.metadata"?'],
+    [{ constructor: 1 }, 'There is no option "toolResult.constructor".'],
+    [{ success: "yes" }, 'Option "toolResult.success" must be a boolean, but is "yes".'],
+    [{ error: new Error("x") }, 'Option "toolResult.error" must be a string, but is an object.'],
+    [{ content: "text" }, 'Option "toolResult.content" must be an array, but is "text".'],
+    [{ content: ["text"] }, 'Option "toolResult.content[0]" must be a content part, but is "text".'],
+    [
+      { content: [{ type: "text", text: "a" }, { type: "text" }] },
+      'Option "toolResult.content[1].text" must be a string, but is undefined.',
+    ],
+    [{ content: [{ type: "audio" }] }, 'Option "toolResult.content[0].type" must be "text", "image" or "file", but is "audio".'],
+    [{ content: [{ type: "image", data: "" }] }, 'Option "toolResult.content[0].mediaType" must be a string, but is undefined.'],
+    [
+      { content: [{ type: "image", mediaType: "image/png", data: new Uint8Array(2) }] },
+      'Option "toolResult.content[0].data" must be base64 text or a URL (Bytes go as base64 text; write: { type: "image", mediaType: "image/png", data: Buffer.from(bytes).toString("base64") }), but is an object.',
+    ],
+  ])("refuses %j", ([fields, message]) => {
+    expect(() => toolResult(fields as ToolResultFields)).toThrow(message);
+  });
+});
+
+describe("isToolResult", () => {
+  it("knows results of any copy of the package, and copies of them", () => {
+    expect(isToolResult(toolResult({}))).toBe(true);
+    expect(isToolResult({ ...toolResult({}), endTurn: true })).toBe(true);
+    expect(isToolResult({ success: true, [Symbol.for("turnwright.ToolResult")]: true })).toBe(true);
+  });
+
+  it.for<[value: unknown]>([[{ success: true, data: 1 }], [JSON.parse(JSON.stringify(toolResult({ data: 1 })))], [null], ["x"]])(
+    "takes what only looks like one for data (%#)",
+    ([value]) => {
+      expect(isToolResult(value)).toBe(false);
+    },
+  );
+});

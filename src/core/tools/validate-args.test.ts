@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { StandardSchema, StandardSchemaProps } from "../types/schema.ts";
+import { validateArgs } from "./validate-args.ts";
+
+function schemaOf(validate: StandardSchemaProps["validate"]): StandardSchema {
+  return { "~standard": { version: 1, vendor: "test", validate } };
+}
+
+const forecast = z.object({ city: z.string(), days: z.number().default(3), note: z.string().trim().optional() });
+
+describe("validateArgs", () => {
+  it("gives the schema's output at once where the schema is synchronous", () => {
+    expect(validateArgs(forecast, { city: "Oslo", note: " x ", extra: true })).toEqual({
+      value: { city: "Oslo", days: 3, note: "x" },
+    });
+  });
+
+  it("gives a promise where the schema does", async () => {
+    const schema = z.object({ city: z.string().refine(async (city) => city !== "Atlantis", "no such city") });
+    const fits = validateArgs(schema, { city: "Oslo" });
+    expect(fits).toBeInstanceOf(Promise);
+    expect(await fits).toEqual({ value: { city: "Oslo" } });
+    expect(await validateArgs(schema, { city: "Atlantis" })).toEqual({ issues: [{ message: "no such city", path: ["city"] }] });
+  });
+
+  it("says what does not fit, and where", () => {
+    const schema = z.object({ city: z.string(), list: z.array(z.object({ n: z.number() })) });
+    expect(validateArgs(schema, { list: [{ n: 1 }, { n: "2" }] })).toEqual({
+      issues: [
+        { message: "Invalid input: expected string, received undefined", path: ["city"] },
+        { message: "Invalid input: expected number, received string", path: ["list", 1, "n"] },
+      ],
+    });
+  });
+
+  it.for<[args: unknown, message: string]>([
+    [null, "Invalid input: expected object, received null"],
+    [[], "Invalid input: expected object, received array"],
+    ["city", "Invalid input: expected object, received string"],
+  ])("has no path for arguments that are no object (%j)", ([args, message]) => {
+    expect(validateArgs(forecast, args)).toEqual({ issues: [{ message }] });
+  });
+
+  it("does not take prototype keys for fields", () => {
+    const args: unknown = JSON.parse('{"__proto__":{"city":"Oslo"}}');
+    expect(validateArgs(forecast, args)).toEqual({
+      issues: [{ message: "Invalid input: expected string, received undefined", path: ["city"] }],
+    });
+  });
+
+  it("writes path keys of every kind as text or numbers", () => {
+    const path = ["a", 1, Symbol("s"), { key: "b" }, { key: 2 }, "k".repeat(100)];
+    expect(
+      validateArgs(
+        schemaOf(() => ({ issues: [{ message: "no", path }] })),
+        {},
+      ),
+    ).toEqual({
+      issues: [{ message: "no", path: ["a", 1, "Symbol(s)", "b", 2, `${"k".repeat(64)}…`] }],
+    });
+  });
+
+  it("bounds what hostile arguments can make it say", () => {
+    const issues = Array.from({ length: 1_000 }, () => ({
+      message: "m".repeat(1_000),
+      path: new Array<string>(100).fill("deep"),
+    }));
+    const answer = validateArgs(
+      schemaOf(() => ({ issues })),
+      {},
+    );
+    const issue = { message: `${"m".repeat(300)}…`, path: new Array<string>(16).fill("deep") };
+    expect(answer).toEqual({ issues: Array.from({ length: 20 }, () => issue) });
+  });
+
+  it.for<[what: string, validate: StandardSchemaProps["validate"], message: string]>([
+    [
+      "throws",
+      () => {
+        throw new Error("boom sk-abcdefgh12345678");
+      },
+      "could not be checked: boom [redacted]",
+    ],
+    ["rejects", () => Promise.reject(new Error("later")), "could not be checked: later"],
+    ["rejects with no error", () => Promise.reject("text"), "could not be checked: text"],
+    ["gives issues without one", () => ({ issues: [] }), "does not fit the schema"],
+  ])("makes an issue of a schema that %s", async ([, validate, message]) => {
+    expect(await validateArgs(schemaOf(validate), {})).toEqual({ issues: [{ message }] });
+  });
+
+  it("gives an issue without a message one", () => {
+    const issue = { path: ["a"] } as never;
+    expect(
+      validateArgs(
+        schemaOf(() => ({ issues: [issue] })),
+        {},
+      ),
+    ).toEqual({
+      issues: [{ message: "does not fit the schema", path: ["a"] }],
+    });
+  });
+
+  it("makes an issue of an answer that is none", async () => {
+    const answers: unknown[] = [undefined, { issues: [null] }, Promise.resolve(undefined)];
+    for (const answer of answers) {
+      const checked = await validateArgs(
+        schemaOf(() => answer as never),
+        {},
+      );
+      expect(checked).toEqual({ issues: [{ message: expect.stringMatching(/^could not be checked: /) }] });
+    }
+  });
+
+  it("lets any arguments pass where there is only JSON Schema", () => {
+    const args = { whatever: 1 };
+    const checked = validateArgs({ type: "object", required: ["city"] }, args);
+    expect(checked).toEqual({ value: args, unchecked: true });
+  });
+});

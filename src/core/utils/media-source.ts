@@ -1,0 +1,130 @@
+// Images and files of messages: what they are, and where their bytes are.
+
+import type { ContentPart } from "../types/content.ts";
+import { encodeBase64 } from "./encode-base64.ts";
+
+/** An image or a file. */
+export type MediaPart = Exclude<ContentPart, { readonly type: "text" }>;
+
+/** An image or a file that can be read. Its media type is normalized, and of a data URL its own. */
+export type ReadableMedia =
+  | { readonly kind: "url"; readonly mediaType: string; readonly scheme: string; readonly url: string }
+  /** In the standard alphabet, with padding and without line breaks. */
+  | { readonly kind: "base64"; readonly mediaType: string; readonly data: string }
+  | { readonly kind: "text"; readonly mediaType: string; readonly text: string };
+
+/** What a part of a message holds. */
+export type MediaSource =
+  | ReadableMedia
+  /** `why` reads on after a colon. */
+  | { readonly kind: "unreadable"; readonly mediaType: string; readonly why: string };
+
+/** Base64 has no colon, so that a scheme tells a URL. */
+const beginOfUrl = /^([a-z][a-z\d+.-]{0,31}):/i;
+
+/** Says where the bytes of a part are. Nothing is fetched; base64 is looked at to its end, but not decoded. */
+export function locateMedia({ mediaType, data }: MediaPart): MediaSource {
+  const text = typeof data === "string" ? data : data.href;
+  const type = normalizeMediaType(mediaType);
+  const scheme = beginOfUrl.exec(text)?.[1]?.toLowerCase();
+  if (scheme === undefined) return readBase64(text, type);
+  if (scheme === "data") return readDataUrl(text, type);
+  return URL.canParse(text)
+    ? { kind: "url", mediaType: type, scheme, url: text }
+    : { kind: "unreadable", mediaType: type, why: "its URL cannot be read" };
+}
+
+function readDataUrl(url: string, givenType: string): MediaSource {
+  const comma = url.indexOf(",");
+  const [type = "", ...parameters] = url.slice("data:".length, comma === -1 ? undefined : comma).split(";");
+  const mediaType = type.trim() === "" ? givenType : normalizeMediaType(type);
+  const text = comma === -1 ? undefined : unescapeText(url.slice(comma + 1));
+  if (text === undefined) return { kind: "unreadable", mediaType, why: "its data URL cannot be read" };
+  if (parameters.some((parameter) => parameter.trim().toLowerCase() === "base64")) return readBase64(text, mediaType);
+  return text === "" ? readBase64("", mediaType) : { kind: "text", mediaType, text };
+}
+
+function unescapeText(text: string): string | undefined {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function readBase64(data: string, mediaType: string): MediaSource {
+  if (data === "") return { kind: "unreadable", mediaType, why: "it holds no data" };
+  const standard = isBase64(data) ? data : tidyBase64(data);
+  if (!isBase64(standard)) return { kind: "unreadable", mediaType, why: "its data is neither base64 nor a URL" };
+  return { kind: "base64", mediaType: mediaType === anyImage ? recognizeImage(standard) : mediaType, data: standard };
+}
+
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
+}
+
+/** As mail and URLs have it: with line breaks, in another alphabet, without padding. Not every service reads that. */
+function tidyBase64(data: string): string {
+  const bare = data
+    .replace(/[\r\n]+/g, "")
+    .replaceAll("-", "+")
+    .replaceAll("_", "/");
+  return bare.padEnd(4 * Math.ceil(bare.length / 4), "=");
+}
+
+const anyImage = "image/*";
+
+/** How files of images begin, in base64. */
+const imageHeads: readonly (readonly [head: RegExp, mediaType: string])[] = [
+  [/^iVBORw0KGgo/, "image/png"],
+  [/^\/9j\//, "image/jpeg"],
+  [/^R0lGOD/, "image/gif"],
+  [/^UklGR.{7}RUJQ/, "image/webp"],
+];
+
+/** Tools of other libraries may give an image without its type, which most services want to be told. */
+function recognizeImage(data: string): string {
+  return imageHeads.find(([head]) => head.test(data))?.[1] ?? anyImage;
+}
+
+/** The bytes of media as base64. */
+export function toBase64(media: Exclude<ReadableMedia, { readonly kind: "url" }>): string {
+  return media.kind === "base64" ? media.data : encodeBase64(new TextEncoder().encode(media.text));
+}
+
+/** The text that media are. Undefined where they are elsewhere, no UTF-8, or blank. */
+export function readText(media: ReadableMedia): string | undefined {
+  const text = media.kind === "base64" ? decodeUtf8(media.data) : media.kind === "text" ? media.text : undefined;
+  return text === undefined || text.trim() === "" ? undefined : text;
+}
+
+function decodeUtf8(base64: string): string | undefined {
+  const binary = atob(base64);
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < binary.length; index += 1) bytes[index] = binary.codePointAt(index) ?? 0;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a URL is one that any service can fetch. */
+export function isOnWeb({ scheme }: { readonly scheme: string }): boolean {
+  return scheme === "https" || scheme === "http";
+}
+
+/** A media type without parameters such as a charset, and under its registered name. */
+function normalizeMediaType(mediaType: string): string {
+  const bare = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
+  if (bare === "image") return anyImage;
+  return bare === "image/jpg" ? "image/jpeg" : bare;
+}
+
+const texts = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript|[\w.-]+\+(?:json|xml)))$/;
+
+/** Whether files of a normalized type are texts. */
+export function isTextType(mediaType: string): boolean {
+  return texts.test(mediaType);
+}

@@ -1,0 +1,78 @@
+// Deliberate tool mode: a tool is exposed where the user asked for it, asks for it again, or where it was of use a moment ago.
+
+import type {
+  DeliberateMode,
+  DeliberateModeOptions,
+  DeliberateTurn,
+  DeliberateTurnGate,
+  TriggerMatch,
+} from "../core/entry-kit.ts";
+import { checkModeOptions, checkTurn } from "./check-deliberate.ts";
+import { createFollowUps } from "./follow-ups.ts";
+import { createRetention } from "./retention.ts";
+import { createTriggerTable, type TriggerSearch } from "./trigger-table.ts";
+
+/** How many earlier texts a follow-up phrase may look back on; it bounds what a turn costs. */
+const longestLookBack = 20;
+
+/**
+ * Makes deliberate tool mode for any number of conversations. `forTurn` judges what the user says and answers the gate of that
+ * turn, which goes into `policies.gate`: it lets through the tools whose trigger the text contains, those that succeeded in one of
+ * the last `retainTurns` turns of the conversation, and, where the text is a follow-up phrase, those that were triggered last.
+ *
+ * A trigger is one of four. `remind me` is found whatever its case, as whole words; `remind*` is the start of a word; `^` always
+ * holds; `/remind(er)?s?/i` is a regular expression with the flags i, m, s and u, in time in proportion to the text, and in a bounded time a turn. One that
+ * cannot be used is left out and listed in `problems`.
+ *
+ * Successes are remembered in this object, not in a journal, and for `maxConversations` conversations.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option", here and in `forTurn`.
+ *
+ * @example
+ * const mode = createDeliberateMode({ triggers: { set_reminder: ["remind me", "reminder*"], get_time: "^" } });
+ * const gate = mode.forTurn({ conversationId: "room-7", text: "Remind me to call Ada." });
+ * await runToolLoop({ provider, tools, messages, policies: { gate } });
+ */
+export function createDeliberateMode(options: DeliberateModeOptions): DeliberateMode {
+  checkModeOptions(options);
+  const { triggers, retainTurns = 4, followUps, maxConversations = 10_000 } = options;
+  const table = createTriggerTable(triggers);
+  const repeats = createFollowUps(followUps);
+  const retention = createRetention({ retainTurns, maxConversations });
+
+  function forTurn(turn: DeliberateTurn): DeliberateTurnGate {
+    checkTurn(turn);
+    const remembered = retention.nextTurn(turn.conversationId);
+    const matches = new Map<string, TriggerMatch>();
+    const add = (found: ReadonlyMap<string, TriggerMatch>, source?: "follow-up" | "retained"): void => {
+      for (const [name, match] of found) {
+        if (!matches.has(name)) matches.set(name, source === undefined ? match : { ...match, source });
+      }
+    };
+    const search = table.search();
+    add(search.find(turn.text));
+    if (repeats.isFollowUp(turn.text)) add(findLastAsked(search, turn.recent ?? []), "follow-up");
+    add(remembered.retained, "retained");
+    return {
+      active: true,
+      allowedNames: new Set(matches.keys()),
+      triggerMatchByToolName: matches,
+      unsearched: [...search.unsearched],
+      retain(name) {
+        const match = matches.get(name);
+        if (match !== undefined) remembered.retain(name, match);
+      },
+    };
+  }
+
+  return { problems: [...table.problems, ...repeats.problems], forTurn };
+}
+
+/** What the newest text that asked for anything asked for. A trigger that always holds is no asking. */
+function findLastAsked(search: TriggerSearch, recent: readonly string[]): ReadonlyMap<string, TriggerMatch> {
+  for (const text of recent.slice(-longestLookBack).reverse()) {
+    const asked = [...search.find(text)].filter(([, { source }]) => source !== "always");
+    if (asked.length > 0) return new Map(asked);
+  }
+  return new Map();
+}

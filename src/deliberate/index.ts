@@ -1,0 +1,3 @@
+// The entry `turnwright/deliberate`: a gate that opens tools by what the user said.
+
+export { createDeliberateMode } from "./deliberate-mode.ts";

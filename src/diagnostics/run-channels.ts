@@ -1,0 +1,125 @@
+// Tells of one run on the channels: of the run itself, its passes and its calls.
+
+import { type LoopEvent, type LoopEvents, type LoopEventType, type ToolContext, toPlainError } from "../core/provider-kit.ts";
+import { countsAsError, cutName, errorTypeOf, handleEvent, heardBy, isFailed } from "../core/observe-kit.ts";
+import type { EventHandlers, ObservedRun, RunObserver, StartObserving, StreamObserver } from "../core/observe-kit.ts";
+import { type ChannelTrace, type Scope, TraceSource } from "./channel-trace.ts";
+import { passChannel, type PassMessage, runChannel, type RunMessage, toolChannel, type ToolMessage } from "./channels.ts";
+
+const runs = new TraceSource<RunMessage>(runChannel);
+const passes = new TraceSource<PassMessage>(passChannel);
+const tools = new TraceSource<ToolMessage>(toolChannel);
+
+/** Whether anybody listens on any of the channels. */
+export function isAnyHeard(): boolean {
+  return runs.isHeard || passes.isHeard || tools.isHeard;
+}
+
+/** Where a run is. */
+export interface RunPlace {
+  readonly captureContent: boolean;
+  /** The call that the run is inside of. */
+  readonly inside?: (RunMessage["inside"] & { readonly scope: Scope | undefined }) | undefined;
+}
+
+const handlers: EventHandlers<RunChannels> = {
+  "pass-start": (run, event) => run.startPass(event),
+  "pass-end": (run, event) => run.endPass(event),
+  "tool-start": (run, event) => run.startTool(event),
+  "tool-end": (run, event) => run.endTool(event),
+  "run-end": (run, event) => run.end(event),
+};
+
+/** The events that messages are made of. */
+export const heardEvents: readonly LoopEventType[] = heardBy(handlers);
+
+/** One run. */
+export class RunChannels implements RunObserver {
+  readonly #runId: string;
+  readonly #place: RunPlace;
+  readonly #trace: ChannelTrace<RunMessage> | undefined;
+  readonly #calls = new Map<string, ChannelTrace<ToolMessage>>();
+  #pass: ChannelTrace<PassMessage> | undefined;
+  #ending: Partial<RunMessage> = {};
+
+  constructor({ runId, provider, options }: ObservedRun, place: RunPlace) {
+    this.#runId = runId;
+    this.#place = place;
+    const { scope, ...inside } = place.inside ?? {};
+    const facts = (): RunMessage => ({
+      runId,
+      provider: provider.id,
+      model: provider.model,
+      conversationId: options.session?.conversationId,
+      ...(place.inside !== undefined && { inside: inside as RunMessage["inside"] }),
+    });
+    this.#trace = runs.begin(facts, scope);
+  }
+
+  onEvent(event: LoopEvent): void {
+    handleEvent(handlers, this, event);
+  }
+
+  startPass({ iteration, hop, replayed = false }: LoopEvents["pass-start"]): void {
+    // A journal may have run the stream of the last pass twice.
+    this.#pass?.end({});
+    this.#pass = passes.begin(() => ({ runId: this.#runId, iteration, hop, replayed }), this.#outer);
+  }
+
+  endPass({ status, provider, model, finish, usage, costUSD, calls, durationMs }: LoopEvents["pass-end"]): void {
+    const errorType = isFailed(status) ? status : undefined;
+    this.#pass?.end({ status, provider, model, finish, usage, costUSD, calls: calls.length, durationMs, errorType });
+    this.#pass = undefined;
+  }
+
+  startTool({ iteration, callId, name, index, args, replayed = false }: LoopEvents["tool-start"]): void {
+    const content = this.#place.captureContent ? { args } : {};
+    const called = { callId: cutName(callId), name: cutName(name) };
+    const facts = (): ToolMessage => ({ runId: this.#runId, iteration, ...called, index, replayed, ...content });
+    const trace = tools.begin(facts, this.#pass ?? this.#outer);
+    if (trace !== undefined) this.#calls.set(callId, trace);
+  }
+
+  endTool({ callId, outcome, durationMs, result }: LoopEvents["tool-end"]): void {
+    const errorType = countsAsError(outcome) ? outcome : undefined;
+    this.#calls.get(callId)?.end({ outcome, durationMs, errorType, ...(this.#place.captureContent && { result }) });
+    this.#calls.delete(callId);
+  }
+
+  /** A stream runs with what is bound to its pass. */
+  startStream(): StreamObserver | undefined {
+    return this.#pass ?? this.#outer;
+  }
+
+  runTool<Value>({ callId }: ToolContext, execute: () => Value): Value {
+    const scope = this.#scopeOf(callId);
+    return scope === undefined ? execute() : scope.run(execute);
+  }
+
+  nest({ callId, name }: ToolContext): StartObserving {
+    const inside = { runId: this.#runId, callId: cutName(callId), name: cutName(name), scope: this.#scopeOf(callId) };
+    return (run) => new RunChannels(run, { captureContent: this.#place.captureContent, inside });
+  }
+
+  end({ status, reason, ...facts }: LoopEvents["run-end"]): void {
+    const { usage, costUSD, iterations, toolCallsExecuted, durationMs } = facts;
+    const errorType = errorTypeOf(status, reason);
+    this.#ending = { status, reason: reason.kind, usage, costUSD, iterations, toolCallsExecuted, durationMs, errorType };
+  }
+
+  close(failure: { readonly error: unknown } | undefined): void {
+    const broken = failure && { errorType: toPlainError(failure.error).name, error: failure.error };
+    for (const call of this.#calls.values()) call.end({ ...broken });
+    this.#pass?.end({ ...broken });
+    this.#trace?.end({ ...this.#ending, ...broken });
+  }
+
+  /** What the passes of the run are inside of. */
+  get #outer(): Scope | undefined {
+    return this.#trace ?? this.#place.inside?.scope;
+  }
+
+  #scopeOf(callId: string): Scope | undefined {
+    return this.#calls.get(callId) ?? this.#pass ?? this.#outer;
+  }
+}

@@ -1,0 +1,131 @@
+// What is asked, field by field.
+
+import { expect, it } from "vitest";
+import type { Message, ModelRequest } from "../core/provider-kit.ts";
+import { createContentConverter } from "./content-converter.ts";
+import { buildGenerateParams } from "./generate-body.ts";
+import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./generate-options.ts";
+
+const client = { models: { generateContentStream: () => Promise.reject(new Error("not asked")) } };
+const { signal } = new AbortController();
+const tool = { name: "f", description: "F", inputSchema: { type: "object", $schema: "x" } };
+const declared = { functionDeclarations: [{ name: "f", description: "F", parametersJsonSchema: tool.inputSchema }] };
+const user: Message = { role: "user", content: "hi" };
+const fixed = { automaticFunctionCalling: { disable: true }, automaticContinuation: false, abortSignal: signal };
+
+function build(
+  request: Partial<ModelRequest>,
+  options: Partial<GoogleGenerateContentOptions> = {},
+): ReturnType<typeof buildGenerateParams> {
+  const settings = checkGenerateOptions({ client, model: "m", ...options });
+  const ports = { settings, convert: createContentConverter(settings), signal };
+  return buildGenerateParams({ messages: [user], tools: [], iteration: 0, ...request }, ports);
+}
+
+it.for<[what: string, request: Partial<ModelRequest>, options: Partial<GoogleGenerateContentOptions>, config: object]>([
+  ["nothing", {}, {}, {}],
+  ["a system text", { system: "Be brief." }, {}, { systemInstruction: { parts: [{ text: "Be brief." }] } }],
+  ["a blank system text", { system: " " }, {}, {}],
+  ["a token", { continuationToken: "t" }, {}, { continuationToken: "t" }],
+  ["a tool", { tools: [tool] }, {}, { tools: [declared] }],
+  ["a choice without a tool", { toolChoice: "required" }, {}, {}],
+  [
+    "auto",
+    { tools: [tool], toolChoice: "auto" },
+    {},
+    { tools: [declared], toolConfig: { functionCallingConfig: { mode: "AUTO" } } },
+  ],
+  [
+    "required",
+    { tools: [tool], toolChoice: "required" },
+    {},
+    { tools: [declared], toolConfig: { functionCallingConfig: { mode: "ANY" } } },
+  ],
+  [
+    "none",
+    { tools: [tool], toolChoice: "none" },
+    {},
+    { tools: [declared], toolConfig: { functionCallingConfig: { mode: "NONE" } } },
+  ],
+  [
+    "one tool",
+    { tools: [tool], toolChoice: { name: "f" } },
+    {},
+    { tools: [declared], toolConfig: { functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["f"] } } },
+  ],
+  [
+    "streamed arguments",
+    { tools: [tool], toolChoice: "auto" },
+    { streamArguments: true },
+    { tools: [declared], toolConfig: { functionCallingConfig: { mode: "AUTO", streamFunctionCallArguments: true } } },
+  ],
+  ["tools of the service", { toolChoice: "auto" }, { serverTools: [{ urlContext: {} }] }, { tools: [{ urlContext: {} }] }],
+  [
+    "tools of both",
+    { tools: [tool] },
+    { serverTools: [{ urlContext: {} }] },
+    { tools: [declared, { urlContext: {} }], toolConfig: { includeServerSideToolInvocations: true } },
+  ],
+  [
+    "tools of both for Gemini 2",
+    { tools: [tool] },
+    { serverTools: [{ urlContext: {} }], generation: 2 },
+    { tools: [declared, { urlContext: {} }] },
+  ],
+  [
+    "tools of both for Vertex AI",
+    { tools: [tool] },
+    { serverTools: [{ urlContext: {} }], client: { ...client, vertexai: true } },
+    { tools: [declared, { urlContext: {} }] },
+  ],
+  ["thinking", {}, { thinking: { thinkingBudget: 0 } }, { thinkingConfig: { thinkingBudget: 0 } }],
+  [
+    "every setting",
+    { settings: { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 0 } },
+    {},
+    { maxOutputTokens: 9, temperature: 0, topP: 0.5, stopSequences: ["END"], seed: 0 },
+  ],
+  ["no stop sequences", { settings: { stopSequences: [] } }, {}, {}],
+  ["fields of its own", { settings: { temperature: 0, extra: { temperature: 1, topK: 2 } } }, {}, { temperature: 1, topK: 2 }],
+  [
+    "fields of its own in place of what is relied on",
+    {
+      settings: {
+        extra: { abortSignal: null, automaticContinuation: true, automaticFunctionCalling: null, continuationToken: "x" },
+      },
+      continuationToken: "t",
+    },
+    {},
+    { continuationToken: "t" },
+  ],
+])("with %s", ([, request, options, config]) => {
+  expect(build(request, options)).toEqual({
+    model: "m",
+    contents: [{ role: "user", parts: [{ text: "hi" }] }],
+    config: { ...config, ...fixed },
+  });
+});
+
+it("a field __proto__ of its own stays a field", () => {
+  const { config } = build({ settings: { extra: JSON.parse('{"__proto__":{"a":1}}') } });
+  expect(Object.getOwnPropertyDescriptor(config, "__proto__")?.value).toEqual({ a: 1 });
+});
+
+it("tools are written once", () => {
+  const written = (): unknown => Object(build({ tools: [tool] }).config).tools[0].functionDeclarations[0];
+  expect(written()).toBe(written());
+});
+
+const turn: Message = { role: "assistant", content: [{ type: "text", text: "A" }] };
+const said = (...texts: readonly string[]): object => ({ role: "user", parts: texts.map((text) => ({ text })) });
+
+it.for<[what: string, messages: readonly Message[], contents: readonly object[]]>([
+  ["a conversation", [user, turn, user], [said("hi"), { role: "model", parts: [{ text: "A" }] }, said("hi")]],
+  ["two of the user", [user, user], [said("hi", "hi")]],
+  ["two of the model", [user, turn, turn], [said("hi"), { role: "model", parts: [{ text: "A" }, { text: "A" }] }]],
+  ["an empty turn between two of the user", [user, { role: "assistant", content: [] }, user], [said("hi", "hi")]],
+  ["the model first", [turn, user], [said("(The conversation begins.)"), { role: "model", parts: [{ text: "A" }] }, said("hi")]],
+  ["none", [], []],
+])("roles alternate: %s", ([, messages, contents]) => {
+  expect(build({ messages }).contents).toEqual(contents);
+});

@@ -1,0 +1,245 @@
+// What the reader makes of the chunks of a stream.
+
+import { describe, expect, it } from "vitest";
+import type { Json, ModelChunk } from "../core/provider-kit.ts";
+import { createGenerateReader } from "./generate-events.ts";
+
+type Fields = { readonly [field: string]: unknown };
+
+const says = (...parts: readonly unknown[]): Fields => ({ candidates: [{ content: { role: "model", parts } }] });
+const call = (functionCall: Fields, rest: Fields = {}): Fields => says({ functionCall, ...rest });
+const stop = (finishReason = "STOP", rest: Fields = {}): Fields => ({ candidates: [{ finishReason, ...rest }] });
+
+function read(...chunks: readonly unknown[]): readonly ModelChunk[] {
+  const out: ModelChunk[] = [];
+  const reader = createGenerateReader(out);
+  for (const chunk of chunks) if (!reader.failed) reader.read(chunk);
+  reader.end();
+  return out;
+}
+
+const nativeOf = (chunks: readonly ModelChunk[]): readonly Json[] =>
+  chunks.flatMap((chunk) => (chunk.type === "native" ? [Object(chunk.item).part] : []));
+const without = (type: ModelChunk["type"], chunks: readonly ModelChunk[]): readonly ModelChunk[] =>
+  chunks.filter((chunk) => chunk.type !== type);
+const finish = (reason: string, raw: string): object => ({ type: "finish", reason, raw });
+
+describe("a stream of generateContent", () => {
+  it("says texts and thoughts as they come, and is kept in as few parts as can be", () => {
+    const chunks = read(
+      says({ text: "Hm", thought: true }),
+      says({ text: ".", thought: true }, { text: "Mi" }),
+      says({ text: "" }, { text: "ld", thought: false }),
+      says({ text: ".", thoughtSignature: "s" }),
+      stop(),
+    );
+    expect(chunks).toEqual([
+      { type: "reasoning-delta", text: "Hm" },
+      { type: "reasoning-delta", text: "." },
+      { type: "text-delta", text: "Mi" },
+      { type: "text-delta", text: "ld" },
+      { type: "text-delta", text: "." },
+      { type: "native", item: { part: { text: "Hm.", thought: true } } },
+      { type: "native", item: { part: { text: "Mild" } } },
+      { type: "native", item: { part: { text: ".", thoughtSignature: "s" } } },
+      finish("stop", "STOP"),
+    ]);
+  });
+
+  it("says a whole call at once", () => {
+    const name = "f";
+    const args = { n: 1 };
+    const chunks = read(says({ functionCall: { id: "a", name, args } }, { functionCall: { name: "g" } }), stop());
+    expect(chunks).toEqual([
+      { type: "call-start", key: "call-0", id: "a", name },
+      { type: "call-args-delta", key: "call-0", text: '{"n":1}' },
+      { type: "call-ready", key: "call-0", id: "a", name, args, argsText: '{"n":1}' },
+      { type: "call-start", key: "call-1", id: undefined, name: "g" },
+      { type: "call-args-delta", key: "call-1", text: "{}" },
+      { type: "call-ready", key: "call-1", id: undefined, name: "g", args: {}, argsText: "{}" },
+      { type: "native", item: { part: { functionCall: { id: "a", name, args } } } },
+      { type: "native", item: { part: { functionCall: { name: "g" } } } },
+      finish("tool-calls", "STOP"),
+    ]);
+  });
+
+  it("puts a call in pieces together, with the first signature of its pieces", () => {
+    const chunks = read(
+      call({ id: "a", name: "f", willContinue: true }),
+      call({ partialArgs: [{ jsonPath: "$.n", numberValue: 1 }], willContinue: true }, { thoughtSignature: "s-1" }),
+      call(
+        { id: "a", name: "f", partialArgs: [{ jsonPath: "$.m", stringValue: "x" }], willContinue: true },
+        { thoughtSignature: "s-2" },
+      ),
+      call({}),
+      call({}),
+      stop(),
+    );
+    expect(chunks).toEqual([
+      { type: "call-start", key: "call-0", id: "a", name: "f" },
+      { type: "call-args-delta", key: "call-0", text: '{"n":1' },
+      { type: "call-args-delta", key: "call-0", text: ',"m":"x"' },
+      { type: "call-args-delta", key: "call-0", text: "}" },
+      { type: "call-ready", key: "call-0", id: "a", name: "f", args: { n: 1, m: "x" }, argsText: '{"n":1,"m":"x"}' },
+      {
+        type: "native",
+        item: { part: { functionCall: { id: "a", name: "f", args: { n: 1, m: "x" } }, thoughtSignature: "s-1" } },
+      },
+      finish("tool-calls", "STOP"),
+    ]);
+  });
+
+  it.for<[what: string, chunks: readonly Fields[], ready: object]>([
+    ["one piece", [call({ name: "f", partialArgs: [{ jsonPath: "$.n", numberValue: 1 }] })], { args: { n: 1 } }],
+    ["no arguments", [call({ name: "f", willContinue: true }), call({})], { args: {} }],
+    ["whole arguments at its end", [call({ name: "f", willContinue: true }), call({ args: { n: 1 } })], { args: { n: 1 } }],
+    ["no end", [call({ name: "f", willContinue: true })], { args: {}, problem: "truncated" }],
+    ["whole arguments and no end", [call({ name: "f", args: { n: 1 }, willContinue: true })], { problem: "truncated" }],
+    [
+      "a text without end",
+      [call({ name: "f", partialArgs: [{ jsonPath: "$.n", stringValue: "x", willContinue: true }] })],
+      { problem: "truncated" },
+    ],
+    ["a contradiction", [call({ name: "f", partialArgs: [{ jsonPath: "$.*", stringValue: "x" }] })], { problem: "malformed" }],
+    ["arguments that are no object", [call({ name: "f", args: [1] })], { args: [1] }],
+    ["arguments without a name", [call({ args: { n: 1 } })], { name: "", args: { n: 1 } }],
+  ])("has a call with %s", ([, chunks, ready]) => {
+    const calls = read(...chunks, stop()).filter(({ type }) => type === "call-ready");
+    expect(calls).toHaveLength(1);
+    expect(calls[0]).toMatchObject({ key: "call-0", problem: undefined, ...ready });
+  });
+
+  it("tells whole arguments once, where some of them came in pieces before", () => {
+    const chunks = read(
+      call({ name: "f", partialArgs: [{ jsonPath: "$.n", numberValue: 1 }], willContinue: true }),
+      call({ args: { n: 1 } }),
+      stop(),
+    );
+    const told = chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : "")).join("");
+    expect(told).toBe('{"n":1');
+  });
+
+  it("never runs a call in pieces where another one begins before its end", () => {
+    const chunks = read(call({ name: "f", willContinue: true }), call({ name: "f", args: { n: 2 } }), stop());
+    const calls = chunks.flatMap((chunk) => (chunk.type === "call-ready" ? [[chunk.args, chunk.problem]] : []));
+    expect(calls).toEqual([
+      [{}, "truncated"],
+      [{ n: 2 }, undefined],
+    ]);
+  });
+
+  it("keeps what it does not know, to be sent back, and keys of prototypes in it as data", () => {
+    const part: Fields = JSON.parse('{"novelty":{"__proto__":{"a":1}},"thoughtSignature":"s"}');
+    const native = nativeOf(read(says(part, null, "x"), stop()));
+    expect(JSON.stringify(native)).toBe('[{"novelty":{"__proto__":{"a":1}},"thoughtSignature":"s"}]');
+  });
+
+  it("keeps a call as it came, with fields that are not known yet", () => {
+    const part = { functionCall: { name: "f", args: { n: 1 }, novelty: 1 }, thoughtSignature: "s", other: 2 };
+    expect(nativeOf(read(says(part), stop()))).toEqual([part]);
+  });
+
+  it("reads the first candidate only", () => {
+    const second = { index: 1, content: { parts: [{ text: "B" }] }, finishReason: "SAFETY" };
+    expect(read({ candidates: [{ index: 0, content: { parts: [{ text: "A" }] } }, second, 5] }, stop())).toEqual([
+      { type: "text-delta", text: "A" },
+      { type: "native", item: { part: { text: "A" } } },
+      finish("stop", "STOP"),
+    ]);
+  });
+
+  it.for<[what: string, chunks: readonly unknown[], reason: string, raw: string]>([
+    ["a good end", [stop("STOP"), stop("STOP")], "stop", "STOP"],
+    ["a bad end after a good one", [stop("STOP"), stop("SAFETY")], "content-filter", "SAFETY"],
+    ["a good end after a bad one", [stop("SAFETY"), stop("STOP")], "content-filter", "SAFETY"],
+    ["a blocked prompt", [{ promptFeedback: { blockReason: "JAILBREAK" } }], "content-filter", "JAILBREAK"],
+    ["a prompt blocked after all", [stop("STOP"), { promptFeedback: { blockReason: "OTHER" } }], "content-filter", "OTHER"],
+    ["feedback that blocks nothing", [{ promptFeedback: { blockReason: "BLOCKED_REASON_UNSPECIFIED" } }, stop()], "stop", "STOP"],
+    ["feedback without a reason", [{ promptFeedback: {} }, stop()], "stop", "STOP"],
+  ])("tells of %s", ([, chunks, reason, raw]) => {
+    expect(read(...chunks)).toEqual([finish(reason, raw)]);
+  });
+
+  it.for<[what: string, chunks: readonly Fields[], text: string]>([
+    ["a prompt", [{ promptFeedback: { blockReason: "SAFETY", blockReasonMessage: " Not this. " } }], "Not this."],
+    ["an answer", [stop("SAFETY", { finishMessage: "Not this." })], "Not this."],
+    ["an answer behind a text", [says({ text: "Sure" }), stop("SAFETY", { finishMessage: "Not this." })], "\n\nNot this."],
+    ["an answer behind a thought", [says({ text: "Hm", thought: true }), stop("SAFETY", { finishMessage: "No." })], "No."],
+  ])("tells the service's words on %s that it blocked, and sends nothing of it back", ([, chunks, text]) => {
+    const said = read(...chunks);
+    expect(said.filter(({ type }) => type === "refusal-delta")).toEqual([{ type: "refusal-delta", text }]);
+    expect(nativeOf(said)).toEqual([]);
+  });
+
+  it("gives the latest token of an answer that is to be continued, and of no other", () => {
+    const checkpoint = { candidates: [{ content: { parts: [{ text: "A" }] }, continuationToken: "c" }] };
+    expect(read(checkpoint, stop("CONTINUATION", { continuationToken: "t" })).at(-1)).toEqual({
+      ...finish("continue", "CONTINUATION"),
+      token: "t",
+    });
+    expect(read(checkpoint, stop("CONTINUATION")).at(-1)).toEqual({ ...finish("continue", "CONTINUATION"), token: "c" });
+    expect(read(stop("CONTINUATION")).at(-1)).toEqual(finish("length", "CONTINUATION"));
+    expect(read(checkpoint, stop()).at(-1)).toEqual(finish("stop", "STOP"));
+  });
+
+  it.for<[what: string, reason: string]>([
+    ["is malformed", "MALFORMED_FUNCTION_CALL"],
+    ["ends for other reasons", "OTHER"],
+    ["ends for an unknown reason", "WEATHER"],
+  ])("sends nothing back of an answer that %s", ([, reason]) => {
+    expect(nativeOf(read(says({ text: "A" }), stop(reason)))).toEqual([]);
+  });
+
+  it("counts with each chunk, and passes over counts that say nothing", () => {
+    const counts = (promptTokenCount: number): Fields => ({ usageMetadata: { promptTokenCount } });
+    const usage = (inputTokens: number): object => ({
+      type: "usage",
+      mode: "snapshot",
+      usage: { inputTokens, outputTokens: 0, totalTokens: inputTokens },
+    });
+    expect(without("finish", read(counts(1), { usageMetadata: { trafficType: "ON_DEMAND" } }, counts(2), stop()))).toEqual([
+      usage(1),
+      usage(2),
+    ]);
+  });
+
+  it("has no finish without a finish reason, though its calls were told", () => {
+    const chunks = read(says({ text: "A" }), call({ name: "f" }), call({ name: "g", willContinue: true }), stop(""));
+    expect(chunks.map(({ type }) => type)).toEqual(["text-delta", "call-start", "call-args-delta", "call-ready", "call-start"]);
+  });
+
+  it.for<[error: unknown, code: string]>([
+    [{ code: 503, message: "Busy.", status: "UNAVAILABLE" }, "overloaded"],
+    [{ code: 429, message: "Slow.", status: "RESOURCE_EXHAUSTED" }, "rate-limit"],
+    ["Busy.", "server"],
+  ])("ends as an error where a chunk is one: %j", ([error, code]) => {
+    expect(read(says({ text: "A" }), { error }, stop()).slice(1)).toMatchObject([{ type: "error", error: { code } }]);
+  });
+
+  it("has no finish where an error comes after the finish reason", () => {
+    expect(read(stop(), { error: { code: 503, message: "Busy." } })).toMatchObject([{ type: "error" }]);
+  });
+
+  it.for([
+    undefined,
+    null,
+    5,
+    "x",
+    [],
+    {},
+    { candidates: 5 },
+    { candidates: [null] },
+    says("x"),
+    { candidates: [{ content: { parts: 5 } }] },
+  ])("passes over a chunk that is %j", (chunk) => {
+    expect(read(chunk, stop())).toEqual([finish("stop", "STOP")]);
+  });
+});
+
+it.for([999, 20_000])("arguments that are nested %i levels deep are kept as a text", (levels) => {
+  let args: object = {};
+  for (let level = 1; level < levels; level += 1) args = { a: args };
+  const chunks = read(call({ name: "f", args }), stop());
+  expect(nativeOf(chunks)).toEqual([{ functionCall: { name: "f", args: { INVALID_ARGUMENTS: expect.any(String) } } }]);
+  expect(chunks.at(-1)).toEqual(finish("tool-calls", "STOP"));
+});

@@ -1,0 +1,166 @@
+// Chunks of generateContentStream into neutral chunks.
+
+import {
+  AnswerIds,
+  cutByAnother,
+  type EventReader,
+  type FinishWords,
+  isRecord,
+  listOf,
+  providerError,
+  recordOf,
+  textOf,
+  toProviderError,
+  type ModelChunk,
+  type UnknownRecord,
+} from "../core/provider-kit.ts";
+import { generateWords, isCleanEnd, isKept, toFinishReason } from "./generate-finish.ts";
+import { countUsage, type UsageCounts } from "./generate-usage.ts";
+import { toNativeItems } from "./native-turn.ts";
+import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
+
+/** What has come so far. */
+interface Reading {
+  readonly out: ModelChunk[];
+  readonly parts: PartAssembly;
+  readonly usage: UsageCounts;
+  readonly words: FinishWords;
+  readonly ids: AnswerIds;
+  /** Whether a part has come. */
+  hasBegun: boolean;
+  /** Whether the stream has gone on with another answer, which is not read. */
+  isLeft: boolean;
+  /** Whether the chunk holds code without its result: that and more text follow, whatever the finish reason says. */
+  runsCode: boolean;
+  /** Why the model stopped. */
+  finishRaw: string | undefined;
+  /** Why the service did not ask it. */
+  blockRaw: string | undefined;
+  /** The service's words on either. */
+  explanation: string;
+  /** Where an answer that is not complete goes on: the latest token. */
+  token: string;
+  hasText: boolean;
+  failed: boolean;
+}
+
+/**
+ * Makes a reader that appends to `out`. It reads the first candidate; parts of unknown kinds are kept to be sent back. A token
+ * before the end of the stream is a checkpoint for a connection that is lost: it is not used for that, and a lost stream is a failure.
+ */
+export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords): EventReader {
+  const reading: Reading = {
+    out,
+    parts: createPartAssembly(out),
+    usage: countUsage(),
+    words,
+    ids: new AnswerIds(),
+    hasBegun: false,
+    isLeft: false,
+    runsCode: false,
+    finishRaw: undefined,
+    blockRaw: undefined,
+    explanation: "",
+    token: "",
+    hasText: false,
+    failed: false,
+  };
+  return {
+    get finished() {
+      return reading.finishRaw !== undefined || reading.blockRaw !== undefined;
+    },
+    get isOver() {
+      return reading.blockRaw !== undefined || reading.isLeft;
+    },
+    get mayGoOn() {
+      return reading.blockRaw === undefined && !reading.isLeft;
+    },
+    get failed() {
+      return reading.failed;
+    },
+    read: (chunk) => {
+      if (isRecord(chunk) && !reading.isLeft) readChunk(chunk, reading);
+    },
+    end: () => endReading(reading),
+  };
+}
+
+function readChunk(chunk: UnknownRecord, reading: Reading): void {
+  const { error, candidates, promptFeedback, usageMetadata } = chunk;
+  // The SDK throws it; versions and clients that do not are read here.
+  if (error !== undefined && error !== null) return fail(error, reading);
+  const answers = listOf(candidates).filter(isFirst).map(recordOf);
+  const contents = answers.map(({ content }) => recordOf(content));
+  const saysRole = contents.some(({ role }) => textOf(role) !== "");
+  const hasContent = contents.some(({ parts }) => listOf(parts).length > 0);
+  if (reading.ids.isOther(chunk.responseId, { saysRole, hasContent, hasBegun: reading.hasBegun })) return leave(reading);
+  for (const candidate of answers) readCandidate(candidate, reading);
+  if (isRecord(promptFeedback)) readFeedback(promptFeedback, reading);
+  const usage = reading.usage.add(usageMetadata);
+  if (usage !== undefined) reading.out.push({ type: "usage", usage, mode: "snapshot" });
+}
+
+/** More than one candidate comes only if the caller asked for it; the first is the answer. Without an index, its place is its index. */
+function isFirst(candidate: unknown, place: number): boolean {
+  const { index } = recordOf(candidate);
+  return (typeof index === "number" ? index : place) === 0;
+}
+
+function readCandidate({ content, finishReason, finishMessage, continuationToken }: UnknownRecord, reading: Reading): void {
+  reading.runsCode = false;
+  for (const part of listOf(recordOf(content).parts)) readPart(part, reading);
+  if (textOf(continuationToken) !== "") reading.token = textOf(continuationToken);
+  if (typeof finishReason !== "string" || finishReason === "" || (reading.runsCode && isCleanEnd(finishReason))) return;
+  reading.explanation = textOf(finishMessage).trim();
+  if (reading.finishRaw === undefined || isCleanEnd(reading.finishRaw, reading.words)) reading.finishRaw = finishReason;
+  reading.parts.settle();
+}
+
+function readPart(part: unknown, reading: Reading): void {
+  if (!isRecord(part)) return;
+  reading.hasBegun = true;
+  if (!reading.hasText && part.thought !== true && textOf(part.text).trim() !== "") reading.hasText = true;
+  noteCode(part, reading);
+  reading.parts.add(part);
+}
+
+/** Code and its result also take back a finish reason that came before them. */
+function noteCode({ executableCode, codeExecutionResult }: UnknownRecord, reading: Reading): void {
+  if (!isRecord(executableCode) && !isRecord(codeExecutionResult)) return;
+  reading.runsCode = isRecord(executableCode);
+  if (reading.finishRaw !== undefined && isCleanEnd(reading.finishRaw)) reading.finishRaw = undefined;
+}
+
+function readFeedback({ blockReason, blockReasonMessage }: UnknownRecord, reading: Reading): void {
+  if (typeof blockReason !== "string" || blockReason === "" || /^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(blockReason)) return;
+  reading.blockRaw = blockReason;
+  reading.explanation = textOf(blockReasonMessage).trim();
+}
+
+/** An answer that has its finish reason is whole, whatever comes after it. */
+function leave(reading: Reading): void {
+  reading.isLeft = true;
+  if (reading.finishRaw !== undefined || reading.blockRaw !== undefined) return;
+  reading.failed = true;
+  reading.out.push(cutByAnother());
+}
+
+function fail(error: unknown, reading: Reading): void {
+  reading.failed = true;
+  reading.out.push({
+    type: "error",
+    error: isRecord(error) ? toProviderError(error) : providerError("server", "The service sent an error without words."),
+  });
+}
+
+function endReading({ out, words, parts, finishRaw, blockRaw, explanation, token, hasText, failed }: Reading): void {
+  const raw = blockRaw ?? finishRaw;
+  if (raw === undefined || failed) return;
+  const turn = { hasCalls: parts.hasCalls, hasToken: token !== "" };
+  const reason = blockRaw === undefined ? toFinishReason(raw, turn, words) : "content-filter";
+  if (reason === "content-filter" && explanation !== "") {
+    out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
+  }
+  if (isKept(reason)) for (const item of toNativeItems(parts.parts())) out.push({ type: "native", item });
+  out.push({ type: "finish", reason, raw, ...(reason === "continue" ? { token } : {}) });
+}

@@ -1,0 +1,46 @@
+// Token counts, in the loop's words.
+
+import { expect, it } from "vitest";
+import type { Usage } from "../core/provider-kit.ts";
+import { countUsage } from "./generate-usage.ts";
+
+it.for<[metadata: unknown, usage: Usage | undefined]>([
+  [undefined, undefined],
+  ["many", undefined],
+  [{ trafficType: "ON_DEMAND" }, undefined],
+  [{ totalTokenCount: 5 }, undefined],
+  [{ promptTokenCount: -1, candidatesTokenCount: "2" }, undefined],
+  [{ promptTokenCount: 3 }, { inputTokens: 3, outputTokens: 0, totalTokens: 3 }],
+  [
+    { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+    { inputTokens: 3, outputTokens: 2, totalTokens: 5 },
+  ],
+  [
+    {
+      promptTokenCount: 10,
+      cachedContentTokenCount: 8,
+      candidatesTokenCount: 2,
+      thoughtsTokenCount: 4,
+      toolUsePromptTokenCount: 5,
+    },
+    { inputTokens: 15, outputTokens: 6, totalTokens: 21, cachedInputTokens: 8, reasoningTokens: 4 },
+  ],
+  [
+    { promptTokenCount: 3, thoughtsTokenCount: 4, totalTokenCount: 9, initialPromptTokenCount: 1 },
+    { inputTokens: 3, outputTokens: 4, totalTokens: 9, reasoningTokens: 4 },
+  ],
+])("%j", ([metadata, usage]) => {
+  expect(countUsage().add(metadata)).toEqual(usage);
+});
+
+it("a count that is not told again stays, and one that is told again is the largest", () => {
+  const counts = countUsage();
+  counts.add({ promptTokenCount: 9, candidatesTokenCount: 2, thoughtsTokenCount: 4, totalTokenCount: 15 });
+  expect(counts.add({ promptTokenCount: 8, thoughtsTokenCount: 5, totalTokenCount: 8 })).toEqual({
+    inputTokens: 9,
+    outputTokens: 7,
+    totalTokens: 16,
+    reasoningTokens: 5,
+  });
+  expect(counts.add({ trafficType: "ON_DEMAND" })).toBeUndefined();
+});

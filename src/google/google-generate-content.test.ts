@@ -1,0 +1,105 @@
+// The provider over a client that answers from a script.
+
+import { GoogleGenAI } from "@google/genai";
+import { describe, expect, it } from "vitest";
+import { ask, createCall } from "../../test/wire/provider-pass.ts";
+import { collect, streamScript } from "../../test/wire/scripted-stream.ts";
+import type { GenerateContentParams, GoogleGenAIClient } from "./generate-wire.ts";
+import { googleGenerateContent } from "./google-generate-content.ts";
+
+const text = (content: string): object => ({ candidates: [{ content: { parts: [{ text: content }] } }] });
+const ending = { candidates: [{ finishReason: "STOP" }], usageMetadata: { promptTokenCount: 3 } };
+
+interface FakeClient extends GoogleGenAIClient {
+  readonly asked: readonly GenerateContentParams[];
+  /** The signal of the last request. */
+  readonly signal: AbortSignal;
+}
+
+/** Streams the given events; one that is an Error is thrown. */
+function createFakeClient(events: readonly unknown[]): FakeClient {
+  const asked: GenerateContentParams[] = [];
+  return {
+    asked,
+    get signal() {
+      return Object(asked.at(-1)?.config).abortSignal;
+    },
+    models: {
+      async generateContentStream(params) {
+        asked.push(params);
+        return streamScript(events);
+      },
+    },
+  };
+}
+
+interface Said {
+  readonly types: readonly string[];
+  readonly thrown: unknown;
+}
+
+async function runWith(client: GoogleGenAIClient): Promise<Said> {
+  const { chunks, thrown } = await collect(googleGenerateContent({ client, model: "m" }).stream(ask("hi"), createCall()));
+  return { types: chunks.map(({ type }) => type), thrown };
+}
+const run = (events: readonly unknown[]): Promise<Said> => runWith(createFakeClient(events));
+
+describe("googleGenerateContent", () => {
+  it("says who it is", () => {
+    const client = createFakeClient([]);
+    expect(googleGenerateContent({ client, model: "m", family: "x" })).toMatchObject({
+      id: "gcp.gemini",
+      model: "m",
+      family: "x",
+    });
+    expect(googleGenerateContent({ client, model: "m" })).not.toHaveProperty("family");
+  });
+
+  it.for([true, false])("takes the client of the SDK as it is, with vertexai %s", (vertexai) => {
+    const client = new GoogleGenAI({ vertexai, apiKey: "test" });
+    expect(googleGenerateContent({ client, model: "m" }).id).toBe(vertexai ? "gcp.vertex_ai" : "gcp.gemini");
+  });
+
+  it("asks nothing before its stream is read", async () => {
+    const client = createFakeClient([text("A"), ending]);
+    const stream = googleGenerateContent({ client, model: "m" }).stream(ask("hi"), createCall());
+    expect(client.asked).toEqual([]);
+    await collect(stream);
+    expect(client.asked).toHaveLength(1);
+  });
+
+  it("yields what each chunk says, what is to be sent back, and the finish last", async () => {
+    expect(await run([text("A"), ending])).toEqual({ types: ["text-delta", "usage", "native", "finish"], thrown: undefined });
+  });
+
+  it("hands its client a signal that fires with the call's", async () => {
+    const controller = new AbortController();
+    const client = createFakeClient([text("A"), ending]);
+    const stream = googleGenerateContent({ client, model: "m" }).stream(ask("hi"), createCall(controller.signal));
+    for await (const { type } of stream) if (type === "text-delta") controller.abort("enough");
+    expect(client.signal.reason).toBe("enough");
+  });
+
+  it.for<[what: string, events: readonly unknown[], fires: boolean]>([
+    ["leaves a stream alone that has ended", [text("A"), ending], false],
+    ["hangs up on a stream that has failed", [text("A"), new Error("no")], true],
+    ["hangs up on a stream that says an error", [text("A"), { error: { message: "no" } }, ending], true],
+  ])("%s", async ([, events, fires]) => {
+    const client = createFakeClient(events);
+    await runWith(client);
+    expect(client.signal.aborted).toBe(fires);
+  });
+
+  it("throws what the client throws, before and within the stream", async () => {
+    const error = new Error("no");
+    expect(await run([text("A"), error])).toEqual({ types: ["text-delta"], thrown: error });
+    const client: GoogleGenAIClient = { models: { generateContentStream: () => Promise.reject(error) } };
+    expect(await runWith(client)).toEqual({ types: [], thrown: error });
+  });
+
+  it("counts an answer as lost when the connection is, also after the finish reason, because code may follow", async () => {
+    const lost = new TypeError("terminated");
+    expect(await run([text("A"), ending, lost])).toEqual({ types: ["text-delta", "usage"], thrown: lost });
+    expect(await run([text("A"), lost])).toEqual({ types: ["text-delta"], thrown: lost });
+  });
+});

@@ -1,0 +1,92 @@
+// A turn as the model wrote it: its parts are kept as native parts, in order, and sent back unchanged. Thought signatures stand on
+// them, and what the service's own tools did is nowhere else.
+
+import {
+  filledOrNone,
+  isRecord,
+  readTurn,
+  recordOf,
+  textOf,
+  type AssistantMessage,
+  type Json,
+  type NativeTurn,
+  type ToolCallPart,
+} from "../core/provider-kit.ts";
+import type { WirePart } from "./generate-wire.ts";
+
+/** One native part for each part, as `readNativeTurn` expects them. */
+export function toNativeItems(parts: readonly WirePart[]): readonly Json[] {
+  return parts.map((part) => ({ part }));
+}
+
+/** Who would read a turn. */
+export interface NativeReader {
+  readonly id: string;
+  readonly model: string;
+}
+
+/**
+ * The parts of a turn as they may be sent; undefined where it must be written anew. They may be sent only where all of them are of
+ * this service and model, for signatures are not portable, and where they say what the neutral parts say: the same text, and the same
+ * calls. They do not where somebody edited the turn, or where a later hop of it was cut off.
+ */
+export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): readonly WirePart[] | undefined {
+  const { native } = turn;
+  if (native === undefined || native.length === 0) return undefined;
+  const parts = readParts(native, reader);
+  return parts !== undefined && saysTheSame(parts, turn) ? parts : undefined;
+}
+
+/** Undefined as soon as one part is not for this reader. */
+function readParts(native: NativeTurn, { id, model }: NativeReader): readonly WirePart[] | undefined {
+  const parts: WirePart[] = [];
+  for (const { provider, model: author, item } of native) {
+    if (provider !== id || author !== model || !isRecord(item) || !isPart(item.part)) return undefined;
+    parts.push(item.part);
+  }
+  return parts;
+}
+
+function isPart(value: unknown): value is WirePart {
+  return isRecord(value);
+}
+
+function saysTheSame(parts: readonly WirePart[], turn: AssistantMessage): boolean {
+  const { text: said, calls } = readTurn(turn);
+  const written = parts.map((part) => (part.thought === true ? "" : textOf(part.text))).join("");
+  const asked = parts.filter(isCallPart);
+  if (written !== said || asked.length !== calls.length || hasDouble(asked)) return false;
+  return asked.every((part, position) => isCall(part, calls[position]));
+}
+
+/** Whether a part is a call of the run's own tools; those of the service's are `toolCall`. */
+export function isCallPart({ functionCall }: WirePart): boolean {
+  return isRecord(functionCall);
+}
+
+/** The id that the service gave to a call; on Vertex AI and before Gemini 3 it often gives none. */
+export function idOfCall({ functionCall }: WirePart): string | undefined {
+  return filledOrNone(recordOf(functionCall).id);
+}
+
+/** Two calls of one turn under one id cannot be told apart by it. */
+function hasDouble(asked: readonly WirePart[]): boolean {
+  const ids = asked.map(idOfCall).filter((id) => id !== undefined);
+  return new Set(ids).size < ids.length;
+}
+
+/** What the service takes as the name of a function (docstring of `FunctionDeclaration.name` in @google/genai). */
+const wireName = /^[a-z_][\w.:-]{0,127}$/i;
+
+function isCall(part: WirePart, call: ToolCallPart | undefined): boolean {
+  const { functionCall } = part;
+  if (call === undefined || !isRecord(functionCall) || idOfCall(part) !== call.providerCallId) return false;
+  const { name, args } = functionCall;
+  return name === call.name && wireName.test(call.name) && (args === undefined || isRecord(args));
+}
+
+/** Models make names up; one with other characters in the history would make the service refuse every later request. */
+export function toWireName(name: string): string {
+  const plain = name.replace(/[^\w.:-]/g, "_").slice(0, 64);
+  return wireName.test(plain) ? plain : `_${plain}`;
+}

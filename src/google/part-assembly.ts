@@ -1,0 +1,205 @@
+// Takes the parts of a stream: for the listener at once, for the next request as they were.
+
+import {
+  copyFields,
+  endArguments,
+  filledOrNone,
+  FinishedCalls,
+  isRecord,
+  setField,
+  textOf,
+  toJson,
+} from "../core/provider-kit.ts";
+import type { Json, ModelChunk, UnknownRecord } from "../core/provider-kit.ts";
+import type { WirePart } from "./generate-wire.ts";
+import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
+
+/** The parts of one stream. */
+export interface PartAssembly {
+  /** Whether one of them is a call of the run's own tools. */
+  readonly hasCalls: boolean;
+  add(part: UnknownRecord): void;
+  /** Declares a call ready whose end has not come. */
+  settle(): void;
+  /** The parts as they are sent back. */
+  parts(): readonly WirePart[];
+}
+
+/** A text of which more may come. A signed one is not among them: what follows it is not signed. */
+interface OpenText {
+  text: string;
+  readonly isThought: boolean;
+}
+
+/** A call that has begun. */
+interface OpenCall {
+  readonly key: string;
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly args: PartialArguments;
+  /** Its part, and in it the call, without the arguments. */
+  readonly part: { [field: string]: Json };
+  readonly call: { [field: string]: Json };
+  /** Its arguments where the service has sent them whole. */
+  whole: string | undefined;
+  /** Whether the arguments came in pieces. */
+  inPieces: boolean;
+  /** Where its chunks go: a list of its own as long as it may repeat a call. */
+  out: ModelChunk[];
+  /** True if it has repeated a call, so that it is left out. */
+  isRepeated: boolean;
+}
+
+type KeptPart = { readonly text: OpenText } | { readonly call: OpenCall } | { readonly fields: WirePart };
+
+interface Assembly {
+  readonly out: ModelChunk[];
+  readonly kept: KeptPart[];
+  readonly finished: FinishedCalls<OpenCall>;
+  calls: number;
+  open: OpenCall | undefined;
+}
+
+/**
+ * Makes an assembly that appends its chunks to `out`.
+ *
+ * A call comes whole in one part, and is ready with it. On Vertex AI its arguments may be streamed: a part with its name and
+ * `willContinue`, parts with `partialArgs`, and one without `willContinue`, which is the end of it.
+ */
+export function createPartAssembly(out: ModelChunk[]): PartAssembly {
+  const assembly: Assembly = { out, kept: [], finished: new FinishedCalls(), calls: 0, open: undefined };
+  return {
+    get hasCalls() {
+      return assembly.calls > 0;
+    },
+    add(part) {
+      if (isRecord(part.functionCall)) addCall(part, part.functionCall, assembly);
+      else if (typeof part.text === "string") addText(part, part.text, assembly);
+      else assembly.kept.push({ fields: copyFields(part) });
+    },
+    settle: () => closeCall(assembly, false),
+    parts: () => assembly.kept.filter((part) => !("call" in part && part.call.isRepeated)).map(toWirePart),
+  };
+}
+
+function addText(part: UnknownRecord, text: string, { out, kept }: Assembly): void {
+  const isThought = part.thought === true;
+  if (text !== "") out.push({ type: isThought ? "reasoning-delta" : "text-delta", text });
+  if (!isPlain(part)) {
+    kept.push({ fields: copyFields(part) });
+    return;
+  }
+  // An empty one says nothing, and Vertex AI refuses it.
+  if (text === "") return;
+  const last = kept[kept.length - 1];
+  if (last !== undefined && "text" in last && last.text.isThought === isThought) last.text.text += text;
+  else kept.push({ text: { text, isThought } });
+}
+
+/** Whether a text has nothing with it, above all no signature. */
+function isPlain(part: UnknownRecord): boolean {
+  for (const field in part) if (field !== "text" && field !== "thought") return false;
+  return true;
+}
+
+function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): void {
+  const { open } = assembly;
+  const id = filledOrNone(call.id);
+  if (open !== undefined && (textOf(call.name) === "" || (id !== undefined && id === open.id))) {
+    addMissing(open.part, part);
+    extendCall(call, open, assembly);
+    return;
+  }
+  // Another call begins where this one was to go on: what it lacks is not known.
+  closeCall(assembly, false);
+  // An empty one is the end of a call that has ended before.
+  if (Object.keys(call).length > 0) extendCall(call, startCall(part, call, assembly), assembly);
+}
+
+function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): OpenCall {
+  const key = `call-${assembly.calls}`;
+  const id = filledOrNone(call.id);
+  const name = textOf(call.name);
+  const { functionCall: _call, ...fields } = part;
+  const { args: _args, partialArgs: _pieces, willContinue: _goesOn, ...callFields } = call;
+  const kept = { part: copyFields(fields), call: copyFields(callFields) };
+  const out = assembly.finished.hasId(id) ? [] : assembly.out;
+  const begun = { whole: undefined, inPieces: false, out, isRepeated: false };
+  const open: OpenCall = { key, id, name, args: createPartialArguments(), ...kept, ...begun };
+  assembly.calls += 1;
+  assembly.open = open;
+  assembly.kept.push({ call: open });
+  out.push({ type: "call-start", key, id, name });
+  return open;
+}
+
+/** A signature may come with a later piece of its call; none takes the place of one that is there. */
+function addMissing(fields: OpenCall["part"], { functionCall: _, ...later }: UnknownRecord): void {
+  for (const [field, value] of Object.entries(copyFields(later)))
+    if (!Object.hasOwn(fields, field)) setField(fields, field, value);
+}
+
+function extendCall(call: UnknownRecord, open: OpenCall, assembly: Assembly): void {
+  if (call.args !== undefined && call.args !== null) open.whole = writeArguments(call.args);
+  if (call.willContinue === true) open.inPieces = true;
+  if (Array.isArray(call.partialArgs)) {
+    open.inPieces = true;
+    const text = call.partialArgs.map((entry) => open.args.add(entry)).join("");
+    if (text !== "") open.out.push({ type: "call-args-delta", key: open.key, text });
+  }
+  if (call.willContinue !== true) closeCall(assembly, true);
+}
+
+function closeCall(assembly: Assembly, isComplete: boolean): void {
+  const { open } = assembly;
+  if (open === undefined) return;
+  assembly.open = undefined;
+  const { key, id, name, whole, args, out } = open;
+  const problem = (whole === undefined ? args.problem : undefined) ?? (isComplete ? undefined : "truncated");
+  const argsText = whole ?? args.toText();
+  if (problem === undefined) {
+    const first = assembly.finished.add(open, { id, name, argsText });
+    open.isRepeated = first !== undefined;
+    if (first !== undefined) return addMissing(first.part, open.part);
+    out.push({ type: "call-args-delta", key, text: restOf(open) });
+  }
+  const ended = endArguments(argsText, problem === "truncated");
+  out.push({ type: "call-ready", key, id, name, ...ended, problem: problem ?? ended.problem });
+  if (out !== assembly.out) for (const chunk of out) assembly.out.push(chunk);
+}
+
+/** Arguments that no chunk has told yet. */
+function restOf({ whole, args, inPieces }: OpenCall): string {
+  if (whole === undefined) return args.end();
+  return inPieces ? "" : whole;
+}
+
+function toWirePart(kept: KeptPart): WirePart {
+  if ("fields" in kept) return kept.fields;
+  if ("text" in kept) return kept.text.isThought ? { text: kept.text.text, thought: true } : { text: kept.text.text };
+  const { call, whole, args, inPieces, part } = kept.call;
+  const said = whole ?? (inPieces ? args.toText() : undefined);
+  const given: { readonly args?: Json } = said === undefined ? {} : { args: readArguments(said) };
+  return { ...part, functionCall: { ...call, ...given } };
+}
+
+/** Arguments that are nested too deeply to be written are as malformed as this text. */
+function writeArguments(args: unknown): string {
+  try {
+    return JSON.stringify(args);
+  } catch {
+    return "{";
+  }
+}
+
+/** Levels that a kept part has around its arguments: those nested so deeply that only these are too much would be refused whole. */
+const levelsAround = 5;
+
+/** What is nested past any use stands as a text: the wire wants an object. */
+function readArguments(text: string): Json {
+  try {
+    return toJson(JSON.parse(text), -levelsAround);
+  } catch {
+    return { INVALID_ARGUMENTS: text };
+  }
+}

@@ -1,0 +1,105 @@
+// Content that foreign tools answer with, as parts of ours. The libraries name the same few things differently: where the bytes or the
+// address are, and what media type they have.
+
+import {
+  type ContentPart,
+  encodeBase64,
+  isOnWeb,
+  isRecord,
+  locateMedia,
+  quote,
+  textOf,
+  textOrNone,
+  type ToolResult,
+  toolResult,
+  type ToolResultFields,
+  type UnknownRecord,
+} from "../core/entry-kit.ts";
+
+/** The result of a call that answered with blocks: their texts are its data, images and files its content. */
+export function toContentResult(blocks: readonly unknown[], more: ToolResultFields = {}): ToolResult {
+  const parts = blocks.flatMap(toParts);
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const content = parts.filter((part) => part.type !== "text");
+  return toolResult({
+    ...more,
+    ...(texts.length === 0 ? {} : { data: texts.join("\n") }),
+    ...(content.length === 0 ? {} : { content }),
+  });
+}
+
+/** The parts of one block. One that cannot be carried, such as the id of a file at some provider, becomes a text that says so. */
+function toParts(block: unknown): readonly ContentPart[] {
+  if (typeof block === "string") return [{ type: "text", text: block }];
+  if (!isRecord(block)) return [];
+  const text = textIn(block);
+  if (text !== undefined) return [{ type: "text", text }];
+  const inner = nestedBlocks(block);
+  if (inner !== undefined) return inner.flatMap(toParts);
+  return [toMedia(block) ?? { type: "text", text: `(a part of type ${quote(String(block["type"]))} that cannot be shown here)` }];
+}
+
+function textIn({ type, text, source, data }: UnknownRecord): string | undefined {
+  if (type === "text" || type === "input_text" || type === "output_text" || type === "text-plain") return textOrNone(text);
+  // A document whose bytes are plain text.
+  for (const holder of [source, data]) {
+    if (isRecord(holder) && holder["type"] === "text") return textOrNone(holder["data"] ?? holder["text"]);
+  }
+  return undefined;
+}
+
+/** Search results and documents hold blocks of their own. */
+function nestedBlocks({ type, content, source, title }: UnknownRecord): readonly unknown[] | undefined {
+  const held = isRecord(source) && source["type"] === "content" ? source["content"] : content;
+  if (typeof held === "string") return [held];
+  if (!Array.isArray(held)) return undefined;
+  const blocks: readonly unknown[] = held;
+  return type === "search_result" ? [`${String(title)} (${String(source)})`, ...blocks] : blocks;
+}
+
+function toMedia(block: UnknownRecord): ContentPart | undefined {
+  const holders = holdersOf(block);
+  const data = holders.map(bytesOrAddress).find((found) => found !== undefined);
+  if (data === undefined) return undefined;
+  const isImage = typeof block["type"] === "string" && block["type"].includes("image");
+  const said = holders.map(mediaTypeOf).find((found) => found !== undefined) ?? mediaTypeInUrl(data);
+  const mediaType = said ?? (isImage ? "image/*" : "application/octet-stream");
+  return {
+    type: mediaType.startsWith("image") ? "image" : "file",
+    mediaType: mediaType === "image" ? "image/*" : mediaType,
+    data,
+  };
+}
+
+/** Where a block may keep what it shows, the innermost first. */
+function holdersOf(block: UnknownRecord): readonly UnknownRecord[] {
+  const inner = ["source", "image", "file", "image_url", "data"].flatMap((field) => {
+    const value = block[field];
+    if (isRecord(value) && !(value instanceof Uint8Array) && !(value instanceof URL)) return [value];
+    return typeof value === "string" && field !== "data" ? [{ url: value }] : [];
+  });
+  return [...inner, block];
+}
+
+function bytesOrAddress({ data, url, imageUrl, fileData, fileUrl }: UnknownRecord): string | undefined {
+  for (const value of [data, url, imageUrl, fileData, fileUrl]) {
+    if (value instanceof Uint8Array) return encodeBase64(value);
+    const text = value instanceof URL ? value.href : textOf(value);
+    if (text !== "" && isOpen(text)) return text;
+  }
+  return undefined;
+}
+
+/** False for an address outside the web, which the model's service would read with its own rights. */
+function isOpen(data: string): boolean {
+  const source = locateMedia({ type: "file", mediaType: "", data });
+  return source.kind !== "url" || isOnWeb(source);
+}
+
+function mediaTypeOf({ mediaType, media_type, mime_type, mimeType }: UnknownRecord): string | undefined {
+  return [mediaType, media_type, mime_type, mimeType].map(textOrNone).find((found) => found !== undefined && found !== "");
+}
+
+function mediaTypeInUrl(data: string): string | undefined {
+  return /^data:([\w.+-]+\/[\w.+-]+)/.exec(data.slice(0, 200))?.[1];
+}

@@ -1,0 +1,135 @@
+// Tools of the AI SDK: `tool({ description, inputSchema, execute })` of `ai` 5, 6 and 7.
+
+import {
+  isRecord,
+  isStandardSchema,
+  isThenable,
+  type JsonSchema,
+  listOf,
+  type NeedsApproval,
+  promiseOrValue,
+  recordOf,
+  refuseTool,
+  type StandardResult,
+  textOrNone,
+  type ToolContext,
+  toolResult,
+  type ToolSchema,
+  type UnknownRecord,
+  whenReady,
+} from "../core/entry-kit.ts";
+import { toContentResult } from "./content-parts.ts";
+import { toIssues, toStandardSchema } from "./foreign-schema.ts";
+import { type ForeignSchema, type ForeignTool, isCallable, methodOf } from "./foreign-tool.ts";
+import { toModelMessages } from "./model-messages.ts";
+
+/**
+ * Reads a tool of the AI SDK.
+ *
+ * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/tool
+ */
+export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
+  const { description, inputSchema, needsApproval, toModelOutput } = tool;
+  if (isCallable(description)) throw refuseTool(name, 'makes its description anew for each run: say one as "description"');
+  const execute = methodOf(tool, "execute");
+  return {
+    name: tool["name"],
+    description,
+    schema: readSchema(inputSchema, name),
+    parses: false,
+    needsApproval: () => readApproval(needsApproval),
+    execute(args, context) {
+      const answer = execute(args, toExecutionOptions(context, context.callId));
+      const output = isAsyncIterable(answer) ? readToEnd(answer, context) : answer;
+      if (!isCallable(toModelOutput)) return output;
+      const convert = methodOf(tool, "toModelOutput");
+      return whenReady(output, (value) =>
+        whenReady(convert({ toolCallId: context.callId, input: args, output: value }), (said) => readModelOutput(said, value)),
+      );
+    },
+  };
+}
+
+/** What the second argument of `execute` and of `needsApproval` is made of. */
+type View = Pick<ToolContext, "messages" | "signal" | "context">;
+
+/** Getters, because most tools look at nothing of it, and a signal and a converted transcript cost something. */
+function toExecutionOptions(view: View, toolCallId: string): UnknownRecord {
+  return {
+    toolCallId,
+    get messages() {
+      return toModelMessages(view.messages, toolCallId);
+    },
+    get abortSignal() {
+      return view.signal;
+    },
+    experimental_context: view.context,
+    context: view.context,
+  };
+}
+
+/** A schema of any library, one that is made when it is asked for, or what `jsonSchema()` and `zodSchema()` of the AI SDK make. */
+function readSchema(given: unknown, name: unknown): ForeignSchema {
+  const schema: unknown = isCallable(given) && !("~standard" in given) ? given() : given;
+  // Both are looked into when the whole tool is checked.
+  if (!isRecord(schema) || isStandardSchema(schema as ToolSchema) || !("jsonSchema" in schema))
+    return { inputSchema: schema as ToolSchema };
+  const json: unknown = schema["jsonSchema"];
+  if (isThenable(json)) throw refuseTool(name, 'makes its JSON Schema in a promise: await it, and hand it over as "jsonSchema"');
+  if (!isRecord(json)) throw refuseTool(name, 'has an "inputSchema" without a JSON Schema');
+  const plain = json as JsonSchema;
+  if (!isCallable(schema["validate"])) return { inputSchema: plain };
+  const validate = methodOf(schema, "validate");
+  return {
+    inputSchema: toStandardSchema("ai-sdk", plain, (args) => {
+      const answer = promiseOrValue(validate(args));
+      return answer instanceof Promise ? answer.then(toResult) : toResult(answer);
+    }),
+  };
+}
+
+/** Its `ValidationResult`. */
+function toResult(answer: unknown): StandardResult<unknown> {
+  if (!isRecord(answer)) return { issues: [{ message: "The validation gave no answer." }] };
+  return answer["success"] === true ? { value: answer["value"] } : toIssues(answer["error"]);
+}
+
+function readApproval(needs: unknown): boolean | NeedsApproval<unknown> {
+  if (!isCallable(needs)) return needs === true;
+  return (args, view) => whenReady(needs(args, toExecutionOptions(view, view.callId)), (answer) => answer !== false);
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** Each result but the last is preliminary: listeners hear of all, the model reads the last. */
+async function readToEnd(results: AsyncIterable<unknown>, { signal, progress }: ToolContext): Promise<unknown> {
+  let last: unknown;
+  for await (const result of results) {
+    // Leaving closes a generator, also one that does not look at its signal.
+    if (signal.aborted) break;
+    progress(result);
+    last = result;
+  }
+  return last;
+}
+
+/** Its `ToolResultOutput`; the output itself is for listeners. */
+function readModelOutput(said: unknown, output: unknown): unknown {
+  const { type, value, reason } = recordOf(said);
+  switch (type) {
+    case "text":
+    case "json":
+      return toolResult({ data: value, metadata: output });
+    case "content":
+      return toContentResult(listOf(value), { metadata: output });
+    case "error-text":
+    case "error-json":
+      return toolResult({ success: false, error: textOrNone(value) ?? JSON.stringify(value), metadata: output });
+    case "execution-denied":
+      return toolResult({ success: false, error: textOrNone(reason) ?? "The execution was denied.", metadata: output });
+    default:
+      throw new TypeError('What "toModelOutput" gave is no output of the AI SDK.');
+  }
+}

@@ -1,0 +1,65 @@
+// Tools of the Anthropic SDK: `betaZodTool`, `betaTool` and `betaStandardSchemaTool` of `@anthropic-ai/sdk/helpers/beta`.
+
+import { isRecord, type JsonSchema, refuseTool, type UnknownRecord, whenReady } from "../core/entry-kit.ts";
+import { toContentResult } from "./content-parts.ts";
+import { toIssues, toStandardSchema } from "./foreign-schema.ts";
+import { type Callable, type ForeignSchema, type ForeignTool, isCallable, methodOf } from "./foreign-tool.ts";
+
+/**
+ * Reads a tool of the Anthropic SDK. One that the service defines itself, such as its memory tool, has no schema of its own.
+ *
+ * @see https://github.com/anthropics/anthropic-sdk-typescript/blob/main/helpers.md
+ */
+export function fromAnthropic(tool: UnknownRecord, name: unknown): ForeignTool {
+  const run = methodOf(tool, "run");
+  return {
+    name: tool["name"],
+    description: tool["description"],
+    schema: readSchema(tool, name),
+    parses: false,
+    execute(args, context) {
+      const toolUse = { type: "tool_use", id: context.callId, name: tool["name"], input: args };
+      const answer = run(args, {
+        toolUse,
+        toolUseBlock: toolUse,
+        get signal() {
+          return context.signal;
+        },
+      });
+      return whenReady(answer, (output) => (Array.isArray(output) ? toContentResult(output) : output));
+    },
+  };
+}
+
+function readSchema(tool: UnknownRecord, name: unknown): ForeignSchema | undefined {
+  const { input_schema: given, parse } = tool;
+  if (given === undefined) return undefined;
+  if (!isRecord(given)) throw refuseTool(name, 'has an "input_schema" that is no JSON Schema');
+  const json = withoutNulls(given);
+  const parseArgs = methodOf(tool, "parse");
+  if (!isCallable(parse) || givesBack(parseArgs)) return { inputSchema: json };
+  return {
+    inputSchema: toStandardSchema("anthropic", json, (args) => {
+      try {
+        return { value: parseArgs(args) };
+      } catch (error) {
+        return toIssues(error);
+      }
+    }),
+  };
+}
+
+/** Without a schema library `parse` gives back what it gets. No schema of an object takes a symbol. */
+function givesBack(parse: Callable): boolean {
+  const probe = Symbol("probe");
+  try {
+    return parse(probe) === probe;
+  } catch {
+    return false;
+  }
+}
+
+/** Tools made of MCP tools without parameters say `properties: null`, which other services refuseTool. */
+function withoutNulls(schema: UnknownRecord): JsonSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null)) as JsonSchema;
+}

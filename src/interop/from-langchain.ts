@@ -1,0 +1,71 @@
+// Tools of LangChain: `tool(func, { name, description, schema })` and subclasses of StructuredTool of `@langchain/core/tools`.
+
+import {
+  isRecord,
+  recordOf,
+  textOrNone,
+  type ToolContext,
+  toolResult,
+  type ToolSchema,
+  type UnknownRecord,
+} from "../core/entry-kit.ts";
+import { toContentResult } from "./content-parts.ts";
+import { type ForeignSchema, type ForeignTool, methodOf } from "./foreign-tool.ts";
+
+/**
+ * Reads a tool of LangChain. It is invoked with the whole call, as LangChain's own agents do, so that it answers with a ToolMessage.
+ *
+ * @see https://docs.langchain.com/oss/javascript/langchain/tools
+ */
+export function fromLangChain(tool: UnknownRecord): ForeignTool {
+  const invoke = methodOf(tool, "invoke");
+  const call = async (args: unknown, context: ToolContext): Promise<unknown> => {
+    const message = await invoke({ type: "tool_call", id: context.callId, name: tool["name"], args }, toConfig(context));
+    return readAnswer(message, tool["returnDirect"] === true);
+  };
+  return {
+    name: tool["name"],
+    description: tool["description"],
+    schema: readSchema(tool["schema"]),
+    parses: true,
+    execute: call,
+  };
+}
+
+function toConfig({ signal, context, progress }: ToolContext): UnknownRecord {
+  return {
+    signal,
+    ...(context === undefined ? {} : { context }),
+    // What a tool that is a generator yields.
+    callbacks: [{ handleToolEvent: (chunk: unknown) => progress(chunk) }],
+  };
+}
+
+function readSchema(schema: unknown): ForeignSchema {
+  const inputSchema = schema as ToolSchema;
+  return takesText(schema) ? { inputSchema, jsonSchema: textSchema } : { inputSchema };
+}
+
+/** What a model is to send to a tool that takes one text. */
+const textSchema = { type: "object", properties: { input: { type: "string" } } } as const;
+
+/** The schema of a tool without one: a transform of zod 3 around `{ input }`, which cannot say what it takes. */
+function takesText(schema: unknown): boolean {
+  const { typeName, schema: inner } = recordOf(recordOf(schema)["_def"]);
+  if (typeName !== "ZodEffects" || !isRecord(inner) || !isRecord(inner["shape"])) return false;
+  const names = Object.keys(inner["shape"]);
+  return names.length === 1 && names[0] === "input";
+}
+
+/** A ToolMessage, or what a tool that answers otherwise gave. Its artifact is for listeners. */
+function readAnswer(message: unknown, endTurn: boolean): unknown {
+  if (!isToolMessage(message)) return endTurn ? toolResult({ data: message, endTurn }) : message;
+  const { content, artifact, status } = message;
+  const more = { ...(artifact === undefined ? {} : { metadata: artifact }), ...(endTurn ? { endTurn } : {}) };
+  const answer = Array.isArray(content) ? toContentResult(content, more) : toolResult({ data: content, ...more });
+  return status === "error" ? toolResult({ success: false, error: textOrNone(answer.data), metadata: artifact }) : answer;
+}
+
+function isToolMessage(value: unknown): value is UnknownRecord {
+  return isRecord(value) && value["type"] === "tool" && typeof value["tool_call_id"] === "string" && "content" in value;
+}

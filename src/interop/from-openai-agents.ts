@@ -1,0 +1,101 @@
+// Tools of OpenAI Agents: `tool({ name, description, parameters, execute })` of `@openai/agents-core`.
+
+import {
+  isRecord,
+  type JsonSchema,
+  refuseTool,
+  type ToolContext,
+  toolResult,
+  type UnknownRecord,
+  whenReady,
+} from "../core/entry-kit.ts";
+import { toContentResult } from "./content-parts.ts";
+import { type ForeignTool, isCallable, methodOf } from "./foreign-tool.ts";
+
+/**
+ * Reads a tool of OpenAI Agents. Its parser is not to be had from outside, so that arguments which do not fit fail in the call.
+ *
+ * @see https://openai.github.io/openai-agents-js/guides/tools/
+ */
+export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignTool {
+  const { parameters, needsApproval, isEnabled, timeoutMs } = tool;
+  for (const field of ["inputGuardrails", "outputGuardrails"]) {
+    const guardrails = tool[field];
+    if (!Array.isArray(guardrails) || guardrails.length === 0) continue;
+    throw refuseTool(
+      name,
+      `has "${field}", which only the runner of OpenAI Agents asks: import { ...tool, ${field}: [] } to do without`,
+    );
+  }
+  const invoke = methodOf(tool, "invoke");
+  const asks = methodOf(tool, "needsApproval");
+  const enabled = methodOf(tool, "isEnabled");
+  const call = async (args: unknown, context: ToolContext): Promise<unknown> => {
+    const runContext = toRunContext(context.context);
+    if (isCallable(isEnabled) && (await enabled(runContext, { name: "" })) === false) {
+      return toolResult({ success: false, error: "The tool is switched off." });
+    }
+    const output = await invoke(runContext, JSON.stringify(args), toDetails(tool, args, context));
+    return readOutput(output, tool);
+  };
+  return {
+    name: tool["name"],
+    description: tool["description"],
+    schema: { inputSchema: parameters as JsonSchema },
+    parses: true,
+    ...(typeof timeoutMs === "number" ? { timeoutMs } : {}),
+    needsApproval: (parse) => {
+      if (!isCallable(needsApproval)) return needsApproval === true;
+      return (args, { callId, context }) =>
+        whenReady(parse(args), (parsed) => {
+          if (parsed === undefined) return true;
+          return whenReady(asks(toRunContext(context), parsed.value, callId), (needs) => needs !== false);
+        });
+    },
+    execute: call,
+  };
+}
+
+/** What a tool may look at of a RunContext. There is no run of theirs, so that nothing is counted and nothing is open. */
+function toRunContext(context: unknown): UnknownRecord {
+  const usage = { requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0, inputTokensDetails: [], outputTokensDetails: [] };
+  return {
+    context,
+    usage,
+    isToolApproved: () => true,
+    approveTool: () => {},
+    rejectTool: () => {},
+    toJSON: () => ({ context, usage, approvals: {} }),
+  };
+}
+
+function toDetails({ name }: UnknownRecord, args: unknown, context: ToolContext): UnknownRecord {
+  const { callId } = context;
+  return {
+    toolCall: { type: "function_call", callId, name, arguments: JSON.stringify(args), status: "completed" },
+    get signal() {
+      return context.signal;
+    },
+  };
+}
+
+/** The sentence into which `tool()` turns whatever its function throws, unless it has an `errorFunction`. Older versions add the error. */
+const failed = "An error occurred while running the tool. Please try again.";
+
+function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknown {
+  if (typeof output === "string") {
+    const isFailure = output.startsWith(failed) || output === `Tool '${String(name)}' timed out after ${String(timeoutMs)}ms.`;
+    return isFailure ? toolResult({ success: false, error: output }) : output;
+  }
+  const blocks = Array.isArray(output) ? output : [output];
+  return blocks.length > 0 && blocks.every(isBlock) ? toContentResult(blocks) : output;
+}
+
+/** Its structured outputs; anything else that has a type is data. */
+function isBlock(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { type, text, image, imageUrl, file, fileData, fileUrl, fileId, data } = value;
+  if (type === "text") return typeof text === "string";
+  if (type === "image") return [image, imageUrl, fileId, data].some((held) => held !== undefined);
+  return type === "file" && [file, fileData, fileUrl, fileId].some((held) => held !== undefined);
+}

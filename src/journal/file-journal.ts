@@ -1,0 +1,98 @@
+// A journal in a file: each record is on disk before the next step begins.
+
+import { hostname } from "node:os";
+import {
+  checkFields,
+  type Checks,
+  invalidOption,
+  is,
+  type Journal,
+  LoopError,
+  type Step,
+  whenAllReady,
+} from "../core/entry-kit.ts";
+import { type FileJournalOptions, type JournalSession, openJournal, readJournal } from "./journal-session.ts";
+
+/** A journal in a file. */
+export interface FileJournal extends Journal {
+  readonly durable: true;
+  /** As it was given. */
+  readonly path: string;
+  /** Reads the file, and locks it unless it is only read. `runToolLoop` does so by itself; a loop of your own does it before its first step. */
+  open(how?: { readonly readOnly?: boolean | undefined }): Promise<() => Promise<void>>;
+  /** Reads the records of the file as it is now. Takes no lock, and passes over a last line that is half written. */
+  read(): Promise<ReadonlyMap<string, unknown>>;
+}
+
+const optionChecks: Checks<FileJournalOptions> = {
+  fsync: is.flag,
+  redact: is.fn,
+  onTornLine: is.fn,
+};
+
+/**
+ * A journal in a file, one file for each run. The same call over the same file goes on where it was, in this process or another, also
+ * where the one before was killed: what is recorded is neither asked nor run again. Nothing is opened before the run begins, and
+ * nothing is held when it is over.
+ *
+ * The file has one JSON record a line, each with a checksum, and is readable by its owner only. A last line that a crash has cut off
+ * is removed, and `onTornLine` told; a file that is damaged otherwise is refused with the line, "journal-damaged". Beside an open
+ * file lies a lock, its name with `.lock` behind it: a second writer is refused, "journal-locked", until the first one is done or its
+ * process gone. Both errors, and what the disk says, reject the run.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option".
+ *
+ * @example
+ * const options = { provider, tools, messages, runId: "order-7" };
+ * const result = await runToolLoop({ ...options, journal: fileJournal("runs/order-7.jsonl") });
+ */
+export function fileJournal(path: string, options: FileJournalOptions = {}): FileJournal {
+  if (typeof path !== "string" || path === "") throw invalidOption("path", "the path of a file", path);
+  checkFields("options", options, optionChecks);
+  const own = { ...options };
+  let isTaken = false;
+  let session: JournalSession | undefined;
+
+  const open: FileJournal["open"] = async ({ readOnly = false } = {}) => {
+    if (isTaken) {
+      const holder = { pid: process.pid, host: hostname(), isVisible: true };
+      throw new LoopError("journal-locked", { path, lockPath: `${path}.lock`, ...holder });
+    }
+    isTaken = true;
+    try {
+      session = await (readOnly ? readJournal(path) : openJournal(path, own));
+    } catch (error) {
+      isTaken = false;
+      throw error;
+    }
+    const { close } = session;
+    let closing: Promise<void> | undefined;
+    return () => {
+      closing ??= close().finally(() => {
+        isTaken = false;
+        session = undefined;
+      });
+      return closing;
+    };
+  };
+  const step = <T>(one: Step<T>): PromiseLike<T> | T => {
+    const recalled = session?.answers;
+    return recalled?.has(one.key) === true ? (recalled.get(one.key) as T) : perform(session, one, path);
+  };
+  return {
+    durable: true,
+    path,
+    open,
+    step,
+    all: (steps) => whenAllReady(steps.map(step)),
+    has: (key) => session?.answers.has(key) === true,
+    read: async () => (await readJournal(path)).answers,
+  };
+}
+
+/** A body that ends after its run belongs to the session in which it began, and is not recorded. */
+async function perform<T>(session: JournalSession | undefined, step: Step<T>, path: string): Promise<T> {
+  if (session === undefined) throw new LoopError("journal-closed", { path });
+  session.check();
+  return session.record(step, await step.run({}));
+}

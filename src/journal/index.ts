@@ -1,0 +1,8 @@
+// The entry `turnwright/journal`: a journal in a file, replays, and reading a journal without running anything.
+
+export { type FileJournal, fileJournal } from "./file-journal.ts";
+export type { TornLine } from "./journal-lines.ts";
+export type { FileJournalOptions, JournalRecord } from "./journal-session.ts";
+export { replayJournal } from "./replay-journal.ts";
+export { type InspectedStatus, inspectJournal, type JournalInspection } from "./inspect/inspect-journal.ts";
+export type { PendingCall } from "./inspect/pending-call.ts";

@@ -1,0 +1,138 @@
+// How far one call has come, from its records.
+
+import {
+  type BegunRecord,
+  callKey,
+  type CallPlace,
+  decisionKey,
+  detectContextRestart,
+  earlyOutcomesOf,
+  editKey,
+  type Ending,
+  type LoopState,
+  type NestedSpending,
+  questionId,
+  type RecordedDecision,
+  refusedBy,
+  type SettledCall,
+  type ToolAnswer,
+  type ToolCall,
+  type ToolOutcome,
+  unfitBy,
+  type Verdict,
+} from "../../core/entry-kit.ts";
+import type { PendingCall } from "./pending-call.ts";
+import type { Records } from "./records.ts";
+
+/** How far a run inside a call has come. */
+export interface NestedProgress {
+  /** Undefined while it goes on. */
+  readonly ending: Ending | undefined;
+  readonly pendingCalls: readonly PendingCall[];
+  readonly spent: NestedSpending;
+  readonly durationMs: number;
+}
+
+/** What reading calls uses of the run that they are part of. */
+export interface CallReading {
+  readonly records: Records;
+  readonly state: LoopState;
+  /** Reads a run inside a call. */
+  readNested(records: Records): NestedProgress;
+}
+
+/** How far a call has come. */
+export interface CallProgress {
+  /** `over`: it has its outcome. `waits`: for a decision, or the run inside it does. `begun`: it has no outcome yet. `held`: nothing is recorded. */
+  readonly stage: "over" | "waits" | "begun" | "held";
+  /** What it is for the transcript. */
+  readonly settled: SettledCall;
+  readonly pending: readonly PendingCall[];
+}
+
+/** Reads one call of the current turn. */
+export function readCall(reading: CallReading, call: ToolCall, index: number): CallProgress {
+  const early = findEarly(reading, call, index);
+  if (early !== undefined) return toOver(early);
+  for (let round = 0; ; round += 1) {
+    const place = { index, name: call.name, round };
+    const read = readDecision(reading, call, place) ?? readStep(reading, call, place);
+    if (read !== "ask-again") return read;
+  }
+}
+
+function toOver(outcome: ToolOutcome): CallProgress {
+  // Which tools a policy hides after a restart is not recorded; the transcript does not say it.
+  const restart = detectContextRestart(outcome, undefined);
+  return { stage: "over", settled: restart === undefined ? { outcome } : { outcome, restart }, pending: [] };
+}
+
+/** What became of a call before anybody could be asked about it: it ran while the model spoke, or it was refused. */
+function findEarly({ records, state }: CallReading, call: ToolCall, index: number): ToolOutcome | undefined {
+  const refusals = state.streamResults.at(-1)?.refusals ?? [];
+  const verdict = records.find<Verdict>(callKey(state, "validation", { index, name: call.name }));
+  return (
+    earlyOutcomesOf(state.turn).get(call.callId) ??
+    refusals.find((outcome) => outcome.call.callId === call.callId) ??
+    unfitBy(verdict, call)
+  );
+}
+
+/** What is known of a call that waits, or that does not run by a decision; undefined for one that may run. */
+function readDecision({ records, state }: CallReading, call: ToolCall, place: CallPlace): CallProgress | undefined {
+  const decision = findDecision(records, callKey(state, "approval", place));
+  if (decision === undefined) return undefined;
+  if (decision.kind === "ask" && decision.isBeyond === true) return toOver({ call, durationMs: 0, kind: "limit" });
+  if (decision.kind === "ask") {
+    const { tool, changes: toolChanges } = decision;
+    const id = questionId(call.callId, decision.earlier);
+    const changed = toolChanges === undefined ? {} : { toolChanges };
+    const pending: PendingCall = { ...describe(call, place), id, state: "awaiting-approval", tool, ...changed };
+    const outcome: ToolOutcome = { call, durationMs: 0, kind: "not-run" };
+    return { stage: "waits", settled: { outcome, awaiting: id, ...changed }, pending: [pending] };
+  }
+  const edit = decision.kind === "modify" ? records.find<Verdict>(editKey(state, place)) : undefined;
+  const refused = refusedBy(decision, call) ?? unfitBy(edit, call);
+  return refused === undefined ? undefined : toOver(refused);
+}
+
+/** The last word about a question. */
+function findDecision(records: Records, key: string): RecordedDecision | undefined {
+  let decision = records.find<RecordedDecision>(key);
+  for (let attempt = 1; decision?.kind === "ask"; attempt += 1) {
+    const next = records.find<RecordedDecision>(decisionKey(key, attempt));
+    if (next === undefined) break;
+    decision = next;
+  }
+  return decision;
+}
+
+function readStep({ records, state, readNested }: CallReading, call: ToolCall, place: CallPlace): CallProgress | "ask-again" {
+  const key = callKey(state, "tool", place);
+  const answer = records.find<ToolAnswer>(key);
+  if (answer !== undefined) return answer.mustAsk === undefined ? toOver(answer) : "ask-again";
+  const begun = records.find<BegunRecord>(callKey(state, "agent", place));
+  if (begun?.kind === "must-ask") return "ask-again";
+  if (begun?.kind === "over") return toOver(begun.outcome);
+  if (begun?.kind === "begun") return toNested(call, place, readNested(records.within(`${key}/`)));
+  const stage = records.has(callKey(state, "intent", place)) ? "begun" : "held";
+  const pending: PendingCall = { ...describe(call, place), state: stage === "begun" ? "may-have-run" : "not-begun" };
+  return { stage, settled: { outcome: { call, durationMs: 0, kind: "not-run" } }, pending: [pending] };
+}
+
+/** A run that is suspended waits. One that has ended is about to give its call an outcome. */
+function toNested(call: ToolCall, place: CallPlace, { ending, pendingCalls, spent, durationMs }: NestedProgress): CallProgress {
+  const inner = pendingCalls.map((one): PendingCall => ({ ...one, id: `${call.callId}/${one.id}` }));
+  const pending: readonly PendingCall[] = [{ ...describe(call, place), state: "nested-run" }, ...inner];
+  const outcome: ToolOutcome = { call, kind: "interrupted", durationMs, nested: spent };
+  return ending?.status === "suspended"
+    ? { stage: "waits", settled: { outcome, suspended: ending }, pending }
+    : { stage: "begun", settled: { outcome }, pending };
+}
+
+function describe(
+  { callId, name, args }: ToolCall,
+  { index }: CallPlace,
+): Pick<PendingCall, "id" | "callId" | "index" | "name" | "args"> {
+  return { id: callId, callId, index, name, args };
+}

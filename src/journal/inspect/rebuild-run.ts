@@ -1,0 +1,208 @@
+// Rebuilds the state of a run from its records: `nextStep` decides and `applyStep` folds, as in the run itself. The limits and policies of
+// the run are not known here. Where they decide, the records say what was decided.
+
+import {
+  applyStep,
+  assertNever,
+  type Bounds,
+  createLoopState,
+  describeMisfit,
+  type Ending,
+  endingKey,
+  findLoop,
+  type HookAnswer,
+  type InboxAnswer,
+  inboxKey,
+  type LoopState,
+  type NestedSpending,
+  nextKeyAfter,
+  nextStep,
+  type NextStep,
+  type OutputAnswer,
+  type ReopenAnswer,
+  retryKey,
+  runKey,
+  type RunStart,
+  stepKey,
+  type StepResult,
+  streamKey,
+  type StreamResult,
+  suspensionOf,
+} from "../../core/entry-kit.ts";
+import type { PendingCall } from "./pending-call.ts";
+import { readBatch } from "./read-batch.ts";
+import type { NestedProgress } from "./read-call.ts";
+import type { Records } from "./records.ts";
+import { type Close, findClose, findWay, isLastWord, type Way } from "./way.ts";
+
+/** A run as far as its records go. */
+export interface Rebuilt {
+  readonly state: LoopState;
+  /** Undefined while the run goes on. */
+  readonly ending: Ending | undefined;
+  readonly pendingCalls: readonly PendingCall[];
+}
+
+interface Reading {
+  readonly records: Records;
+  readonly state: LoopState;
+  readonly start: RunStart;
+  readonly way: Way;
+}
+
+/** Where the records end; undefined if they go on. */
+type Stop = Omit<Rebuilt, "state"> | undefined;
+
+const midway: Stop = { ending: undefined, pendingCalls: [] };
+
+const none = Number.POSITIVE_INFINITY;
+
+/** No limit ends a run here: one that did is in the records. Where the tool limit is broken, a last word is likelier than no record yet. */
+const openBounds: Bounds = {
+  maxIterations: none,
+  maxConsecutiveToolErrors: none,
+  maxRestarts: none,
+  maxPauses: none,
+  maxToolCalls: none,
+  maxTokens: none,
+  wallClockMs: none,
+  finalAnswer: true,
+  asksIteration: false,
+};
+
+/** Stands for the limit that granted a last word. Which one it was stands in the last look after it. */
+const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations", limit: none } };
+
+/** Reads all records of a run. */
+export function rebuildRun(records: Records, start: RunStart): Rebuilt {
+  const { messages, priced = false, loops } = start;
+  const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition: loops?.repetition });
+  const reading = { records, state, start, way: findWay(records) };
+  for (;;) {
+    const stop = readNext(reading);
+    if (stop !== undefined) return { state, ...stop };
+  }
+}
+
+function readNext(reading: Reading): Stop {
+  const { state } = reading;
+  const close = closeAt(reading, state.phase);
+  if (close !== undefined) return fold(state, { kind: "close", ...close });
+  const next = nextStep(state, boundsOf(reading));
+  switch (next.kind) {
+    case "inbox":
+      return readInbox(reading);
+    case "steer":
+      return fold(state, { kind: "steer" });
+    case "model":
+      return readStream(reading, next);
+    case "batch":
+      return readCalls(reading);
+    case "output":
+      return readOutput(reading, next.mayAskAgain);
+    case "hook":
+      return foldFound(reading, stepKey(state, "iteration"), (answer: HookAnswer) => ({ kind: "hook", answer }));
+    case "close":
+      return midway;
+    case "end":
+      return readAfterEnding(reading, next.ending);
+    default:
+      return assertNever(next);
+  }
+}
+
+function fold(state: LoopState, step: StepResult): undefined {
+  applyStep(state, step);
+}
+
+function foldFound<T>({ records, state }: Reading, key: string, toStep: (answer: T) => StepResult): Stop {
+  const answer = records.find<T>(key);
+  return answer === undefined ? midway : fold(state, toStep(answer));
+}
+
+function closeAt({ records, state, way }: Reading, phase: LoopState["phase"]): Close | undefined {
+  return findClose(records, way, phase === state.phase ? state : { ...state, phase });
+}
+
+/** Policies and hooks that were asked have records. */
+function boundsOf(reading: Reading): Bounds {
+  const { records, state } = reading;
+  const isOutput = records.has(stepKey(state, "output"));
+  return {
+    ...openBounds,
+    asksIteration: records.has(stepKey(state, "iteration")),
+    outputRetries: isOutput ? (closeAt(reading, "output") === undefined ? none : 0) : undefined,
+  };
+}
+
+function readInbox(reading: Reading): Stop {
+  const { state, records } = reading;
+  const stays = state.phase === "start" || state.phase === "resume";
+  const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
+  // A message that came with the last look is sent only if a limit leaves it a pass.
+  const isOver = state.phase === "close" && !records.has(key) && state.lastInbox?.goesOn !== true;
+  if (isOver) return { ending: state.ending, pendingCalls: [] };
+  return foldFound(reading, key, (answer: InboxAnswer) => ({ kind: "inbox", answer }));
+}
+
+function readStream(reading: Reading, { finalAnswerTo }: Extract<NextStep, { kind: "model" }>): Stop {
+  const { records, state, way } = reading;
+  const isLast = state.hop === 0 ? isLastWord(records, way, state) : finalAnswerTo !== undefined;
+  return foldFound(reading, streamKey(state, isLast ? "final-answer" : "model"), (result: StreamResult) => ({
+    kind: "model",
+    result,
+    finalAnswerTo: isLast ? (finalAnswerTo ?? someLimit) : undefined,
+  }));
+}
+
+function readCalls(reading: Reading): Stop {
+  const { records, state, start } = reading;
+  const readNested = (inner: Records): NestedProgress => toProgress(rebuildRun(inner, startOf(inner, start)));
+  const { settled, pending } = readBatch({ records, state, readNested }, isPast(reading));
+  if (settled === undefined) return { ending: undefined, pendingCalls: pending };
+  const rule = start.loops?.rule;
+  applyStep(state, { kind: "batch", settled, loop: findLoop(state, rule) });
+  const suspension = suspensionOf(state);
+  return suspension === undefined ? undefined : { ending: suspension, pendingCalls: pending };
+}
+
+/** A run inside a call of a run in memory has no first record. */
+function startOf(records: Records, { priced }: RunStart): RunStart {
+  return records.find<RunStart>(runKey) ?? { messages: [], ...(priced === undefined ? {} : { priced }) };
+}
+
+/** Whether the run has gone on after the batch of this pass. */
+function isPast(reading: Reading): boolean {
+  const { records, state } = reading;
+  const isOn = records.has(stepKey(state, "iteration")) || records.has(inboxKey(state, 1, 0));
+  return isOn || closeAt(reading, "batch") !== undefined;
+}
+
+/** The model was told of an answer that does not fit, unless the run ended with it. */
+function readOutput(reading: Reading, mayAskAgain: boolean): Stop {
+  const { records, state } = reading;
+  return foldFound(reading, stepKey(state, "output"), (answer: OutputAnswer) => {
+    const asksAgain = answer.kind === "invalid" && mayAskAgain && records.has(inboxKey(state, 1, 0));
+    return { kind: "output", answer, complaint: asksAgain ? describeMisfit(answer.issues) : undefined };
+  });
+}
+
+/** Whether the run went on after an ending: it was resumed, or tried again. */
+function readAfterEnding({ records, state }: Reading, ending: Ending): Stop {
+  if (ending.status === "suspended") {
+    return records.has(nextKeyAfter(state)) ? fold(state, { kind: "resume" }) : { ending, pendingCalls: [] };
+  }
+  const before = endingKey(state, ending);
+  for (let attempt = state.retry + 1; ; attempt += 1) {
+    const answer = records.find<ReopenAnswer>(retryKey(attempt));
+    if (answer === undefined) return { ending, pendingCalls: [] };
+    if (answer.before === before && answer.reopen) return fold(state, { kind: "reopen", answer, attempt });
+  }
+}
+
+function toProgress({ state, ending, pendingCalls }: Rebuilt): NestedProgress {
+  const { usage, costUSD, spentUSD, toolCallsExecuted } = state;
+  const known = { usage, costUSD, toolCallsExecuted };
+  const spent: NestedSpending = costUSD === undefined ? { ...known, knownCostUSD: spentUSD } : known;
+  return { ending, pendingCalls, spent, durationMs: state.activeMs };
+}

@@ -1,0 +1,168 @@
+// The format of a journal on disk: a head, then one record a line, each with a checksum over itself and all lines before it.
+
+import { constants } from "node:buffer";
+import { createHash } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
+import { isRecord, LoopError } from "../core/entry-kit.ts";
+
+/** The first line. Another format has another one. */
+export const head = '{"format":"turnwright-journal","version":1}\n';
+
+/** A line, and the checksum that the next one is chained to. */
+export interface Line {
+  readonly text: string;
+  readonly sum: string;
+}
+
+/** What is at the end of a file and no record: a line that was being written when its process died. */
+export interface TornLine {
+  /** 1-based. */
+  readonly line: number;
+  /** How much of it there is. */
+  readonly bytes: number;
+}
+
+/** What a file says. */
+export interface Recorded {
+  /** Key to answer. */
+  readonly answers: Map<string, unknown>;
+  /** The checksum that the next line is chained to. */
+  readonly sum: string;
+  /** How many bytes of the file hold. */
+  readonly size: number;
+  /** Whether the last line lacks its end, and nothing else. */
+  readonly unended: boolean;
+  readonly torn: TornLine | undefined;
+}
+
+const headLine = Buffer.from(head.trimEnd());
+const headBytes = head.length;
+const newline = 0x0a;
+/** A line is made of one string, and three bytes are the most that one unit of a string takes. */
+const maxLineBytes = 3 * constants.MAX_STRING_LENGTH;
+const opening = '{"sum":"';
+const digits = 16;
+const bodyAt = opening.length + digits + '",'.length;
+
+/** Makes a line of a record's JSON text; `before` is the checksum of the line before, and empty for the first. */
+export function toLine(json: string, before: string): Line {
+  const body = json.slice("{".length);
+  const sum = checksum(body, before);
+  return { text: `${opening}${sum}",${body}\n`, sum };
+}
+
+/** How a file is read. */
+export interface ReadOptions {
+  /** How many bytes are read at once. Default 1 MiB. */
+  readonly chunkBytes?: number | undefined;
+}
+
+/**
+ * Reads a file in chunks, and holds one line of it at a time besides its records. Reports a last line that was cut off as torn. Any other
+ * difference from what was written throws LoopError "journal-damaged". Linear in the size of the file.
+ */
+export async function readLines(file: Pick<FileHandle, "read">, path: string, options: ReadOptions = {}): Promise<Recorded> {
+  const answers = new Map<string, unknown>();
+  let sum = "";
+  let size = 0;
+  let line = 0;
+  for await (const { bytes, length, isEnded } of splitLines(file, options)) {
+    line += 1;
+    if (line === 1) {
+      const isHead = bytes.equals(isEnded ? headLine : headLine.subarray(0, length));
+      if (!isHead)
+        throw new LoopError("journal-damaged", { path, line, problem: "is not the first line of a journal of this version" });
+      if (!isEnded) return { answers, sum, size, unended: false, torn: { line, bytes: length } };
+      size = headBytes;
+      continue;
+    }
+    const record = readLine(bytes, sum);
+    if (record === undefined) {
+      // A changed line end is damage; it reads as one more byte of the last line.
+      if (isEnded || readLine(bytes.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
+      return { answers, sum, size, unended: false, torn: { line, bytes: length } };
+    }
+    answers.set(record.key, record.answer);
+    ({ sum } = record);
+    size += length + (isEnded ? 1 : 0);
+    if (!isEnded) return { answers, sum, size, unended: true, torn: undefined };
+  }
+  return { answers, sum, size, unended: false, torn: undefined };
+}
+
+interface ReadBytes {
+  /** Without the line end. Of a line that is none of ours only its beginning. */
+  readonly bytes: Buffer;
+  readonly length: number;
+  readonly isEnded: boolean;
+}
+
+/** The lines of a file, and what is behind the last line end if anything is. */
+async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 20 }: ReadOptions): AsyncGenerator<ReadBytes> {
+  const line = new PartialLine();
+  for (let position = 0; ;) {
+    // A new buffer each time: lines are parts of it.
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
+    if (bytesRead === 0) break;
+    position += bytesRead;
+    const chunk = buffer.subarray(0, bytesRead);
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      line.add(chunk.subarray(start, end));
+      yield line.take(true);
+      start = end + 1;
+    }
+    line.add(chunk.subarray(start));
+  }
+  if (line.length > 0) yield line.take(false);
+}
+
+/** A line whose chunks come one by one. */
+class PartialLine {
+  #parts: Buffer[] = [];
+  #limit = headBytes;
+  length = 0;
+
+  add(part: Buffer): void {
+    if (part.length === 0) return;
+    this.length += part.length;
+    // A longer line is damaged: of another file, or of a long tail of zeros, nothing more is held.
+    if (this.length <= this.#limit) this.#parts.push(part);
+  }
+
+  take(isEnded: boolean): ReadBytes {
+    const [first = Buffer.alloc(0)] = this.#parts;
+    const bytes = this.#parts.length > 1 ? Buffer.concat(this.#parts) : first;
+    const read = { bytes, length: this.length, isEnded };
+    this.#parts = [];
+    this.#limit = maxLineBytes;
+    this.length = 0;
+    return read;
+  }
+}
+
+interface ReadRecord {
+  readonly key: string;
+  readonly answer: unknown;
+  readonly sum: string;
+}
+
+/** Undefined for a line that is not what was written. */
+function readLine(line: Buffer, before: string): ReadRecord | undefined {
+  const sum = line.toString("latin1", opening.length, opening.length + digits);
+  const body = line.subarray(bodyAt);
+  // Bytes are compared, not texts: damaged UTF-8 may read as what it was.
+  if (line.toString("latin1", 0, bodyAt) !== `${opening}${sum}",` || checksum(body, before) !== sum) return undefined;
+  const record: unknown = JSON.parse(`{${body.toString("utf8")}`);
+  if (!isRecord(record) || typeof record["key"] !== "string") return undefined;
+  return { key: record["key"], answer: record["answer"], sum };
+}
+
+function damaged(path: string, line: number): LoopError<"journal-damaged"> {
+  return new LoopError("journal-damaged", { path, line, problem: "is not what was written" });
+}
+
+/** 64 bits of a SHA-256: it finds what broke by accident, not what somebody forged. */
+function checksum(body: string | Buffer, before: string): string {
+  return createHash("sha256").update(before).update(body).digest("hex").slice(0, digits);
+}

@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import type { ToolResult, UnknownRecord } from "../core/provider-kit.ts";
+import { toToolResult } from "./call-result.ts";
+import { readAnswer } from "./read-server.ts";
+
+const said = (text: string): UnknownRecord => ({ type: "text", text });
+const image = { type: "image", data: "aW1n", mimeType: "image/png" };
+const shown = { type: "image", mediaType: "image/png", data: "aW1n" };
+const cold = { celsius: 7, places: ["Oslo"] };
+
+type Row = [what: string, result: UnknownRecord, data: unknown, content: readonly unknown[]];
+
+/** A model's service would fetch some of these. */
+const unreadable = [
+  "https://evil.example/beacon?c=42",
+  "http://169.254.169.254/latest",
+  "gs://bucket/x",
+  "file:///etc/passwd",
+  "//evil.example/x",
+  "data:image/svg+xml,<svg/>",
+  "not base64!",
+  "",
+];
+
+function read(result: UnknownRecord): Pick<ToolResult, "success" | "data" | "content" | "message" | "metadata"> {
+  const { success, data, content, message, metadata } = toToolResult(readAnswer(result));
+  return { success, data, content, message, metadata };
+}
+
+describe("a result that succeeded", () => {
+  it.for<Row>([
+    ["nothing", {}, null, []],
+    ["no content", { content: [] }, null, []],
+    ["a text", { content: [said("Hi.")] }, "Hi.", []],
+    ["an empty text", { content: [said("")] }, "", []],
+    ["several texts", { content: [said("a"), said("b")] }, "a\nb", []],
+    ["an image between texts", { content: [said("a"), image, said("b")] }, "a\nb", [shown]],
+    ["an image alone", { content: [image] }, null, [shown]],
+    [
+      "audio",
+      { content: [{ type: "audio", data: "c28=", mimeType: "audio/wav" }] },
+      null,
+      [{ type: "file", mediaType: "audio/wav", data: "c28=" }],
+    ],
+    [
+      "a link",
+      {
+        content: [{ type: "resource_link", uri: "file:///a.md", name: "a", mimeType: "text/markdown", description: "All of it" }],
+      },
+      'Resource "a" (text/markdown) at file:///a.md: All of it',
+      [],
+    ],
+    [
+      "a bare link",
+      { content: [{ type: "resource_link", uri: "x://a", name: "a", title: "Letter A" }] },
+      'Resource "Letter A" at x://a',
+      [],
+    ],
+    ["a text resource", { content: [{ type: "resource", resource: { uri: "x://a", text: "Hi." } }] }, "Resource x://a:\nHi.", []],
+    [
+      "the bytes of a resource",
+      { content: [{ type: "resource", resource: { uri: "x://a", blob: "YQ==" } }] },
+      null,
+      [{ type: "file", mediaType: "application/octet-stream", data: "YQ==" }],
+    ],
+    [
+      "an image as a resource",
+      { content: [{ type: "resource", resource: { uri: "x://a", blob: "YQ==", mimeType: "image/gif" } }] },
+      null,
+      [{ type: "image", mediaType: "image/gif", data: "YQ==" }],
+    ],
+    [
+      "what is not known",
+      { content: [{ type: "hologram" }, null, { type: "resource" }] },
+      '(content of type "hologram", which cannot be shown)\n(content of type "unknown", which cannot be shown)\n(content of type "resource", which cannot be shown)',
+      [],
+    ],
+    [
+      "what is no text",
+      {
+        content: [
+          { type: "text", text: 5 },
+          { type: "resource_link", uri: 1, name: null },
+        ],
+      },
+      '\nResource "" at ',
+      [],
+    ],
+    ...unreadable.map((data): Row => [
+      `${data.slice(0, 40)} in place of bytes`,
+      {
+        content: [
+          { type: "image", data, mimeType: "image/png" },
+          { type: "audio", data, mimeType: "audio/wav" },
+          { type: "resource", resource: { uri: "x://a", blob: data, mimeType: "application/pdf" } },
+        ],
+      },
+      ["image", "audio", "resource"].map((type) => `(content of type "${type}", which cannot be shown)`).join("\n"),
+      [],
+    ]),
+    [
+      "a data URL of base64",
+      { content: [{ ...image, data: "data:image/gif;base64,aW1n" }] },
+      null,
+      [{ ...shown, mediaType: "image/gif" }],
+    ],
+    ["base64 as mail has it", { content: [{ type: "image", data: "aW\n1n", mimeType: "image/png" }] }, null, [shown]],
+    [
+      "a type that a terminal would obey",
+      { content: [{ type: "\u009b2J\u202e" }] },
+      '(content of type "\\u009b2J\\u202e", which cannot be shown)',
+      [],
+    ],
+    ["structured content", { content: [], structuredContent: cold }, cold, []],
+    ["structured null", { content: [], structuredContent: null }, null, []],
+    ["its copy in other words", { content: [said('{ "places": ["Oslo"], "celsius": 7 }')], structuredContent: cold }, cold, []],
+    [
+      "more than a copy",
+      { content: [said("Cold."), said(JSON.stringify(cold)), image], structuredContent: cold },
+      cold,
+      [said("Cold."), shown],
+    ],
+    ["what is almost a copy", { content: [said('{"celsius":8}')], structuredContent: cold }, cold, [said('{"celsius":8}')]],
+    ["a task beside content", { content: [said("a")], task: { taskId: "1" } }, "a", []],
+    ["isError that is null", { content: [said("a")], isError: null }, "a", []],
+  ])("of %s", ([, result, data, content]) => {
+    expect(read(result)).toEqual({ success: true, data, content, message: undefined, metadata: undefined });
+  });
+
+  it("tells listeners its _meta", () => {
+    expect(read({ content: [], _meta: { "example.com/cost": 3 } }).metadata).toEqual({ "example.com/cost": 3 });
+    expect(read({ content: [], _meta: {} }).metadata).toBeUndefined();
+    expect(read({ content: [], isError: true, _meta: { a: 1 } }).metadata).toEqual({ a: 1 });
+  });
+});
+
+describe("a result that failed", () => {
+  it.for<[what: string, result: UnknownRecord, message: string]>([
+    ["its texts", { content: [said("No."), image, said("Not here.")] }, "No.\nNot here."],
+    ["its structured content", { content: [said(" ")], structuredContent: { code: 7 } }, '{"code":7}'],
+    ["both", { content: [said("No.")], structuredContent: { code: 7 } }, 'No.\n{"code":7}'],
+    ["both, where they say the same", { content: [said('{ "code": 7 }')], structuredContent: { code: 7 } }, '{ "code": 7 }'],
+    ["nothing at all", { content: [image] }, "The tool reported an error and did not say which."],
+    ["no content", {}, "The tool reported an error and did not say which."],
+  ])("says why: %s", ([, result, message]) => {
+    expect(read({ ...result, isError: true })).toMatchObject({ success: false, message, content: undefined });
+  });
+
+  it.for([{ content: [] }, {}])("is one that has only started a task, beside %j", (result) => {
+    expect(read({ ...result, task: { taskId: "1" } })).toMatchObject({
+      success: false,
+      message: expect.stringContaining("task"),
+    });
+  });
+});

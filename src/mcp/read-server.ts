@@ -1,0 +1,85 @@
+// Reads tools and results from the JSON of a server. Requests are sent without a schema, so nothing has checked their types.
+
+import { isRecord, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/provider-kit.ts";
+import type { McpTool, McpToolPage } from "./mcp-client.ts";
+
+/** The result of a call, with the right types. */
+export interface McpAnswer {
+  readonly content: readonly unknown[];
+  readonly structuredContent: unknown;
+  readonly isError: boolean;
+  readonly task: UnknownRecord | undefined;
+  readonly meta: UnknownRecord | undefined;
+}
+
+type FieldChecks = { readonly [field: string]: (value: unknown) => boolean };
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const isFlag = (value: unknown): boolean => typeof value === "boolean";
+
+const toolFields: FieldChecks = {
+  title: isText,
+  description: isText,
+  outputSchema: isRecord,
+  annotations: isRecord,
+  execution: isRecord,
+  _meta: isRecord,
+};
+const annotationFields: FieldChecks = {
+  title: isText,
+  readOnlyHint: isFlag,
+  destructiveHint: isFlag,
+  idempotentHint: isFlag,
+  openWorldHint: isFlag,
+};
+const executionFields: FieldChecks = { taskSupport: isText };
+
+/** Reads one page of tools. Throws for anything else. */
+export function readPage(page: unknown): McpToolPage {
+  const { tools, nextCursor } = recordOf(page);
+  if (!Array.isArray(tools) || !tools.every(isTool) || !(isAbsent(nextCursor) || typeof nextCursor === "string")) {
+    throw new Error("The MCP server gave no list of tools.");
+  }
+  return { tools: tools.map(readTool), nextCursor: textOrNone(nextCursor) };
+}
+
+function isTool(tool: unknown): tool is McpTool {
+  return isRecord(tool) && typeof tool.name === "string" && isRecord(tool.inputSchema);
+}
+
+/** A field of a wrong type counts as absent. A hint of a wrong type must never stand for a permission. */
+function readTool(tool: McpTool): McpTool {
+  const { annotations, execution, ...rest } = withFields(tool, toolFields);
+  return {
+    ...rest,
+    ...(annotations === undefined ? {} : { annotations: withFields(annotations, annotationFields) }),
+    ...(execution === undefined ? {} : { execution: withFields(execution, executionFields) }),
+  };
+}
+
+/** A copy without the fields that fail their check. */
+function withFields<Fields extends object>(fields: Fields, checks: FieldChecks): Fields {
+  const kept = Object.entries(fields).filter(
+    ([field, value]) => !Object.hasOwn(checks, field) || checks[field]?.(value) === true,
+  );
+  return Object.fromEntries(kept) as Fields;
+}
+
+/** Reads the result of a call. Only an absent or false `isError` means success. Throws for anything that is no result. */
+export function readAnswer(answer: unknown): McpAnswer {
+  if (!isRecord(answer) || !(isAbsent(answer.content) || Array.isArray(answer.content)))
+    throw new Error("The answer is not the result of a call.");
+  const { content, structuredContent, isError, task, _meta } = answer;
+  return {
+    content: listOf(content),
+    structuredContent,
+    isError: !isAbsent(isError) && isError !== false,
+    task: isRecord(task) ? task : undefined,
+    meta: isRecord(_meta) ? _meta : undefined,
+  };
+}
+
+/** Some serializers write null for a field that is not set. */
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}

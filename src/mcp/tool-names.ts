@@ -1,0 +1,54 @@
+// Names that every provider accepts, for tools whose servers may call them anything.
+
+import { digest } from "../core/provider-kit.ts";
+
+const longest = 64;
+const digits = 6;
+
+/**
+ * Gives each tool a name of 1 to 64 letters, digits, "_" and "-": its own behind the prefix, with "_" for what may not be in a name. Where two
+ * would be called the same, and where a name is too long, those that had to be changed end in six digits made of their own name.
+ * What a tool is called does not depend on the order in which tools are listed.
+ */
+export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
+  const plain = names.filter((name) => isPlain(name, prefix));
+  const taken = new Set(plain.map((name) => prefix + name));
+  // Sorted: two names may have the same digits, and the first one takes them.
+  const changed = names.filter((name) => !isPlain(name, prefix)).sort();
+  const wanted = countNames(changed, prefix);
+  const made = new Map(plain.map((name) => [name, prefix + name]));
+  for (const name of changed) {
+    const base = toBase(name, prefix);
+    const isFree = base.length <= longest && wanted.get(base) === 1 && !taken.has(base);
+    const safe = isFree ? base : withDigits(base, { name, taken });
+    taken.add(safe);
+    made.set(name, safe);
+  }
+  return made;
+}
+
+function isPlain(name: string, prefix: string): boolean {
+  return /^[\w-]+$/.test(name) && prefix.length + name.length <= longest;
+}
+
+function toBase(name: string, prefix: string): string {
+  return prefix + (name.replace(/[^\w-]/gu, "_") || "_");
+}
+
+function countNames(names: readonly string[], prefix: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) {
+    const base = toBase(name, prefix);
+    counts.set(base, (counts.get(base) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Six digits can be those of another name; then others are tried. */
+function withDigits(base: string, { name, taken }: { readonly name: string; readonly taken: ReadonlySet<string> }): string {
+  const head = base.slice(0, longest - digits - 1);
+  for (let attempt = 0; ; attempt += 1) {
+    const safe = `${head}_${digest(attempt === 0 ? name : `${name} ${attempt}`).slice(-digits)}`;
+    if (!taken.has(safe)) return safe;
+  }
+}

@@ -1,0 +1,194 @@
+// How fragments become calls, for each way in which servers are known to name them.
+
+import { describe, expect, it } from "vitest";
+import type { ModelChunk } from "../core/provider-kit.ts";
+import { createCallAssembly } from "./call-assembly.ts";
+
+/** A fragment as `index id name arguments`, a hyphen for what is missing; or an entry as it is on the wire. */
+type Fragment = string | { readonly [field: string]: unknown };
+
+function toEntry(fragment: Fragment): { readonly [field: string]: unknown } {
+  if (typeof fragment !== "string") return fragment;
+  const [, index = "-", id = "-", name = "-", args = ""] = /^(\S+) (\S+) (\S+) ?(.*)$/s.exec(fragment) ?? [];
+  const called = { ...(name === "-" ? {} : { name }), arguments: args };
+  return {
+    ...(index === "-" ? {} : { index: Number(index) }),
+    ...(id === "-" ? {} : { id }),
+    type: "function",
+    function: called,
+  };
+}
+
+/** Feeds fragments and settles. */
+function assemble(fragments: readonly Fragment[], cut = false): readonly ModelChunk[] {
+  const out: ModelChunk[] = [];
+  const calls = createCallAssembly(out);
+  for (const fragment of fragments) if (!calls.add(toEntry(fragment))) return out;
+  calls.settle(cut);
+  return out;
+}
+
+/** Each call that became ready as `id name arguments`, or with its problem. */
+const readyOf = (chunks: readonly ModelChunk[]): readonly string[] =>
+  chunks.flatMap((chunk) => {
+    if (chunk.type !== "call-ready") return [];
+    return [`${chunk.id ?? "-"} ${chunk.name === "" ? "-" : chunk.name} ${chunk.problem ?? JSON.stringify(chunk.args)}`];
+  });
+
+describe("the assembly of calls", () => {
+  it.for<[what: string, fragments: readonly Fragment[], calls: readonly string[]]>([
+    // as OpenAI sends them
+    ["one call in fragments", ["0 a f", '0 - - {"n"', "0 - - :1}"], ['a f {"n":1}']],
+    ["two calls after each other", ['0 a f {"n":1}', '1 b g {"n":2}'], ['a f {"n":1}', 'b g {"n":2}']],
+    [
+      "two that interleave",
+      ["0 a f", "1 b f", '0 - - {"n":', '1 - - {"n":', "0 - - 1}", "1 - - 2}"],
+      ['a f {"n":1}', 'b f {"n":2}'],
+    ],
+    ["one without arguments", ["0 a f"], ["a f {}"]],
+    ["the arguments {}", ["0 a f {}"], ["a f {}"]],
+    ["the arguments null", ["0 a f null"], ["a f {}"]],
+    ["malformed arguments", ['0 a f {"n":'], ["a f malformed"]],
+    ["the key __proto__", ['0 a f {"__proto__":{"x":1}}'], ['a f {"__proto__":{"x":1}}']],
+    // what is missing
+    ["no index (Mistral)", ['- a f {"n":1}', '- b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
+    ["no index, and nothing but arguments later", ["- a f {", '- - - "n":', "- - - 1}"], ['a f {"n":1}']],
+    ["no id", ['0 - f {"n":', "0 - - 1}", "1 - g {}"], ['- f {"n":1}', "- g {}"]],
+    ["no id, one index", ['0 - f {"n":1}', '0 - f {"n":2}', "0 - g {}"], ['- f {"n":1}', '- f {"n":2}', "- g {}"]],
+    ["no index and no id", ['- - f {"n":1}', '- - f {"n":2}', "- - g {}"], ['- f {"n":1}', '- f {"n":2}', "- g {}"]],
+    ["no index, no id and no arguments", ["- - f", "- - g"], ["- f {}", "- g {}"]],
+    ["no name", ['0 a - {"n":1}'], ['a - {"n":1}']],
+    [
+      "empty ids in later fragments (Alibaba)",
+      ["0 a f", { index: 0, id: "", function: { arguments: '{"n":1}' } }, { index: 0, id: "", function: { arguments: "" } }],
+      ['a f {"n":1}'],
+    ],
+    [
+      "null for what is missing",
+      [
+        { index: 0, id: "a", function: { name: "f", arguments: null } },
+        { index: null, id: null, function: { name: null, arguments: '{"n":1}' } },
+      ],
+      ['a f {"n":1}'],
+    ],
+    // what comes late
+    ["an id after the name", ["0 - f", '0 a - {"n":1}'], ['a f {"n":1}']],
+    ["a name after the arguments", ['0 a - {"n":1', "0 - f }"], ['a f {"n":1}']],
+    [
+      "a new id under a taken index, its name after it",
+      ['0 a f {"n":1}', "0 b -", '0 - g {"n":2}'],
+      ['a f {"n":1}', 'b g {"n":2}'],
+    ],
+    ["one without an id, then one with an id", ['0 - f {"n":1}', '0 b f {"n":2}'], ['- f {"n":1}', 'b f {"n":2}']],
+    // what is repeated
+    ["the id in every fragment (vLLM)", ["0 a f", '0 a - {"n":', "0 a - 1}"], ['a f {"n":1}']],
+    ["the name in every fragment", ['0 a f {"n":', '0 a f {"m":1}', "0 - f }"], ['a f {"n":{"m":1}}']],
+    ["the name before the arguments and with them", ["0 a f", '0 a f {"n":1}'], ['a f {"n":1}']],
+    ["a name in pieces", ["0 a get_", "0 - weather", "0 - - {}"], ["a get_weather {}"]],
+    ["a call that is sent twice", ['0 a f {"n":1}', '0 a f {"n":1}'], ['a f {"n":1}']],
+    // indexes that say nothing
+    ["one index for two ids (Ollama)", ['0 a f {"n":1}', '0 b f {"n":2}'], ['a f {"n":1}', 'b f {"n":2}']],
+    ["the same in fragments", ['0 a f {"n":', "0 - - 1}", '0 b f {"n":', "0 - - 2}"], ['a f {"n":1}', 'b f {"n":2}']],
+    ["a tail at another index", ['0 a f {"n":1}', '0 b g {"n":', "1 - - 2", "1 - - }"], ['a f {"n":1}', 'b g {"n":2}']],
+    ["a known id at another index", ['0 a f {"n":', "7 a - 1}"], ['a f {"n":1}']],
+    ["a known id at another index, with its name", ['0 a f {"n":', "7 a f 1}"], ['a f {"n":1}']],
+    ["two fragments in one chunk (vLLM)", ["0 a f", '0 - - {"n":1}'], ['a f {"n":1}']],
+    // one id for two calls
+    ["one id", ['0 a f {"n":1}', '1 a g {"n":2}'], ['a f {"n":1}', 'a g {"n":2}']],
+    ["one id and one name, in fragments", ["0 a f", '0 - - {"n":1}', "1 a f", '1 - - {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
+    ["one id, interleaved", ['0 a f {"n":', '1 a g {"n":', "0 a - 1}", "1 a - 2}"], ['a f {"n":1}', 'a g {"n":2}']],
+    ["one id and one index", ['0 a f {"n":1}', '0 a f {"n":2}'], ['a f {"n":1}', 'a f {"n":2}']],
+    // other liberties
+    ["a prefix {} (gateways to Bedrock)", ["0 a f {}", '0 - - {"n":', "0 - - 1}"], ['a f {"n":1}']],
+    ["a prefix {} in pieces", ["0 a f {", "0 - - }", '0 - - {"n":1}'], ['a f {"n":1}']],
+    ["a prefix {} with the name again", ["0 - f {}", '0 - f {"n":1}'], ['- f {"n":1}']],
+    ["a prefix {} in one fragment", ['0 a f {}{"n":1}'], ['a f {"n":1}']],
+    ["arguments as an object", [{ index: 0, id: "a", function: { name: "f", arguments: { n: 1 } } }], ['a f {"n":1}']],
+    ["two objects and no sign of a second call", ['0 a f {"n":1}', '0 - - {"n":2}'], ["a f malformed"]],
+  ])("reads %s", ([, fragments, calls]) => {
+    expect(readyOf(assemble(fragments))).toEqual(calls);
+  });
+
+  it.for<[entry: object]>([
+    [{}],
+    [{ index: 0 }],
+    [{ index: 0, id: "", function: { name: "", arguments: "" } }],
+    [{ function: null }],
+  ])("makes no call of %j", ([entry]) => {
+    const out: ModelChunk[] = [];
+    const calls = createCallAssembly(out);
+    expect(calls.add({ ...entry })).toBe(true);
+    calls.settle(false);
+    expect(out).toEqual([]);
+    expect(calls.size).toBe(0);
+  });
+
+  it("marks what is not ready as truncated when the model was cut, and keeps its text", () => {
+    const chunks = assemble(['0 a f {"n":1}', '1 b g {"n":'], true);
+    expect(chunks.filter((chunk) => chunk.type === "call-ready")).toEqual([
+      { type: "call-ready", key: "call-0", id: "a", name: "f", args: { n: 1 }, argsText: '{"n":1}', problem: undefined },
+      { type: "call-ready", key: "call-1", id: "b", name: "g", args: {}, argsText: '{"n":', problem: "truncated" },
+    ]);
+  });
+
+  it("does not trust the last call of a cut reply although its arguments are whole", () => {
+    expect(readyOf(assemble(['0 a f {"n":1}'], true))).toEqual(["a f truncated"]);
+  });
+
+  it("tells of a call as soon as it has a name, then of its arguments, and is ready when the next one begins", () => {
+    expect(assemble(["0 a f", '0 - - {"n":1}', '1 b g {"n":2}'])).toEqual([
+      { type: "call-start", key: "call-0", id: "a", name: "f" },
+      { type: "call-args-delta", key: "call-0", text: '{"n":1}' },
+      { type: "call-ready", key: "call-0", id: "a", name: "f", args: { n: 1 }, argsText: '{"n":1}', problem: undefined },
+      { type: "call-start", key: "call-1", id: "b", name: "g" },
+      { type: "call-args-delta", key: "call-1", text: '{"n":2}' },
+      { type: "call-ready", key: "call-1", id: "b", name: "g", args: { n: 2 }, argsText: '{"n":2}', problem: undefined },
+    ]);
+  });
+
+  it("holds back the arguments of a call whose name has not come", () => {
+    const chunks = assemble(['0 a - {"n"', "0 - f :1}"]);
+    expect(chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : chunk.type))).toEqual([
+      "call-start",
+      '{"n":1}',
+      "call-ready",
+    ]);
+  });
+
+  it("waits with a {} that may be a prefix, and with every call after one that is not complete", () => {
+    const types = assemble(["0 a f {}", '1 b g {"n":1}', "2 c h"]).map((chunk) => chunk.type);
+    expect(types.slice(0, 4)).toEqual(["call-start", "call-start", "call-args-delta", "call-start"]);
+    expect(types.slice(4)).toEqual(["call-args-delta", "call-ready", "call-ready", "call-ready"]);
+  });
+
+  it.for<[what: string, fragments: readonly Fragment[]]>([
+    ["one call", ["0 a f", '0 - - {"n"', "0 - - :1} "]],
+    ["an empty object", ["0 a f {", "0 - - }"]],
+    ["a prefix", ["0 a f {}", '0 - - {"n":', "0 - - 1}"]],
+    ["a prefix in one fragment", ['0 a f {} {"n":1}']],
+    ["a late name", ['0 - - {"n"', "0 - f :1}"]],
+  ])("sends deltas that add up to the arguments of %s", ([, fragments]) => {
+    const chunks = assemble(fragments);
+    const text = chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : "")).join("");
+    expect(text).not.toBe("");
+    expect(chunks.find((chunk) => chunk.type === "call-ready")).toMatchObject({ argsText: text });
+  });
+
+  it("passes over blank and repeated fragments of a call that is ready", () => {
+    const chunks = assemble(['0 a f {"n":1}', '1 b g {"n":2}', "0 - - \n", '0 a f {"n":1}']);
+    expect(readyOf(chunks)).toEqual(['a f {"n":1}', 'b g {"n":2}']);
+  });
+
+  it("ends with an error when arguments come for a call that is ready", () => {
+    const chunks = assemble(['0 a f {"n":1}', "1 b g {", '0 - - ,"m":2}']);
+    expect(chunks.at(-1)).toMatchObject({ type: "error", error: { code: "server", retryable: true } });
+  });
+
+  it("keeps what the server wants back, by the position of the call", () => {
+    const calls = createCallAssembly([]);
+    calls.add(toEntry("0 a f {}"));
+    calls.add({ ...toEntry("1 b g {"), extra_content: { google: { thought_signature: "s" } } });
+    calls.add(toEntry("1 - - }"));
+    expect([...calls.extras()]).toEqual([[1, { google: { thought_signature: "s" } }]]);
+  });
+});

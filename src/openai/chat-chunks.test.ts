@@ -1,0 +1,233 @@
+// What a stream of wire chunks says, for OpenAI itself and for every row of what compatible servers do to it.
+
+import { describe, expect, it } from "vitest";
+import type { ModelChunk } from "../core/provider-kit.ts";
+import { createChatReader } from "./chat-chunks.ts";
+import { call, choice, finish, linesOf, read, text, usage } from "../../test/wire/chat-chunks.ts";
+
+const broke = { message: "It broke.", type: "server_error", code: null };
+
+const begun = ["start f", 'call-args {"n":1}'];
+const called = [...begun, 'ready f {"n":1}'];
+const cut = [...begun, "ready f truncated"];
+
+describe("the reader of wire chunks", () => {
+  it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
+    [
+      "text",
+      [choice({ role: "assistant", content: "" }), text("Hel"), text("lo"), finish("stop")],
+      ["text Hel", "text lo", "finish stop (stop)"],
+    ],
+    [
+      "counts in Groq's own place",
+      [{ ...finish("stop"), x_groq: { id: "r", usage } }],
+      ["usage 3 2 snapshot", "finish stop (stop)"],
+    ],
+    ["a call", [call('{"n":1}'), finish("tool_calls")], [...called, "finish tool-calls (tool_calls)"]],
+    [
+      "text and a call",
+      [text("Hm."), call('{"n":1}'), finish("tool_calls")],
+      ["text Hm.", ...called, "finish tool-calls (tool_calls)"],
+    ],
+    [
+      "a malformed call",
+      [call("{"), finish("tool_calls")],
+      ["start f", "call-args {", "ready f malformed", "finish tool-calls (tool_calls)"],
+    ],
+    ["tool_calls without a call", [text("Hm."), finish("tool_calls")], ["text Hm.", "finish tool-calls (tool_calls)"]],
+    ["a reply cut by length", [text("Once"), finish("length")], ["text Once", "finish length (length)"]],
+    [
+      "a call cut by length",
+      [call("{"), finish("length")],
+      ["start f", "call-args {", "ready f truncated", "finish length (length)"],
+    ],
+    ["a whole call cut by length", [call('{"n":1}'), finish("length")], [...cut, "finish length (length)"]],
+    [
+      "a refusal",
+      [choice({ refusal: "I ca" }), choice({ refusal: "n't." }), finish("stop")],
+      ["refusal I ca", "refusal n't.", "finish refusal (stop)"],
+    ],
+    ["a refusal that is null", [choice({ content: "Yes.", refusal: null }), finish("stop")], ["text Yes.", "finish stop (stop)"]],
+    [
+      "a refusal and a call",
+      [choice({ refusal: "No." }), call('{"n":1}'), finish("stop")],
+      ["refusal No.", ...called, "finish refusal (stop)"],
+    ],
+    [
+      "a content filter and a call",
+      [call('{"n":1}'), finish("content_filter")],
+      [...called, "finish content-filter (content_filter)"],
+    ],
+    ["usage in the last chunk", [finish("stop"), { choices: [], usage }], ["usage 3 2 snapshot", "finish stop (stop)"]],
+    ["an error (OpenAI)", [text("x"), { error: broke }, finish("stop")], ["text x", "error server: It broke."]],
+    ["an error after the finish", [text("x"), finish("stop"), { error: broke }], ["text x", "finish stop (stop)"]],
+  ])("reads %s", ([, chunks, lines]) => {
+    expect(linesOf(read(chunks))).toEqual(lines);
+  });
+
+  it.for<[what: string, chunks: readonly unknown[], lines: readonly string[]]>([
+    ["a call that ends with stop", [call('{"n":1}'), finish("stop")], [...called, "finish tool-calls (stop)"]],
+    ["a finish before the call", [finish("stop"), call('{"n":1}')], [...called, "finish tool-calls (stop)"]],
+    ["length, then stop", [finish("length"), finish("stop")], ["finish length (length)"]],
+    ["stop, then length", [finish("stop"), finish("length")], ["finish length (length)"]],
+    ["an unknown finish reason", [text("x"), finish("weather")], ["text x", "finish unknown (weather)"]],
+    ["an unknown finish reason with a call", [call('{"n":1}'), finish("weather")], [...called, "finish unknown (weather)"]],
+    ["no finish reason", [text("x")], ["text x"]],
+    ["no finish reason with a whole call", [call('{"n":1}')], begun],
+    ["an empty finish reason", [choice({ content: "x" }, { finish_reason: "" })], ["text x"]],
+    [
+      "finishReason",
+      [choice({ content: "x" }, { finish_reason: undefined, finishReason: "stop" })],
+      ["text x", "finish stop (stop)"],
+    ],
+    ["a delta that is null", [choice(null), choice(null, { finish_reason: "stop" })], ["finish stop (stop)"]],
+    [
+      "no delta (Azure)",
+      [{ choices: [{ index: 0, content_filter_offsets: {}, finish_reason: null }] }, finish("stop")],
+      ["finish stop (stop)"],
+    ],
+    [
+      "no choices (Azure's first chunk)",
+      [{ choices: [], prompt_filter_results: [{}] }, { object: "" }, finish("stop")],
+      ["finish stop (stop)"],
+    ],
+    ["no index", [{ choices: [{ delta: { content: "x" }, finish_reason: "stop" }] }], ["text x", "finish stop (stop)"]],
+    [
+      "two choices",
+      [
+        {
+          choices: [
+            { index: 1, delta: { content: "b" } },
+            { index: 0, delta: { content: "a" } },
+          ],
+        },
+      ],
+      ["text a"],
+    ],
+    [
+      "usage early and null later",
+      [
+        { ...finish("stop"), usage },
+        { choices: [], usage: null },
+      ],
+      ["usage 3 2 snapshot", "finish stop (stop)"],
+    ],
+    [
+      "usage twice",
+      [
+        { ...text("x"), usage },
+        { ...finish("stop"), usage },
+      ],
+      ["text x", "usage 3 2 snapshot", "usage 3 2 snapshot", "finish stop (stop)"],
+    ],
+    [
+      "usage within the choice (Moonshot)",
+      [choice({}, { finish_reason: "stop", usage })],
+      ["usage 3 2 snapshot", "finish stop (stop)"],
+    ],
+    [
+      "reasoning_content (DeepSeek, vLLM)",
+      [choice({ content: null, reasoning_content: "Hm" }), text("x")],
+      ["reasoning Hm", "text x"],
+    ],
+    ["reasoning (Groq, Ollama)", [choice({ content: "", reasoning: "Hm" })], ["reasoning Hm"]],
+    [
+      "content in parts (Mistral)",
+      [
+        choice({
+          content: [
+            { type: "thinking", thinking: [{ type: "text", text: "Hm" }] },
+            { type: "text", text: "x" },
+          ],
+        }),
+      ],
+      ["reasoning Hm", "text x"],
+    ],
+    [
+      "content in parts, thoughts as text",
+      [choice({ content: [{ type: "thinking", thinking: "Hm" }, null, "x"] })],
+      ["reasoning Hm"],
+    ],
+    [
+      "the old function_call",
+      [
+        choice({ function_call: { name: "f", arguments: "" } }),
+        choice({ function_call: { arguments: '{"n":1}' } }),
+        finish("function_call"),
+      ],
+      [...called, "finish tool-calls (function_call)"],
+    ],
+    [
+      "a call in the chunk of the finish (Mistral)",
+      [choice({ tool_calls: [{ id: "a", function: { name: "f", arguments: '{"n":1}' } }] }, { finish_reason: "tool_calls" })],
+      [...called, "finish tool-calls (tool_calls)"],
+    ],
+    [
+      "chunks that are none",
+      [null, "x", 5, [], { choices: "x" }, { choices: [null, "x"] }, choice("x"), choice({ tool_calls: "x" })],
+      [],
+    ],
+    ["calls that are none", [choice({ tool_calls: [null, "x"] }), finish("stop")], ["finish stop (stop)"]],
+    ["an error that is a text", [{ error: "overloaded" }], ["error server: overloaded"]],
+    ["an error that is a number", [{ error: 1 }], ["error server: The server sent an error without words."]],
+    ["an error that is null", [{ error: null, ...text("x") }], ["text x"]],
+    ["an error without choices (vLLM)", [{ object: "error", message: "Slow.", code: 429 }], ["error rate-limit: Slow."]],
+    [
+      "an error within the choice (OpenRouter)",
+      [choice({ content: "" }, { finish_reason: "error", error: { code: 502, message: "Upstream." } }), finish("stop")],
+      ["error server: Upstream."],
+    ],
+    ["the finish reason error", [text("x"), finish("error")], ["text x", "finish error (error)"]],
+  ])("reads what compatible servers make of it: %s", ([, chunks, lines]) => {
+    expect(linesOf(read(chunks))).toEqual(lines);
+  });
+
+  it("tells the text of reasoning details once, and hands them back whole before the finish", () => {
+    const detail = { type: "reasoning.text", index: 0, format: "anthropic-claude-v1" };
+    const encrypted = { type: "reasoning.encrypted", data: "abc", index: 1 };
+    const chunks = [
+      choice({ reasoning: "Let ", reasoning_details: [{ ...detail, text: "Let " }] }),
+      choice({ reasoning_details: [{ ...detail, text: "me see." }] }),
+      choice({ reasoning_details: [{ ...detail, signature: "sig" }] }),
+      choice({ reasoning_details: [encrypted] }),
+      finish("stop"),
+    ];
+    expect(read(chunks)).toEqual([
+      { type: "reasoning-delta", text: "Let " },
+      { type: "reasoning-delta", text: "me see." },
+      { type: "native", item: { reasoning_details: [{ ...detail, text: "Let me see.", signature: "sig" }, encrypted] } },
+      { type: "finish", reason: "stop", raw: "stop" },
+    ]);
+  });
+
+  it("hands back a call's extra content with the position of the call", () => {
+    const extra = { google: { thought_signature: "sig" } };
+    const second = { index: 1, id: "b", function: { name: "g", arguments: "{}" }, extra_content: extra };
+    const chunks = read([call("{}"), choice({ tool_calls: [second] }), finish("stop")]);
+    expect(chunks.filter((chunk) => chunk.type === "native")).toEqual([
+      { type: "native", item: { call: 1, extra_content: extra } },
+    ]);
+  });
+
+  it("declares calls ready as soon as the finish reason has come, and does not wait for the end of the stream", () => {
+    const out: ModelChunk[] = [];
+    const reader = createChatReader(out);
+    reader.read(call('{"n":1}'));
+    expect([reader.finished, linesOf(out)]).toEqual([false, begun]);
+    reader.read(finish("tool_calls"));
+    expect([reader.finished, linesOf(out)]).toEqual([true, called]);
+  });
+
+  it("stops reading calls where the stream contradicts itself", () => {
+    const second = choice({ tool_calls: [{ index: 1, id: "b", function: { name: "g", arguments: "{" } }] });
+    const late = choice({
+      tool_calls: [
+        { index: 0, function: { arguments: ',"m":2}' } },
+        { index: 1, function: { arguments: "}" } },
+      ],
+    });
+    const lines = linesOf(read([call('{"n":1}'), second, late, finish("tool_calls")]));
+    expect(lines.at(-1)).toMatch(/^error server/);
+    expect(lines.filter((line) => line.startsWith("finish"))).toEqual([]);
+  });
+});

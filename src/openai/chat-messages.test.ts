@@ -1,0 +1,226 @@
+// Neutral messages on the wire.
+
+import { describe, expect, it } from "vitest";
+import type { AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
+import { createMessageConverter, type MessageSettings } from "./chat-messages.ts";
+
+const settings: MessageSettings = {
+  id: "openai",
+  model: "m",
+  echoReasoning: undefined,
+  toolResultMedia: "user-message",
+  toWireCallId: (callId) => callId,
+};
+const convert = (message: Message, changes: Partial<MessageSettings> = {}): readonly unknown[] =>
+  createMessageConverter({ ...settings, ...changes })(message, 0);
+
+const turn = (...content: readonly AssistantPart[]): Message => ({ role: "assistant", content });
+const call = (callId: string, args: Json = {}): AssistantPart => ({ type: "tool-call", callId, name: "f", args });
+const result = (callId: string, rest: Partial<ToolResultPart> = {}): ToolResultPart => ({
+  callId,
+  name: "f",
+  outcome: "completed",
+  result: "ok",
+  ...rest,
+});
+const wireCall = (id: string, args = "{}", name = "f"): object => ({ id, type: "function", function: { name, arguments: args } });
+const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
+const csv = { type: "file", mediaType: "text/csv", data: "YTti" } as const;
+const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
+const wireImage = { type: "image_url", image_url: { url: "data:image/png;base64,eA==" } };
+
+describe("messages", () => {
+  it.for<[what: string, message: Message, wire: readonly object[]]>([
+    ["a user's text", { role: "user", content: "hi" }, [{ role: "user", content: "hi" }]],
+    [
+      "a user's image",
+      { role: "user", content: [{ type: "text", text: "see" }, image] },
+      [{ role: "user", content: [{ type: "text", text: "see" }, wireImage] }],
+    ],
+    [
+      "a turn of text",
+      turn({ type: "text", text: "Hel" }, { type: "text", text: "lo" }),
+      [{ role: "assistant", content: "Hello" }],
+    ],
+    [
+      "a turn of reasoning and text",
+      turn({ type: "reasoning", text: "Hm" }, { type: "text", text: "Hello" }),
+      [{ role: "assistant", content: "Hello" }],
+    ],
+    [
+      "a turn of calls only",
+      turn(call("a"), call("b", { n: 1 })),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a"), wireCall("b", '{"n":1}')] }],
+    ],
+    [
+      "a turn of text and a call",
+      turn({ type: "text", text: "One moment." }, call("a")),
+      [{ role: "assistant", content: "One moment.", tool_calls: [wireCall("a")] }],
+    ],
+    ["an empty turn", turn(), []],
+    ["a turn of reasoning only", turn({ type: "reasoning", text: "Hm" }), []],
+    [
+      "a call that was edited by an approval: the model's own arguments",
+      turn({ type: "tool-call", callId: "a", name: "f", args: { n: 1 }, approvedArgs: { n: 2 } }),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"n":1}')] }],
+    ],
+    [
+      "a call that has another id than its server gave it",
+      turn({ type: "tool-call", callId: "call_p0_0", providerCallId: "a", name: "f", args: {} }),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("call_p0_0")] }],
+    ],
+    [
+      "arguments that are a text",
+      turn(call("a", '{"n":')),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":"{\\"n\\":"}')] }],
+    ],
+    [
+      "arguments that are null",
+      turn(call("a", null)),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":null}')] }],
+    ],
+    [
+      "arguments that are an array",
+      turn(call("a", [1])),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"INVALID_ARGUMENTS":[1]}')] }],
+    ],
+    [
+      "the key __proto__ in arguments",
+      turn(call("a", JSON.parse('{"__proto__":{"x":1}}'))),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a", '{"__proto__":{"x":1}}')] }],
+    ],
+    [
+      "a name that the model made up",
+      turn({ type: "tool-call", callId: "a", name: "functions.get weather!", args: {} }),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a", "{}", "functions_get_weather_")] }],
+    ],
+    [
+      "a name without end",
+      turn({ type: "tool-call", callId: "a", name: "x".repeat(99), args: {} }),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("a", "{}", "x".repeat(64))] }],
+    ],
+    [
+      "results",
+      {
+        role: "tool",
+        results: [
+          result("a"),
+          result("b", { result: { n: [1, null] } }),
+          result("c", { result: null }),
+          result("d", { result: "" }),
+        ],
+      },
+      [
+        { role: "tool", tool_call_id: "a", content: "ok" },
+        { role: "tool", tool_call_id: "b", content: '{"n":[1,null]}' },
+        { role: "tool", tool_call_id: "c", content: "null" },
+        { role: "tool", tool_call_id: "d", content: "" },
+      ],
+    ],
+    [
+      "text beside a result",
+      { role: "tool", results: [result("a", { content: [{ type: "text", text: "and more" }] })] },
+      [{ role: "tool", tool_call_id: "a", content: "ok\nand more" }],
+    ],
+    [
+      "files beside a result, in it as texts or in words",
+      { role: "tool", results: [result("a", { content: [csv, zip, image] })] },
+      [
+        {
+          role: "tool",
+          tool_call_id: "a",
+          content: expect.stringMatching(
+            /^ok\nFile of type text\/csv:\na;b\n\[The tool returned a file of type application\/zip, .+\]$/,
+          ),
+        },
+        { role: "user", content: [{ type: "text", text: "Content that the tool f returned for call a:" }, wireImage] },
+      ],
+    ],
+    [
+      "media beside results, after all of them",
+      {
+        role: "tool",
+        results: [
+          result("a", { content: [{ type: "text", text: "seen" }, image] }),
+          result("b", { content: [image] }),
+          result("c"),
+        ],
+      },
+      [
+        { role: "tool", tool_call_id: "a", content: "ok\nseen" },
+        { role: "tool", tool_call_id: "b", content: "ok" },
+        { role: "tool", tool_call_id: "c", content: "ok" },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Content that the tool f returned for call a:" },
+            wireImage,
+            { type: "text", text: "Content that the tool f returned for call b:" },
+            wireImage,
+          ],
+        },
+      ],
+    ],
+  ])("are written: %s", ([, message, wire]) => {
+    expect(convert(message)).toEqual(wire);
+  });
+
+  it("keep media in the tool message where the server takes it", () => {
+    const message: Message = { role: "tool", results: [result("a", { content: [image] }), result("b")] };
+    expect(convert(message, { toolResultMedia: "tool-message" })).toEqual([
+      { role: "tool", tool_call_id: "a", content: [{ type: "text", text: "ok" }, wireImage] },
+      { role: "tool", tool_call_id: "b", content: "ok" },
+    ]);
+  });
+
+  it.for(["reasoning_content", "reasoning"] as const)(
+    "send reasoning back as %s where asked to, and a space where there is none",
+    (echoReasoning) => {
+      const thinking = turn({ type: "reasoning", text: "Hm" }, call("a"));
+      expect(convert(thinking, { echoReasoning })).toEqual([
+        { role: "assistant", content: null, tool_calls: [wireCall("a")], [echoReasoning]: "Hm" },
+      ]);
+      expect(convert(turn(call("a")), { echoReasoning })).toEqual([
+        { role: "assistant", content: null, tool_calls: [wireCall("a")], [echoReasoning]: " " },
+      ]);
+      expect(convert(turn({ type: "text", text: "x" }), { echoReasoning })).toEqual([
+        { role: "assistant", content: "x", [echoReasoning]: " " },
+      ]);
+    },
+  );
+
+  it("carry native parts back to the server and model that sent them, and to no other", () => {
+    const extra = { google: { thought_signature: "s" } };
+    const items = [{ reasoning_details: [{ type: "t", text: "Hm" }] }, { call: 1, extra_content: extra }];
+    const message: Message = {
+      role: "assistant",
+      content: [call("a"), call("b")],
+      native: items.map((item) => ({ provider: "openai", model: "m", item })),
+    };
+    const plain = { role: "assistant", content: null, tool_calls: [wireCall("a"), wireCall("b")] };
+    expect(convert(message)).toEqual([
+      {
+        ...plain,
+        tool_calls: [wireCall("a"), { ...wireCall("b"), extra_content: extra }],
+        reasoning_details: [{ type: "t", text: "Hm" }],
+      },
+    ]);
+    expect(convert(message, { model: "other" })).toEqual([plain]);
+  });
+
+  it("use the same changed id in the turn and in its results", () => {
+    const toWireCallId = (callId: string): string => callId.replace(/\W|_/g, "").padEnd(9, "0");
+    const [asked] = convert(turn(call("call_1")), { toWireCallId });
+    const [answered] = convert({ role: "tool", results: [result("call_1")] }, { toWireCallId });
+    expect(asked).toMatchObject({ tool_calls: [{ id: "call10000" }] });
+    expect(answered).toMatchObject({ tool_call_id: "call10000" });
+  });
+
+  it("are converted once for each converter", () => {
+    const toMessages = createMessageConverter(settings);
+    const message: Message = { role: "user", content: "hi" };
+    expect(toMessages(message, 0)).toBe(toMessages(message, 0));
+    expect(toMessages({ ...message }, 0)).not.toBe(toMessages(message, 0));
+    expect(createMessageConverter(settings)(message, 0)).not.toBe(toMessages(message, 0));
+  });
+});

@@ -1,0 +1,101 @@
+// What compatible servers want back exactly as they sent it: `reasoning_details` (OpenRouter, MiniMax) and, on each call,
+// `extra_content` (Gemini's OpenAI endpoint keeps its thought signatures there and answers 400 without them).
+
+import { copyFields, isRecord, setField, textOf, type Json, type NativeTurn, type UnknownRecord } from "../core/provider-kit.ts";
+
+/** Reasoning details in the order in which they began, fragments of one detail put together. */
+export interface ReasoningDetails {
+  /** Takes the entries of one chunk and returns the text that is new in them. */
+  add(details: readonly unknown[]): string;
+  all(): readonly Json[];
+}
+
+type OpenDetail = { [field: string]: Json };
+
+/**
+ * Makes an empty collection. A fragment belongs to the detail of its type and index, wherever that began; without an index, to the last
+ * detail if that has its type. Text and summary come in pieces. Every other field is the last one that says something: gateways
+ * send `signature: ""` until the text is over.
+ */
+export function collectReasoningDetails(): ReasoningDetails {
+  const details: OpenDetail[] = [];
+  const byPlace = new Map<string, OpenDetail>();
+
+  function addOne(fragment: UnknownRecord): string {
+    const { type, index } = fragment;
+    const place = typeof index === "number" ? JSON.stringify([type, index]) : undefined;
+    const begun = place === undefined ? details[details.length - 1] : byPlace.get(place);
+    const isPlaced = place !== undefined;
+    if (begun !== undefined && begun.type === type && continues(begun, fragment, isPlaced)) extend(begun, fragment);
+    else {
+      const detail = copyFields(fragment);
+      details.push(detail);
+      if (place !== undefined) byPlace.set(place, detail);
+    }
+    return textOf(fragment.text) + textOf(fragment.summary);
+  }
+
+  return {
+    add: (fragments) => fragments.reduce<string>((text, fragment) => text + (isRecord(fragment) ? addOne(fragment) : ""), ""),
+    all: () => details,
+  };
+}
+
+/** Encrypted data comes whole, and so does a signature: without an index, a text that follows one is another detail. */
+function continues(begun: OpenDetail, fragment: UnknownRecord, isPlaced: boolean): boolean {
+  if (!isPlaced && typeof begun.index === "number") return false;
+  if (differ(begun.id, fragment.id) || differ(begun.data, fragment.data)) return false;
+  const [hasText, hasMore] = [begun, fragment].map(({ text, summary }) => isSaid(text) || isSaid(summary));
+  if (isSaid(fragment.data) && (hasText === true || !isPlaced)) return false;
+  const isSigned = isSaid(begun.signature) && begun.signature !== fragment.signature;
+  return isPlaced || !(isSigned && hasText === true && hasMore === true);
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
+/** Whether both say something, and not the same. */
+function differ(one: unknown, other: unknown): boolean {
+  return isSaid(one) && isSaid(other) && one !== other;
+}
+
+function extend(detail: OpenDetail, fragment: UnknownRecord): void {
+  for (const [field, value] of Object.entries(copyFields(fragment))) {
+    const before = Object.hasOwn(detail, field) ? detail[field] : undefined;
+    const isPiece = field === "text" || field === "summary";
+    if (isPiece && typeof before === "string" && typeof value === "string") detail[field] = before + value;
+    else if (isSaid(value) || before === undefined) setField(detail, field, value);
+  }
+}
+
+/** One native part per kind, as `readNative` expects it. */
+export function toNativeItems(details: readonly Json[], extras: ReadonlyMap<number, unknown>): readonly Json[] {
+  const items: Json[] = [];
+  if (details.length > 0) items.push({ reasoning_details: details });
+  for (const [position, extra] of extras) items.push({ call: position, extra_content: JSON.parse(JSON.stringify(extra)) });
+  return items;
+}
+
+/** What a turn carries for the server that wrote it. */
+export interface NativeFields {
+  readonly reasoningDetails: Json | undefined;
+  /** `extra_content` by the position of the call in its turn. */
+  readonly extras: ReadonlyMap<number, Json>;
+}
+
+/** Reads the native parts of a turn. Parts of another server or model are left out: signatures are not portable. */
+export function readNative(
+  native: NativeTurn | undefined,
+  provider: { readonly id: string; readonly model: string },
+): NativeFields {
+  let reasoningDetails: Json | undefined;
+  const extras = new Map<number, Json>();
+  for (const part of native ?? []) {
+    if (part.provider !== provider.id || part.model !== provider.model || !isRecord(part.item)) continue;
+    const { reasoning_details: details, call, extra_content: extra } = part.item;
+    if (details !== undefined) reasoningDetails = details;
+    if (typeof call === "number" && extra !== undefined) extras.set(call, extra);
+  }
+  return { reasoningDetails, extras };
+}

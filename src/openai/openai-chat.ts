@@ -1,0 +1,47 @@
+// OpenAI Chat Completions, and every server that speaks it, as a provider over the caller's own client.
+
+import { type ModelChunk, openAnswer, type Provider, readSdkStream, withFinishReasons } from "../core/provider-kit.ts";
+import { buildChatBody } from "./chat-body.ts";
+import { createChatReader } from "./chat-chunks.ts";
+import { chatWords } from "./chat-finish.ts";
+import { createMessageConverter } from "./chat-messages.ts";
+import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
+
+/**
+ * Makes a provider of an OpenAI client. The client stays the caller's: its key, base URL, proxy and retries are used as they
+ * are. It retries refused connections, 408, 409, 429 and 5xx by itself, twice unless `maxRetries` says otherwise: retries
+ * of your own around it multiply the attempts.
+ *
+ * The stream ends with `finish` if the server said why the model stopped, or sent the final token counts, which it sends only after the
+ * whole answer. Else the answer is not complete, whatever it holds. What the SDK throws passes through. Errors inside the stream that it does not throw are
+ * `error` chunks. Reasoning is read under every name that servers use, and sent back only with `echoReasoning`.
+ *
+ * Throws LoopError `invalid-option` or `unknown-option` at once where the options are wrong.
+ *
+ * @example
+ * const provider = openaiChat({ client: new OpenAI(), model: "gpt-5" });
+ *
+ * @example
+ * const client = new OpenAI({ baseURL: "https://api.deepseek.com", apiKey });
+ * const provider = openaiChat({ client, model: "deepseek-reasoner", id: "deepseek", maxTokensField: "max_tokens", echoReasoning: "reasoning_content" });
+ */
+export function openaiChat(options: OpenAIChatOptions): Provider {
+  const settings = checkChatOptions(options);
+  const toMessages = createMessageConverter(settings);
+  const words = withFinishReasons(chatWords, options.finishReasons);
+  const { id, model, family } = settings;
+  return {
+    id,
+    model,
+    ...(family === undefined ? {} : { family }),
+    stream: (request, call) => {
+      const out: ModelChunk[] = [];
+      const open = async (given: AbortSignal): Promise<unknown> =>
+        openAnswer(
+          settings.client.chat.completions.create(buildChatBody(request, settings, toMessages), { signal: given }),
+          call.clock,
+        );
+      return readSdkStream({ open, reader: createChatReader(out, words), out }, call);
+    },
+  };
+}

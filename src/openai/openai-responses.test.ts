@@ -1,0 +1,105 @@
+// The provider over a client that answers from a script.
+
+import OpenAI, { AzureOpenAI } from "openai";
+import { describe, expect, it } from "vitest";
+import { ask, createCall } from "../../test/wire/provider-pass.ts";
+import { collect, streamScript } from "../../test/wire/scripted-stream.ts";
+import type { ModelCall, ModelChunk } from "../core/provider-kit.ts";
+import { openaiResponses } from "./openai-responses.ts";
+import type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-wire.ts";
+
+/** A call whose heartbeat needs its call, as those of others may. */
+class Call implements ModelCall {
+  readonly iteration: number = 0;
+  readonly clock: ModelCall["clock"];
+  readonly timeouts: ModelCall["timeouts"];
+  beats = 0;
+  readonly signal: AbortSignal;
+  constructor(signal: AbortSignal = new AbortController().signal) {
+    ({ signal: this.signal, clock: this.clock, timeouts: this.timeouts } = createCall(signal));
+  }
+  heartbeat(): void {
+    this.beats += 1;
+  }
+}
+
+const text = (delta: string): object => ({ type: "response.output_text.delta", output_index: 0, item_id: "m", delta });
+const completed = { type: "response.completed", response: { status: "completed", output: [] } };
+const finish: ModelChunk = { type: "finish", reason: "stop", raw: "completed" };
+
+interface FakeClient extends OpenAIResponsesClient {
+  readonly requests: readonly { readonly body: ResponsesRequestBody; readonly signal: AbortSignal }[];
+}
+
+/** Streams the given events; one that is an Error is thrown. */
+function createFakeClient(events: readonly unknown[]): FakeClient {
+  const requests: { readonly body: ResponsesRequestBody; readonly signal: AbortSignal }[] = [];
+  return {
+    requests,
+    responses: {
+      async create(body, { signal }) {
+        requests.push({ body, signal });
+        return streamScript(events);
+      },
+    },
+  };
+}
+
+const run = (events: readonly unknown[], call = new Call()): ReturnType<typeof collect> =>
+  collect(openaiResponses({ client: createFakeClient(events), model: "m" }).stream(ask("hi"), call));
+
+describe("openaiResponses", () => {
+  it("says who it is", () => {
+    const client = createFakeClient([]);
+    expect(openaiResponses({ client, model: "m" })).toEqual({ id: "openai", model: "m", stream: expect.any(Function) });
+    expect(openaiResponses({ client, model: "m", id: "azure", family: "gpt" })).toMatchObject({ id: "azure", family: "gpt" });
+  });
+
+  it("takes the clients of the SDK as they are", () => {
+    const clients: readonly OpenAIResponsesClient[] = [
+      new OpenAI({ apiKey: "x" }),
+      new AzureOpenAI({ apiKey: "x", apiVersion: "1", endpoint: "https://x.test" }),
+    ];
+    for (const client of clients) expect(openaiResponses({ client, model: "m" }).model).toBe("m");
+  });
+
+  it("asks once its stream is read, with the signal of the call", async () => {
+    const client = createFakeClient([text("a"), completed]);
+    const controller = new AbortController();
+    const stream = openaiResponses({ client, model: "m" }).stream(ask("hi"), new Call(controller.signal));
+    expect(client.requests).toEqual([]);
+    for await (const chunk of stream) {
+      controller.abort("enough");
+      expect(chunk).toEqual({ type: "text-delta", text: "a" });
+      break;
+    }
+    expect(client.requests.map(({ body, signal }) => [body.model, body.stream, signal.reason])).toEqual([["m", true, "enough"]]);
+  });
+
+  it("yields what each event says, and the finish last", async () => {
+    expect(await run([{ type: "response.created" }, text("a"), text("b"), completed])).toEqual({
+      chunks: [{ type: "text-delta", text: "a" }, { type: "text-delta", text: "b" }, finish],
+      thrown: undefined,
+    });
+  });
+
+  it("shows that it is alive while the service works", async () => {
+    const call = new Call();
+    const search = { type: "response.web_search_call.searching" };
+    await run([search, search, text("a"), completed], call);
+    expect(call.beats).toBe(3);
+  });
+
+  it("has no finish where the stream has none", async () => {
+    expect(await run([text("a")])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown: undefined });
+  });
+
+  it("counts an answer as complete whatever the client throws after its last event, and nothing else", async () => {
+    const reset = new TypeError("terminated");
+    const broke = new OpenAI.APIError(undefined, { message: "It broke.", type: "server_error" }, undefined, undefined);
+    for (const thrown of [reset, broke]) {
+      expect((await run([text("a"), completed, thrown])).chunks.at(-1)).toEqual(finish);
+      expect(await run([text("a"), thrown])).toEqual({ chunks: [{ type: "text-delta", text: "a" }], thrown });
+    }
+  });
+});

@@ -1,0 +1,134 @@
+// How a stream ends, and what of it is sent back.
+
+import { describe, expect, it } from "vitest";
+import { createResponsesReader } from "./responses-events.ts";
+import {
+  added,
+  brief,
+  call,
+  completed,
+  done,
+  incomplete,
+  message,
+  nativeOf,
+  piece,
+  read,
+} from "../../test/wire/responses-events.ts";
+
+describe("the end of a stream", () => {
+  it.for<[what: string, events: readonly unknown[], said: readonly string[]]>([
+    ["missing", [piece(0, "m", "Hel")], ['text "Hel"']],
+    [
+      "failed",
+      [
+        piece(0, "m", "Hel"),
+        done(1, call("c", "1", "{}")),
+        {
+          type: "response.failed",
+          response: {
+            status: "failed",
+            error: { code: "server_error", message: "It broke." },
+            usage: { input_tokens: 1, output_tokens: 2 },
+          },
+        },
+      ],
+      ['text "Hel"', "start item-1 1 f", "args item-1 {}", "usage", "error server It broke."],
+    ],
+    [
+      "an error",
+      [piece(0, "m", "Hel"), { type: "error", code: "rate_limit_exceeded", message: "Slow." }, completed()],
+      ['text "Hel"', "error rate-limit Slow."],
+    ],
+    [
+      "cancelled",
+      [piece(0, "m", "Hel"), { type: "response.cancelled", response: { status: "cancelled" } }],
+      ['text "Hel"', "error server The response was cancelled."],
+    ],
+    [
+      "followed by more",
+      [completed(), piece(0, "m", "Hel"), { type: "error", message: "x" }, completed()],
+      ["finish stop completed"],
+    ],
+    ["without its response", [{ type: "response.completed" }], ["finish stop completed"]],
+    ["cut off", [piece(0, "m", "Hel"), incomplete("max_output_tokens")], ['text "Hel"', "finish length max_output_tokens"]],
+  ])("%s", ([, events, said]) => {
+    expect(brief(read(events))).toEqual(said);
+  });
+
+  it("tells its tokens, all of them", () => {
+    const usage = {
+      input_tokens: 10,
+      input_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 },
+      output_tokens: 5,
+      output_tokens_details: { reasoning_tokens: 2 },
+      total_tokens: 15,
+    };
+    expect(read([{ type: "response.completed", response: { status: "completed", usage } }])).toContainEqual({
+      type: "usage",
+      mode: "snapshot",
+      usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 4, cacheWriteTokens: 3, reasoningTokens: 2 },
+    });
+  });
+
+  it("is not finished before it is told", () => {
+    const reader = createResponsesReader([], false);
+    reader.read(piece(0, "m", "Hel"));
+    expect(reader.finished).toBe(false);
+    reader.read(completed());
+    expect([reader.finished, reader.failed]).toEqual([true, false]);
+  });
+});
+
+describe("what is sent back", () => {
+  const reasoning = { type: "reasoning", id: "r", summary: [], encrypted_content: "begun" };
+  const finished = { ...reasoning, encrypted_content: "finished" };
+
+  it("is each finished item as it came, in the order of the response", () => {
+    const [first, second] = [message("a", "A", { phase: "commentary" }), call("c", "1", "{}")];
+    const search = { type: "web_search_call", id: "w", status: "completed", action: { type: "search", query: "q" } };
+    const events = [
+      added(0, reasoning),
+      done(2, search),
+      done(0, finished),
+      done(3, second),
+      done(1, first),
+      completed({ ...reasoning, encrypted_content: "later" }),
+    ];
+    expect(nativeOf(read(events))).toEqual([finished, first, search, second].map((item) => ({ output_item: item })));
+  });
+
+  it("is what only the end tells of, behind the rest", () => {
+    expect(nativeOf(read([done(0, finished), completed(finished, message("m", "Hello"))]))).toEqual([
+      { output_item: finished },
+      { output_item: message("m", "Hello") },
+    ]);
+  });
+
+  it.for<[what: string, events: readonly unknown[]]>([
+    ["was cut off", [done(0, finished), incomplete("max_output_tokens")]],
+    ["failed", [done(0, finished), { type: "response.failed", response: {} }]],
+    ["has no end", [done(0, finished)]],
+  ])("is nothing of a response that %s", ([, events]) => {
+    expect(nativeOf(read(events))).toEqual([]);
+  });
+
+  it.for<[asked: boolean, said: unknown, stored: boolean]>([
+    [false, undefined, false],
+    [true, undefined, true],
+    [true, false, false],
+    [false, true, true],
+  ])("is stored where that was asked (%s) and the service (%s) does not say otherwise", ([store, said, stored]) => {
+    const end = { type: "response.completed", response: { store: said } };
+    expect(nativeOf(read([done(0, finished), end], { store }))).toEqual([
+      { output_item: finished, ...(stored ? { stored } : {}) },
+    ]);
+  });
+
+  it("keeps an own key __proto__ as data", () => {
+    const item = JSON.parse('{"type":"novelty","__proto__":{"polluted":true}}');
+    expect(JSON.stringify(nativeOf(read([done(0, item), completed()])))).toBe(
+      '[{"output_item":{"type":"novelty","__proto__":{"polluted":true}}}]',
+    );
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
+  });
+});

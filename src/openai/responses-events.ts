@@ -1,0 +1,158 @@
+// Events of the Responses wire into neutral chunks.
+
+import {
+  cutByAnother,
+  type EventReader,
+  type FinishWords,
+  isRecord,
+  recordOf,
+  textOf,
+  type ModelChunk,
+  type UnknownRecord,
+} from "../core/provider-kit.ts";
+import { toUsage } from "./chat-usage.ts";
+import { incompleteWords, isTerminal, toResponseEnd, toResponseError } from "./responses-finish.ts";
+import { ItemAssembly } from "./responses-items.ts";
+import { toNativeItems } from "./responses-native.ts";
+import { kindOf, wordsOf, type TextKind } from "./responses-texts.ts";
+
+/** What has come so far. */
+interface Reading {
+  readonly out: ModelChunk[];
+  /** Whether the service was asked to keep the response; it may say otherwise. */
+  readonly store: boolean;
+  readonly words: FinishWords;
+  readonly items: ItemAssembly;
+  failed: boolean;
+  /** What is said once the stream is over: how the response ended, and what of it is sent back. */
+  ending: readonly ModelChunk[] | undefined;
+}
+
+/**
+ * Makes a reader that appends to `out`. It reads what each event adds, in whatever order and completeness the items come; events and
+ * items of unknown types are passed over, and items are kept to be sent back.
+ */
+export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
+  const reading: Reading = { out, store, words, items: new ItemAssembly(out), failed: false, ending: undefined };
+  return {
+    get finished() {
+      return reading.ending !== undefined;
+    },
+    get isOver() {
+      return reading.ending !== undefined;
+    },
+    get failed() {
+      return reading.failed;
+    },
+    read: (event) => {
+      // One stream holds one response.
+      if (isRecord(event) && reading.ending === undefined) readEvent(event, reading);
+    },
+    end: () => void out.push(...(reading.ending ?? [])),
+  };
+}
+
+function readEvent(event: UnknownRecord, reading: Reading): void {
+  const { items, out } = reading;
+  switch (event.type) {
+    case "response.created":
+      return beginResponse(reading);
+    case "response.output_item.added":
+      return items.begin(event);
+    case "response.output_item.done":
+      return items.finish(event);
+    case "response.content_part.done":
+    case "response.reasoning_summary_part.done":
+      return readPart(event, items);
+    case "response.function_call_arguments.delta":
+      return items.addArguments(event, "function_call", { text: textOf(event.delta), isWhole: false });
+    case "response.function_call_arguments.done":
+      return items.addArguments(event, "function_call", { text: textOf(event.arguments), isWhole: true });
+    case "response.custom_tool_call_input.delta":
+      return items.addArguments(event, "custom_tool_call", { text: textOf(event.delta), isWhole: false });
+    case "response.custom_tool_call_input.done":
+      return items.addArguments(event, "custom_tool_call", { text: textOf(event.input), isWhole: true });
+    case "error":
+      reading.failed = true;
+      out.push({ type: "error", error: toResponseError(event) });
+      return;
+    default:
+      if (isTerminal(event.type)) endResponse(event.type, event.response, reading);
+      else readText(event, items);
+  }
+}
+
+/** Another response begins. If nothing of the one before has come, it is the answer. */
+function beginResponse(reading: Reading): void {
+  if (reading.items.isEmpty) return;
+  reading.failed = true;
+  reading.out.push(cutByAnother());
+}
+
+/** The events of texts, and whether one brings the whole of it. */
+const textEvents: ReadonlyMap<unknown, { readonly kind: TextKind; readonly isSummary: boolean; readonly isWhole: boolean }> =
+  new Map([
+    ["response.output_text.delta", { kind: "text-delta", isSummary: false, isWhole: false }],
+    ["response.output_text.done", { kind: "text-delta", isSummary: false, isWhole: true }],
+    ["response.refusal.delta", { kind: "refusal-delta", isSummary: false, isWhole: false }],
+    ["response.refusal.done", { kind: "refusal-delta", isSummary: false, isWhole: true }],
+    ["response.reasoning_text.delta", { kind: "reasoning-delta", isSummary: false, isWhole: false }],
+    ["response.reasoning_text.done", { kind: "reasoning-delta", isSummary: false, isWhole: true }],
+    ["response.reasoning_summary_text.delta", { kind: "reasoning-delta", isSummary: true, isWhole: false }],
+    ["response.reasoning_summary_text.done", { kind: "reasoning-delta", isSummary: true, isWhole: true }],
+  ]);
+
+function readText(event: UnknownRecord, items: ItemAssembly): void {
+  const known = textEvents.get(event.type);
+  if (known === undefined) return;
+  const { kind, isSummary, isWhole } = known;
+  const index = isSummary ? event.summary_index : event.content_index;
+  items.addText(event, { kind, index, isSummary }, { text: isWhole ? wordsOf(event) : textOf(event.delta), isWhole });
+}
+
+function readPart(event: UnknownRecord, items: ItemAssembly): void {
+  const { part } = event;
+  const kind = isRecord(part) ? kindOf(part.type) : undefined;
+  if (kind === undefined || !isRecord(part)) return;
+  const isSummary = part.type === "summary_text";
+  const index = isSummary ? event.summary_index : event.content_index;
+  items.addText(event, { kind, index, isSummary }, { text: wordsOf(part), isWhole: true });
+}
+
+/** A response that was cut off is not sent back as it was: its last item may be half of one, which the service would refuse. */
+function endResponse(eventType: string, value: unknown, reading: Reading): void {
+  const response = recordOf(value);
+  const { items, out, store, words } = reading;
+  const end = toResponseEnd(eventType, response, words);
+  if (end.kind === "failed") {
+    readUsage(response, out);
+    reading.failed = true;
+    out.push({ type: "error", error: end.error });
+    return;
+  }
+  items.settle(response.output, end.kind === "incomplete");
+  readUsage(response, out);
+  if (end.kind === "incomplete") {
+    reading.ending = [{ type: "finish", reason: end.reason, raw: end.raw }];
+    return;
+  }
+  const stored = typeof response.store === "boolean" ? response.store : store;
+  const reason = items.refused ? "refusal" : items.hasCalls ? "tool-calls" : end.reason;
+  reading.ending = [
+    ...toNativeItems(items.items(), stored).map((item) => ({ type: "native" as const, item })),
+    { type: "finish", reason, raw: end.raw },
+  ];
+}
+
+/** The counts have other names than those of Chat Completions, and the same meaning. */
+function readUsage({ usage: wire }: UnknownRecord, out: ModelChunk[]): void {
+  if (!isRecord(wire)) return;
+  const usage = toUsage({
+    prompt_tokens: wire.input_tokens,
+    completion_tokens: wire.output_tokens,
+    total_tokens: wire.total_tokens,
+    prompt_tokens_details: wire.input_tokens_details,
+    completion_tokens_details: wire.output_tokens_details,
+  });
+  if (usage !== undefined) out.push({ type: "usage", usage, mode: "snapshot" });
+}

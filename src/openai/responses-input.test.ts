@@ -1,0 +1,195 @@
+// Neutral messages on the wire.
+
+import { describe, expect, it } from "vitest";
+import type { AssistantMessage, AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
+import { createInputConverter, type InputSettings } from "./responses-input.ts";
+
+const settings: InputSettings = {
+  id: "openai",
+  model: "m",
+  store: false,
+  customTools: new Map([["sql", { type: "text" }]]),
+  toolResultMedia: "tool-message",
+};
+const convert = (messages: readonly Message[], changes: Partial<InputSettings> = {}): readonly unknown[] =>
+  createInputConverter({ ...settings, ...changes })(messages);
+
+const turn = (...content: readonly AssistantPart[]): AssistantMessage => ({ role: "assistant", content });
+const asks = (callId: string, args: Json = {}, name = "f"): AssistantPart => ({ type: "tool-call", callId, name, args });
+const result = (callId: string, rest: Partial<ToolResultPart> = {}): ToolResultPart => ({
+  callId,
+  name: "f",
+  outcome: "completed",
+  result: "ok",
+  ...rest,
+});
+const results = (...all: readonly ToolResultPart[]): Message => ({ role: "tool", results: all });
+const call = (id: string, args = "{}", name = "f"): object => ({ type: "function_call", call_id: id, name, arguments: args });
+const output = (id: string, value: unknown = "ok"): object => ({ type: "function_call_output", call_id: id, output: value });
+const image = { type: "image", mediaType: "image/png", data: "eA==" } as const;
+const zip = { type: "file", mediaType: "application/zip", data: "UEs=" } as const;
+const wireImage = { type: "input_image", image_url: "data:image/png;base64,eA==", detail: "auto" };
+
+describe("messages", () => {
+  it.for<[what: string, messages: readonly Message[], wire: readonly object[]]>([
+    ["a user's text", [{ role: "user", content: "hi" }], [{ role: "user", content: "hi" }]],
+    ["a user's text as a part", [{ role: "user", content: [{ type: "text", text: "hi" }] }], [{ role: "user", content: "hi" }]],
+    ["no content", [{ role: "user", content: [] }], [{ role: "user", content: "" }]],
+    [
+      "a user's images and files",
+      [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "see" },
+            image,
+            { type: "image", mediaType: "image/png", data: new URL("https://x.test/a.png") },
+            { type: "file", mediaType: "application/pdf", data: "eA==" },
+            { type: "file", mediaType: "application/pdf", data: "data:application/pdf;base64,eA==" },
+            { type: "file", mediaType: "application/pdf", data: "https://x.test/a.pdf" },
+          ],
+        },
+      ],
+      [
+        {
+          role: "user",
+          content: [
+            { type: "input_text", text: "see" },
+            wireImage,
+            { type: "input_image", image_url: "https://x.test/a.png", detail: "auto" },
+            { type: "input_file", filename: "file.pdf", file_data: "data:application/pdf;base64,eA==" },
+            { type: "input_file", filename: "file.pdf", file_data: "data:application/pdf;base64,eA==" },
+            { type: "input_file", file_url: "https://x.test/a.pdf" },
+          ],
+        },
+      ],
+    ],
+    [
+      "a turn of text",
+      [turn({ type: "text", text: "Hel" }, { type: "text", text: "lo" })],
+      [{ role: "assistant", content: "Hello" }],
+    ],
+    ["a tool that is no custom one, and has an input", [turn(asks("a", { input: "x" }))], [call("a", '{"input":"x"}')]],
+    [
+      "a turn of reasoning and text",
+      [turn({ type: "reasoning", text: "Hm" }, { type: "text", text: "Hello" })],
+      [{ role: "assistant", content: "Hello" }],
+    ],
+    [
+      "a turn of text and calls",
+      [turn({ type: "text", text: "Hm." }, asks("a"), asks("b", { n: 1 }))],
+      [{ role: "assistant", content: "Hm." }, call("a"), call("b", '{"n":1}')],
+    ],
+    ["an empty turn", [turn()], []],
+    ["a blank turn", [turn({ type: "text", text: " \n" }, { type: "reasoning", text: "Hm" })], []],
+    ["a name that was made up", [turn(asks("a", {}, "get weather!"))], [call("a", "{}", "get_weather_")]],
+    ["arguments that are no object", [turn(asks("a", [1]))], [call("a", '{"INVALID_ARGUMENTS":[1]}')]],
+    ["an own key __proto__ in arguments", [turn(asks("a", JSON.parse('{"__proto__":1}')))], [call("a", '{"__proto__":1}')]],
+    [
+      "results",
+      [turn(asks("a"), asks("b")), results(result("a"), result("b", { result: { n: 1 } }))],
+      [call("a"), call("b"), output("a"), output("b", '{"n":1}')],
+    ],
+    [
+      "a result with texts",
+      [
+        turn(asks("a")),
+        results(
+          result("a", {
+            content: [
+              { type: "text", text: "more" },
+              { type: "text", text: "" },
+            ],
+          }),
+        ),
+      ],
+      [call("a"), output("a", "ok\nmore")],
+    ],
+    [
+      "a result with an image",
+      [turn(asks("a")), results(result("a", { content: [image] }))],
+      [call("a"), output("a", [{ type: "input_text", text: "ok" }, wireImage])],
+    ],
+    [
+      "a result with a file that cannot be shown",
+      [turn(asks("a")), results(result("a", { content: [zip, image] }))],
+      [
+        call("a"),
+        output("a", [
+          { type: "input_text", text: expect.stringMatching(/^ok\n\[The tool returned a file of type application\/zip, .+\]$/) },
+          wireImage,
+        ]),
+      ],
+    ],
+    [
+      "an empty result with an image",
+      [turn(asks("a")), results(result("a", { result: "", content: [image] }))],
+      [call("a"), output("a", [wireImage])],
+    ],
+    ["an empty result", [turn(asks("a")), results(result("a", { result: "" }))], [call("a"), output("a", "")]],
+    [
+      "ids that are too long",
+      [turn(asks("x".repeat(99))), results(result("x".repeat(99)))],
+      [call(expect.stringMatching(/^x{49}_[\da-f]{14}$/)), output(expect.stringMatching(/^x{49}_[\da-f]{14}$/))],
+    ],
+    [
+      "a custom tool",
+      [turn(asks("a", { input: "SELECT 1" }, "sql")), results(result("a", { name: "sql", content: [image] }))],
+      [
+        { type: "custom_tool_call", call_id: "a", name: "sql", input: "SELECT 1" },
+        { type: "custom_tool_call_output", call_id: "a", output: [{ type: "input_text", text: "ok" }, wireImage] },
+      ],
+    ],
+    [
+      "a custom tool that was called as a function",
+      [turn(asks("a", { query: 1 }, "sql")), results(result("a"))],
+      [call("a", '{"query":1}', "sql"), output("a")],
+    ],
+    ["results of a turn that is not there", [results(result("a"))], [output("a")]],
+  ])("%s", ([, messages, wire]) => {
+    expect(convert(messages)).toEqual(wire);
+  });
+
+  it("sends images of results in a message of their own where the server takes them nowhere else", () => {
+    const messages = [turn(asks("a"), asks("b")), results(result("a", { content: [image] }), result("b"))];
+    expect(convert(messages, { toolResultMedia: "user-message" })).toEqual([
+      call("a"),
+      call("b"),
+      output("a"),
+      output("b"),
+      { role: "user", content: [{ type: "input_text", text: "Content that the tool f returned for call a:" }, wireImage] },
+    ]);
+  });
+
+  it("answers a call in the kind in which it was made, whatever the tool is now, and to the program that made it", () => {
+    const caller = { type: "program", caller_id: "p" };
+    const items = [
+      { type: "custom_tool_call", call_id: "a", name: "f", input: "x" },
+      { type: "function_call", call_id: "b", name: "sql", arguments: "{}", caller },
+      { type: "function_call", call_id: "c", name: "f", arguments: "{}", caller: null },
+    ];
+    const native = items.map((item) => ({ provider: "openai", model: "m", item: { output_item: item } }));
+    const made = { ...turn(asks("a"), asks("b", {}, "sql"), asks("c")), native };
+    expect(convert([made, results(result("a"), result("b"), result("c"))])).toEqual([
+      ...items,
+      { type: "custom_tool_call_output", call_id: "a", output: "ok" },
+      { ...output("b"), caller },
+      output("c"),
+    ]);
+  });
+
+  it("converts each message once, and results again only where another turn stands before them", () => {
+    const toInput = createInputConverter(settings);
+    const [question, asked, answered]: readonly Message[] = [
+      { role: "user", content: "hi" },
+      turn(asks("a", { input: "x" }, "sql")),
+      results(result("a")),
+    ];
+    if (question === undefined || asked === undefined || answered === undefined) throw new Error("There are three messages.");
+    const [first, second] = [toInput([question, asked, answered]), toInput([question, asked, answered])];
+    expect(second).not.toBe(first);
+    for (const [position, item] of first.entries()) expect(second[position]).toBe(item);
+    expect(first[2]).toMatchObject({ type: "custom_tool_call_output" });
+    expect(toInput([turn(asks("a")), answered])[1]).toMatchObject({ type: "function_call_output" });
+  });
+});

@@ -1,0 +1,138 @@
+// When the calls of a response are ready, and those of custom tools.
+
+import { describe, expect, it } from "vitest";
+import {
+  added,
+  argsPiece,
+  at,
+  brief,
+  call,
+  completed,
+  done,
+  type Fields,
+  incomplete,
+  message,
+  read,
+} from "../../test/wire/responses-events.ts";
+
+const ready = (key: string, id: string, args = '{"n":1}'): string => `ready ${key} ${id} f ${args}`;
+
+describe("a call", () => {
+  const pieces = [argsPiece(0, "c", '{"n"'), argsPiece(0, "c", ":1}")];
+  const told = ["start item-0 1 f", 'args item-0 {"n"', "args item-0 :1}", ready("item-0", "1"), "finish tool-calls completed"];
+  const custom = (id: unknown, callId: unknown, input: unknown): Fields => ({
+    type: "custom_tool_call",
+    id,
+    call_id: callId,
+    name: "f",
+    input,
+  });
+  const customPiece = (delta: string): Fields => at("custom_tool_call_input.delta", [0, "c"], { delta });
+  it.for<[how: string, events: readonly unknown[], args: string]>([
+    [
+      "in pieces",
+      [
+        added(0, custom("c", "1", "")),
+        customPiece('say "'),
+        customPiece('hi"\n'),
+        done(0, custom("c", "1", 'say "hi"\n')),
+        completed(),
+      ],
+      'say "hi"\n',
+    ],
+    [
+      "whole",
+      [added(0, custom("c", "1", "")), at("custom_tool_call_input.done", [0, "c"], { input: "SELECT 1" }), completed()],
+      "SELECT 1",
+    ],
+    ["only as a finished item", [done(0, custom("c", "1", "SELECT 1")), completed()], "SELECT 1"],
+    ["that looks like JSON", [done(0, custom("c", "1", '{"n":1}')), completed()], '{"n":1}'],
+    [
+      "cut within a character",
+      [
+        added(0, custom("c", "1", "")),
+        customPiece("\ud83d"),
+        customPiece("\ude00"),
+        done(0, custom("c", "1", "😀")),
+        completed(),
+      ],
+      "😀",
+    ],
+    [
+      "whose pieces came before its name, and were others",
+      [customPiece("x"), done(0, custom("c", "1", "SELECT 1")), completed()],
+      "SELECT 1",
+    ],
+  ])("of a custom tool has its text as the input: %s", ([, events, input]) => {
+    const chunks = read(events);
+    const streamed = chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : "")).join("");
+    expect(JSON.parse(streamed)).toEqual({ input });
+    expect(chunks).toContainEqual({
+      type: "call-ready",
+      key: "item-0",
+      id: "1",
+      name: "f",
+      args: { input },
+      argsText: JSON.stringify({ input }),
+      problem: undefined,
+    });
+  });
+
+  it("of a custom tool is truncated where its response was cut off", () => {
+    const said = brief(read([done(0, custom("c", "1", "SELECT")), incomplete("max_output_tokens")]));
+    expect(said.at(-2)).toBe('ready item-0 1 f {"input":"SELECT"} truncated');
+  });
+
+  it("of a custom tool without input has an empty one, of which nothing is streamed", () => {
+    expect(brief(read([done(0, custom("c", "1", "")), completed()]))).toEqual([
+      "start item-0 1 f",
+      'ready item-0 1 f {"input":""}',
+      "finish tool-calls completed",
+    ]);
+  });
+
+  it("is ready as soon as another item has begun, and not before it is finished", () => {
+    const next = added(1, message("m", ""));
+    const before = [added(0, call("c", "1", "")), ...pieces];
+    const finished = done(0, call("c", "1", '{"n":1}'));
+    const isReady = (events: readonly unknown[]): boolean => read(events).some(({ type }) => type === "call-ready");
+    expect(
+      [
+        [...before, finished],
+        [...before, next],
+        [...before, finished, next],
+        [...before, next, finished],
+      ].map(isReady),
+    ).toEqual([false, false, true, true]);
+  });
+
+  it("is ready after the ones before it", () => {
+    const [first, second] = [call("a", "1", "{}"), call("b", "2", "{}")];
+    const events = [added(0, first), added(1, second), added(2, message("m", "")), done(1, second), done(0, first)];
+    expect(brief(read(events)).filter((said) => said.startsWith("ready"))).toEqual([
+      ready("item-0", "1", "{}"),
+      ready("item-1", "2", "{}"),
+    ]);
+  });
+
+  it.for<[what: string, last: Fields, reason: string]>([
+    ["by its length", incomplete("max_output_tokens", call("c", "1", '{"n":1}')), "length max_output_tokens"],
+    ["by a filter", incomplete("content_filter"), "content-filter content_filter"],
+    ["for an unknown reason", incomplete("weather"), "unknown weather"],
+  ])("of a response that was cut off %s is truncated, also where it seems finished", ([, last, reason]) => {
+    const events = [
+      done(0, call("a", "0", "{}")),
+      added(1, call("c", "1", "")),
+      argsPiece(1, "c", '{"n":1}'),
+      done(1, { ...call("c", "1", '{"n":1}'), status: "completed" }),
+      last,
+    ];
+    const said = brief(read(events));
+    expect(said.slice(-2)).toEqual([`${ready("item-1", "1", '{"n":1}')} truncated`, `finish ${reason}`]);
+    expect(said).toContain(ready("item-0", "0", "{}"));
+  });
+
+  it("of a stream without an end is not ready", () => {
+    expect(brief(read([added(0, call("c", "1", "")), ...pieces, done(0, call("c", "1", '{"n":1}'))]))).toEqual(told.slice(0, 3));
+  });
+});

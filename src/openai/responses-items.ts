@@ -1,0 +1,198 @@
+// Puts the items of a response together, whatever of them a server sends: pieces, whole texts, finished items, or no more than the
+// list at the end.
+
+import { copyFields, isRecord, listOf, textOf, type Json, type ModelChunk, type UnknownRecord } from "../core/provider-kit.ts";
+import {
+  argumentsOf,
+  completeCall,
+  declareReady,
+  extendCall,
+  isContained,
+  isSameCall,
+  nameCall,
+  type CallType,
+} from "./responses-calls.ts";
+import { createItemIndex, type ItemAddress, type ItemIndex, type OpenItem } from "./responses-item-index.ts";
+import { createTextFlow, type TextFlow, type TextPlace } from "./responses-texts.ts";
+
+/** A text that is added to an item. */
+export interface AddedText {
+  readonly text: string;
+  readonly isWhole: boolean;
+}
+
+/**
+ * The items of one stream.
+ *
+ * The finished item outranks its pieces. `call-ready` goes out once a call is finished and another item has begun, or when the response
+ * has ended: one that was cut off may mark its last call as completed as well.
+ */
+export class ItemAssembly {
+  readonly #out: ModelChunk[];
+  readonly #flow: TextFlow;
+  readonly #index: ItemIndex;
+  readonly #calls: OpenItem[] = [];
+  /** The first call of each call id. */
+  readonly #byCallId = new Map<unknown, OpenItem>();
+  #readyCalls = 0;
+
+  /** @param out takes the chunks */
+  constructor(out: ModelChunk[]) {
+    this.#out = out;
+    this.#flow = createTextFlow(out);
+    this.#index = createItemIndex(this.#flow);
+  }
+
+  get isEmpty(): boolean {
+    return this.#index.all.length === 0;
+  }
+
+  get hasCalls(): boolean {
+    return this.#calls.length > 0;
+  }
+
+  get refused(): boolean {
+    return this.#flow.refused;
+  }
+
+  /** Takes the item of `output_item.added`. */
+  begin({ item: fields, output_index: place }: UnknownRecord): void {
+    if (!isRecord(fields)) return;
+    const address = addressOf(fields, place);
+    const found = this.#index.find(address, ({ begun }) => !begun);
+    if (found !== undefined && isBegunLate(found, place)) {
+      found.begun = true;
+      return;
+    }
+    // Some servers give all items one id.
+    const item = found === undefined || found.fields !== undefined ? this.#create(address) : found;
+    item.begun = true;
+    this.#index.identify(item, fields.id);
+    this.#name(item, fields);
+  }
+
+  /** Takes the item of `output_item.done`. */
+  finish({ item: fields, output_index: place }: UnknownRecord): void {
+    if (!isRecord(fields)) return;
+    const address = addressOf(fields, place);
+    const found = this.#index.find(address, isUnfinished);
+    if (found === undefined && this.#isRepeated(fields)) return;
+    this.#finishItem(found ?? this.#create(address), fields);
+  }
+
+  /** Takes a piece of a text, or the whole of it. */
+  addText({ item_id: id, output_index: index }: UnknownRecord, place: TextPlace, { text, isWhole }: AddedText): void {
+    const address: ItemAddress = { id, index, type: place.kind === "reasoning-delta" ? "reasoning" : "message" };
+    const { texts, fields } = this.#index.find(address, isUnfinished) ?? this.#create(address);
+    if (fields !== undefined) return;
+    if (isWhole) texts.complete(place, text);
+    else texts.extend(place, text);
+  }
+
+  /** Takes a piece of a call's arguments, or all of them. */
+  addArguments(event: UnknownRecord, type: CallType, { text, isWhole }: AddedText): void {
+    const { item_id: id, output_index: index, call_id: callId, name } = event;
+    const address: ItemAddress = { id, index, type, callId };
+    // Pieces may come after the whole call, and are of no use then.
+    const late = typeof index === "number" ? this.#index.find(address, () => true) : undefined;
+    const item = this.#index.find(address, isUnfinished) ?? late ?? this.#create(address);
+    const { call, fields } = item;
+    if (call === undefined || fields !== undefined) return;
+    if (!call.announced) this.#name(item, { call_id: callId, name });
+    if (isWhole) completeCall(call, text, this.#out);
+    else extendCall(call, text, this.#out);
+  }
+
+  /** Takes the list of the last event, and declares every call ready; `cut` says that the model was stopped. */
+  settle(output: unknown, cut: boolean): void {
+    const take = this.#index.takeFrom();
+    for (const [place, fields] of listOf(output).entries()) {
+      if (!isRecord(fields)) continue;
+      const address = addressOf(fields, place);
+      this.#finishItem(take(address, fields) ?? this.#create(address), fields);
+    }
+    for (const item of this.#calls.slice(this.#readyCalls)) this.#declare(item, cut);
+    this.#readyCalls = this.#calls.length;
+  }
+
+  /** The finished items as they came, in order. */
+  items(): readonly Json[] {
+    return sortItems(this.#index.all).flatMap(({ fields, isRepeated }) => (fields === undefined || isRepeated ? [] : [fields]));
+  }
+
+  #create(address: ItemAddress): OpenItem {
+    const item = this.#index.create(address);
+    if (item.call !== undefined) this.#calls.push(item);
+    this.#declareFinished();
+    return item;
+  }
+
+  /** A server that sends a whole call twice has still asked for it once. */
+  #isRepeated(fields: UnknownRecord): boolean {
+    const { call, fields: finished } = this.#byCallId.get(fields.call_id) ?? {};
+    return call !== undefined && finished !== undefined && isSameCall(call, fields);
+  }
+
+  #finishItem(item: OpenItem, fields: UnknownRecord): void {
+    if (item.fields !== undefined) return;
+    item.fields = copyFields(fields);
+    this.#index.identify(item, fields.id);
+    item.texts.completeAll(fields);
+    if (item.call === undefined) return;
+    // Before the name, so that a call without one yet does not tell pieces that are outranked.
+    completeCall(item.call, argumentsOf(fields), this.#out);
+    this.#name(item, fields);
+    this.#declareFinished();
+  }
+
+  #name(item: OpenItem, fields: UnknownRecord): void {
+    const { call } = item;
+    if (call === undefined) return;
+    const callId = textOf(fields.call_id);
+    const first = this.#byCallId.get(callId);
+    if (first === undefined && callId !== "") this.#byCallId.set(callId, item);
+    if (first !== undefined && first !== item && !call.announced) call.isHeld = true;
+    nameCall(call, fields, this.#out);
+  }
+
+  /** Declares a call ready, unless it turns out to be an earlier one, which a server has sent twice. */
+  #declare(item: OpenItem, cut: boolean): void {
+    const { call } = item;
+    if (call === undefined) return;
+    const { call: first, fields } = this.#byCallId.get(call.id) ?? {};
+    if (call.isHeld && first !== undefined && fields !== undefined) {
+      item.isRepeated = item.fields === undefined ? isContained(call, first) : isSameCall(first, item.fields);
+      if (item.isRepeated) return;
+    }
+    call.isHeld = false;
+    nameCall(call, {}, this.#out);
+    declareReady(call, cut, this.#out);
+  }
+
+  /** In order, so that calls are ready as they were made. */
+  #declareFinished(): void {
+    const { all } = this.#index;
+    for (let item = this.#calls[this.#readyCalls]; item?.call !== undefined; item = this.#calls[this.#readyCalls]) {
+      if (item.fields === undefined || item === all[all.length - 1]) return;
+      this.#declare(item, false);
+      this.#readyCalls += 1;
+    }
+  }
+}
+
+function addressOf({ id, type, call_id: callId }: UnknownRecord, index: unknown): ItemAddress {
+  return { id, index, type: textOf(type), callId };
+}
+
+function isUnfinished({ fields }: OpenItem): boolean {
+  return fields === undefined;
+}
+
+/** Whether an item that came whole is begun now. Some servers give all items one id, so that the place counts as well. */
+function isBegunLate({ begun, fields, position }: OpenItem, place: unknown): boolean {
+  return !begun && fields !== undefined && (typeof place !== "number" || place === position);
+}
+
+function sortItems(items: readonly OpenItem[]): readonly OpenItem[] {
+  return items.slice().sort((one, other) => one.position - other.position);
+}

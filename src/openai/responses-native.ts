@@ -1,0 +1,186 @@
+// A turn as the model wrote it: its items are kept as native parts, in order, and sent back as the service takes them. Reasoning is
+// encrypted, and what the service's own tools did is nowhere else.
+
+import {
+  copyFields,
+  digest,
+  isRecord,
+  readTurn,
+  textOf,
+  type AssistantMessage,
+  type Json,
+  type NativeTurn,
+  type UnknownRecord,
+} from "../core/provider-kit.ts";
+import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
+import { kindOf, wordsOf } from "./responses-texts.ts";
+import type { InputItem } from "./responses-wire.ts";
+
+/** One native part for each item, as `readNativeTurn` expects them. */
+export function toNativeItems(items: readonly Json[], stored: boolean): readonly Json[] {
+  return items.map((item) => (stored ? { output_item: item, stored } : { output_item: item }));
+}
+
+/** Who would read a turn. */
+export interface NativeReader {
+  readonly id: string;
+  readonly model: string;
+  readonly store: boolean;
+}
+
+/**
+ * Reads the native parts of a turn: the items to send back, or undefined where it must be written anew from its neutral parts. They may
+ * be sent only where all of them are of this service and model, for reasoning is not portable, and where they say what the neutral
+ * parts say: the same text, and the same calls under the same ids. They do not where a call has got an id of its own, or where
+ * somebody edited the turn. Nor may they be sent where one of them waits for an answer that this adapter does not give.
+ */
+export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): readonly InputItem[] | undefined {
+  const parts = readItems(turn.native ?? [], reader);
+  if (parts === undefined) return undefined;
+  const items = parts.map(({ item }) => item);
+  if (!saysTheSame(items, turn) || hasUnanswered(items)) return undefined;
+  return withoutTail(parts.flatMap(({ item, stored }) => toInputItem(item, stored && reader.store)));
+}
+
+/** The service refuses reasoning that nothing follows. */
+function withoutTail(items: readonly InputItem[]): readonly InputItem[] {
+  let end = items.length;
+  while (items[end - 1]?.type === "reasoning") end -= 1;
+  return items.slice(0, end);
+}
+
+interface OutputItem {
+  readonly item: { readonly [field: string]: Json };
+  readonly stored: boolean;
+}
+
+/** Undefined as soon as one part is not an item for this reader. */
+function readItems(native: NativeTurn, { id, model }: NativeReader): readonly OutputItem[] | undefined {
+  const items: OutputItem[] = [];
+  for (const { provider, model: author, item: part } of native) {
+    if (provider !== id || author !== model || !isRecord(part) || !isRecord(part.output_item)) return undefined;
+    items.push({ item: copyFields(part.output_item), stored: part.stored === true });
+  }
+  return items.length === 0 ? undefined : items;
+}
+
+/** What the service takes as the name of a tool. */
+const wireName = /^[\w-]{1,128}$/;
+
+function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): boolean {
+  const { text: said, calls } = readTurn(turn);
+  const names = new Map(calls.map(({ callId, name }) => [callId, name]));
+  const written = items.map(textOfItem).filter((text) => text !== "");
+  const asked = items.filter(({ type }) => isCallType(type));
+  if (written.join("\n\n") !== said || asked.length !== names.size) return false;
+  // Each call once: two of one id have become two ids.
+  return asked.every(({ call_id: id, name }) => {
+    const known = names.get(textOf(id));
+    names.delete(textOf(id));
+    return known !== undefined && known === name && wireName.test(known);
+  });
+}
+
+/** The text of a message, as the reader of the stream tells it. */
+function textOfItem({ type, content }: UnknownRecord): string {
+  if (type !== "message" || !Array.isArray(content)) return "";
+  return content.map((part: unknown) => (isRecord(part) && kindOf(part.type) !== undefined ? wordsOf(part) : "")).join("");
+}
+
+/** What the service asks the client to do, when such tools are offered. */
+const clientCalls: ReadonlySet<unknown> = new Set([
+  "computer_call",
+  "local_shell_call",
+  "shell_call",
+  "apply_patch_call",
+  "tool_search_call",
+]);
+
+function hasUnanswered(items: readonly UnknownRecord[]): boolean {
+  const answered = new Set(items.flatMap(({ type, call_id: id }) => (clientCalls.has(type) ? [] : [id])));
+  return items.some(({ type, call_id: id }) => {
+    if (type === "mcp_approval_request") return true;
+    return clientCalls.has(type) && typeof id === "string" && !answered.has(id);
+  });
+}
+
+/** Items that the service takes without their ids: it would look a stored item up under one, and find none. */
+const idIsOptional: ReadonlySet<unknown> = new Set([
+  "message",
+  "reasoning",
+  "function_call",
+  "custom_tool_call",
+  "web_search_call",
+  "tool_search_call",
+  "tool_search_output",
+  "additional_tools",
+  "shell_call",
+  "shell_call_output",
+  "apply_patch_call",
+  "compaction",
+]);
+
+/** Items whose status only the service writes: "Unknown parameter: 'input[1].status'" (github.com/BerriAI/litellm/issues/13420). */
+const statusIsOutput: ReadonlySet<unknown> = new Set(["reasoning", "function_call", "custom_tool_call"]);
+
+/** An item as the service takes it back; none where it would be of no use to it. */
+function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputItem[] {
+  const { id, status, created_by: _, ...rest } = item;
+  const { type } = item;
+  const known: InputItem = {
+    ...(id !== undefined && (keepId || !idIsOptional.has(type)) ? { id } : {}),
+    ...rest,
+    ...(status === undefined || statusIsOutput.has(type) || (type === "message" && !keepId) ? {} : { status }),
+  };
+  if (type === "reasoning") return toReasoning(known, keepId);
+  if (type === "message") return [{ ...known, content: withoutLogprobs(rest.content) }];
+  if (isCallType(type)) return [toCall(known)];
+  return [known];
+}
+
+/** Without an id to look it up by, reasoning is what it holds: encrypted, or as open models have it, in plain words. */
+function toReasoning({ encrypted_content: encrypted, ...rest }: InputItem, keepId: boolean): readonly InputItem[] {
+  const isEmpty = typeof encrypted !== "string" && !(Array.isArray(rest.content) && rest.content.length > 0);
+  if (isEmpty && !keepId) return [];
+  return [{ ...rest, summary: rest.summary ?? [], ...(typeof encrypted === "string" ? { encrypted_content: encrypted } : {}) }];
+}
+
+/** Probabilities are many times as long as the text that they belong to, and nobody reads them. */
+function withoutLogprobs(content: Json | undefined): Json {
+  if (!Array.isArray(content)) return [];
+  return content.map((part: Json) => {
+    if (!isRecord(part)) return part;
+    const { logprobs: _, ...rest } = copyFields(part);
+    return rest;
+  });
+}
+
+function toCall(item: InputItem): InputItem {
+  const named = { ...item, call_id: toWireCallId(textOf(item.call_id)) };
+  if (item.type === "custom_tool_call") return named;
+  return { ...named, arguments: toObjectText(item.arguments) };
+}
+
+/** Servers that read the arguments back want an object, which those of a call that was refused need not be. */
+function toObjectText(args: Json | undefined): string {
+  const text = typeof args === "string" ? args : JSON.stringify(args ?? {});
+  if (hasNoArguments(text)) return "{}";
+  return isObjectText(text) ? text : JSON.stringify({ INVALID_JSON: text });
+}
+
+const longestCallId = 64;
+
+/**
+ * The service refuses ids of more than 64 characters, though some of its backends give longer ones
+ * (github.com/openclaw/openclaw/pull/137489). A longer one keeps its begin, and ends in a number that is made of all of it. So does one
+ * that looks as if it had been made in this way, so that two ids never become one.
+ */
+export function toWireCallId(callId: string): string {
+  if (callId.length <= longestCallId && !looksMade(callId)) return callId;
+  const hash = digest(callId);
+  return `${callId.slice(0, longestCallId - hash.length - 1)}_${hash}`;
+}
+
+function looksMade(callId: string): boolean {
+  return callId.length === longestCallId && /_[\da-f]{14}$/.test(callId);
+}

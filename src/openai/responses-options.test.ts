@@ -1,0 +1,77 @@
+// Which options are refused, before anything is sent.
+
+import { expect, it } from "vitest";
+import { isLoopError } from "../core/provider-kit.ts";
+import { checkResponsesOptions } from "./responses-options.ts";
+
+const client = { responses: { create: () => Promise.reject(new Error("not asked")) } };
+const valid = { client, model: "m" };
+
+const errorOf = (options: unknown): unknown => {
+  try {
+    return Reflect.apply(checkResponsesOptions, undefined, [options]);
+  } catch (error) {
+    return isLoopError(error) ? [error.code, error.details] : error;
+  }
+};
+
+const invalid = (option: string, expected: string, received: string): unknown => [
+  "invalid-option",
+  { option, expected, received },
+];
+const formats = 'an object with a format for each tool, such as { type: "text" }';
+
+it.for<[options: unknown, error: unknown]>([
+  [undefined, invalid("options", "an object", "undefined")],
+  [{}, invalid("client", "an OpenAI client", "undefined")],
+  [{ client: {}, model: "m" }, invalid("client", "an OpenAI client", "an object")],
+  [{ client: { responses: {} }, model: "m" }, invalid("client", "an OpenAI client", "an object")],
+  [{ client }, invalid("model", "the name of a model", "undefined")],
+  [{ client, model: " " }, invalid("model", "the name of a model", '" "')],
+  [{ ...valid, id: "" }, invalid("id", "a name", '""')],
+  [{ ...valid, family: 5 }, invalid("family", "a name", "5")],
+  [{ ...valid, store: "no" }, invalid("store", "true or false", '"no"')],
+  [{ ...valid, include: "x" }, invalid("include", "a list of names", '"x"')],
+  [{ ...valid, include: [""] }, invalid("include", "a list of names", "an array of 1 item")],
+  [{ ...valid, reasoning: "low" }, invalid("reasoning", 'an object, such as { effort: "low" }', '"low"')],
+  [{ ...valid, customTools: ["f"] }, invalid("customTools", formats, "an array of 1 item")],
+  [{ ...valid, customTools: { f: true } }, invalid("customTools", formats, "an object")],
+  [{ ...valid, customTools: { f: { type: "json" } } }, invalid("customTools", formats, "an object")],
+  [
+    { ...valid, customTools: { f: { type: "grammar", syntax: "ebnf", definition: "x" } } },
+    invalid("customTools", formats, "an object"),
+  ],
+  [
+    { ...valid, customTools: { f: { type: "grammar", syntax: "lark", definition: "" } } },
+    invalid("customTools", formats, "an object"),
+  ],
+  [{ ...valid, serverTools: [{}] }, invalid("serverTools", 'a list of objects with a "type"', "an array of 1 item")],
+  [{ ...valid, toolResultMedia: "drop" }, invalid("toolResultMedia", '"tool-message" or "user-message"', '"drop"')],
+  [{ ...valid, stored: true }, ["unknown-option", { option: "stored", nearest: "store" }]],
+  [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],
+])("%j is refused", ([options, error]) => {
+  expect(errorOf(options)).toEqual(error);
+});
+
+it.for<[what: string, options: object, settings: object]>([
+  ["by default", {}, { store: false, include: ["reasoning.encrypted_content"] }],
+  ["where responses are stored", { store: true }, { store: true, include: [] }],
+  ["as they are given", { include: [] }, { store: false, include: [] }],
+  [
+    "for custom tools, whatever they are called",
+    { customTools: JSON.parse('{"__proto__":{"type":"text"}}') },
+    { store: false, include: ["reasoning.encrypted_content"], customTools: new Map([["__proto__", { type: "text" }]]) },
+  ],
+])("defaults are filled in %s", ([, options, settings]) => {
+  expect(checkResponsesOptions({ ...valid, ...options })).toEqual({
+    client,
+    model: "m",
+    id: "openai",
+    family: undefined,
+    reasoning: undefined,
+    customTools: new Map(),
+    serverTools: [],
+    toolResultMedia: "tool-message",
+    ...settings,
+  });
+});

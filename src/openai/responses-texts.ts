@@ -1,0 +1,171 @@
+// The texts of one item of a response: what came of each in pieces, and what of the whole is still to be told.
+
+import { isRecord, listOf, textOf, type ModelChunk } from "../core/provider-kit.ts";
+
+/** What kind of text a piece is. */
+export type TextKind = "text-delta" | "refusal-delta" | "reasoning-delta";
+
+/** Puts texts out. Messages of one response stand apart from each other by a blank line, and so do thoughts. */
+export interface TextFlow {
+  /** Whether a refusal has been told. */
+  readonly refused: boolean;
+  /** @param owner the message, or the part of the thoughts, that the text belongs to */
+  push(owner: object, kind: TextKind, text: string): void;
+}
+
+/** Makes a flow that appends to `out`. */
+export function createTextFlow(out: ModelChunk[]): TextFlow {
+  let lastAnswer: object | undefined;
+  let lastThought: object | undefined;
+  let refused = false;
+  return {
+    get refused() {
+      return refused;
+    },
+    push(owner, kind, text) {
+      if (text === "") return;
+      const isThought = kind === "reasoning-delta";
+      const last = isThought ? lastThought : lastAnswer;
+      if (isThought) lastThought = owner;
+      else lastAnswer = owner;
+      if (kind === "refusal-delta") refused = true;
+      out.push({ type: kind, text: last === undefined || last === owner ? text : `\n\n${text}` });
+    },
+  };
+}
+
+/** A text as far as it was told. */
+interface TextPart {
+  told: string;
+}
+
+/** The texts of one item. */
+export interface ItemTexts {
+  /** Takes a piece of a text. */
+  extend(place: TextPlace, piece: string): void;
+  /** Takes a whole text, and tells what is new in it. One that says something else than its pieces is too late. */
+  complete(place: TextPlace, whole: string): void;
+  /** Takes the finished item: its content, and the summary of its thoughts. */
+  completeAll(item: { readonly [field: string]: unknown }): void;
+}
+
+/** Which text of an item. */
+export interface TextPlace {
+  readonly kind: TextKind;
+  /** `content_index` or `summary_index`. */
+  readonly index: unknown;
+  readonly isSummary: boolean;
+}
+
+/** Makes the texts of an item. */
+export function createItemTexts(flow: TextFlow): ItemTexts {
+  const contents = new Map<number, TextPart>();
+  const summaries = new Map<number, TextPart>();
+
+  /** The text that came last in pieces. */
+  let latest: { readonly part: TextPart; readonly isSummary: boolean; isWhole: boolean } | undefined;
+
+  function partAt({ index: place, isSummary }: TextPlace): TextPart {
+    const parts = isSummary ? summaries : contents;
+    const index = typeof place === "number" ? place : 0;
+    let part = parts.get(index);
+    if (part === undefined) {
+      part = { told: "" };
+      parts.set(index, part);
+    }
+    return part;
+  }
+
+  function tell(place: TextPlace, part: TextPart, text: string): void {
+    part.told += text;
+    // A message is one text, whatever its parts; each part of the thoughts is one of its own.
+    flow.push(place.kind === "reasoning-delta" ? part : contents, place.kind, text);
+  }
+
+  /** A whole text whose place is new is the one that came in pieces under another. */
+  function partOf(place: TextPlace, whole: string): TextPart {
+    const { index, isSummary } = place;
+    const isNew = typeof index === "number" && !(isSummary ? summaries : contents).has(index);
+    if (!isNew || latest?.isSummary !== isSummary || latest.part.told === "") return partAt(place);
+    const { told } = latest.part;
+    return (latest.isWhole ? whole === told : whole.startsWith(told)) ? latest.part : partAt(place);
+  }
+
+  function complete(place: TextPlace, whole: string): void {
+    const part = partOf(place, whole);
+    if (latest?.part === part) latest.isWhole = true;
+    if (whole.length > part.told.length && whole.startsWith(part.told)) tell(place, part, whole.slice(part.told.length));
+  }
+
+  function completeList(list: unknown, isSummary: boolean): void {
+    const wholes = readWholes(list);
+    const places = findPlaces(wholes, isSummary ? summaries : contents);
+    for (const [rank, { kind, text }] of wholes.entries()) {
+      const index = places[rank];
+      if (index !== undefined) complete({ kind, index, isSummary }, text);
+    }
+  }
+
+  return {
+    extend(place, piece) {
+      const part = partAt(place);
+      if (latest?.part !== part) latest = { part, isSummary: place.isSummary, isWhole: false };
+      tell(place, part, piece);
+    },
+    complete,
+    completeAll({ content, summary }) {
+      completeList(summary, true);
+      completeList(content, false);
+    },
+  };
+}
+
+/** A text of a finished item, and its position in the list. */
+interface WholeText {
+  readonly kind: TextKind;
+  readonly text: string;
+  readonly position: number;
+}
+
+function readWholes(list: unknown): readonly WholeText[] {
+  return listOf(list).flatMap((part, position) => {
+    const kind = isRecord(part) ? kindOf(part.type) : undefined;
+    return kind !== undefined && isRecord(part) ? [{ kind, text: wordsOf(part), position }] : [];
+  });
+}
+
+/**
+ * The index under which each whole text was streamed. That is its position, unless what was streamed stands elsewhere: one server numbers
+ * the only part of a message 1. Then the texts have the order of their indexes. Undefined for one that cannot be told apart from what
+ * was streamed.
+ */
+function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, TextPart>): readonly (number | undefined)[] {
+  const streamed = [...parts].filter(([, { told }]) => told !== "").sort(([one], [other]) => one - other);
+  const byPosition = new Map(wholes.map(({ position, text }) => [position, text]));
+  const isPositional = streamed.every(([index, { told }]) => byPosition.get(index)?.startsWith(told) === true);
+  if (isPositional) return wholes.map(({ position }) => position);
+  const isRanked = streamed.every(([, { told }], rank) => wholes[rank]?.text.startsWith(told) === true);
+  if (!isRanked) return wholes.map(({ position }) => (wholes.length > streamed.length ? position : undefined));
+  const next = (streamed.at(-1)?.[0] ?? -1) + 1;
+  return wholes.map((_, rank) => streamed[rank]?.[0] ?? next + rank);
+}
+
+/** What a part of some content holds; undefined where it is no text that is told. */
+export function kindOf(partType: unknown): TextKind | undefined {
+  switch (partType) {
+    case "output_text":
+      return "text-delta";
+    case "refusal":
+      return "refusal-delta";
+    case "reasoning_text":
+    case "summary_text":
+      return "reasoning-delta";
+    default:
+      return undefined;
+  }
+}
+
+/** The words of a part. */
+export function wordsOf({ text, refusal }: { readonly [field: string]: unknown }): string {
+  return textOf(text) + textOf(refusal);
+}

@@ -1,0 +1,134 @@
+// The span of one stream. It lasts as long as the stream did, though how that ended is only known once its pass is over.
+
+import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
+import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/provider-kit.ts";
+import { isFailed, type StreamObserver } from "../core/observe-kit.ts";
+import { SaidContent, toInputMessages, toInstructions } from "./content.ts";
+import { errorFacts, settingsFacts, usageFacts } from "./facts.ts";
+import type { LiveSpan } from "./live-span.ts";
+import { common, finishNameOf, genAi, operations, own, unfinished } from "./names.ts";
+import type { TracePorts } from "./trace-ports.ts";
+
+/** How the stream of a pass ended. */
+type PassEnd = LoopEvents["pass-end"];
+
+/** What is known of a failed stream's error. */
+export interface StreamError {
+  readonly type: string;
+  readonly httpStatus?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+/** One stream. */
+export class ChatSpan implements StreamObserver {
+  readonly span: LiveSpan;
+  readonly #ports: TracePorts;
+  readonly #startedAt = performance.now();
+  readonly #startTime = Date.now();
+  readonly #provider: string;
+  readonly #model: string;
+  readonly #said: SaidContent | undefined;
+  #firstChunkMs: number | undefined;
+
+  constructor(request: ModelRequest, { id, model }: Pick<Provider, "id" | "model">, { ports, parent, hop }: ChatPlace) {
+    this.#ports = ports;
+    this.#provider = id;
+    this.#model = model;
+    const attributes: Attributes = {
+      [genAi.operationName]: operations.stream,
+      [genAi.providerName]: id,
+      [genAi.requestModel]: model,
+      [genAi.requestStream]: true,
+      ...settingsFacts(request.settings),
+      [genAi.conversationId]: ports.conversationId,
+      [own.iteration]: request.iteration,
+      [own.hop]: hop,
+    };
+    const facts = { kind: SpanKind.CLIENT, attributes, startTime: this.#startTime };
+    this.span = ports.start(`${operations.stream} ${model}`, facts, parent);
+    const { content } = ports;
+    this.#said = content.isOn ? new SaidContent() : undefined;
+    const { system, messages } = request;
+    const instructions = system === undefined ? undefined : content.keep("system", () => toInstructions(system));
+    this.span.set({
+      [genAi.systemInstructions]: content.write(instructions),
+      [genAi.inputMessages]: content.write(content.keep("input-messages", () => toInputMessages(messages))),
+    });
+  }
+
+  run<Value>(step: () => Value): Value {
+    return context.with(this.span.context, step);
+  }
+
+  /** The first chunk says how long it took; later ones are only looked at where content is recorded. */
+  onChunk(chunk: ModelChunk): boolean {
+    if (this.#firstChunkMs === undefined && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded") {
+      this.#firstChunkMs = performance.now() - this.#startedAt;
+    }
+    this.#said?.take(chunk);
+    return this.#said !== undefined || this.#firstChunkMs === undefined;
+  }
+
+  /** Ends the span where the stream did. */
+  end({ status, finish, usage, costUSD, provider, model, calls, durationMs }: PassEnd, error: StreamError | undefined): void {
+    const { instruments, content } = this.#ports;
+    const failed = isFailed(status) ? error : undefined;
+    const failure = errorFacts(failed?.type);
+    const firstChunk = this.#firstChunkMs === undefined ? undefined : this.#firstChunkMs / 1_000;
+    this.span.set({
+      ...(usage && usageFacts(usage)),
+      ...failure,
+      // Of a wrapping provider: who answered in the end.
+      [genAi.providerName]: provider,
+      [genAi.responseModel]: model,
+      [genAi.responseFinishReasons]: this.#whyFinished(finish),
+      [genAi.responseTimeToFirstChunk]: firstChunk,
+      [common.httpStatus]: failed?.httpStatus,
+      [own.passStatus]: status,
+      [own.callsAsked]: calls.length,
+      [own.costUSD]: costUSD,
+    });
+    this.#writeSaid();
+    if (failed !== undefined) this.span.fail(content.describe(content.keep("error", () => failed.message ?? null)));
+    this.span.end(this.#startTime + durationMs);
+    const dimensions = { ...this.#dimensions(), [genAi.providerName]: provider, [genAi.responseModel]: model };
+    instruments.streamDuration(durationMs / 1_000, { ...dimensions, ...failure });
+    if (firstChunk !== undefined) instruments.timeToFirstChunk(firstChunk, dimensions);
+    if (usage !== undefined) instruments.tokens(usage, dimensions, failure);
+  }
+
+  /** A stream that nobody answered has no reason. */
+  #whyFinished(finish: FinishReason | undefined): string[] | undefined {
+    if (finish !== undefined) return [finishNameOf(finish)];
+    return this.#firstChunkMs === undefined ? undefined : [unfinished];
+  }
+
+  /** Ends the span of a stream that nobody says the end of, because its run broke. */
+  abandon(errorType: string): void {
+    this.span.set(errorFacts(errorType));
+    this.#writeSaid();
+    this.span.fail(undefined);
+    this.span.end();
+    const seconds = (performance.now() - this.#startedAt) / 1_000;
+    this.#ports.instruments.streamDuration(seconds, { ...this.#dimensions(), ...errorFacts(errorType) });
+  }
+
+  #dimensions(): Attributes {
+    const { stream } = operations;
+    return { [genAi.operationName]: stream, [genAi.providerName]: this.#provider, [genAi.requestModel]: this.#model };
+  }
+
+  #writeSaid(): void {
+    const said = this.#said;
+    if (said === undefined) return;
+    const { content } = this.#ports;
+    this.span.set({ [genAi.outputMessages]: content.write(content.keep("output-messages", () => said.toMessages())) });
+  }
+}
+
+/** Where a stream belongs. */
+export interface ChatPlace {
+  readonly ports: TracePorts;
+  readonly parent: Context;
+  readonly hop: number;
+}

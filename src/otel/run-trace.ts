@@ -1,0 +1,233 @@
+// The spans of one run: its own, and below it those of its streams and calls.
+
+import { type Attributes, type Context, context, SpanKind, trace } from "@opentelemetry/api";
+import {
+  type LoopEvent,
+  type LoopEvents,
+  type LoopEventType,
+  type ModelRequest,
+  type Provider,
+  type ToolContext,
+  type ToolDefinition,
+  toPlainError,
+} from "../core/provider-kit.ts";
+import { errorTypeOf, handleEvent, heardBy, isFailed } from "../core/observe-kit.ts";
+import type { EventHandlers, ObservedRun, RunObserver, StartObserving, StreamObserver } from "../core/observe-kit.ts";
+import { ChatSpan, type StreamError } from "./chat-span.ts";
+import { endingFacts, errorFacts, limitFacts, settingsFacts, thrownType } from "./facts.ts";
+import type { LiveSpan } from "./live-span.ts";
+import { genAi, operations, otherError, own } from "./names.ts";
+import { type Noted, notes } from "./span-events.ts";
+import { ToolSpan } from "./tool-span.ts";
+import { createTracePorts, type TracePorts } from "./trace-ports.ts";
+import type { TracingOptions } from "./tracing-options.ts";
+
+const handlers: EventHandlers<RunTrace> = {
+  "pass-start": (run, event) => run.startPass(event),
+  "pass-end": (run, event) => run.endPass(event),
+  "tool-start": (run, event) => run.startTool(event),
+  "tool-end": (run, event) => run.endTool(event),
+  "run-end": (run, event) => run.end(event),
+  "attempt-discarded": (run, event) => run.note("attempt-discarded", event),
+  restart: (run, event) => run.note("restart", event),
+  "loop-detected": (run, event) => run.note("loop-detected", event),
+  "approval-asked": (run, event) => run.note("approval-asked", event),
+  "approval-decided": (run, event) => run.note("approval-decided", event),
+  "late-result": (run, event) => run.note("late-result", event),
+};
+
+/** The events that spans are made of. */
+export const heardEvents: readonly LoopEventType[] = heardBy(handlers);
+
+/** What a run's spans hang on, and what the run is called. */
+export interface RunPlace {
+  readonly tracing: TracingOptions;
+  parent(): Context;
+  readonly agentName: string | undefined;
+  /** Whether the run is inside of a call that is recalled: it has a span only once something happens in it that is not. */
+  readonly isRecalled: boolean;
+}
+
+/** One run. */
+export class RunTrace implements RunObserver {
+  readonly #run: ObservedRun;
+  readonly #place: RunPlace;
+  readonly #ports: TracePorts;
+  #startedAt = performance.now();
+  #begun: LiveSpan | undefined;
+  readonly #tools = new Map<string, ToolSpan>();
+  #hop = 0;
+  #chat: ChatSpan | undefined;
+  /** A stream that has failed: why is told with the end of its run. */
+  #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["pass-end"] } | undefined;
+  #replayedPasses = 0;
+  #resumed = false;
+  #errorType: string | undefined;
+  #known: { readonly definitions: readonly ToolDefinition[]; readonly byName: ReadonlyMap<string, ToolDefinition> } | undefined;
+
+  constructor(run: ObservedRun, place: RunPlace) {
+    this.#run = run;
+    this.#place = place;
+    this.#ports = createTracePorts(place.tracing, run.options.session?.conversationId);
+    if (!place.isRecalled) this.#begin();
+  }
+
+  get #span(): LiveSpan {
+    return this.#begun ?? this.#begin();
+  }
+
+  #begin(): LiveSpan {
+    const { options, provider, runId } = this.#run;
+    const { agentName } = this.#place;
+    const attributes = {
+      [genAi.operationName]: operations.run,
+      [genAi.providerName]: provider.id,
+      [genAi.requestModel]: provider.model,
+      [genAi.agentName]: agentName,
+      [genAi.conversationId]: this.#ports.conversationId,
+      ...settingsFacts(options.modelSettings),
+      ...limitFacts(options.limits),
+      [own.runId]: runId,
+    };
+    const name = agentName === undefined ? operations.run : `${operations.run} ${agentName}`;
+    this.#startedAt = performance.now();
+    this.#begun = this.#ports.start(name, { kind: SpanKind.INTERNAL, attributes }, this.#place.parent());
+    return this.#begun;
+  }
+
+  onEvent(event: LoopEvent): void {
+    if (event.replayed === true) this.#resumed = true;
+    handleEvent(handlers, this, event);
+  }
+
+  startPass({ hop, replayed }: LoopEvents["pass-start"]): void {
+    this.#endFailed(undefined);
+    // A journal may have run the stream of the last pass twice.
+    this.#chat?.abandon(otherError);
+    this.#chat = undefined;
+    this.#hop = hop;
+    if (replayed === true) this.#replayedPasses += 1;
+    else if (this.#begun === undefined) this.#begin();
+  }
+
+  /** A stream inside of one is the same: a hook may name the provider that is watched already. */
+  startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
+    if (this.#chat !== undefined) return undefined;
+    this.#chat = new ChatSpan(request, provider, { ports: this.#ports, parent: this.#span.context, hop: this.#hop });
+    return this.#chat;
+  }
+
+  /** A pass without a stream was replayed, or ended before it had one. */
+  endPass(end: LoopEvents["pass-end"]): void {
+    const chat = this.#chat;
+    this.#chat = undefined;
+    if (chat === undefined) return;
+    if (isFailed(end.status)) this.#failed = { chat, end };
+    else chat.end(end, undefined);
+  }
+
+  /** A hook that failed behind a stream is none of the stream's. */
+  #endFailed(ending: LoopEvents["run-end"] | undefined): void {
+    const failed = this.#failed;
+    this.#failed = undefined;
+    failed?.chat.end(failed.end, toStreamError(failed.end, ending));
+  }
+
+  startTool(event: LoopEvents["tool-start"]): void {
+    if (event.replayed === true) return;
+    const place = { ports: this.#ports, parent: this.#span.context, agentName: this.#place.agentName };
+    this.#tools.set(event.callId, new ToolSpan(event, { ...place, definition: this.#definitionOf(event.name) }));
+  }
+
+  #definitionOf(name: string): ToolDefinition | undefined {
+    const definitions = this.#run.definitions();
+    if (this.#known?.definitions !== definitions) {
+      this.#known = { definitions, byName: new Map(definitions.map((definition) => [definition.name, definition])) };
+    }
+    return this.#known.byName.get(name);
+  }
+
+  /** The end of a call whose beginning was live is so, too. */
+  endTool(event: LoopEvents["tool-end"]): void {
+    this.#tools.get(event.callId)?.end(event);
+    this.#tools.delete(event.callId);
+  }
+
+  runTool<Value>({ callId }: ToolContext, execute: () => Value): Value {
+    const inside = this.#tools.get(callId)?.context ?? this.#begun?.context;
+    return inside === undefined ? execute() : context.with(inside, execute);
+  }
+
+  /** Below the span that is active in the call, if there is one: the tool may have made spans of its own. */
+  nest({ callId, name }: ToolContext): StartObserving {
+    const { tracing } = this.#place;
+    const active = context.active();
+    const call = this.#tools.get(callId)?.context;
+    const parent = (): Context => {
+      if (call === undefined) return this.#span.context;
+      return trace.getSpan(active) === undefined ? call : active;
+    };
+    return (run) => new RunTrace(run, { tracing, parent, agentName: name, isRecalled: call === undefined });
+  }
+
+  note<Type extends keyof Noted>(type: Type, event: Noted[Type]): void {
+    if (event.replayed === true) return;
+    const span = type === "attempt-discarded" ? (this.#chat?.span ?? this.#span) : this.#span;
+    span.note(`turnwright.${type.replaceAll("-", "_")}`, notes[type](event, this.#ports.content.isOn));
+  }
+
+  end(event: LoopEvents["run-end"]): void {
+    // All of it was recalled.
+    if (this.#begun === undefined) return;
+    this.#endFailed(event);
+    const { status, reason } = event;
+    this.#errorType = errorTypeOf(status, reason);
+    this.#span.set(endingFacts(event));
+    if (this.#errorType !== undefined) this.#fail("error" in reason ? reason.error.message : reason.kind);
+  }
+
+  close(failure: { readonly error: unknown } | undefined): void {
+    if (failure !== undefined) this.#break(failure.error);
+    this.#endOpen(this.#errorType ?? otherError);
+    if (this.#begun === undefined) return;
+    if (this.#resumed) this.#begun.set({ [own.resumed]: true, [own.replayedPasses]: this.#replayedPasses });
+    this.#begun.end();
+    const dimensions: Attributes = {
+      [genAi.agentName]: this.#place.agentName,
+      [genAi.requestModel]: this.#run.provider.model,
+      ...errorFacts(this.#errorType),
+    };
+    this.#ports.instruments.runDuration((performance.now() - this.#startedAt) / 1_000, dimensions);
+  }
+
+  /** A run that broke, as where its journal threw, has told of no end. */
+  #break(error: unknown): void {
+    this.#errorType = thrownType(error);
+    this.#span.set({ ...errorFacts(this.#errorType), [own.broken]: true });
+    this.#fail(toPlainError(error).message);
+  }
+
+  #fail(message: string): void {
+    const { content } = this.#ports;
+    this.#span.fail(content.describe(content.keep("error", () => message)));
+  }
+
+  /** What nobody has said the end of. */
+  #endOpen(errorType: string): void {
+    this.#endFailed(undefined);
+    this.#chat?.abandon(errorType);
+    for (const tool of this.#tools.values()) tool.abandon(errorType);
+  }
+}
+
+/** Endings that are a stream's own. */
+const streamEndings: ReadonlySet<string> = new Set(["provider-error", "stream-idle", "first-chunk", "wall-clock"]);
+
+function toStreamError(end: LoopEvents["pass-end"], ending: LoopEvents["run-end"] | undefined): StreamError | undefined {
+  if (ending === undefined) return { type: end.status };
+  const { status, reason } = ending;
+  const type = errorTypeOf(status, reason);
+  if (type === undefined || !streamEndings.has(reason.kind)) return undefined;
+  if (reason.kind !== "provider-error") return { type };
+  return { type, httpStatus: reason.error.status, message: reason.error.message };
+}

@@ -1,0 +1,84 @@
+// The span of one call, from its first event to its last, whether it ran or was refused.
+
+import { type Context, SpanKind } from "@opentelemetry/api";
+import { isRecord, type Json, type LoopEvents, type ToolDefinition } from "../core/provider-kit.ts";
+import { countsAsError, cutName } from "../core/observe-kit.ts";
+import { errorFacts } from "./facts.ts";
+import type { LiveSpan } from "./live-span.ts";
+import { genAi, operations, own } from "./names.ts";
+import type { TracePorts } from "./trace-ports.ts";
+
+/** Where a call belongs. */
+export interface ToolPlace {
+  readonly ports: TracePorts;
+  readonly parent: Context;
+  readonly agentName: string | undefined;
+  /** Undefined where the model made the name up. */
+  readonly definition: ToolDefinition | undefined;
+}
+
+/** One call. */
+export class ToolSpan {
+  readonly #span: LiveSpan;
+  readonly #place: ToolPlace;
+  readonly #startedAt = performance.now();
+  /** A refused call has not run, and one that took over what a discarded attempt had started does not run again. */
+  #hasRun = false;
+
+  constructor({ callId, name, index, args, iteration }: LoopEvents["tool-start"], place: ToolPlace) {
+    const { ports, parent, definition } = place;
+    this.#place = place;
+    const { content } = ports;
+    const attributes = {
+      [genAi.operationName]: operations.call,
+      [genAi.toolName]: cutName(name),
+      [genAi.toolCallId]: cutName(callId),
+      [genAi.toolType]: "function",
+      [genAi.toolDescription]: definition?.description,
+      [genAi.conversationId]: ports.conversationId,
+      [own.iteration]: iteration,
+      [own.toolIndex]: index,
+    };
+    // A name that the model made up is no name for a span.
+    const spanName = definition === undefined ? operations.call : `${operations.call} ${name}`;
+    this.#span = ports.start(spanName, { kind: SpanKind.INTERNAL, attributes }, parent);
+    this.#span.set({ [genAi.toolCallArguments]: content.write(content.keep("tool-arguments", () => args)) });
+  }
+
+  /** In which the call runs. */
+  get context(): Context {
+    this.#hasRun = true;
+    return this.#span.context;
+  }
+
+  end({ name, outcome, result }: LoopEvents["tool-end"]): void {
+    const { ports, agentName } = this.#place;
+    const { content } = ports;
+    const error = errorFacts(countsAsError(outcome) ? outcome : undefined);
+    const kept = content.keep("tool-result", () => result);
+    this.#span.set({
+      ...error,
+      [own.toolOutcome]: outcome,
+      [own.toolExecuted]: this.#hasRun,
+      [genAi.toolCallResult]: content.write(kept),
+    });
+    if (countsAsError(outcome)) this.#span.fail(content.describe(reasonOf(kept)));
+    this.#span.end();
+    if (!this.#hasRun) return;
+    const seconds = (performance.now() - this.#startedAt) / 1_000;
+    const dimensions = { [genAi.toolName]: name, [genAi.toolType]: "function", [genAi.agentName]: agentName };
+    ports.instruments.toolDuration(seconds, { ...dimensions, ...error });
+  }
+
+  /** Ends the span of a call that nobody says the end of, because its run broke. */
+  abandon(errorType: string): void {
+    this.#span.set({ ...errorFacts(errorType), [own.toolExecuted]: this.#hasRun });
+    this.#span.fail(undefined);
+    this.#span.end();
+  }
+}
+
+/** Why a call failed, as far as it may be told. */
+function reasonOf(kept: Json | undefined): Json | undefined {
+  return isRecord(kept) ? kept["reason"] : undefined;
+}

@@ -1,0 +1,235 @@
+// Tools of the AI SDK, made by the packages themselves.
+
+import { dynamicTool, jsonSchema, tool, zodSchema } from "ai";
+import { tool as toolV5 } from "ai-v5";
+import { tool as toolV7 } from "ai-v7";
+import { type } from "arktype";
+import { describe, expect, it } from "vitest";
+import { createToolRegistry, isLoopError, type LoopOptions } from "turnwright";
+import { runTool, text, toolCall } from "turnwright/testing";
+import { importTool } from "turnwright/interop";
+import * as v from "valibot";
+import { z } from "zod";
+import * as mini from "zod/mini";
+import { z as z3 } from "zod/v3";
+import { outcomesOf, play } from "../loop/play.ts";
+
+const city = z.object({ city: z.string() });
+const cityJson = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const;
+const pixel = "iVBORw0KGgo=";
+
+async function dataOf(made: object, args: unknown = { city: "Oslo" }): Promise<unknown> {
+  return runTool(importTool(made, { name: "get" }), args);
+}
+
+describe("the second argument", () => {
+  it.for<[string, (execute: (input: unknown, options: object) => unknown) => object]>([
+    ["5", (execute) => toolV5({ inputSchema: city, execute })],
+    ["6", (execute) => tool({ inputSchema: city, execute })],
+    ["7", (execute) => toolV7({ inputSchema: city, execute })],
+  ])("is what AI SDK %s hands over", async ([, make]) => {
+    let seen: Record<string, unknown> = {};
+    const made = make((_, options) => {
+      seen = { ...options };
+    });
+    const messages: LoopOptions["messages"] = [
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "Look." },
+          { type: "image", mediaType: "image/png", data: pixel },
+          { type: "file", mediaType: "application/pdf", data: "JVBERg==" },
+        ],
+      },
+      {
+        role: "assistant",
+        content: [
+          { type: "reasoning", text: "Hm." },
+          { type: "tool-call", callId: "old", name: "get", args: { city: "Bergen" } },
+          { type: "tool-call", callId: "older", name: "get", args: {} },
+        ],
+      },
+      {
+        role: "tool",
+        results: [
+          { callId: "old", name: "get", outcome: "completed", result: "Rain." },
+          { callId: "older", name: "get", outcome: "failed", result: { reason: "no" } },
+        ],
+      },
+      { role: "user", content: "And Oslo?" },
+    ];
+    const { result } = play([toolCall("get", { city: "Oslo" }, { id: "c1" }), text("Done.")], {
+      tools: [importTool(made, { name: "get" })],
+      messages,
+      context: { user: 7 },
+    });
+    expect(outcomesOf(await result).at(-1)).toBe("c1: completed");
+    expect({ ...seen, abortSignal: seen["abortSignal"] instanceof AbortSignal }).toEqual({
+      toolCallId: "c1",
+      abortSignal: true,
+      experimental_context: { user: 7 },
+      context: { user: 7 },
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Look." },
+            { type: "image", image: pixel, mediaType: "image/png" },
+            { type: "file", data: "JVBERg==", mediaType: "application/pdf" },
+          ],
+        },
+        {
+          role: "assistant",
+          content: [
+            { type: "reasoning", text: "Hm." },
+            { type: "tool-call", toolCallId: "old", toolName: "get", input: { city: "Bergen" } },
+            { type: "tool-call", toolCallId: "older", toolName: "get", input: {} },
+          ],
+        },
+        {
+          role: "tool",
+          content: [
+            { type: "tool-result", toolCallId: "old", toolName: "get", output: { type: "text", value: "Rain." } },
+            {
+              type: "tool-result",
+              toolCallId: "older",
+              toolName: "get",
+              output: { type: "error-json", value: { reason: "no" } },
+            },
+          ],
+        },
+        { role: "user", content: "And Oslo?" },
+      ],
+    });
+  });
+
+  it("leaves out the turn that asked for the call", async () => {
+    let seen: unknown;
+    const made = tool({
+      inputSchema: city,
+      execute: (_, { messages }) => {
+        seen = messages;
+      },
+    });
+    const { result } = play([[text("I look."), toolCall("get", { city: "Oslo" })], text("Done.")], {
+      tools: [importTool(made, { name: "get" })],
+    });
+    await result;
+    expect(seen).toEqual([{ role: "user", content: "Go." }]);
+  });
+});
+
+describe("the schema", () => {
+  const checked = jsonSchema<{ city: string }>(cityJson, {
+    validate: async (value) =>
+      z.safeParse(city, value).success
+        ? { success: true, value: { city: "checked" } }
+        : { success: false, error: new TypeError("no city", { cause: z.safeParse(city, value).error?.issues }) },
+  });
+  const run = async (input: unknown): Promise<unknown> => input;
+  const rows: readonly (readonly [string, object, unknown, unknown])[] = [
+    ["zod", tool({ inputSchema: city, execute: run }), { city: "Oslo" }, [{ path: ["city"], message: expect.any(String) }]],
+    [
+      "zodSchema(zod)",
+      tool({ inputSchema: zodSchema(city), execute: run }),
+      { city: "Oslo" },
+      [{ path: ["city"], message: expect.any(String) }],
+    ],
+    [
+      "zodSchema(zod 3)",
+      tool({ inputSchema: zodSchema(z3.object({ city: z3.string() })), execute: run }),
+      { city: "Oslo" },
+      [{ path: ["city"], message: "Expected string, received number" }],
+    ],
+    [
+      "zodSchema(zod/mini)",
+      tool({ inputSchema: zodSchema(mini.object({ city: mini.string() })), execute: run }),
+      { city: "Oslo" },
+      [{ path: ["city"], message: expect.any(String) }],
+    ],
+    [
+      "jsonSchema with validate",
+      tool({ inputSchema: checked, execute: run }),
+      { city: "checked" },
+      [{ path: ["city"], message: expect.any(String) }],
+    ],
+    [
+      "a schema that is made late",
+      tool({ inputSchema: () => checked, execute: run }),
+      { city: "checked" },
+      [{ path: ["city"], message: expect.any(String) }],
+    ],
+    [
+      "arktype, which are functions",
+      { inputSchema: type({ city: "string" }), execute: run },
+      { city: "Oslo" },
+      [{ path: ["city"], message: "city must be a string (was a number)" }],
+    ],
+    [
+      "a dynamic tool",
+      dynamicTool({ inputSchema: checked, execute: run }),
+      { city: "checked" },
+      [{ path: ["city"], message: expect.any(String) }],
+    ],
+  ];
+  it.for(rows)("of %s is shown and checks", async ([, made, data, issues]) => {
+    const [definition] = createToolRegistry([importTool(made, { name: "get" })]).definitions();
+    expect(definition?.inputSchema).toMatchObject(cityJson);
+    expect(await dataOf(made)).toMatchObject({ kind: "completed", data });
+    expect(await dataOf(made, { city: 1 })).toMatchObject({ kind: "invalid-input", issues });
+  });
+
+  it("of jsonSchema alone is shown, and checks nothing", async () => {
+    const made = tool({ inputSchema: jsonSchema(cityJson), execute: run });
+    const registry = createToolRegistry([importTool(made, { name: "get" })]);
+    expect(registry.definitions()[0]?.inputSchema).toEqual(cityJson);
+    expect(registry.validate("get", [1])).toEqual({ value: [1], unchecked: true });
+  });
+
+  it("that fails without issues says why", async () => {
+    const made = tool({
+      inputSchema: jsonSchema(cityJson, { validate: () => ({ success: false, error: new Error("closed today") }) }),
+      execute: run,
+    });
+    expect(await dataOf(made)).toMatchObject({ kind: "invalid-input", issues: [{ message: "closed today" }] });
+  });
+
+  it.for<[string, object]>([
+    ["zod/mini", mini.object({ city: mini.string() })],
+    ["zod 3", z3.object({ city: z3.string() })],
+    ["valibot", v.object({ city: v.string() })],
+  ])("of %s needs a JSON Schema to show", async ([, inputSchema]) => {
+    const made = { description: "", inputSchema, execute: run };
+    expect(() => importTool(made, { name: "get" })).toThrow(/cannot become JSON Schema by itself.*Give the tool a "jsonSchema"/);
+    const outcome = await runTool(importTool(made, { name: "get", jsonSchema: cityJson }), { city: 1 });
+    expect(outcome).toMatchObject({ kind: "invalid-input", issues: [{ path: ["city"] }] });
+  });
+});
+
+it("keeps `this` of a tool that is an instance of a class", async () => {
+  class Counter {
+    readonly inputSchema = city;
+    readonly description = "Counts.";
+    #count = 0;
+    execute(): number {
+      return (this.#count += 1);
+    }
+  }
+  expect(await dataOf(new Counter())).toMatchObject({ kind: "completed", data: 1 });
+});
+
+it("says so where a tool of version 7 makes its description for each run", () => {
+  const made = toolV7({ description: () => "Late.", inputSchema: city, execute: async () => 1 });
+  expect(() => importTool(made, { name: "get" })).toThrow(/makes its description anew for each run/);
+});
+
+it("says so where a JSON Schema is a promise", () => {
+  const made = tool({ inputSchema: jsonSchema(async () => cityJson), execute: async () => 1 });
+  let thrown: unknown;
+  try {
+    importTool(made, { name: "get" });
+  } catch (error) {
+    thrown = error;
+  }
+  expect(isLoopError(thrown, "invalid-tool") && thrown.message).toMatch(/Tool "get" makes its JSON Schema in a promise/);
+});

@@ -1,0 +1,179 @@
+// What holds for imported tools of every library, with the real packages.
+
+import { describe, expect, it } from "vitest";
+import { createToolRegistry, runToolLoop, type Tool } from "turnwright";
+import { createMockProvider, createTestClock, registrySuite, runTool, text, toolCall } from "turnwright/testing";
+import { importTool, importTools } from "turnwright/interop";
+import { z } from "zod";
+import { answersOf, never, play } from "../loop/play.ts";
+import { kinds, type MakeTool, type Work } from "./kinds.ts";
+
+const table = Object.entries(kinds);
+
+const echo: Work = { name: "echo", description: "Gives back its text.", run: ({ text: said }) => ({ text: said }) };
+const work: readonly Work[] = [
+  echo,
+  {
+    name: "break",
+    description: "Fails.",
+    run: () => {
+      throw new Error("out of order");
+    },
+  },
+  { name: "hold", description: "Goes on until it is stopped.", run: (_, signal) => untilAborted(signal) },
+];
+
+function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+const noArguments = z.object({});
+
+/** Anthropic's and LangChain's tools answer with text, which is JSON here. */
+function parsed(data: unknown): unknown {
+  return typeof data === "string" ? JSON.parse(data) : data;
+}
+
+/** A tool whose data are what its text says, so that all libraries can be compared. */
+function readable(tool: Tool<unknown>): Tool<unknown> {
+  return { ...tool, execute: async (args, context) => readText(await tool.execute(args, context)) };
+}
+
+function readText(output: unknown): unknown {
+  const data: unknown = typeof output === "object" && output !== null && "data" in output ? output.data : output;
+  return typeof data === "string" ? JSON.parse(data) : output;
+}
+
+describe.for(table)("a tool of %s", ([, make]) => {
+  const imported = (job: Work, schema?: z.ZodObject): Tool<unknown> => importTool(make(job, schema), { name: job.name });
+
+  const suite = registrySuite({
+    create: () => ({
+      registry: createToolRegistry(work.map((job) => readable(imported(job, job.name === "echo" ? undefined : noArguments)))),
+    }),
+  });
+  for (const { title, run } of suite) it(title, run);
+
+  it("is shown to the model with its schema", async () => {
+    const { provider, result } = play([toolCall("echo", { text: "hi" }), text("Done.")], { tools: [imported(echo)] });
+    const { messages } = await result;
+    expect(provider.requests[0]?.tools).toMatchObject([
+      {
+        name: "echo",
+        description: "Gives back its text.",
+        inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+      },
+    ]);
+    const [answer] = answersOf({ messages });
+    expect([answer?.outcome, parsed(answer?.result)]).toEqual(["completed", { text: "hi" }]);
+  });
+
+  it("does not run with arguments that do not fit, and the model is told", async () => {
+    const ran: unknown[] = [];
+    const tool = imported({ ...echo, run: (args) => ran.push(args) });
+    const { result } = play([toolCall("echo", { text: 42 }), text("Done.")], { tools: [tool] });
+    const [answer] = answersOf(await result);
+    // The parser of OpenAI Agents is inside of the call.
+    const outcome = make === kinds["OpenAI Agents"] ? "failed" : "invalid-input";
+    expect([answer?.outcome, ran]).toEqual([outcome, []]);
+    expect(JSON.stringify(answer?.result)).toMatch(outcome === "failed" ? /Invalid JSON input for tool/ : /text: .*string/);
+  });
+
+  it("fails where it throws", async () => {
+    const [, broken] = work;
+    expect(broken && (await runTool(imported(broken, noArguments)))).toMatchObject({
+      kind: "failed",
+      error: { message: "out of order" },
+    });
+  });
+
+  it.for<[title: string, reason: string, act: (playing: ReturnType<typeof play>) => unknown]>([
+    ["a stop", "stopped", ({ control }) => control.stop()],
+    ["a kill", "killed", ({ control }) => control.kill()],
+    ["an abort", "aborted", ({ abort }) => abort.abort(new Error("enough"))],
+    ["its timeout", "answered", ({ clock }) => clock.advance(1_000)],
+  ])("hears %s", async ([, reason, act]) => {
+    let heard: AbortSignal | undefined;
+    let start: () => void = () => {};
+    const started = new Promise<void>((resolve) => {
+      start = resolve;
+    });
+    const tool = imported({
+      ...echo,
+      run: (_, signal) => {
+        heard = signal;
+        start();
+        return never;
+      },
+    });
+    const playing = play([toolCall("echo", { text: "hi" }), text("Done.")], {
+      tools: [tool],
+      timeouts: { toolMs: 1_000, settleMs: 0 },
+    });
+    await started;
+    expect(heard?.aborted).toBe(false);
+    await act(playing);
+    expect((await playing.result).reason.kind).toBe(reason);
+    expect(heard?.aborted).toBe(true);
+    expect(playing.clock.pending).toBe(0);
+  });
+
+  it("gets what its own schema makes of the arguments, once", async () => {
+    const got: unknown[] = [];
+    const transforming = z.object({ text: z.string().transform((said) => said.length), unit: z.enum(["C", "F"]).default("C") });
+    const tool = importTool(transformed(make, transforming, got), {
+      name: "measure",
+      // What Zod cannot say of a transform, the libraries say in different ways.
+      jsonSchema: { type: "object", properties: { text: { type: "string" } } },
+    });
+    expect((await runTool(tool, { text: "four" })).kind).toBe("completed");
+    expect(got).toEqual([{ text: 4, unit: "C" }]);
+  });
+
+  it("leaves no listener and no timer behind", async () => {
+    const clock = createTestClock();
+    const provider = createMockProvider([[toolCall("echo", { text: "a" }), toolCall("echo", { text: "b" })], text("Done.")]);
+    const abort = new AbortController();
+    const result = await runToolLoop({
+      provider,
+      tools: [imported(echo)],
+      messages: [{ role: "user", content: "Go." }],
+      clock,
+      signal: abort.signal,
+    });
+    expect([result.text, clock.pending]).toEqual(["Done.", 0]);
+  });
+});
+
+/** OpenAI Agents and Anthropic convert the schema when the tool is made, and refuse a transform there. */
+function transformed(make: MakeTool, inputSchema: z.ZodObject, got: unknown[]): object {
+  const job: Work = { name: "measure", description: "Measures.", run: (args) => got.push(args) };
+  if (make !== kinds["OpenAI Agents"] && make !== kinds["Anthropic"]) return make(job, inputSchema);
+  const made = make(job);
+  const parse = (args: unknown): unknown => inputSchema.parse(args);
+  return make === kinds["Anthropic"]
+    ? { ...made, parse }
+    : { ...made, invoke: async (_: unknown, input: string) => job.run(inputSchema.parse(JSON.parse(input)), undefined) };
+}
+
+describe("importTools", () => {
+  it("takes an object of tools by name, whatever they are made with", async () => {
+    const tools = importTools(Object.fromEntries(table.map(([, make], index) => [`tool_${index}`, make(echo)])), {
+      tool_0: { timeoutMs: 5, description: "The first." },
+    });
+    expect(tools.map(({ name, timeoutMs }) => [name, timeoutMs])).toEqual(
+      table.map((_, index) => [`tool_${index}`, index === 0 ? 5 : undefined]),
+    );
+    expect(tools[0]?.description).toBe("The first.");
+    for (const tool of tools) expect(parsed(Reflect.get(await runTool(tool, { text: "hi" }), "data"))).toEqual({ text: "hi" });
+  });
+
+  it("takes an array of tools that have names", () => {
+    const named = table.filter(([library]) => !library.startsWith("AI SDK")).map(([, make]) => make(echo));
+    expect(importTools(named, { echo: { sequential: true } }).map(({ name, sequential }) => [name, sequential])).toEqual(
+      named.map(() => ["echo", true]),
+    );
+  });
+});

@@ -1,0 +1,162 @@
+// Tools of LangChain, made by the package itself.
+
+import { ToolMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { type DynamicTool, StructuredTool, tool, type ToolRunnableConfig } from "@langchain/core/tools";
+import { expect, it } from "vitest";
+import { createToolRegistry } from "turnwright";
+import { runTool, text, toolCall } from "turnwright/testing";
+import { importTool } from "turnwright/interop";
+import { z } from "zod";
+import { z as z3 } from "zod/v3";
+import { outcomesOf, play } from "../loop/play.ts";
+
+const described = { name: "get", description: "Gets." };
+const schema = z.object({ city: z.string() });
+const city = { city: "Oslo" };
+
+it("gets the call, its signal and the run's context", async () => {
+  const seen: unknown[] = [];
+  const made = tool(
+    (args: unknown, config: ToolRunnableConfig) => {
+      seen.push(args, config.toolCall, config.signal instanceof AbortSignal, config.context);
+      return "fine";
+    },
+    { ...described, schema },
+  );
+  const { result } = play([toolCall("get", city, { id: "c1" }), text("Done.")], {
+    tools: [importTool(made)],
+    context: { user: 7 },
+  });
+  expect(outcomesOf(await result)).toEqual(["c1: completed"]);
+  expect(seen).toEqual([city, { type: "tool_call", id: "c1", name: "get", args: city }, true, { user: 7 }]);
+});
+
+const outputs: readonly (readonly [string, unknown, unknown])[] = [
+  ["a text", "seven", { kind: "completed", data: "seven" }],
+  ["data, which LangChain makes a text", { celsius: 7 }, { kind: "completed", data: '{"celsius":7}' }],
+  ["a ToolMessage", new ToolMessage({ content: "seven", tool_call_id: "x" }), { kind: "completed", data: "seven" }],
+  [
+    "a failed ToolMessage",
+    new ToolMessage({ content: "closed", tool_call_id: "x", status: "error" }),
+    { kind: "failed", error: { message: "closed" } },
+  ],
+  [
+    "a failed ToolMessage of blocks",
+    new ToolMessage({ content: [{ type: "text", text: "closed" }], tool_call_id: "x", status: "error" }),
+    { kind: "failed", error: { message: "closed" } },
+  ],
+  [
+    "blocks",
+    [
+      { type: "text", text: "Here." },
+      { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+      { type: "image_url", image_url: "https://example.com/a.png" },
+      { type: "image", source_type: "base64", mime_type: "image/jpeg", data: "BBBB" },
+      { type: "image", mimeType: "image/webp", data: "CCCC" },
+      { type: "file", source_type: "url", mime_type: "application/pdf", url: "https://example.com/a.pdf" },
+    ],
+    {
+      kind: "completed",
+      data: "Here.",
+      content: [
+        { type: "image", mediaType: "image/png", data: "data:image/png;base64,AAAA" },
+        { type: "image", mediaType: "image/*", data: "https://example.com/a.png" },
+        { type: "image", mediaType: "image/jpeg", data: "BBBB" },
+        { type: "image", mediaType: "image/webp", data: "CCCC" },
+        { type: "file", mediaType: "application/pdf", data: "https://example.com/a.pdf" },
+      ],
+    },
+  ],
+];
+it.for(outputs)("may answer with %s", async ([, output, outcome]) => {
+  const made = tool(async () => output, { ...described, schema });
+  expect(await runTool(importTool(made), city)).toMatchObject(outcome as object);
+});
+
+it("tells listeners its artifact", async () => {
+  const told: unknown[] = [];
+  const made = tool(async () => ["two rows", [{ id: 1 }, { id: 2 }]], {
+    ...described,
+    schema,
+    responseFormat: "content_and_artifact",
+  });
+  const outcome = await runTool(importTool(made), city, { onMetadata: (data) => told.push(data) });
+  expect([outcome, told]).toMatchObject([{ kind: "completed", data: "two rows" }, [[{ id: 1 }, { id: 2 }]]]);
+});
+
+it("tells listeners its artifact where it has failed, too", async () => {
+  const told: unknown[] = [];
+  const answer = new ToolMessage({ content: "closed", tool_call_id: "x", status: "error", artifact: { code: 7 } });
+  const made = tool(async () => answer, { ...described, schema });
+  const outcome = await runTool(importTool(made), city, { onMetadata: (data) => told.push(data) });
+  expect([outcome, told]).toMatchObject([{ kind: "failed", error: { message: "closed" } }, [{ code: 7 }]]);
+});
+
+it("ends the run where its answer is to be returned directly", async () => {
+  const made = tool(async () => "seven", { ...described, schema, returnDirect: true });
+  const { result } = play([toolCall("get", city), text("Done.")], { tools: [importTool(made)] });
+  expect((await result).reason.kind).toBe("end-turn");
+});
+
+it("tells its progress where it is a generator", async () => {
+  const made = tool(
+    async function* run() {
+      yield "half";
+      return "whole";
+    },
+    { ...described, schema },
+  );
+  const heard: unknown[] = [];
+  const outcome = await runTool(importTool(made), city, { onProgress: (data) => heard.push(data) });
+  expect([outcome, heard]).toMatchObject([{ kind: "completed", data: "whole" }, ["half"]]);
+});
+
+it("takes one text where it has no schema", async () => {
+  const made: DynamicTool = tool(async (input: string) => input.toUpperCase(), described) as never;
+  const imported = importTool(made);
+  expect(createToolRegistry([imported]).definitions()[0]?.inputSchema).toEqual({
+    type: "object",
+    properties: { input: { type: "string" } },
+  });
+  expect(await runTool(imported, { input: "oslo" })).toMatchObject({ kind: "completed", data: "OSLO" });
+  expect(await runTool(imported, { input: 7 })).toMatchObject({ kind: "invalid-input", issues: [{ path: ["input"] }] });
+});
+
+it("of zod 3 needs a JSON Schema to show", async () => {
+  // The types of the two packages do not agree under exactOptionalPropertyTypes.
+  const made = tool(async (args: { city: string }) => args.city, {
+    ...described,
+    schema: z3.object({ city: z3.string() }) as never,
+  });
+  expect(() => importTool(made)).toThrow(/cannot become JSON Schema by itself/);
+  const jsonSchema = { type: "object", properties: { city: { type: "string" } } } as const;
+  expect(await runTool(importTool(made, { jsonSchema }), { city: 1 })).toMatchObject({ kind: "invalid-input" });
+  expect(await runTool(importTool(made, { jsonSchema }), city)).toMatchObject({ kind: "completed", data: "Oslo" });
+});
+
+it("may be an instance of a class of its own, or a runnable made a tool", async () => {
+  class Shout extends StructuredTool {
+    name = "shout";
+    description = "Shouts.";
+    schema = schema;
+    protected override async _call(args: z.infer<typeof schema>): Promise<string> {
+      return `${args.city}!`;
+    }
+  }
+  expect(await runTool(importTool(new Shout()), city)).toMatchObject({ kind: "completed", data: "Oslo!" });
+  const runnable = RunnableLambda.from(async (args: z.infer<typeof schema>) => `${args.city}?`).asTool({ ...described, schema });
+  expect(await runTool(importTool(runnable), city)).toMatchObject({ kind: "completed", data: "Oslo?" });
+});
+
+it("of JSON Schema is unchecked by us, and fails by itself", async () => {
+  const made = tool(async () => "ran", {
+    ...described,
+    schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  });
+  expect(createToolRegistry([importTool(made)]).validate("get", {})).toEqual({ value: {}, unchecked: true });
+  expect(await runTool(importTool(made), {})).toMatchObject({
+    kind: "failed",
+    error: { message: /did not match expected schema/ },
+  });
+});

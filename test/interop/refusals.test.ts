@@ -1,0 +1,136 @@
+// What cannot be imported, and what is said of it.
+
+import { hostedMcpTool, shellTool, tool as agentsTool } from "@openai/agents-core";
+import { openai } from "@ai-sdk/openai";
+import { jsonSchema, tool as aiTool } from "ai";
+import { expect, it } from "vitest";
+import { isLoopError } from "turnwright";
+import { importTool, importTools } from "turnwright/interop";
+import { z } from "zod";
+
+const inputSchema = z.object({ city: z.string() });
+const execute = async (): Promise<string> => "";
+const whole = { inputSchema, execute };
+
+/** The code and the message of what importing throws. */
+function complaintOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    if (isLoopError(error)) return `${error.code}: ${error.message}`;
+    throw error;
+  }
+  return "imported";
+}
+
+const rows: readonly (readonly [string, unknown, RegExp])[] = [
+  // no tools at all
+  ["nothing", undefined, /invalid-tool: Tool "" must be an object, but is undefined\.$/],
+  ["a text", "get", /must be an object, but is "get"/],
+  ["a function", execute, /must be an object, but is a function/],
+  ["an array", [whole], /must be an object, but is an array of 1 item/],
+  ["an empty object", {}, /is of no known kind: it has none of "inputSchema" and "execute" \(AI SDK\), "parameters"/],
+  ["a tool of AI SDK 4", { parameters: inputSchema, execute }, /looks like one of the AI SDK, but has no "inputSchema"/],
+  // halves of tools
+  ["an AI SDK tool that the client runs", aiTool({ inputSchema }), /looks like one of the AI SDK, but has no "execute": nothing/],
+  ["a definition for OpenAI's API", { type: "function", function: { name: "get" } }, /OpenAI Agents, but has no "parameters"/],
+  [
+    "a definition for Responses",
+    { type: "function", name: "get", parameters: {} },
+    /OpenAI Agents, but has no "invoke": nothing/,
+  ],
+  ["a definition for Anthropic's API", { name: "get", input_schema: { type: "object" } }, /Anthropic SDK, but has no "run"/],
+  ["LangChain without invoke", { lc_namespace: [], name: "get", schema: inputSchema }, /LangChain, but has no "invoke"/],
+  [
+    "LangChain without a schema",
+    { lc_namespace: [], name: "get", invoke: execute },
+    /LangChain, but has no "schema": no arguments/,
+  ],
+  // run elsewhere
+  ["a search at OpenAI through the AI SDK", openai.tools.webSearch({}), /is run by its provider \("openai\.web_search"\)/],
+  ["a provider's tool of AI SDK 5", { type: "provider-defined", id: "a.b", inputSchema }, /is run by its provider \("a\.b"\)/],
+  [
+    "a search at Anthropic",
+    { type: "web_search_20250305", name: "get" },
+    /is of type "web_search_20250305", which is run elsewhere/,
+  ],
+  ["a hosted MCP server", hostedMcpTool({ serverLabel: "x", serverUrl: "https://example.com" }), /is of type "hosted_tool"/],
+  ["a shell", shellTool({ shell: { run: async () => ({ output: [] }) } }), /is of type "shell", which is run elsewhere/],
+  [
+    "a tool with guardrails",
+    agentsTool({
+      name: "get",
+      description: "",
+      parameters: inputSchema,
+      execute,
+      inputGuardrails: [{ type: "tool_input", name: "g", run: async () => ({ behavior: { type: "allow" } }) }],
+    }),
+    /has "inputGuardrails", which only the runner of OpenAI Agents asks: import \{ \.\.\.tool, inputGuardrails: \[\] \}/,
+  ],
+  // schemas
+  ["a schema without its JSON Schema", { inputSchema: { jsonSchema: 5 }, execute }, /has an "inputSchema" without a JSON Schema/],
+  [
+    "a schema that is a date",
+    { inputSchema: z.object({ at: z.date() }), execute },
+    /invalid-schema: .*"get" cannot become JSON Schema/,
+  ],
+  ["a schema of a text", { inputSchema: z.string(), execute }, /invalid-schema: .*must be of type "object", but is of "string"/],
+  ["JSON Schema of a list", { inputSchema: jsonSchema({ type: "array" }), execute }, /must be of type "object"/],
+  [
+    "an input_schema that is none",
+    { name: "get", input_schema: 5, run: execute },
+    /has an "input_schema" that is no JSON Schema/,
+  ],
+];
+
+it.for(rows)("%s is refused", ([, tool, message]) => {
+  expect(complaintOf(() => importTool(tool as object, { name: "get" }))).toMatch(message);
+});
+
+it("a tool without a name is refused", () => {
+  expect(complaintOf(() => importTool(whole))).toBe(
+    'invalid-tool: Tool "" has no name: import it as importTool(tool, { name }), or as importTools({ name: tool }).',
+  );
+});
+
+it("a tool of the AI SDK may say that it is a function", () => {
+  expect(importTool(aiTool({ type: "function", ...whole }), { name: "get" }).inputSchema).toBe(inputSchema);
+});
+
+it("a name may stand inside", () => {
+  expect(importTool({ name: "get", ...whole }).name).toBe("get");
+});
+
+it.for<[string, object, RegExp]>([
+  ["a name that providers refuse", { name: "get weather" }, /invalid-tool: Tool "get weather" must have as "name"/],
+  ["a limit that no timer takes", { name: "get", timeoutMs: -1 }, /must have as "timeoutMs"/],
+  ["a mistyped field", { name: "get", timeout: 5 }, /has an unknown field "timeout" \(did you mean "timeoutMs"\?\)/],
+  ["an early start that somebody has to approve", { name: "get", eager: true, needsApproval: true }, /has "eager", which/],
+])("%s among the overrides is refused", ([, overrides, message]) => {
+  expect(complaintOf(() => importTool(whole, overrides))).toMatch(message);
+});
+
+it("overrides win, and those that are undefined do not", () => {
+  const imported = importTool(
+    { ...whole, description: "Its own.", needsApproval: true },
+    { name: "get", description: undefined, needsApproval: false, retry: { maxAttempts: 2 }, idempotent: true },
+  );
+  expect(imported).toMatchObject({ description: "Its own.", needsApproval: false, retry: { maxAttempts: 2 }, idempotent: true });
+});
+
+it("a whole object of tools is refused with the name of the one that does not do", () => {
+  expect(complaintOf(() => importTools({ get: whole, search: openai.tools.webSearch({}) }))).toMatch(
+    /Tool "search" is run by its provider/,
+  );
+  expect(complaintOf(() => importTools([{ name: "get", ...whole }, whole]))).toMatch(/has no name/);
+  for (const held of [Promise.resolve({ get: whole }), new Map([["get", whole]]), new Set([whole])])
+    expect(complaintOf(() => importTools(held as never))).toMatch(/^invalid-option: Option "tools" must be an array of tools/);
+  expect(complaintOf(() => importTools("get" as never))).toMatch(
+    /invalid-option: Option "tools" must be an array of tools, or an object/,
+  );
+});
+
+it("a name that every object has is a name like any other", () => {
+  const tools = importTools({ constructor: whole, toString: whole });
+  expect(tools.map(({ name }) => name)).toEqual(["constructor", "toString"]);
+});
