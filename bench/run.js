@@ -18,7 +18,7 @@ import { missesTarget, toTable } from "./src/row.js";
 /** @typedef {import("./src/row.js").Row} Row */
 
 const workloads = [
-  "passes",
+  "iterations",
   "growth",
   "replay",
   "deltas",

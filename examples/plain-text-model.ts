@@ -87,7 +87,7 @@ assert.deepEqual(
     ["convert_money", true, ""],
   ],
 );
-// Two rounds of tools; then a plan that says "response", and the answer in the same pass.
+// Two rounds of tools; then a plan that says "response", and the answer in the same iteration.
 assert.equal(result.iterations, 3);
 assert.equal(model.texts.length, 4);
 // That plan is read no further than to its action.

@@ -15,7 +15,7 @@
  *
  * @template Args
  * @param {{
- *   stream: (pass: number) => AsyncIterable<ModelChunk>,
+ *   stream: (iteration: number) => AsyncIterable<ModelChunk>,
  *   tools: ReadonlyMap<string, MinimalTool<Args>>,
  *   messages: readonly object[],
  *   onText: (text: string) => void,
@@ -23,11 +23,11 @@
  */
 export async function runMinimalLoop({ stream, tools, messages, onText }) {
   const transcript = [...messages];
-  for (let pass = 0; ; pass += 1) {
+  for (let iteration = 0; ; iteration += 1) {
     let text = "";
     /** @type {Call[]} */
     const calls = [];
-    for await (const chunk of stream(pass)) {
+    for await (const chunk of stream(iteration)) {
       if (chunk.type === "text-delta") {
         text += chunk.text;
         onText(chunk.text);

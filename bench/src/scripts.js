@@ -6,38 +6,38 @@ const argsText = '{"city":"Oslo","days":3}';
 const usage = { inputTokens: 100, outputTokens: 20, totalTokens: 120 };
 
 /**
- * A model that calls `forecast` in each pass but the last: one text delta and one call a pass.
+ * A model that calls `forecast` in each iteration but the last: one text delta and one call an iteration.
  *
- * @param {number} passes
- * @returns {(pass: number) => AsyncGenerator<ModelChunk>}
+ * @param {number} iterations
+ * @returns {(iteration: number) => AsyncGenerator<ModelChunk>}
  */
-export function callingModel(passes) {
-  return (pass) => (pass < passes - 1 ? callPass(pass) : answerPass());
+export function callingModel(iterations) {
+  return (iteration) => (iteration < iterations - 1 ? callIteration(iteration) : answerIteration());
 }
 
 /**
- * As `callingModel`, but each pass waits first, as a model over a network does.
+ * As `callingModel`, but each iteration waits first, as a model over a network does.
  *
- * @param {number} passes
+ * @param {number} iterations
  * @param {number} latencyMs
- * @returns {(pass: number) => AsyncGenerator<ModelChunk>}
+ * @returns {(iteration: number) => AsyncGenerator<ModelChunk>}
  */
-export function slowModel(passes, latencyMs) {
-  const stream = callingModel(passes);
-  return async function* slowPass(pass) {
+export function slowModel(iterations, latencyMs) {
+  const stream = callingModel(iterations);
+  return async function* slowIteration(iteration) {
     await sleep(latencyMs);
-    yield* stream(pass);
+    yield* stream(iteration);
   };
 }
 
 /**
- * A model that answers in one pass of many text deltas.
+ * A model that answers in one iteration of many text deltas.
  *
  * @param {number} deltas
  * @returns {() => AsyncGenerator<ModelChunk>}
  */
 export function talkingModel(deltas) {
-  return async function* talkPass() {
+  return async function* talkIteration() {
     for (let index = 0; index < deltas; index += 1) yield { type: "text-delta", text: "token " };
     yield { type: "usage", usage, mode: "snapshot" };
     yield { type: "finish", reason: "stop" };
@@ -45,14 +45,14 @@ export function talkingModel(deltas) {
 }
 
 /**
- * A model that makes many calls in its first pass and answers in its second.
+ * A model that makes many calls in its first iteration and answers in its second.
  *
  * @param {number} calls
- * @returns {(pass: number) => AsyncGenerator<ModelChunk>}
+ * @returns {(iteration: number) => AsyncGenerator<ModelChunk>}
  */
 export function batchModel(calls) {
-  return async function* batchPass(pass) {
-    if (pass > 0) return yield* answerPass();
+  return async function* batchIteration(iteration) {
+    if (iteration > 0) return yield* answerIteration();
     for (let index = 0; index < calls; index += 1) yield forecastCall(`call_${index}`);
     yield { type: "usage", usage, mode: "snapshot" };
     yield { type: "finish", reason: "tool-calls" };
@@ -71,18 +71,18 @@ export function sleep(ms) {
 }
 
 /**
- * @param {number} pass
+ * @param {number} iteration
  * @returns {AsyncGenerator<ModelChunk>}
  */
-async function* callPass(pass) {
+async function* callIteration(iteration) {
   yield { type: "text-delta", text: "Let me look. " };
-  yield forecastCall(`call_${pass}`);
+  yield forecastCall(`call_${iteration}`);
   yield { type: "usage", usage, mode: "snapshot" };
   yield { type: "finish", reason: "tool-calls" };
 }
 
 /** @returns {AsyncGenerator<ModelChunk>} */
-async function* answerPass() {
+async function* answerIteration() {
   yield { type: "text-delta", text: "Take a coat." };
   yield { type: "usage", usage, mode: "snapshot" };
   yield { type: "finish", reason: "stop" };

@@ -5,7 +5,7 @@ import { createLoopEvents, defineTool, runToolLoop } from "./turnwright.js";
 
 /**
  * @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk
- * @typedef {(pass: number) => AsyncIterable<ModelChunk>} Script
+ * @typedef {(iteration: number) => AsyncIterable<ModelChunk>} Script
  * @typedef {{ city: string, days: number }} ForecastArgs
  * @typedef {(args: ForecastArgs) => unknown} Execute
  * @typedef {Partial<import("../../src/core/types/loop-options.ts").LoopOptions>} MoreOptions

@@ -75,7 +75,7 @@ export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnP
   });
 
   // What a user had added to a run is stopped with it.
-  const added = result.status === "stopped_by_user" ? [] : result.undelivered;
+  const added = result.status === "stopped-by-user" ? [] : result.undelivered;
   const back = added.map((message) => toPost(message, turn));
   if (result.reason.kind === "interrupted") {
     // Nothing was done for this turn yet: it is asked again, together with what interrupted it.
@@ -122,7 +122,7 @@ async function tell(room: Room, result: LoopResult, ports: TurnPorts): Promise<v
   if (status !== "completed") log(`${room.id}: ${status} (${reason.kind}) ${error?.message ?? ""}`.trimEnd());
   if (responseText !== "") await service.say(room.id, responseText);
   // What went wrong is for the operator: users read that something did, where no notice has told them.
-  const wentWrong = (status === "error" && reason.kind !== "tool-error-cap") || status === "empty_response";
+  const wentWrong = (status === "error" && reason.kind !== "tool-error-cap") || status === "empty-response";
   if (wentWrong && !quietRooms.has(room.id)) await showEmbed(room, "Something went wrong.", ports);
 }
 

@@ -107,7 +107,7 @@ await close("a tool that was of use stays; its user steers the run, others wait 
 });
 const times = reminders.map(({ userId, at }) => `${userId} at ${at}`);
 assert.deepEqual(times, ["ada at five", "ada at five", "ada at six", "ada at noon"]);
-// The profile was shown for one pass, without the tool that had asked for it, and is in no transcript.
+// The profile was shown for one iteration, without the tool that had asked for it, and is in no transcript.
 const shows = ({ messages }: ModelRequest): boolean => JSON.stringify(messages).includes("likes");
 const withProfile = provider.requests.filter(shows).map(({ tools }) => tools.map(({ name }) => name));
 assert.deepEqual(withProfile, [["set_reminder", "sound_depth"]]);
@@ -115,7 +115,7 @@ assert.deepEqual(withProfile, [["set_reminder", "sound_depth"]]);
 await hear("bob@galley", "Remind me to eat at noon.", 1_200);
 await hear("bob@galley", "!stop");
 await close("whoever a run is for may stop it", {
-  logged: ['galley: set_reminder was let through by "Remind me" (literal)', "galley: stopped_by_user (stopped)"],
+  logged: ['galley: set_reminder was let through by "Remind me" (literal)', "galley: stopped-by-user (stopped)"],
 });
 assert.equal(reminders.length, 4);
 

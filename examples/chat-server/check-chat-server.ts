@@ -70,7 +70,7 @@ async function checkInterrupt(tools: readonly Tool[]): Promise<void> {
   await answer.until("text-delta");
   assert.equal(await chat.post("In one sentence."), 202);
   assert.deepEqual(await answer.until(), [
-    { type: "run-end", status: "follow_up_interrupt", reason: "interrupted" },
+    { type: "run-end", status: "follow-up-interrupt", reason: "interrupted" },
     { type: "text-delta", text: "In short: rain." },
     { type: "run-end", status: "completed", reason: "answered" },
   ]);
@@ -124,7 +124,7 @@ async function checkStop(): Promise<void> {
   assert.equal(await chat.post("", "/stop"), 202);
   assert.deepEqual(await answer.until(), [
     { type: "tool-end", name: "dig", outcome: "interrupted" },
-    { type: "run-end", status: "stopped_by_user", reason: "stopped" },
+    { type: "run-end", status: "stopped-by-user", reason: "stopped" },
     { type: "undelivered", texts: ["And when was it found?", "Be quick."] },
   ]);
   // What was said and done before the stop is still there, and the next question is a new run.

@@ -73,7 +73,7 @@ export function createConversation({ provider, tools, onEnd }: ConversationPorts
     // However the run ended, its transcript can be sent as it is: the next question goes on from there.
     messages = result.messages;
     waiting = [...(reason.kind === "interrupted" ? [reason.message] : []), ...undelivered, ...waiting];
-    isStopped ||= status === "stopped_by_user";
+    isStopped ||= status === "stopped-by-user";
     onEnd?.(result);
     await reader.send({ type: "run-end", status, reason: reason.kind });
   }

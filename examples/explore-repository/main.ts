@@ -52,9 +52,9 @@ const result = await stream.result;
 // #endregion run
 printSummary(result, model.priceNote, terminal);
 
-if (result.status === "stopped_by_user") process.exitCode = 130;
+if (result.status === "stopped-by-user") process.exitCode = 130;
 else if (result.status !== "completed") process.exitCode = 1;
-if (model.isScripted && result.status !== "stopped_by_user") await checkRun(result, workspace);
+if (model.isScripted && result.status !== "stopped-by-user") await checkRun(result, workspace);
 
 /** The folder to explore: this repository, unless another is named. */
 function findFolder(named: string | undefined): string {

@@ -54,7 +54,7 @@ export function createProgressView(terminal: Terminal): ProgressView {
       terminal.write(`${formatRow(row, { bracket: rows.size > 1 ? "∥" : " ", spinner: "" }, terminal)}\n`);
   };
 
-  const endPass = (): void => {
+  const endIteration = (): void => {
     flow.end();
     waitsFor = "";
     if (terminal.isLive) live.keep();
@@ -64,16 +64,16 @@ export function createProgressView(terminal: Terminal): ProgressView {
 
   return {
     show(event) {
-      if (event.type === "pass-start") showWaiting("waiting for the model");
+      if (event.type === "iteration-start") showWaiting("waiting for the model");
       if (event.type === "reasoning-delta") showWaiting("the model thinks");
       if (event.type === "text-delta") showText(event.text);
       if (event.type === "tool-args-delta") showWaiting(`the model writes a call of ${event.name}`);
       else if ("callId" in event) showCall(event);
-      if (event.type === "pass-end") endPass();
+      if (event.type === "iteration-end") endIteration();
     },
     close() {
       live.close();
-      endPass();
+      endIteration();
     },
   };
 }

@@ -10,7 +10,7 @@ export function printSummary(result: LoopResult, priceNote: string, terminal: Te
   const cost = costUSD === undefined ? "unknown" : `$${costUSD.toFixed(4)}${priceNote === "" ? "" : ` (${priceNote})`}`;
   const rows: readonly (readonly [label: string, value: string])[] = [
     ["ended", `${status}: ${describeReason(reason)}`],
-    ["passes", String(result.iterations)],
+    ["iterations", String(result.iterations)],
     ["tool calls", String(result.toolCallsExecuted)],
     ["tokens", `${usage.inputTokens.toLocaleString("en")} in, ${usage.outputTokens.toLocaleString("en")} out`],
     ["cost", cost],

@@ -55,7 +55,7 @@ export function createTools(ledger: Ledger, bank: Bank): readonly Tool[] {
 
 /** Stands in for a model. It is told that a charge may have been made, and looks before it tries again. */
 export function createModel(): Provider {
-  return createMockProvider((request) => (isUnsure(request) ? toolCall("find_charges") : turns[passOf(request)]));
+  return createMockProvider((request) => (isUnsure(request) ? toolCall("find_charges") : turns[iterationOf(request)]));
 }
 
 const turns: readonly MockTurn[] = [
@@ -65,7 +65,7 @@ const turns: readonly MockTurn[] = [
   text("Lisbon is booked. We were cut off over the payment: I looked, and your card was charged once."),
 ];
 
-function passOf({ messages }: ModelRequest): number {
+function iterationOf({ messages }: ModelRequest): number {
   return messages.filter(({ role }) => role === "assistant").length;
 }
 

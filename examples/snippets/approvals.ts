@@ -72,7 +72,7 @@ const tools = [
   // #endregion modify
   assert.deepEqual(call, {
     type: "tool-call",
-    callId: "call_p0_0",
+    callId: "call_i0_0",
     name: "pay",
     args: { amount: 900 },
     approvedArgs: { amount: 90 },

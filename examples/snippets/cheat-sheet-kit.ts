@@ -136,9 +136,9 @@ interface Testing {
 interface PricesEntry {
   // list prices of @pydantic/genai-prices, offline; undefined where the exact provider or the model is not in its catalogue
   genaiPrices(options?: {
-    provider?: string; // in place of the pass's own: a gen_ai.provider.name, or an id of the catalogue
+    provider?: string; // in place of the iteration's own: a gen_ai.provider.name, or an id of the catalogue
     model?: string;
-    date?: Date; // the time of the pass
+    date?: Date; // the time of the iteration
   }): Pricing;
 }
 // #endregion prices
@@ -203,7 +203,7 @@ interface PlanEntry {
       extraInstruction?: string; // told to the answering model, beside action_results
       prompt?: (input: plan.PlannerInput) => plan.PlannerPrompt; // plannerPrompt: { system, user }
       planner?: plan.Planner; // (input, { signal, heartbeat }) => { next_action?, execution_commands? }, in place of the model
-      planRetries?: number; // 2 in each pass; then the run ends as provider-error, no-output
+      planRetries?: number; // 2 in each iteration; then the run ends as provider-error, no-output
       closesEarly?: boolean; // true: a plan is read no further than to "response"
     },
   ): Provider;

@@ -24,7 +24,7 @@ interface Policies {
   approve?: Approve; // (call, context) => { kind: "approve" | "ask" } | { kind: "deny", reason? } | { kind: "modify", args }
   gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
   restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };
-  // ends runs whose model said something and called tools in one pass; a list of your own replaces its default, [] switches it off
+  // ends runs whose model said something and called tools in one iteration; a list of your own replaces its default, [] switches it off
   preToolText?: {
     readonly endAfterTextFamilies?: readonly string[]; // ["novelai"]: the `family` of a provider, not its `id`
     readonly suppressFollowUpAfterText?: readonly string[]; // ["update_short_term_memory"]: names of tools
@@ -39,15 +39,15 @@ interface Policies {
   masking?: {
     readonly keepIterations?: number; // 2
     readonly minTokens?: number; // 500
-    readonly batchOf?: number; // 1: mask in steps of so many passes, for the prompt cache
-    readonly force?: ReadonlySet<number>; // 0-based passes
+    readonly batchOf?: number; // 1: mask in steps of so many iterations, for the prompt cache
+    readonly force?: ReadonlySet<number>; // 0-based iterations
   };
-  finalAnswer?: boolean; // one more pass without tools at maxIterations and maxToolCalls
+  finalAnswer?: boolean; // one more iteration without tools at maxIterations and maxToolCalls
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
   loopDetection?: {
     readonly threshold?: number; // 3 times the same calls in a row
     readonly action?: LoopAction; // "warn" | "stop" | "inject-warning"
-    readonly maxCycle?: number; // 4 passes
+    readonly maxCycle?: number; // 4 iterations
     readonly compareResults?: boolean; // false
   };
   // the answer as a value: parsed, validated, asked for again; the model is told the schema

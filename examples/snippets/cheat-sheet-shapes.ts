@@ -78,7 +78,7 @@ interface HistoryEntry {
   iteration: number;
   durationMs: number;
   content?: readonly ContentPart[] | undefined;
-  preToolText?: string | undefined; // what the model said in the same pass
+  preToolText?: string | undefined; // what the model said in the same iteration
 }
 
 interface ModeOptions {

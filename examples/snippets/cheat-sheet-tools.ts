@@ -34,7 +34,7 @@ interface ToolFields {
   idempotent?: boolean;
   retry?: { readonly maxAttempts: number }; // idempotent tools only
   eager?: boolean; // starts while the model goes on speaking; for tools that only read
-  requiresFollowUp?: boolean; // false: text of the same pass is the answer, where the call succeeds
+  requiresFollowUp?: boolean; // false: text of the same iteration is the answer, where the call succeeds
   needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; policies.approve decides, else the run ends as approval-required
   replay?: "safe" | "never"; // whether it runs again after a crash, under a durable journal
   origin?: string; // its name where it comes from, if `name` was made from that; models do not see it

@@ -27,7 +27,7 @@ interface OtelEntry {
 // #region diagnostics
 interface DiagnosticsEntry {
   runChannel: "turnwright:run"; // tracing:turnwright:run:start, :end, :asyncStart, :asyncEnd, :error; messages are RunMessage
-  passChannel: "turnwright:pass"; // PassMessage
+  iterationChannel: "turnwright:iteration"; // IterationMessage
   toolChannel: "turnwright:tool"; // ToolMessage
   withDiagnostics<Output>(options: LoopOptions<Output>, diagnostics?: { captureContent?: boolean }): LoopOptions<Output>;
 }

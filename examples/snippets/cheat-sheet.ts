@@ -108,7 +108,7 @@ interface Core {
     createKey?: () => string;
   }): ContextStash;
   // stop conditions, for policies.stopWhen
-  iterationCountIs(passes: number): StopCondition;
+  iterationCountIs(count: number): StopCondition;
   hasToolCall(names: string | readonly string[]): StopCondition; // the call does not run: see result.pendingCalls
   toolCallCountIs(calls: number): StopCondition;
   tokenBudget(tokens: number): StopCondition;
@@ -175,7 +175,7 @@ interface Options {
   limits?: Limits;
   timeouts?: { readonly [Name in keyof Timeouts]?: number };
   policies?: LoopPolicies;
-  hooks?: LoopHooks; // preparePass(view), onIteration(iteration, state)
+  hooks?: LoopHooks; // prepareIteration(view), onIteration(iteration, state)
   pricing?: Pricing; // (usage, { provider, model }) => USD | undefined
   control?: LoopControl;
   signal?: AbortSignal; // like a kill, with the signal's reason

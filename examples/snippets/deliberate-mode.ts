@@ -82,7 +82,7 @@ assert.deepEqual(mode.problems, []);
   const messages = [{ role: "user", content: "Hello" }] as const;
   // #region hide
   const gate = mode.forTurn({ text: "Hello" });
-  const hooks = { preparePass: () => ({ tools: [...gate.allowedNames] }) };
+  const hooks = { prepareIteration: () => ({ tools: [...gate.allowedNames] }) };
   const result = await runToolLoop({ provider, tools, messages, hooks, policies: { gate } });
   // #endregion hide
   assert.equal(result.status, "completed");

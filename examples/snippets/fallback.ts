@@ -86,7 +86,7 @@ const answered = (): Response => {
   let before = ""; // of earlier streams: what they have said stays
   let shown = "";
   for await (const event of stream) {
-    if (event.type === "pass-start") before = shown;
+    if (event.type === "iteration-start") before = shown;
     if (event.type === "text-delta") shown += event.text;
     if (event.type === "attempt-discarded") shown = before;
     show(shown);

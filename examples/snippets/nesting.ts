@@ -90,12 +90,12 @@ const search = defineTool({
   await runToolLoop({ provider, tools: [research], messages, events, runId: "r1" });
   assert.deepEqual(provider.requests[2]?.messages.at(-1), {
     role: "tool",
-    results: [{ callId: "call_p0_0", name: "research", outcome: "completed", result: { found: "It rises.", isComplete: false } }],
+    results: [{ callId: "call_i0_0", name: "research", outcome: "completed", result: { found: "It rises.", isComplete: false } }],
   });
   assert.deepEqual(heard, [
-    "the run in call_p0_0 ended: max-iterations",
-    "the run in call_p1_0 ended: provider-error",
-    'r1 call_p1_0: research failed, {"status":"tool_execution_failed","reason":"Nothing was found: bad key","tool_name":"research"}',
+    "the run in call_i0_0 ended: max-iterations",
+    "the run in call_i1_0 ended: provider-error",
+    'r1 call_i1_0: research failed, {"status":"tool_execution_failed","reason":"Nothing was found: bad key","tool_name":"research"}',
   ]);
 }
 

@@ -16,7 +16,7 @@ const small = createMockProvider([text("Out."), text("Out.")], { model: "small" 
   const provider = createMockProvider([toolCall("search")]);
   // #region hooks
   const hooks: LoopHooks = {
-    preparePass({ iteration }) {
+    prepareIteration({ iteration }) {
       if (iteration === 0) return { tools: ["search"], toolChoice: "required" }; // first of all, look it up
       return { provider: small }; // whatever is left out stays as the options have it
     },

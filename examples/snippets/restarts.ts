@@ -35,7 +35,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
   assert.deepEqual(provider.requests[1]?.messages.slice(-2), [
     {
       role: "tool",
-      results: [{ callId: "call_p0_0", name: "read_profile", outcome: "restarted", result: { status: "context_restarted" } }],
+      results: [{ callId: "call_i0_0", name: "read_profile", outcome: "restarted", result: { status: "context_restarted" } }],
     },
     { role: "user", content: 'Context:\nIt is night.\n{"name":"Ada","likes":["tides"]}' },
   ]);

@@ -33,7 +33,7 @@ const tools = [
   const save = (): void => {
     saved = JSON.stringify(journal); // put it where it outlives the process
   };
-  events.on("pass-end", save);
+  events.on("iteration-end", save);
   events.on("run-end", save);
   await runToolLoop({ provider, tools, messages, journal, events, runId: "order-7" });
   // #endregion save
@@ -41,12 +41,12 @@ const tools = [
   const { steps }: SavedJournal = JSON.parse(saved);
   assert.deepEqual(Object.keys(steps), [
     "run",
-    "p0/inbox",
-    "p0/model",
-    "p0/tool/0/order",
-    "p1/inbox",
-    "p1/model",
-    "p1/inbox-end",
+    "i0/inbox",
+    "i0/model",
+    "i0/tool/0/order",
+    "i1/inbox",
+    "i1/model",
+    "i1/inbox-end",
   ]);
 
   // Another question over the same journal is refused.
@@ -61,7 +61,7 @@ const tools = [
   const lost = createMockProvider([toolCall("order")]);
   let saved = "";
   const events = createLoopEvents();
-  events.once("pass-end", () => {
+  events.once("iteration-end", () => {
     saved = JSON.stringify(first);
   });
   await runToolLoop({ provider: lost, tools, messages, journal: first, events, runId: "order-8" });
@@ -77,7 +77,7 @@ const tools = [
     journal: memoryJournal(recorded),
     runId: "order-8",
   });
-  // The tool did not run again, and the model was asked for the second pass only.
+  // The tool did not run again, and the model was asked for the second iteration only.
   // #endregion resume
   assert.equal(orders, 2);
   assert.equal(provider.calls, 1);
@@ -97,8 +97,8 @@ const tools = [
   assert.deepEqual(
     [atStart, atEnd],
     [
-      ["run", "p0/inbox", "p0/model"],
-      ["run", "p0/inbox", "p0/model"],
+      ["run", "i0/inbox", "i0/model"],
+      ["run", "i0/inbox", "i0/model"],
     ],
   );
   assert.equal(orders, 3);
@@ -120,15 +120,15 @@ const tools = [
 }
 
 {
-  // As saved at the last `pass-end`, before the run looked outside a last time.
+  // As saved at the last `iteration-end`, before the run looked outside a last time.
   const journal = memoryJournal();
   const events = createLoopEvents();
   let saved = "";
-  events.on("pass-end", () => void (saved = JSON.stringify(journal)));
+  events.on("iteration-end", () => void (saved = JSON.stringify(journal)));
   const busy = createMockProvider([fail({ status: 503, message: "busy" })]);
   await runToolLoop({ provider: busy, tools, messages, journal, events, runId: "order-11" });
   const recorded: SavedJournal = JSON.parse(saved);
-  assert.deepEqual(Object.keys(recorded.steps), ["run", "p0/inbox", "p0/model"]);
+  assert.deepEqual(Object.keys(recorded.steps), ["run", "i0/inbox", "i0/model"]);
   const provider = createMockProvider([text("Ordered.")]);
   const options = { provider, tools, messages, journal: memoryJournal(recorded), runId: "order-11" };
   const again = await runToolLoop({ ...options, resume: "retry-last" });
@@ -175,11 +175,11 @@ function createStore(crashAt: string): Store & { readonly kept: ReadonlyMap<stri
 
 orders = 0;
 {
-  const store = createStore("p0/tool/0/order");
+  const store = createStore("i0/tool/0/order");
   const options = { tools, messages, runId: "order-9" };
   const first = runToolLoop({ ...options, provider: createMockProvider([toolCall("order")]), journal: storeJournal(store) });
   await assert.rejects(first, crash);
-  assert.deepEqual([...store.kept.keys()], ["run", "p0/inbox", "p0/model", "p0/intent/0/order"]);
+  assert.deepEqual([...store.kept.keys()], ["run", "i0/inbox", "i0/model", "i0/intent/0/order"]);
 
   const provider = createMockProvider([text("I am not sure whether it was ordered.")]);
   const again = await runToolLoop({ ...options, provider, journal: storeJournal(store) });
@@ -188,7 +188,7 @@ orders = 0;
     role: "tool",
     results: [
       {
-        callId: "call_p0_0",
+        callId: "call_i0_0",
         name: "order",
         outcome: "interrupted",
         result: { status: "interrupted", reason: "it was cut off before it ended, so it may have run", tool_name: "order" },

@@ -82,7 +82,7 @@ const tools = [search];
   const seen: string[] = [];
   // #region loop
   const events = createLoopEvents();
-  events.on("loop-detected", ({ toolName, count, cycle }) => seen.push(`${toolName}: ${cycle} passes, ${count} times`));
+  events.on("loop-detected", ({ toolName, count, cycle }) => seen.push(`${toolName}: ${cycle} iterations, ${count} times`));
   const { reason } = await runToolLoop({
     provider,
     tools,
@@ -91,8 +91,8 @@ const tools = [search];
     policies: { loopDetection: { action: "stop" } },
   });
   // The model searched for "moon", "tides", "moon", "tides", "moon", and asked for "tides" again:
-  // { kind: "loop-detected", toolName: "search", count: 3 }, and `seen` is ["search: 2 passes, 3 times"].
+  // { kind: "loop-detected", toolName: "search", count: 3 }, and `seen` is ["search: 2 iterations, 3 times"].
   // #endregion loop
   assert.deepEqual(reason, { kind: "loop-detected", toolName: "search", count: 3 });
-  assert.deepEqual(seen, ["search: 2 passes, 3 times"]);
+  assert.deepEqual(seen, ["search: 2 iterations, 3 times"]);
 }

@@ -24,9 +24,9 @@ const tools = [
   stopButton.addEventListener("click", () => control.stop({ requester: "user 7", note: "changed my mind" }));
 
   const { status, reason, text: said } = await runToolLoop({ provider, tools, messages, control });
-  // Pressed while a tool runs: "stopped_by_user", { kind: "stopped", requester: "user 7", note: "changed my mind" }, "Let me see."
+  // Pressed while a tool runs: "stopped-by-user", { kind: "stopped", requester: "user 7", note: "changed my mind" }, "Let me see."
   // #endregion control
-  assert.equal(status, "stopped_by_user");
+  assert.equal(status, "stopped-by-user");
   assert.deepEqual(reason, { kind: "stopped", requester: "user 7", note: "changed my mind" });
   assert.equal(said, "Let me see.");
   assert.equal(control.stop(), "finished");
@@ -67,7 +67,7 @@ const tools = [
     limits: { maxIterations: 3, wallClockMs: 60_000 },
     timeouts: { toolMs: 10, settleMs: 0 },
   });
-  // Three passes, each with a tool that took too long: status "timeout", reason "max-iterations".
+  // Three iterations, each with a tool that took too long: status "timeout", reason "max-iterations".
   // #endregion limits
   assert.deepEqual([result.status, result.reason], ["timeout", { kind: "max-iterations", limit: 3 }]);
   assert.deepEqual(

@@ -124,7 +124,7 @@ const weather = defineTool({
   await clock.advance(300_000);
   assert.equal((await running).reason.kind, "first-chunk");
   assert.equal(clock.pending, 0); // no timer is left
-  assert.match(recording.outline(), /^run-start\n {2}pass-start 0\n/);
+  assert.match(recording.outline(), /^run-start\n {2}iteration-start 0\n/);
   // #endregion silence
 }
 

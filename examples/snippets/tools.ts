@@ -55,7 +55,7 @@ const store = defineTool({
 });
 // #endregion traits
 assert.deepEqual(await runTool(store, { note: "x" }).then((outcome) => outcome.kind === "completed" && outcome.data), {
-  storedAs: "test/p0/tool/0/store",
+  storedAs: "test/i0/tool/0/store",
 });
 
 // #region results
@@ -113,7 +113,7 @@ assert.deepEqual(heard, [{ rows: 1_200 }]);
   const messages = [{ role: "user", content: "I like tides." }] as const;
   // #region pre-tool-text
   const { reason, text: said } = await runToolLoop({
-    provider, // says "Noted: you like tides." and calls `remember`, in one pass
+    provider, // says "Noted: you like tides." and calls `remember`, in one iteration
     tools: [remember],
     messages,
     policies: { preToolText: { suppressFollowUpAfterText: ["remember", "update_short_term_memory"] } },

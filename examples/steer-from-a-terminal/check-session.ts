@@ -33,7 +33,7 @@ async function checkSteering(): Promise<void> {
   await session.sees("» sent: No toast, please.");
   await session.sees("Now the eggs.");
   await session.sees("Breakfast is ready: tea and eggs.");
-  await session.sees("[completed: answered] passes: 3, calls: 2");
+  await session.sees("[completed: answered] iterations: 3, calls: 2");
   await session.quit();
   // The run read it behind the result of the call during which it was typed.
   const [first, second] = session.provider.requests;
@@ -41,7 +41,7 @@ async function checkSteering(): Promise<void> {
   assert.deepEqual(second?.messages.slice(2), [
     {
       role: "tool",
-      results: [{ callId: "call_p0_0", name: "run_timer", outcome: "completed", result: { dish: "tea", status: "done" } }],
+      results: [{ callId: "call_i0_0", name: "run_timer", outcome: "completed", result: { dish: "tea", status: "done" } }],
     },
     { role: "user", content: "No toast, please." },
   ]);
@@ -54,7 +54,7 @@ async function checkStop(): Promise<void> {
   await session.sees("run_timer: 3 s left");
   session.type("And jam.\r/stop\r");
   await session.sees("run_timer: interrupted");
-  await session.sees("[stopped_by_user: stopped] passes: 1, calls: 1");
+  await session.sees("[stopped-by-user: stopped] iterations: 1, calls: 1");
   await session.sees("not delivered: And jam.");
   // What was done stays in the conversation, and the next question goes on behind it.
   session.type("No tea, no eggs.\r");
@@ -66,7 +66,7 @@ async function checkStop(): Promise<void> {
   session.type("Once more.\r");
   await session.sees("Now the tea.");
   session.type("/kill\r");
-  await session.sees("[stopped_by_user: killed]");
+  await session.sees("[stopped-by-user: killed]");
   await session.quit();
   console.log("✓ a stop tells what was not delivered, and the conversation goes on");
 }
@@ -79,7 +79,7 @@ async function checkInterrupts(): Promise<void> {
   session.type("\u0003");
   await session.sees("(stopping; Ctrl-C again kills)");
   session.type("\u0003");
-  await session.sees("[stopped_by_user: killed]");
+  await session.sees("[stopped-by-user: killed]");
   session.type("\u0003");
   await session.over;
   console.log("✓ Ctrl-C stops a run, then kills it, then ends the session");
@@ -95,7 +95,7 @@ async function checkSuspension(): Promise<void> {
   first.type("/drain\r");
   await first.sees("(suspends before the next request)");
   first.type("No eggs.\r");
-  await first.sees("[suspended: drained] passes: 1, calls: 1");
+  await first.sees("[suspended: drained] iterations: 1, calls: 1");
   await first.sees("not delivered: No eggs.");
   await first.sees("/resume goes on");
   await first.quit();
@@ -106,10 +106,10 @@ async function checkSuspension(): Promise<void> {
   await second.sees("» sent: No eggs.");
   await second.sees("Now the toast.");
   second.type("/drain\r");
-  await second.sees("[suspended: drained] passes: 2, calls: 2");
+  await second.sees("[suspended: drained] iterations: 2, calls: 2");
   second.type("/resume\r");
   await second.sees("Breakfast is ready: tea and toast.");
-  await second.sees("[completed: answered] passes: 3, calls: 2");
+  await second.sees("[completed: answered] iterations: 3, calls: 2");
   await second.quit();
   assert.equal(second.shown().includes("Now the tea."), false, "what is recorded was shown again");
   assert.deepEqual([first.provider.calls, second.provider.calls], [1, 2]);
@@ -131,7 +131,7 @@ async function checkPipe(): Promise<void> {
     '· run_timer {"dish":"toast","seconds":3}',
     ...["3 s left", "2 s left", "1 s left", "completed"].map((said) => `· run_timer: ${said}`),
     "Breakfast is ready: toast. I am a script.",
-    "[completed: answered] passes: 2, calls: 1",
+    "[completed: answered] iterations: 2, calls: 1",
   ]);
   console.log("✓ in a pipe it is plain lines, and the end of the input waits for the run");
 }
@@ -141,7 +141,7 @@ async function checkFile(): Promise<void> {
   try {
     const file = openRunFile(join(folder, "runs", "run.json"));
     const message = { role: "user", content: "Make breakfast, please." } as const;
-    const saved = { runId: "7", messages: [message], journal: { steps: { "p0/inbox": { now: 0 } } }, undelivered: [message] };
+    const saved = { runId: "7", messages: [message], journal: { steps: { "i0/inbox": { now: 0 } } }, undelivered: [message] };
     assert.equal(await file.load(), undefined);
     await file.save(saved);
     assert.deepEqual(await file.load(), saved);

@@ -107,7 +107,7 @@ function start(session: Session, messages: readonly Message[], saved?: SavedRun)
 function conclude(session: Session, result: LoopResult): void {
   const { screen, file } = session.ports;
   const { status, reason, iterations, toolCallsExecuted, error, undelivered } = result;
-  screen.print(`[${status}: ${reason.kind}] passes: ${iterations}, calls: ${toolCallsExecuted}`);
+  screen.print(`[${status}: ${reason.kind}] iterations: ${iterations}, calls: ${toolCallsExecuted}`);
   if (error !== undefined) screen.print(error.message);
   for (const message of undelivered) screen.print(`not delivered: ${toText(message)}`);
   // The transcript of a suspended run is no place to go on from: its journal is.

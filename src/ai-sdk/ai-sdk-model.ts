@@ -21,7 +21,7 @@ import { createPartsReader } from "./stream-parts.ts";
  * and calls are sent.
  *
  * A file is sent by its URL where the model says that it takes such URLs. Nothing is ever fetched: a user's message with any other URL
- * ends the pass as `bad-request`, before the request; of a tool's result the model is told in words.
+ * ends the iteration as `bad-request`, before the request; of a tool's result the model is told in words.
  *
  * `extra` of the settings are fields of the options of `doStream`, put in last: `{ topK: 20, providerOptions: { … } }`.
  *

@@ -186,7 +186,7 @@ function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
   }
 }
 
-/** The caller's own functions do not end a pass, nor the process where one is asynchronous and fails. */
+/** The caller's own functions do not end an iteration, nor the process where one is asynchronous and fails. */
 function attempt<Result>(run: () => Result): Result | undefined {
   try {
     const result = run();

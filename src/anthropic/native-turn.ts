@@ -37,7 +37,7 @@ export interface NativeReader {
 /**
  * Reads the native parts of a turn. Its blocks may be sent only where all of them are of this service and model, for signatures
  * are not portable, and where they say what the neutral parts say: the same text, and the same calls under the same ids. They
- * do not where a call has got an id of its own, where a later hop of the turn was cut off, or where somebody edited the turn.
+ * do not where a call has got an id of its own, where a later continuation of the turn was cut off, or where somebody edited the turn.
  */
 export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): NativeContent {
   const { native } = turn;

@@ -48,7 +48,7 @@ export {
   isLastLook,
   lastInboxKey,
   nextKeyAfter,
-  passOf,
+  iterationOf,
   retryKey,
   retryOf,
   runKey,

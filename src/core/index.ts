@@ -48,7 +48,7 @@ export type {
   ResultStore,
   StoredResult,
 } from "./types/results.ts";
-export type { IterationAnswer, IterationState, LoopHooks, PassPlan, PassView } from "./types/hooks.ts";
+export type { IterationAnswer, IterationState, LoopHooks, IterationPlan, IterationView } from "./types/hooks.ts";
 export type { LoopControl, StopRequest } from "./types/loop-control.ts";
 export type { LoopLimits } from "./types/limits.ts";
 export type { Agent, LoopOptions, NestedLoopOptions, Tool, ToolContext, ToolRegistry } from "./types/loop-options.ts";
@@ -161,7 +161,7 @@ export {
   type BeforeTurn,
 } from "./loop/state/loop-state.ts";
 export type { IdenticalCalls } from "./loop/state/identical-calls.ts";
-export type { CountedPass, Repeats, Repetition } from "./loop/state/repetition.ts";
+export type { CountedIteration, Repeats, Repetition } from "./loop/state/repetition.ts";
 export { type ContextReleaseTool, createContextRelease, type ReleaseRequest } from "./tools/context-release.ts";
 export { contextRestart, type ContextRestartFields } from "./tools/context-restart.ts";
 export { type ContextStashOptions, createContextStash } from "./loop/restart/context-stash.ts";

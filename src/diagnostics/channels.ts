@@ -4,8 +4,8 @@ import type { FinishReason, Json, LoopStatus, StreamStatus, Termination, ToolOut
 
 /** The tracing channel of runs; its channels are `tracing:turnwright:run:start` and so on. Messages are `RunMessage`. */
 export const runChannel = "turnwright:run";
-/** The tracing channel of passes, their calls included. Messages are `PassMessage`. */
-export const passChannel = "turnwright:pass";
+/** The tracing channel of iterations, their calls included. Messages are `IterationMessage`. */
+export const iterationChannel = "turnwright:iteration";
 /** The tracing channel of calls. Messages are `ToolMessage`. */
 export const toolChannel = "turnwright:tool";
 
@@ -31,12 +31,12 @@ export interface RunMessage {
   error?: unknown;
 }
 
-/** A pass: one stream, and the calls that it asks for. */
-export interface PassMessage {
+/** An iteration: one stream, and the calls that it asks for. */
+export interface IterationMessage {
   readonly runId: string;
-  /** 0-based pass, and stream of that pass. */
+  /** 0-based iteration, and stream of that iteration. */
   readonly iteration: number;
-  readonly hop: number;
+  readonly continuation: number;
   /** Whether it is recalled from a journal: then no stream and no call of it happens again. */
   readonly replayed: boolean;
   status?: StreamStatus | undefined;

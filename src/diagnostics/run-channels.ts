@@ -1,18 +1,18 @@
-// Tells of one run on the channels: of the run itself, its passes and its calls.
+// Tells of one run on the channels: of the run itself, its iterations and its calls.
 
 import { type LoopEvent, type LoopEvents, type LoopEventType, type ToolContext, toPlainError } from "../core/provider-kit.ts";
 import { countsAsError, cutName, errorTypeOf, handleEvent, heardBy, isFailed } from "../core/observe-kit.ts";
 import type { EventHandlers, ObservedRun, RunObserver, StartObserving, StreamObserver } from "../core/observe-kit.ts";
 import { type ChannelTrace, type Scope, TraceSource } from "./channel-trace.ts";
-import { passChannel, type PassMessage, runChannel, type RunMessage, toolChannel, type ToolMessage } from "./channels.ts";
+import { iterationChannel, type IterationMessage, runChannel, type RunMessage, toolChannel, type ToolMessage } from "./channels.ts";
 
 const runs = new TraceSource<RunMessage>(runChannel);
-const passes = new TraceSource<PassMessage>(passChannel);
+const iterationSource = new TraceSource<IterationMessage>(iterationChannel);
 const tools = new TraceSource<ToolMessage>(toolChannel);
 
 /** Whether anybody listens on any of the channels. */
 export function isAnyHeard(): boolean {
-  return runs.isHeard || passes.isHeard || tools.isHeard;
+  return runs.isHeard || iterationSource.isHeard || tools.isHeard;
 }
 
 /** Where a run is. */
@@ -23,8 +23,8 @@ export interface RunPlace {
 }
 
 const handlers: EventHandlers<RunChannels> = {
-  "pass-start": (run, event) => run.startPass(event),
-  "pass-end": (run, event) => run.endPass(event),
+  "iteration-start": (run, event) => run.startIteration(event),
+  "iteration-end": (run, event) => run.endIteration(event),
   "tool-start": (run, event) => run.startTool(event),
   "tool-end": (run, event) => run.endTool(event),
   "run-end": (run, event) => run.end(event),
@@ -39,7 +39,7 @@ export class RunChannels implements RunObserver {
   readonly #place: RunPlace;
   readonly #trace: ChannelTrace<RunMessage> | undefined;
   readonly #calls = new Map<string, ChannelTrace<ToolMessage>>();
-  #pass: ChannelTrace<PassMessage> | undefined;
+  #iteration: ChannelTrace<IterationMessage> | undefined;
   #ending: Partial<RunMessage> = {};
 
   constructor({ runId, provider, options }: ObservedRun, place: RunPlace) {
@@ -60,23 +60,23 @@ export class RunChannels implements RunObserver {
     handleEvent(handlers, this, event);
   }
 
-  startPass({ iteration, hop, replayed = false }: LoopEvents["pass-start"]): void {
-    // A journal may have run the stream of the last pass twice.
-    this.#pass?.end({});
-    this.#pass = passes.begin(() => ({ runId: this.#runId, iteration, hop, replayed }), this.#outer);
+  startIteration({ iteration, continuation, replayed = false }: LoopEvents["iteration-start"]): void {
+    // A journal may have run the stream of the last iteration twice.
+    this.#iteration?.end({});
+    this.#iteration = iterationSource.begin(() => ({ runId: this.#runId, iteration, continuation, replayed }), this.#outer);
   }
 
-  endPass({ status, provider, model, finish, usage, costUSD, calls, durationMs }: LoopEvents["pass-end"]): void {
+  endIteration({ status, provider, model, finish, usage, costUSD, calls, durationMs }: LoopEvents["iteration-end"]): void {
     const errorType = isFailed(status) ? status : undefined;
-    this.#pass?.end({ status, provider, model, finish, usage, costUSD, calls: calls.length, durationMs, errorType });
-    this.#pass = undefined;
+    this.#iteration?.end({ status, provider, model, finish, usage, costUSD, calls: calls.length, durationMs, errorType });
+    this.#iteration = undefined;
   }
 
   startTool({ iteration, callId, name, index, args, replayed = false }: LoopEvents["tool-start"]): void {
     const content = this.#place.captureContent ? { args } : {};
     const called = { callId: cutName(callId), name: cutName(name) };
     const facts = (): ToolMessage => ({ runId: this.#runId, iteration, ...called, index, replayed, ...content });
-    const trace = tools.begin(facts, this.#pass ?? this.#outer);
+    const trace = tools.begin(facts, this.#iteration ?? this.#outer);
     if (trace !== undefined) this.#calls.set(callId, trace);
   }
 
@@ -86,9 +86,9 @@ export class RunChannels implements RunObserver {
     this.#calls.delete(callId);
   }
 
-  /** A stream runs with what is bound to its pass. */
+  /** A stream runs with what is bound to its iteration. */
   startStream(): StreamObserver | undefined {
-    return this.#pass ?? this.#outer;
+    return this.#iteration ?? this.#outer;
   }
 
   runTool<Value>({ callId }: ToolContext, execute: () => Value): Value {
@@ -110,16 +110,16 @@ export class RunChannels implements RunObserver {
   close(failure: { readonly error: unknown } | undefined): void {
     const broken = failure && { errorType: toPlainError(failure.error).name, error: failure.error };
     for (const call of this.#calls.values()) call.end({ ...broken });
-    this.#pass?.end({ ...broken });
+    this.#iteration?.end({ ...broken });
     this.#trace?.end({ ...this.#ending, ...broken });
   }
 
-  /** What the passes of the run are inside of. */
+  /** What the iterations of the run are inside of. */
   get #outer(): Scope | undefined {
     return this.#trace ?? this.#place.inside?.scope;
   }
 
   #scopeOf(callId: string): Scope | undefined {
-    return this.#calls.get(callId) ?? this.#pass ?? this.#outer;
+    return this.#calls.get(callId) ?? this.#iteration ?? this.#outer;
   }
 }

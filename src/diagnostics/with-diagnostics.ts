@@ -1,4 +1,4 @@
-// Tracing channels of Node's diagnostics_channel for runs, passes and calls.
+// Tracing channels of Node's diagnostics_channel for runs, iterations and calls.
 
 import { type Checks, checkFields, is, type LoopOptions } from "../core/provider-kit.ts";
 import { observeRun } from "../core/observe-kit.ts";
@@ -13,7 +13,7 @@ export interface DiagnosticsOptions {
 const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
 
 /**
- * Gives the options of a run that tells of itself on the tracing channels `turnwright:run`, `turnwright:pass` and `turnwright:tool` of
+ * Gives the options of a run that tells of itself on the tracing channels `turnwright:run`, `turnwright:iteration` and `turnwright:tool` of
  * `node:diagnostics_channel`. Each thing publishes `start` and `end` when it begins, and `asyncStart` and `asyncEnd` when it is over,
  * `error` before them where it failed, all with one object that is filled in at the end. Stores that are bound to `start` are there in
  * the streams and tools that are inside: those of the run in all of them, those of a call in its tool.

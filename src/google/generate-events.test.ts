@@ -231,7 +231,7 @@ describe("a stream of generateContent", () => {
     { candidates: [null] },
     says("x"),
     { candidates: [{ content: { parts: 5 } }] },
-  ])("passes over a chunk that is %j", (chunk) => {
+  ])("iterations over a chunk that is %j", (chunk) => {
     expect(read(chunk, stop())).toEqual([finish("stop", "STOP")]);
   });
 });

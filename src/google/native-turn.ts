@@ -28,7 +28,7 @@ export interface NativeReader {
 /**
  * The parts of a turn as they may be sent; undefined where it must be written anew. They may be sent only where all of them are of
  * this service and model, for signatures are not portable, and where they say what the neutral parts say: the same text, and the same
- * calls. They do not where somebody edited the turn, or where a later hop of it was cut off.
+ * calls. They do not where somebody edited the turn, or where a later continuation of it was cut off.
  */
 export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): readonly WirePart[] | undefined {
   const { native } = turn;

@@ -10,7 +10,7 @@ import { checkPlace, openFile, openForReading, type OpenFile } from "./open-file
 
 /** What is about to be written. */
 export interface JournalRecord {
-  /** The step's place, such as `p0/tool/0/order`. */
+  /** The step's place, such as `i0/tool/0/order`. */
   readonly key: string;
   readonly kind: StepKind;
   /** What the step gave: a copy, free to be changed. */

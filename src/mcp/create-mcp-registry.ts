@@ -22,7 +22,7 @@ import { withRests } from "./with-rests.ts";
 /** A server that says in each listing that its tools have changed would be listed for ever, and in one process nothing else would run. */
 const restMs = 100;
 
-/** The tools of one server. A running loop sees a change of them on its next pass. */
+/** The tools of one server. A running loop sees a change of them on its next iteration. */
 export interface McpRegistry extends ToolRegistry {
   /** Lists the tools anew. Rejects with what the client throws; the tools stay those of before then. */
   refresh(): Promise<void>;

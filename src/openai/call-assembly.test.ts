@@ -174,7 +174,7 @@ describe("the assembly of calls", () => {
     expect(chunks.find((chunk) => chunk.type === "call-ready")).toMatchObject({ argsText: text });
   });
 
-  it("passes over blank and repeated fragments of a call that is ready", () => {
+  it("iterations over blank and repeated fragments of a call that is ready", () => {
     const chunks = assemble(['0 a f {"n":1}', '1 b g {"n":2}', "0 - - \n", '0 a f {"n":1}']);
     expect(readyOf(chunks)).toEqual(['a f {"n":1}', 'b g {"n":2}']);
   });

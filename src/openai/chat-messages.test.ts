@@ -66,8 +66,8 @@ describe("messages", () => {
     ],
     [
       "a call that has another id than its server gave it",
-      turn({ type: "tool-call", callId: "call_p0_0", providerCallId: "a", name: "f", args: {} }),
-      [{ role: "assistant", content: null, tool_calls: [wireCall("call_p0_0")] }],
+      turn({ type: "tool-call", callId: "call_i0_0", providerCallId: "a", name: "f", args: {} }),
+      [{ role: "assistant", content: null, tool_calls: [wireCall("call_i0_0")] }],
     ],
     [
       "arguments that are a text",

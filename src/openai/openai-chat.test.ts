@@ -2,7 +2,7 @@
 
 import OpenAI, { AzureOpenAI } from "openai";
 import { describe, expect, it } from "vitest";
-import { ask, createCall } from "../../test/wire/provider-pass.ts";
+import { ask, createCall } from "../../test/wire/provider-iteration.ts";
 import { collect, streamScript } from "../../test/wire/scripted-stream.ts";
 import type { ChatRequestBody, OpenAIChatClient } from "./chat-wire.ts";
 import { openaiChat } from "./openai-chat.ts";

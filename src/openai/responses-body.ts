@@ -1,4 +1,4 @@
-// The body of one request. What repeats from pass to pass, messages and tools, is converted once and only gathered here.
+// The body of one request. What repeats from iteration to iteration, messages and tools, is converted once and only gathered here.
 
 import { memoize, type ModelRequest, type ModelSettings, type ToolChoice, type ToolDefinition } from "../core/provider-kit.ts";
 import type { InputConverter } from "./responses-input.ts";

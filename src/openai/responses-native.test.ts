@@ -110,7 +110,7 @@ describe("a turn", () => {
     ["another text", turn([said("b")], [message("a")])],
     ["a text that is not among the items", turn([said("a"), asks("1")], [call("1")])],
     ["a call that is not among the items", turn([said("a"), asks("1")], [message("a")])],
-    ["a call of another id", turn([asks("call_p1_0")], [call("1")])],
+    ["a call of another id", turn([asks("call_i1_0")], [call("1")])],
     ["a call of another name", turn([asks("1", "g")], [call("1")])],
     ["two calls of one id", turn([asks("1"), asks("2")], [call("1"), call("1")])],
     ["a name that the service does not take", turn([asks("1", "a b")], [call("1", { name: "a b" })])],

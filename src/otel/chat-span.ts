@@ -1,4 +1,4 @@
-// The span of one stream. It lasts as long as the stream did, though how that ended is only known once its pass is over.
+// The span of one stream. It lasts as long as the stream did, though how that ended is only known once its iteration is over.
 
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
 import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/provider-kit.ts";
@@ -9,8 +9,8 @@ import type { LiveSpan } from "./live-span.ts";
 import { common, finishNameOf, genAi, operations, own, unfinished } from "./names.ts";
 import type { TracePorts } from "./trace-ports.ts";
 
-/** How the stream of a pass ended. */
-type PassEnd = LoopEvents["pass-end"];
+/** How the stream of an iteration ended. */
+type IterationEnd = LoopEvents["iteration-end"];
 
 /** What is known of a failed stream's error. */
 export interface StreamError {
@@ -30,7 +30,7 @@ export class ChatSpan implements StreamObserver {
   readonly #said: SaidContent | undefined;
   #firstChunkMs: number | undefined;
 
-  constructor(request: ModelRequest, { id, model }: Pick<Provider, "id" | "model">, { ports, parent, hop }: ChatPlace) {
+  constructor(request: ModelRequest, { id, model }: Pick<Provider, "id" | "model">, { ports, parent, continuation }: ChatPlace) {
     this.#ports = ports;
     this.#provider = id;
     this.#model = model;
@@ -42,7 +42,7 @@ export class ChatSpan implements StreamObserver {
       ...settingsFacts(request.settings),
       [genAi.conversationId]: ports.conversationId,
       [own.iteration]: request.iteration,
-      [own.hop]: hop,
+      [own.continuation]: continuation,
     };
     const facts = { kind: SpanKind.CLIENT, attributes, startTime: this.#startTime };
     this.span = ports.start(`${operations.stream} ${model}`, facts, parent);
@@ -70,7 +70,7 @@ export class ChatSpan implements StreamObserver {
   }
 
   /** Ends the span where the stream did. */
-  end({ status, finish, usage, costUSD, provider, model, calls, durationMs }: PassEnd, error: StreamError | undefined): void {
+  end({ status, finish, usage, costUSD, provider, model, calls, durationMs }: IterationEnd, error: StreamError | undefined): void {
     const { instruments, content } = this.#ports;
     const failed = isFailed(status) ? error : undefined;
     const failure = errorFacts(failed?.type);
@@ -84,7 +84,7 @@ export class ChatSpan implements StreamObserver {
       [genAi.responseFinishReasons]: this.#whyFinished(finish),
       [genAi.responseTimeToFirstChunk]: firstChunk,
       [common.httpStatus]: failed?.httpStatus,
-      [own.passStatus]: status,
+      [own.iterationStatus]: status,
       [own.callsAsked]: calls.length,
       [own.costUSD]: costUSD,
     });
@@ -130,5 +130,5 @@ export class ChatSpan implements StreamObserver {
 export interface ChatPlace {
   readonly ports: TracePorts;
   readonly parent: Context;
-  readonly hop: number;
+  readonly continuation: number;
 }

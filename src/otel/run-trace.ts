@@ -23,8 +23,8 @@ import { createTracePorts, type TracePorts } from "./trace-ports.ts";
 import type { TracingOptions } from "./tracing-options.ts";
 
 const handlers: EventHandlers<RunTrace> = {
-  "pass-start": (run, event) => run.startPass(event),
-  "pass-end": (run, event) => run.endPass(event),
+  "iteration-start": (run, event) => run.startIteration(event),
+  "iteration-end": (run, event) => run.endIteration(event),
   "tool-start": (run, event) => run.startTool(event),
   "tool-end": (run, event) => run.endTool(event),
   "run-end": (run, event) => run.end(event),
@@ -56,11 +56,11 @@ export class RunTrace implements RunObserver {
   #startedAt = performance.now();
   #begun: LiveSpan | undefined;
   readonly #tools = new Map<string, ToolSpan>();
-  #hop = 0;
+  #continuation = 0;
   #chat: ChatSpan | undefined;
   /** A stream that has failed: why is told with the end of its run. */
-  #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["pass-end"] } | undefined;
-  #replayedPasses = 0;
+  #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["iteration-end"] } | undefined;
+  #replayedIterations = 0;
   #resumed = false;
   #errorType: string | undefined;
   #known: { readonly definitions: readonly ToolDefinition[]; readonly byName: ReadonlyMap<string, ToolDefinition> } | undefined;
@@ -100,25 +100,25 @@ export class RunTrace implements RunObserver {
     handleEvent(handlers, this, event);
   }
 
-  startPass({ hop, replayed }: LoopEvents["pass-start"]): void {
+  startIteration({ continuation, replayed }: LoopEvents["iteration-start"]): void {
     this.#endFailed(undefined);
-    // A journal may have run the stream of the last pass twice.
+    // A journal may have run the stream of the last iteration twice.
     this.#chat?.abandon(otherError);
     this.#chat = undefined;
-    this.#hop = hop;
-    if (replayed === true) this.#replayedPasses += 1;
+    this.#continuation = continuation;
+    if (replayed === true) this.#replayedIterations += 1;
     else if (this.#begun === undefined) this.#begin();
   }
 
   /** A stream inside of one is the same: a hook may name the provider that is watched already. */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#chat !== undefined) return undefined;
-    this.#chat = new ChatSpan(request, provider, { ports: this.#ports, parent: this.#span.context, hop: this.#hop });
+    this.#chat = new ChatSpan(request, provider, { ports: this.#ports, parent: this.#span.context, continuation: this.#continuation });
     return this.#chat;
   }
 
-  /** A pass without a stream was replayed, or ended before it had one. */
-  endPass(end: LoopEvents["pass-end"]): void {
+  /** An iteration without a stream was replayed, or ended before it had one. */
+  endIteration(end: LoopEvents["iteration-end"]): void {
     const chat = this.#chat;
     this.#chat = undefined;
     if (chat === undefined) return;
@@ -190,7 +190,7 @@ export class RunTrace implements RunObserver {
     if (failure !== undefined) this.#break(failure.error);
     this.#endOpen(this.#errorType ?? otherError);
     if (this.#begun === undefined) return;
-    if (this.#resumed) this.#begun.set({ [own.resumed]: true, [own.replayedPasses]: this.#replayedPasses });
+    if (this.#resumed) this.#begun.set({ [own.resumed]: true, [own.replayedIterations]: this.#replayedIterations });
     this.#begun.end();
     const dimensions: Attributes = {
       [genAi.agentName]: this.#place.agentName,
@@ -223,7 +223,7 @@ export class RunTrace implements RunObserver {
 /** Endings that are a stream's own. */
 const streamEndings: ReadonlySet<string> = new Set(["provider-error", "stream-idle", "first-chunk", "wall-clock"]);
 
-function toStreamError(end: LoopEvents["pass-end"], ending: LoopEvents["run-end"] | undefined): StreamError | undefined {
+function toStreamError(end: LoopEvents["iteration-end"], ending: LoopEvents["run-end"] | undefined): StreamError | undefined {
   if (ending === undefined) return { type: end.status };
   const { status, reason } = ending;
   const type = errorTypeOf(status, reason);

@@ -1,4 +1,4 @@
-// What the requests of one pass have used together, and who answered them.
+// What the requests of one iteration have used together, and who answered them.
 
 import {
   addUsage,
@@ -25,12 +25,12 @@ export class Account {
   #now: Usage | undefined;
   /** An estimate of those that have ended without saying so. */
   #unsaid: Usage = noUsage;
-  /** Whether anything was said in this pass. */
+  /** Whether anything was said in this iteration. */
   #isSaid = false;
   #request: ModelRequest | undefined;
   /** What was read of the answer to it. */
   #read = "";
-  /** Whether there were thoughts in this pass, and whether there were in this request. */
+  /** Whether there were thoughts in this iteration, and whether there were in this request. */
   #hasThoughts = false;
   #thinks = false;
   readonly #told: ModelChunk[] = [];

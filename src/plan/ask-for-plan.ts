@@ -9,7 +9,7 @@ import { ThoughtFilter } from "./thought-filter.ts";
 /** How a planning request ended. */
 export type PlanEnd =
   | { readonly kind: "plan"; readonly read: DecisionRead; readonly text: string }
-  /** The model did not plan: the pass ends with what it said in place of a plan. */
+  /** The model did not plan: the iteration ends with what it said in place of a plan. */
   | { readonly kind: "ended"; readonly chunks: readonly ModelChunk[] };
 
 type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
@@ -57,7 +57,7 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
   error: false,
 };
 
-/** Endings before which no plan was whole for sure. With any other one the model did not plan, and the pass ends so. */
+/** Endings before which no plan was whole for sure. With any other one the model did not plan, and the iteration ends so. */
 const problems: { readonly [Reason in FinishReason]?: string } = {
   length: "The plan was cut off at the limit of tokens.",
   paused: "The plan was cut off.",

@@ -1,4 +1,4 @@
-// A plan of one pass: from the model, asked again where its plan cannot be read, or from a function of the caller's own.
+// A plan of one iteration: from the model, asked again where its plan cannot be read, or from a function of the caller's own.
 
 import { isRecord, isThenable, type Message, type ModelChunk, type ModelRequest, providerError } from "../core/entry-kit.ts";
 import { joinUserMessages } from "./plan-messages.ts";
@@ -87,7 +87,7 @@ function toComplaint(text: string, problem: string): readonly Message[] {
   return text.trim() === "" ? [note] : [{ role: "assistant", content: [{ type: "text", text }] }, note];
 }
 
-/** A planner of the caller's own. What it throws ends the pass as an error of the provider. */
+/** A planner of the caller's own. What it throws ends the iteration as an error of the provider. */
 async function* callPlanner(
   { call, exit }: Asking,
   planner: Planner,

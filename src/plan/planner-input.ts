@@ -16,7 +16,7 @@ export interface PlannerInput extends PlanRounds {
 
 /** What a planning function may use. */
 export interface PlannerPorts {
-  /** Fires when the pass is cut. */
+  /** Fires when the iteration is cut. */
   readonly signal: AbortSignal;
   /** Says that it still works: else it must answer within `timeouts.firstChunkMs`. */
   heartbeat(): void;

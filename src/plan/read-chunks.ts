@@ -57,7 +57,7 @@ export async function* readChunks(
   const before = account.spendings;
   call.signal.throwIfAborted();
   exit.throwIfLeft();
-  // Of its own, because it may be given up while the pass goes on.
+  // Of its own, because it may be given up while the iteration goes on.
   const own = followSignal(call.signal);
   let isOpen = true;
   let hasFinished = false;
@@ -94,7 +94,7 @@ function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSp
   return { signal, heartbeat: (state) => call.heartbeat(state), mayAsk, iteration, clock, timeouts };
 }
 
-/** Whether the limits of the run leave another request in this pass. */
+/** Whether the limits of the run leave another request in this iteration. */
 export function mayAskOn({ call, account }: Asking): boolean {
   return call.mayAsk?.(account.spendings) !== false;
 }

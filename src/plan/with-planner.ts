@@ -1,4 +1,4 @@
-// A provider that lets any text model use tools: it asks for a plan, turns the plan into the calls of the pass, and asks for the answer
+// A provider that lets any text model use tools: it asks for a plan, turns the plan into the calls of the iteration, and asks for the answer
 // once nothing is left to run. The loop does the rest, as for every provider.
 
 import { assertProvider, checkFields, type Checks, invalidOption, is, numberWithin, type Provider } from "../core/entry-kit.ts";
@@ -6,7 +6,7 @@ import { Account } from "./account.ts";
 import type { Planner, PlannerInput } from "./planner-input.ts";
 import { plannerPrompt, type PlannerPrompt } from "./planner-prompt.ts";
 import { leavable } from "./read-chunks.ts";
-import { streamPass } from "./stream-pass.ts";
+import { streamIteration } from "./stream-iteration.ts";
 
 /** How `withPlanner` plans. */
 export interface PlannerOptions {
@@ -22,7 +22,7 @@ export interface PlannerOptions {
   readonly prompt?: ((input: PlannerInput) => PlannerPrompt) | undefined;
   /** Plans in place of the model. */
   readonly planner?: Planner | undefined;
-  /** How often a model is asked again whose plan cannot be read, in each pass. Default 2. */
+  /** How often a model is asked again whose plan cannot be read, in each iteration. Default 2. */
   readonly planRetries?: number | undefined;
   /** Whether a plan is read no further than to "response". Default true. */
   readonly closesEarly?: boolean | undefined;
@@ -46,13 +46,13 @@ const instruction =
   "action_results holds what tools gave for this task, by what they were asked for. Answer the user from it. Where it holds an error, or not what was asked for, say so; do not claim anything that is not there.";
 
 /**
- * Makes a provider of one whose model cannot call tools. Each pass asks the model for a plan, `{ next_action, execution_commands }`; the
- * commands of the plan are the calls of the pass, with all gates, approvals, limits and records of the run. A plan that says "response",
- * or has nothing to run, is followed by a request for the answer in the same pass, with what the tools gave. The wrapper keeps no state:
+ * Makes a provider of one whose model cannot call tools. Each iteration asks the model for a plan, `{ next_action, execution_commands }`; the
+ * commands of the plan are the calls of the iteration, with all gates, approvals, limits and records of the run. A plan that says "response",
+ * or has nothing to run, is followed by a request for the answer in the same iteration, with what the tools gave. The wrapper keeps no state:
  * each request reads the rounds so far from the transcript, so that a run is resumed like every other.
  *
  * The plan is a native part of its turn, and never text. `planLogs(result)` gives what was planned and what came of it. A plan that
- * cannot be read is asked for again, then ends the pass with an error, "no-output". The tokens of a plan that is closed early are
+ * cannot be read is asked for again, then ends the iteration with an error, "no-output". The tokens of a plan that is closed early are
  * estimated where the service has not said them.
  *
  * Throws LoopError "invalid-option" or "unknown-option" at once where an argument is wrong.
@@ -82,6 +82,6 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     model,
     ...(family === undefined ? {} : { family }),
     stream: (request, call) =>
-      leavable((exit) => streamPass({ provider, call, exit, account: new Account(provider) }, request, settings)),
+      leavable((exit) => streamIteration({ provider, call, exit, account: new Account(provider) }, request, settings)),
   };
 }

@@ -1,4 +1,4 @@
-// The catalogue of @pydantic/genai-prices: who is in it under which id, and what it says of a pass.
+// The catalogue of @pydantic/genai-prices: who is in it under which id, and what it says of an iteration.
 
 import { calcPrice, findProvider } from "@pydantic/genai-prices";
 import { reconcileUsage, type Usage } from "../core/provider-kit.ts";
@@ -38,7 +38,7 @@ export interface PriceQuestion {
   readonly date: Date;
 }
 
-/** USD for one pass; undefined where the catalogue lacks the provider, the model, or the price of tokens that were used. */
+/** USD for one iteration; undefined where the catalogue lacks the provider, the model, or the price of tokens that were used. */
 export function priceOf(usage: Usage, { providerId, model, date }: PriceQuestion): number | undefined {
   const found = calcPrice(toCounts(usage), model, { providerId, timestamp: date });
   if (found === null || found.provider.id !== providerId) return undefined;

@@ -6,13 +6,13 @@ import { hasProvider, toCatalogueId } from "./catalogue.ts";
 /** Whose prices count, and which. */
 export interface GenaiPricesOptions {
   /**
-   * The provider whose prices count, whatever the provider of a pass calls itself: a `gen_ai.provider.name`, or a provider's id in the
-   * catalogue. For proxies and the like. Default: the pass's own.
+   * The provider whose prices count, whatever the provider of an iteration calls itself: a `gen_ai.provider.name`, or a provider's id in the
+   * catalogue. For proxies and the like. Default: the iteration's own.
    */
   readonly provider?: string | undefined;
-  /** The model whose prices count, whatever a pass calls its own. For deployments with a name of their own. Default: the pass's own. */
+  /** The model whose prices count, whatever an iteration calls its own. For deployments with a name of their own. Default: the iteration's own. */
   readonly model?: string | undefined;
-  /** The day whose prices count. Default: the time of the pass. */
+  /** The day whose prices count. Default: the time of the iteration. */
   readonly date?: Date | undefined;
 }
 

@@ -223,7 +223,7 @@ describe("time and cancelling", () => {
     await expect(play(provider, request, untouchable)).rejects.toThrow("touched");
   });
 
-  it("passes heartbeats on", async () => {
+  it("iterations heartbeats on", async () => {
     const { clock, call, heartbeats } = setUp();
     const reading = play(createMockProvider([[wait(5), heartbeat(), wait(5), heartbeat()]]), request, call);
     await clock.advance(10);

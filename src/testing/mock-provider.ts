@@ -26,7 +26,7 @@ export interface MockOptions {
   readonly family?: string | undefined;
   /** Whether turns without a usage of their own report an estimate. Default true. */
   readonly usage?: boolean | undefined;
-  /** Whether requests are kept. Turn it off for runs of thousands of passes, each of which would keep a copy of its history. Default true. */
+  /** Whether requests are kept. Turn it off for runs of thousands of iterations, each of which would keep a copy of its history. Default true. */
   readonly record?: boolean | undefined;
 }
 

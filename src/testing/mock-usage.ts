@@ -3,7 +3,7 @@
 import { memoize, type ModelChunk, type ModelRequest, type Usage } from "../core/entry-kit.ts";
 import type { MockPart } from "./mock-parts.ts";
 
-/** Estimates one pass at four characters a token, of what was sent and of what was scripted. */
+/** Estimates one iteration at four characters a token, of what was sent and of what was scripted. */
 export function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage {
   const inputTokens = Math.ceil(
     (sum(request.messages, lengthOf) + sum(request.tools, lengthOf) + (request.system ?? "").length) / 4,

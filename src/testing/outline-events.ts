@@ -1,4 +1,4 @@
-// Events as lines of text that can be read as a tree: run > pass > what happens in it.
+// Events as lines of text that can be read as a tree: run > iteration > what happens in it.
 
 import type { LoopEvent, LoopEvents, LoopEventType, ResultEvent } from "../core/entry-kit.ts";
 
@@ -6,8 +6,8 @@ import type { LoopEvent, LoopEvents, LoopEventType, ResultEvent } from "../core/
 const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => readonly unknown[] } = {
   "run-start": () => [],
   "run-end": ({ status, reason }) => [status, reason.kind],
-  "pass-start": ({ iteration, hop }) => [iteration, ...hopOf(hop)],
-  "pass-end": ({ iteration, hop, status }) => [iteration, ...hopOf(hop), status],
+  "iteration-start": ({ iteration, continuation }) => [iteration, ...continuationOf(continuation)],
+  "iteration-end": ({ iteration, continuation, status }) => [iteration, ...continuationOf(continuation), status],
   "text-delta": ({ text, attempt }) => [...attemptOf(attempt), JSON.stringify(text)],
   "reasoning-delta": ({ text, attempt }) => [...attemptOf(attempt), JSON.stringify(text)],
   "tool-args-delta": ({ name, callId, text }) => [name, `(${callId})`, JSON.stringify(text)],
@@ -38,14 +38,14 @@ function isEventType(name: string): name is LoopEventType {
   return Object.hasOwn(facts, name);
 }
 
-/** One line for each event, indented by the runs and passes that are open. Deltas that follow each other are one line. */
+/** One line for each event, indented by the runs and iterations that are open. Deltas that follow each other are one line. */
 export function outlineEvents(events: readonly LoopEvent[]): string {
   const lines: string[] = [];
   let depth = 0;
   for (const event of mergeDeltas(events)) {
-    if (event.type === "run-end" || event.type === "pass-end") depth -= 1;
+    if (event.type === "run-end" || event.type === "iteration-end") depth -= 1;
     lines.push("  ".repeat(Math.max(0, depth)) + lineOf(event));
-    if (event.type === "run-start" || event.type === "pass-start") depth += 1;
+    if (event.type === "run-start" || event.type === "iteration-start") depth += 1;
   }
   return lines.join("\n");
 }
@@ -54,7 +54,7 @@ function lineOf<Type extends LoopEventType>(event: { readonly type: Type } & Loo
   return [event.type, ...facts[event.type](event), ...(event.replayed === true ? ["(replayed)"] : [])].join(" ");
 }
 
-/** Joins the texts of neighbours of one type, run, pass and source. */
+/** Joins the texts of neighbours of one type, run, iteration and source. */
 function mergeDeltas(events: readonly LoopEvent[]): readonly LoopEvent[] {
   const merged: LoopEvent[] = [];
   for (const event of events) {
@@ -77,8 +77,8 @@ function describeResult({ name, callId, tokensBefore, tokensAfter }: ResultEvent
   return [name, `(${callId})`, `${tokensBefore} -> ${tokensAfter}`];
 }
 
-function hopOf(hop: number): readonly string[] {
-  return hop === 0 ? [] : [`hop ${hop}`];
+function continuationOf(continuation: number): readonly string[] {
+  return continuation === 0 ? [] : [`continuation ${continuation}`];
 }
 
 function attemptOf(attempt: number | undefined): readonly string[] {

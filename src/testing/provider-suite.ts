@@ -200,7 +200,7 @@ function followUp({ provider }: Bench, request: ModelRequest, reading: Reading):
   const content: AssistantPart[] = [];
   const results: ToolResultPart[] = [];
   for (const [index, { id, name, args }] of callsOf(reading).entries()) {
-    const callId = id ?? `call_p0_${index}`;
+    const callId = id ?? `call_i0_${index}`;
     content.push({ type: "tool-call", callId, providerCallId: id, name, args: JSON.parse(JSON.stringify(args)) });
     results.push({ callId, name, outcome: "completed", result: { celsius: 7 + index } });
   }

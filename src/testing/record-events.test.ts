@@ -21,10 +21,10 @@ const samples: LoopEvents = {
     toolCallsExecuted: 1,
     durationMs: 5,
   },
-  "pass-start": { ...base, hop: 0 },
-  "pass-end": {
+  "iteration-start": { ...base, continuation: 0 },
+  "iteration-end": {
     ...base,
-    hop: 0,
+    continuation: 0,
     status: "completed",
     provider: "mock",
     model: "m",
@@ -112,13 +112,13 @@ describe("recordEvents", () => {
 });
 
 describe("outline", () => {
-  it("shows runs, passes and calls as a tree", () => {
+  it("shows runs, iterations and calls as a tree", () => {
     const { emitter, outline } = recordEvents();
-    const { "run-start": runStart, "pass-start": passStart, "pass-end": passEnd } = samples;
+    const { "run-start": runStart, "iteration-start": iterationStart, "iteration-end": iterationEnd } = samples;
     emit(
       emitter,
       { type: "run-start", ...runStart },
-      { type: "pass-start", ...passStart },
+      { type: "iteration-start", ...iterationStart },
       { type: "text-delta", ...base, text: "Let me " },
       { type: "text-delta", ...base, text: "look." },
       { type: "tool-args-delta", ...samples["tool-args-delta"] },
@@ -127,15 +127,15 @@ describe("outline", () => {
       { type: "tool-start", ...samples["tool-start"] },
       { type: "tool-progress", ...samples["tool-progress"] },
       { type: "tool-end", ...samples["tool-end"] },
-      { type: "pass-end", ...passEnd, status: "function_call" },
-      { type: "pass-start", ...passStart, iteration: 1, hop: 1 },
+      { type: "iteration-end", ...iterationEnd, status: "function_call" },
+      { type: "iteration-start", ...iterationStart, iteration: 1, continuation: 1 },
       { type: "text-delta", ...base, iteration: 1, text: "Done.", replayed: true },
-      { type: "pass-end", ...passEnd, iteration: 1, hop: 1 },
+      { type: "iteration-end", ...iterationEnd, iteration: 1, continuation: 1 },
       { type: "run-end", ...samples["run-end"] },
     );
     expect(outline()).toMatchInlineSnapshot(`
       "run-start
-        pass-start 0
+        iteration-start 0
           text-delta "Let me look."
           tool-args-delta echo (c1) "{}"
           tool-args-end echo (c1) {"a":1}
@@ -143,10 +143,10 @@ describe("outline", () => {
           tool-start echo (c1) {"a":1}
           tool-progress echo (c1) 0.5
           tool-end echo (c1) completed
-        pass-end 0 function_call
-        pass-start 1 hop 1
+        iteration-end 0 function_call
+        iteration-start 1 continuation 1
           text-delta "Done." (replayed)
-        pass-end 1 hop 1 completed
+        iteration-end 1 continuation 1 completed
       run-end completed answered"
     `);
   });
@@ -177,7 +177,7 @@ describe("outline", () => {
 
   it.for<[what: string, first: LoopEvent, second: LoopEvent]>([
     ["types", { type: "text-delta", ...base, text: "a" }, { type: "reasoning-delta", ...base, text: "b" }],
-    ["passes", { type: "text-delta", ...base, text: "a" }, { type: "text-delta", ...base, iteration: 1, text: "b" }],
+    ["iterations", { type: "text-delta", ...base, text: "a" }, { type: "text-delta", ...base, iteration: 1, text: "b" }],
     ["runs", { type: "text-delta", ...base, text: "a" }, { type: "text-delta", ...base, runId: "other", text: "b" }],
     ["attempts", { type: "text-delta", ...base, text: "a", attempt: 1 }, { type: "text-delta", ...base, text: "b", attempt: 2 }],
     [

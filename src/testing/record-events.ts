@@ -17,7 +17,7 @@ export interface EventRecording {
   types(): LoopEventType[];
   /** The events of one type, in order. */
   of<Type extends LoopEventType>(type: Type): EventsByType[Type][];
-  /** A tree to read and to snapshot: one line an event, indented by run and pass, neighbouring deltas joined. */
+  /** A tree to read and to snapshot: one line an event, indented by run and iteration, neighbouring deltas joined. */
   outline(): string;
   /** Takes the listeners off the emitter; what was recorded stays. */
   stop(): void;
@@ -32,9 +32,9 @@ export interface EventRecording {
  * await runToolLoop({ provider: createMockProvider([text("Hello", { chunks: 3 })]), messages, events: recording.emitter });
  * expect(recording.outline()).toMatchInlineSnapshot(`
  *   "run-start
- *     pass-start 0
+ *     iteration-start 0
  *       text-delta "Hello"
- *     pass-end 0 completed
+ *     iteration-end 0 completed
  *   run-end completed answered"
  * `);
  */

@@ -191,7 +191,7 @@ describe("runTool", () => {
       showKillHint: false,
       suppressProgressNotices: false,
       budget: { iterations: Infinity, toolCalls: Infinity, tokens: Infinity, wallClockMs: Infinity, costUSD: Infinity },
-      idempotencyKey: "test/p0/tool/0/probe",
+      idempotencyKey: "test/i0/tool/0/probe",
       session: {},
       context: undefined,
       depth: 0,
@@ -218,7 +218,7 @@ describe("runTool", () => {
       {},
       set,
     );
-    expect(context).toMatchObject({ ...set, suppressProgressNotices: true, idempotencyKey: "test/p3/tool/0/probe" });
+    expect(context).toMatchObject({ ...set, suppressProgressNotices: true, idempotencyKey: "test/i3/tool/0/probe" });
     expect(outcome.call.callId).toBe("c");
   });
 

@@ -59,7 +59,7 @@ export function createToolContext(own: Pick<ToolContext, CallFields>, overrides:
     showKillHint: false,
     suppressProgressNotices: session.surfaceUserErrors === false,
     budget: unlimited,
-    idempotencyKey: `test/p${iteration}/tool/0/${own.name}`,
+    idempotencyKey: `test/i${iteration}/tool/0/${own.name}`,
     session,
     context: undefined,
     depth: 0,

@@ -64,7 +64,7 @@ describe("the table of finish reasons", () => {
 
 /** The word by which a cell tells this ending, or that the run goes on. */
 function wordOf(reason: Termination | undefined): RegExp {
-  if (reason === undefined) return /next pass|same pass|the calls run/;
+  if (reason === undefined) return /next iteration|same iteration|the calls run/;
   return new RegExp(reason.kind === "provider-error" ? reason.error.code : reason.kind);
 }
 

@@ -11,7 +11,7 @@ interface Traffic {
   readonly shared: number;
 }
 
-/** What 100 passes send, each with a result of 1,000 tokens. */
+/** What 100 iterations send, each with a result of 1,000 tokens. */
 async function measure(masking: MaskingPolicy | undefined): Promise<Traffic> {
   const provider = createMockProvider((_, index) => (index < 99 ? toolCall("search", { page: index }) : text("Done.")));
   const search = defineTool<{ page: number }>({

@@ -7,8 +7,8 @@ import type {
   LoopHooks,
   LoopOptions,
   LoopPolicies,
-  PassPlan,
-  PassView,
+  IterationPlan,
+  IterationView,
   Session,
 } from "turnwright";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
@@ -68,9 +68,9 @@ const session: Names<Session> = {
   detailsLabel: true,
 };
 
-const hooks: Names<LoopHooks> = { preparePass: true, onIteration: true };
+const hooks: Names<LoopHooks> = { prepareIteration: true, onIteration: true };
 
-const view: Names<PassView> = {
+const view: Names<IterationView> = {
   iteration: true,
   messages: true,
   tools: true,
@@ -79,7 +79,7 @@ const view: Names<PassView> = {
   toolChoice: true,
   usage: true,
 };
-const plan: Names<PassPlan> = { provider: true, modelSettings: true, tools: true, toolChoice: true, system: true };
+const plan: Names<IterationPlan> = { provider: true, modelSettings: true, tools: true, toolChoice: true, system: true };
 const state: Names<IterationState> = { iteration: true, cumulativeCost: true, messageCount: true, lastToolCalls: true };
 const answer: Names<IterationAnswer> = { abort: true, reason: true };
 
@@ -100,7 +100,7 @@ it("lists every hook, with all that it gets and may give", () => {
   ]);
   expect(listed.map(([name]) => name)).toEqual(Object.keys(hooks));
   expect(listed).toEqual([
-    ["preparePass", Object.keys(view), Object.keys(plan)],
+    ["prepareIteration", Object.keys(view), Object.keys(plan)],
     ["onIteration", Object.keys(state), Object.keys(answer)],
   ]);
 });

@@ -42,7 +42,7 @@ it("shows keys as runs make them", async () => {
       runId: "tides",
       journal,
       policies: {
-        approve: ({ callId }) => ({ kind: callId === "call_p0_1" ? "ask" : "approve" }),
+        approve: ({ callId }) => ({ kind: callId === "call_i0_1" ? "ask" : "approve" }),
         results: { processor: () => undefined },
         output: { schema: z.string() },
       },
@@ -55,7 +55,7 @@ it("shows keys as runs make them", async () => {
       [text("The "), finish("paused")],
       [text("moon"), fail({ status: 503 })],
     ],
-    { decisions: { call_p0_1: { kind: "approve" } } },
+    { decisions: { call_i0_1: { kind: "approve" } } },
   );
   const control = createLoopControl();
   control.drain();
@@ -63,6 +63,6 @@ it("shows keys as runs make them", async () => {
   await run([text('"The moon."')]);
 
   const [, block = ""] = /```text\n(.*?)\n```/s.exec(readSection(page, "What the keys look like")) ?? [];
-  const shown = [...block.split("\n").map((line) => line.split(" ")[0]), "run", "p0/intent/1/search"];
+  const shown = [...block.split("\n").map((line) => line.split(" ")[0]), "run", "i0/intent/1/search"];
   expect([...records.keys()]).toEqual(expect.arrayContaining(shown));
 });

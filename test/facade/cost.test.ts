@@ -5,11 +5,11 @@ import { CostLimitError, type Pricing } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { endedBy, generate } from "./play.ts";
 
-/** Each pass costs a quarter. */
+/** Each iteration costs a quarter. */
 const pricing: Pricing = () => 0.25;
 
 describe("generateWithTools with maxCostUSD", () => {
-  it("ends before the pass that would go past the limit, with what was done before", async () => {
+  it("ends before the iteration that would go past the limit, with what was done before", async () => {
     const { provider, executed, result } = generate(() => [text("On it."), toolCall("a")], { maxCostUSD: 0.6, pricing });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(CostLimitError);
@@ -31,11 +31,11 @@ describe("generateWithTools with maxCostUSD", () => {
     expect(await result).toMatchObject({ text: "Done.", costUSD: 0.25, budgetExceeded: true });
   });
 
-  it("ends where the cost of a pass is not known", async () => {
+  it("ends where the cost of an iteration is not known", async () => {
     const error = await endedBy(generate(() => toolCall("a"), { maxCostUSD: 1, pricing: () => undefined }).result);
     expect(error).toBeInstanceOf(CostLimitError);
     expect(error.reason).toEqual({ kind: "cost-unknown", provider: "mock", model: "mock-model", iteration: 0, why: "no-price" });
-    expect(error.message).toContain('what pass 0 has cost with "mock-model" of "mock" is not known');
+    expect(error.message).toContain('what iteration 0 has cost with "mock-model" of "mock" is not known');
   });
 
   it("lets the iterations run out if the cost limit is far", async () => {

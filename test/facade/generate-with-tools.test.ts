@@ -108,7 +108,7 @@ describe("generateWithTools", () => {
     }
     const tools = new Tools();
     await generateWithTools(createMockProvider([toolCall("a"), text("Done.")]), { prompt: "Go." }, tools);
-    expect(tools.seen).toEqual([["a", {}, false, "call_p0_0"]]);
+    expect(tools.seen).toEqual([["a", {}, false, "call_i0_0"]]);
   });
 
   it("tells onIteration of each iteration, with the number of finished ones twice", async () => {
@@ -146,7 +146,7 @@ describe("generateWithTools", () => {
     const { provider, result } = generate([text("Hi.")], { abortSignal: AbortSignal.abort("too late") });
     const error = await endedBy(result);
     expect(error).toBeInstanceOf(AbortedError);
-    expect(error.message).toBe("The run ended as stopped_by_user (aborted): its signal fired: too late.");
+    expect(error.message).toBe("The run ended as stopped-by-user (aborted): its signal fired: too late.");
     expect(provider.calls).toBe(0);
   });
 

@@ -8,7 +8,7 @@ import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
 import { createTestClock } from "turnwright/testing";
 import { checkAnswer } from "../../src/core/providers/answer-body.ts";
-import { ask, createCall } from "../wire/provider-pass.ts";
+import { ask, createCall } from "../wire/provider-iteration.ts";
 import { collect, streamScript } from "../wire/scripted-stream.ts";
 import { growthOf, mostGrowth } from "./measure.ts";
 import type { Row } from "./rows.ts";

@@ -16,7 +16,7 @@ import { createResultCache } from "turnwright/cache";
 import { withTracing } from "turnwright/otel";
 import { planLogs, withPlanner } from "turnwright/plan";
 import { createMockProvider, memoryCassette, recordTo, replayFrom, text } from "turnwright/testing";
-import { ask, createCall } from "../wire/provider-pass.ts";
+import { ask, createCall } from "../wire/provider-iteration.ts";
 import { collect } from "../wire/scripted-stream.ts";
 import { growthOf, mostGrowth, type Prepare } from "./measure.ts";
 import type { Row } from "./rows.ts";

@@ -8,13 +8,13 @@ import { createMockProvider, createTestClock, type MockTurn, text, toolCall } fr
 import { answersOf, tool } from "../loop/play.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
-/** One pass, for the file is lived through as often as it has bytes: the second call ends the turn. */
+/** One iteration, for the file is lived through as often as it has bytes: the second call ends the turn. */
 const turn: MockTurn = [text("Dönè."), toolCall("once", "ä"), toolCall("safe")];
 
 interface Lived {
   readonly result: LoopResult | undefined;
   readonly error: unknown;
-  /** The tools that ran, and the passes that were asked for. */
+  /** The tools that ran, and the iterations that were asked for. */
   readonly did: readonly string[];
   readonly torn: readonly TornLine[];
 }
@@ -72,9 +72,9 @@ const linesBefore = (bytes: Buffer, end: number): number => bytes.subarray(0, en
 describe("a file that was cut off", () => {
   it("at any byte is gone on with: what is recorded stands, and no tool that may have run runs again", async () => {
     const acts = new Map([
-      ["p0/model", "model"],
-      ["p0/tool/0/once", "once"],
-      ["p0/tool/1/safe", "safe"],
+      ["i0/model", "model"],
+      ["i0/tool/0/once", "once"],
+      ["i0/tool/1/safe", "safe"],
     ]);
     await atAnyByte(async (size, { bytes, path, runId }) => {
       writeFileSync(path, bytes.subarray(0, size));
@@ -85,7 +85,7 @@ describe("a file that was cut off", () => {
       const recorded = new Set(recordsOf(bytes).slice(0, Math.max(0, lines - 1)));
       const { result, did, torn } = await live(path, runId);
 
-      const mayHaveRun = recorded.has("p0/intent/0/once") && !recorded.has("p0/tool/0/once");
+      const mayHaveRun = recorded.has("i0/intent/0/once") && !recorded.has("i0/tool/0/once");
       const expected = [...acts].flatMap(([key, act]) => (recorded.has(key) || (mayHaveRun && act === "once") ? [] : [act]));
       const outcomes = [mayHaveRun ? "interrupted" : "completed", "completed"];
       expect([size, did, result?.text, result && answersOf(result).map(({ outcome }) => outcome)]).toEqual([

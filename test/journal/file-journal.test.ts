@@ -26,7 +26,7 @@ describe("a journal in a file", () => {
         .map(({ key }) => key)
         .join(" "),
     ).toMatchInlineSnapshot(
-      `"run p0/inbox p0/model p0/intent/0/save p0/intent/1/save p0/tool/0/save p0/tool/1/save p1/inbox p1/model p1/inbox-end"`,
+      `"run i0/inbox i0/model i0/intent/0/save i0/intent/1/save i0/tool/0/save i0/tool/1/save i1/inbox i1/model i1/inbox-end"`,
     );
     const [head = ""] = readFileSync(path, "utf8").split("\n");
     expect(JSON.parse(head)).toEqual({ format: "turnwright-journal", version: 1 });
@@ -68,7 +68,7 @@ describe("a journal in a file", () => {
     const killed = await runToolLoop({ ...options, tools: [hang], control });
     expect([killed.reason.kind, existsSync(`${path}.lock`)]).toEqual(["killed", false]);
     const stream = streamToolLoop({ ...runOver(path).options, tools: [hang], resume: "retry-last" });
-    for await (const event of stream) if (event.type === "pass-start") break;
+    for await (const event of stream) if (event.type === "iteration-start") break;
     await stream.result;
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
@@ -237,7 +237,7 @@ describe("what is redacted", () => {
     const { path } = setUp();
     const { options } = runOver(path, { redact: (record) => (record.kind === "tool" ? atTool(record) : record.answer) });
     await expect(runToolLoop(options)).rejects.toThrow(message);
-    expect(readRecords(path).at(-1)?.key).toBe("p0/intent/1/save");
+    expect(readRecords(path).at(-1)?.key).toBe("i0/intent/1/save");
     expect(existsSync(`${path}.lock`)).toBe(false);
     const result = await runToolLoop(runOver(path).options);
     expect(result.messages[2]).toMatchObject({ results: [{ outcome: "interrupted" }, { outcome: "interrupted" }] });

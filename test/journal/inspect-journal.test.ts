@@ -24,12 +24,12 @@ describe("inspectJournal", () => {
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     const { status, pendingCalls } = await inspectJournal(path);
     const pay = { description: "pay", inputSchema: { type: "object" }, needsApproval: true };
-    const asks = { callId: "call_p0_0", index: 0, name: "pay", state: "awaiting-approval", tool: pay };
+    const asks = { callId: "call_i0_0", index: 0, name: "pay", state: "awaiting-approval", tool: pay };
     expect([status, pendingCalls]).toEqual([
       "suspended",
       [
         { ...asks, id: own, args: { n: 1 } },
-        { id: "call_p0_1", callId: "call_p0_1", index: 1, name: "research", args: {}, state: "nested-run" },
+        { id: "call_i0_1", callId: "call_i0_1", index: 1, name: "research", args: {}, state: "nested-run" },
         { ...asks, id: inner, args: { n: 8 } },
       ],
     ]);
@@ -101,7 +101,7 @@ describe("inspectJournal", () => {
     });
     const turns: readonly MockTurn[] = [[toolCall("look"), counted], text("Done.")];
     await runToolLoop({ ...optionsFor(turns, { tools: [look] }), journal });
-    const expected = ["run-1", "running", undefined, 7, [["call_p0_0", "may-have-run"]]];
+    const expected = ["run-1", "running", undefined, 7, [["call_i0_0", "may-have-run"]]];
     expect(seen).toEqual([expected, expected]);
   });
 
@@ -109,7 +109,7 @@ describe("inspectJournal", () => {
     const store = createDurableStore();
     const turns: readonly MockTurn[] = [[toolCall("pay", { n: 1 }), toolCall("look"), toolCall("alone")], text("Done.")];
     const alone = tool("alone", () => 1, { sequential: true });
-    const journal = store.open({ within: "p0/tool/1/look" });
+    const journal = store.open({ within: "i0/tool/1/look" });
     const { tools = [] } = optionsFor(turns);
     await expect(runToolLoop({ ...optionsFor(turns, { tools: [...(tools as []), alone] }), journal })).rejects.toThrow("died");
     const { status, pendingCalls } = await inspectJournal(store.open());
@@ -144,7 +144,7 @@ describe("inspectJournal", () => {
     const { tools = [] } = optionsFor(turns);
     await runToolLoop({ ...optionsFor(turns, { tools: [...(tools as []), slow] }), journal: store.open() });
     expect([seen, (await inspectJournal(store.open())).status]).toEqual([
-      [["running", [`${own} awaiting-approval`, "call_p0_1 may-have-run"]]],
+      [["running", [`${own} awaiting-approval`, "call_i0_1 may-have-run"]]],
       "suspended",
     ]);
   });
@@ -193,7 +193,7 @@ describe("inspectJournal", () => {
   });
 
   it("refuses records that do not begin with a run", async () => {
-    const other = memoryJournal({ steps: { "p0/inbox": { now: 1, token: "t" } } });
+    const other = memoryJournal({ steps: { "i0/inbox": { now: 1, token: "t" } } });
     await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch" });
   });
 
@@ -215,7 +215,7 @@ describe("inspectJournal", () => {
     const stopWhen = (): boolean => (control.steer("And?"), false);
     const run = (journal: Journal, more: Partial<LoopOptions>): Promise<LoopResult> =>
       runToolLoop({ ...optionsFor(turns, more), journal });
-    const crashed = run(store.open({ after: "p0/inbox-end" }), { control, policies: { stopWhen } });
+    const crashed = run(store.open({ after: "i0/inbox-end" }), { control, policies: { stopWhen } });
     await expect(crashed).rejects.toThrow("died");
     expect(await inspectJournal(store.open())).toMatchObject({ status: "running", reason: undefined, text: "First." });
     const result = await run(store.open(), { limits: { maxIterations: 2 } });

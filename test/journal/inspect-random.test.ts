@@ -64,13 +64,13 @@ async function play({ plan, nested, journal, more = {} }: Playing): Promise<Loop
     const tools = (given.tools as readonly Tool[]).map((one) => (nested && one.name === "quick" ? agentFor(plan) : watch(one)));
     // A view without masking ends with the context items, which are no part of the transcript.
     const policies = { ...given.policies, masking: undefined };
-    const preparePass: NonNullable<LoopOptions["hooks"]>["preparePass"] = ({ messages, usage }) => {
+    const prepareIteration: NonNullable<LoopOptions["hooks"]>["prepareIteration"] = ({ messages, usage }) => {
       const sent = messages.at(-1);
       const isContext = sent?.role === "user" && typeof sent.content === "string" && sent.content.startsWith("Context:");
       told.push(compare({ messages: isContext ? messages.slice(0, -1) : [...messages], usage }));
       return undefined;
     };
-    return { ...given, tools, policies, hooks: { ...given.hooks, preparePass }, journal, ...more };
+    return { ...given, tools, policies, hooks: { ...given.hooks, prepareIteration }, journal, ...more };
   };
   const { result } = await runPlan(plan, own);
   await Promise.all(told);

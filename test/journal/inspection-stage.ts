@@ -44,7 +44,7 @@ export const waits: readonly MockTurn[] = [
   text("Done."),
 ];
 /** The names of the calls that wait. */
-export const own = "call_p0_0";
-export const inner = "call_p0_1/call_p0_0";
+export const own = "call_i0_0";
+export const inner = "call_i0_1/call_i0_0";
 /** Four streams. */
 export const looks: readonly MockTurn[] = [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")];

@@ -108,8 +108,8 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
 
   // Nothing else is lost: the answers are those of a run that nobody killed, and all of it is on record.
   const answers = answersOf(whole.result).map((part): unknown => {
-    const [, pass, index] = part.callId.split("_");
-    const isUnknown = unknown.includes(`${pass}/tool/${index}/${part.name}`);
+    const [, iteration, index] = part.callId.split("_");
+    const isUnknown = unknown.includes(`${iteration}/tool/${index}/${part.name}`);
     return isUnknown ? expect.objectContaining({ callId: part.callId, outcome: "interrupted" }) : part;
   });
   expect([result.text, result.reason, answersOf(result)]).toEqual([whole.result.text, whole.result.reason, answers]);

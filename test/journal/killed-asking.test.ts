@@ -12,8 +12,8 @@ const root = mkdtempSync(join(tmpdir(), "turnwright-asked-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const decisions: LoopOptions["decisions"] = {
-  call_p0_3: { kind: "modify", args: { usd: 2 } },
-  "call_p0_2/call_p0_0": { kind: "approve" },
+  call_i0_3: { kind: "modify", args: { usd: 2 } },
+  "call_i0_2/call_i0_0": { kind: "approve" },
 };
 
 const folder = folderOf(root, "whole");
@@ -35,14 +35,14 @@ const ends = await killProcesses(root, lives);
 
 it("waits for a call of its own, and for one inside a call, and goes on with both", () => {
   expect(waiting.reason.kind === "approval-required" && waiting.reason.calls.map(({ id }) => id).sort()).toEqual([
-    "call_p0_2/call_p0_0",
-    "call_p0_3",
+    "call_i0_2/call_i0_0",
+    "call_i0_3",
   ]);
   expect(result.text).toBe("Done.");
   expect(lives.flatMap(({ death }) => (death.when === "within the tool" ? [death.key] : [])).sort()).toEqual([
-    "p0/tool/2/research/p0/tool/0/dig",
-    "p0/tool/3/pay",
-    "p1/tool/1/note",
+    "i0/tool/2/research/i0/tool/0/dig",
+    "i0/tool/3/pay",
+    "i1/tool/1/note",
   ]);
 });
 

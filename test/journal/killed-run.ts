@@ -65,9 +65,9 @@ export function live({ folder, death, asks, decisions }: Life): Promise<LoopResu
   };
   const model = (runKey: string, turns: readonly MockTurn[]): MockProvider =>
     createMockProvider(({ messages }) => {
-      const pass = messages.filter(({ role }) => role === "assistant").length;
-      note(`asked ${runKey}p${pass}/model`);
-      return turns[pass];
+      const iteration = messages.filter(({ role }) => role === "assistant").length;
+      note(`asked ${runKey}i${iteration}/model`);
+      return turns[iteration];
     });
   const make = (name: string): Tool =>
     defineTool({

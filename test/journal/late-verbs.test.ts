@@ -36,9 +36,9 @@ const ends: readonly (readonly [
   more: Partial<LoopOptions>,
   places: readonly string[],
 ])[] = [
-  ["an answer", [text("Hi.")], {}, ["p0/inbox-end", "close"]],
-  ["a failed stream", [fail({ status: 503 })], {}, ["p0/inbox-end", "close"]],
-  ["a limit", [toolCall("quick")], { limits: { maxIterations: 1 } }, ["p1/inbox-end", "close"]],
+  ["an answer", [text("Hi.")], {}, ["i0/inbox-end", "close"]],
+  ["a failed stream", [fail({ status: 503 })], {}, ["i0/inbox-end", "close"]],
+  ["a limit", [toolCall("quick")], { limits: { maxIterations: 1 } }, ["i1/inbox-end", "close"]],
   ["a call that waits", [toolCall("quick")], { policies: ask }, ["close"]],
 ];
 
@@ -72,9 +72,9 @@ describe.for(ends.flatMap(([end, turns, more, places]) => places.map((place) => 
 it("a stop takes effect where a steered message may still be answered", async () => {
   const clock = createTestClock();
   const control = createLoopControl();
-  const journal = slowAt("p0/inbox-end", clock, createDurableStore().open());
+  const journal = slowAt("i0/inbox-end", clock, createDurableStore().open());
   const playing = play([text("Hi."), text("Again.")], { clock, control, journal });
-  playing.recording.emitter.once("pass-start", () => void control.steer("More."));
+  playing.recording.emitter.once("iteration-start", () => void control.steer("More."));
   await clock.flush();
   const answer = control.stop();
   await clock.runAll();
@@ -86,8 +86,8 @@ it("a stop takes effect where a retry may still follow", async () => {
   const clock = createTestClock();
   const store = createDurableStore();
   await play([fail({ status: 503 })], { runId: "late", journal: store.open() }).result;
-  store.records.delete("p0/inbox-end");
-  const journal = slowAt("p0/inbox-end", clock, store.open());
+  store.records.delete("i0/inbox-end");
+  const journal = slowAt("i0/inbox-end", clock, store.open());
   const playing = play([text("Hi.")], { runId: "late", clock, journal, resume: "retry-last" });
   await clock.flush();
   const answer = playing.control.stop();

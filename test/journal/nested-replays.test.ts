@@ -84,7 +84,7 @@ describe.for(all)("a run inside a call over %s", ([, make]) => {
 
 describe.for(keepings)("a run inside a call whose outcome is recorded, over %s", ([, make]) => {
   it.for<[string, (own: NestedLoopOptions) => NestedLoopOptions]>([
-    ["has more passes to make", (own) => ({ ...own, limits: { maxIterations: 9 } })],
+    ["has more iterations to make", (own) => ({ ...own, limits: { maxIterations: 9 } })],
     ["is asked something else", (own) => ({ ...own, messages: [{ role: "user", content: "Else?" }] })],
   ])("does nothing new where it now %s", async ([, change]) => {
     let isChanged = false;
@@ -105,7 +105,7 @@ it("a run inside a call keeps what it spent, if the outer run is stopped before 
   const { journal } = await first.result;
   const { steps }: SavedJournal = JSON.parse(JSON.stringify(journal));
   const keys = Object.keys(steps);
-  const kept = keys.slice(0, keys.indexOf("p0/tool/0/agent/p0/tool/0/charge") + 1);
+  const kept = keys.slice(0, keys.indexOf("i0/tool/0/agent/i0/tool/0/charge") + 1);
   const saved = memoryJournal({ steps: Object.fromEntries(kept.map((key) => [key, steps[key] ?? null])) });
   const control = createLoopControl();
   control.stop();

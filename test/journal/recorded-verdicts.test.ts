@@ -73,7 +73,7 @@ describe.for(keepings)("a call over %s", ([, make]) => {
       const open = make();
       const live = createLives(open, tools);
       const first = await live(turns);
-      expect(outcomesOf(first.result)).toEqual(["call_p0_0: invalid-input"]);
+      expect(outcomesOf(first.result)).toEqual(["call_i0_0: invalid-input"]);
       Object.assign(mind, { fits: true, schema: after });
       expect(plainOf((await live([])).result)).toEqual(plainOf(first.result));
       expect(plainOf((await live([], { journal: playAgain(open) })).result)).toEqual(plainOf(first.result));
@@ -90,7 +90,7 @@ describe.for(keepings)("a call over %s", ([, make]) => {
       const first = await live(turns);
       const isFit = id === "B2";
       expect([outcomesOf(first.result), ran.length]).toEqual([
-        [`call_p0_0: ${isFit ? "completed" : "invalid-input"}`],
+        [`call_i0_0: ${isFit ? "completed" : "invalid-input"}`],
         isFit ? 1 : 0,
       ]);
       Object.assign(mind, { fits: !isFit, schema: schema.after });
@@ -109,8 +109,8 @@ describe("a call that was found fit and did not come to run", () => {
   };
 
   it.for([
-    { isAgent: false, key: "p0/tool/0/order" },
-    { isAgent: true, key: "p0/agent/0/order" },
+    { isAgent: false, key: "i0/tool/0/order" },
+    { isAgent: true, key: "i0/agent/0/order" },
   ])("does not run if its arguments do not fit any more: $key", async ({ isAgent, key }) => {
     const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" }, isAgent });
     const live = createLives(memoryJournal, tools);
@@ -118,7 +118,7 @@ describe("a call that was found fit and did not come to run", () => {
     const journal = await cutBefore(first.result, key);
     mind.fits = false;
     const again = await live([text("Sorry.")], { journal });
-    expect([outcomesOf(again.result), ran.length]).toEqual([["call_p0_0: invalid-input"], 1]);
+    expect([outcomesOf(again.result), ran.length]).toEqual([["call_i0_0: invalid-input"], 1]);
   });
 
   it("is not asked about if its arguments do not fit any more", async () => {
@@ -127,10 +127,10 @@ describe("a call that was found fit and did not come to run", () => {
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) => (asked.push(args), { kind: "approve" });
     const live = createLives(memoryJournal, tools, { policies: { approve } });
     const first = await live(turns);
-    const journal = await cutBefore(first.result, "p0/approval/0/order");
+    const journal = await cutBefore(first.result, "i0/approval/0/order");
     mind.fits = false;
     const again = await live([text("Sorry.")], { journal });
-    expect([outcomesOf(again.result), ran.length, asked.length]).toEqual([["call_p0_0: denied"], 1, 1]);
+    expect([outcomesOf(again.result), ran.length, asked.length]).toEqual([["call_i0_0: denied"], 1, 1]);
   });
 });
 
@@ -138,7 +138,7 @@ it("asks the schema of a call once in a run that nobody disturbs, and makes no s
   const { tools, mind } = openShop({ mind: { fits: false, schema: "sync" } });
   const journal = memoryJournal();
   await createLives(() => journal, tools)(turns);
-  expect([journal.keys(), mind.fits]).toEqual([["run", "p0/inbox", "p0/model", "p1/inbox", "p1/model", "p1/inbox-end"], false]);
+  expect([journal.keys(), mind.fits]).toEqual([["run", "i0/inbox", "i0/model", "i1/inbox", "i1/model", "i1/inbox-end"], false]);
 });
 
 describe("a call that was refused, or let through, for another reason than its schema", () => {
@@ -167,23 +167,23 @@ describe("a call that was refused, or let through, for another reason than its s
     const journal = memoryJournal();
     await createLives(() => journal, openTools().tools, gated("look", "nope", "strict"))(asked);
     const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { [key: string]: { refusals?: unknown } } };
-    expect(steps["p0/model"]?.refusals).toMatchObject([
-      { call: { callId: "call_p0_1" }, kind: "unknown-tool", known: ["look", "strict", "other"] },
-      { call: { callId: "call_p0_2" }, kind: "invalid-input", issues: [{ path: ["n"] }] },
-      { call: { callId: "call_p0_3" }, kind: "malformed", message: expect.any(String) },
-      { call: { callId: "call_p0_4" }, kind: "blocked", allowed: ["look", "nope", "strict"] },
+    expect(steps["i0/model"]?.refusals).toMatchObject([
+      { call: { callId: "call_i0_1" }, kind: "unknown-tool", known: ["look", "strict", "other"] },
+      { call: { callId: "call_i0_2" }, kind: "invalid-input", issues: [{ path: ["n"] }] },
+      { call: { callId: "call_i0_3" }, kind: "malformed", message: expect.any(String) },
+      { call: { callId: "call_i0_4" }, kind: "blocked", allowed: ["look", "nope", "strict"] },
     ]);
-    expect(Object.keys(steps)).toEqual(["run", "p0/inbox", "p0/model", "p0/tool/0/look", ...pass(1), "p1/inbox-end"]);
+    expect(Object.keys(steps)).toEqual(["run", "i0/inbox", "i0/model", "i0/tool/0/look", ...keysOf(1), "i1/inbox-end"]);
   });
 
-  const pass = (iteration: number): readonly string[] => [`p${iteration}/inbox`, `p${iteration}/model`];
+  const keysOf = (iteration: number): readonly string[] => [`i${iteration}/inbox`, `i${iteration}/model`];
 
   it.for(keepings)("is judged by the gate as it was: over %s", async ([, make]) => {
     const { tools, ran } = openTools();
     const open = make();
     const live = createLives(open, tools);
     const first = await live(asked, gated("look", "nope", "strict"));
-    expect(outcomesOf(first.result).at(-1)).toBe("call_p0_4: blocked");
+    expect(outcomesOf(first.result).at(-1)).toBe("call_i0_4: blocked");
     for (const gate of [gated("other"), gated("look", "nope", "strict", "other"), {}]) {
       expect(plainOf((await live([], gate)).result)).toEqual(plainOf(first.result));
     }
@@ -200,6 +200,6 @@ describe("a call that was refused, or let through, for another reason than its s
     const journal = memoryJournal({ steps: Object.fromEntries(kept) });
     const shut = { policies: { ...policies, ...gated("other").policies } };
     const again = await createLives(() => journal, tools)([text("Sorry.")], shut);
-    expect([outcomesOf(again.result), ran, questions]).toEqual([["call_p0_0: blocked"], ["look"], ["look"]]);
+    expect([outcomesOf(again.result), ran, questions]).toEqual([["call_i0_0: blocked"], ["look"], ["look"]]);
   });
 });

@@ -66,7 +66,7 @@ function cast(turns: readonly MockTurn[]): Cast {
     clock: createTestClock(),
     control,
     policies: { approve: () => note("approve", { kind: "approve" }) },
-    hooks: { preparePass: () => note("preparePass", {}), onIteration: () => void note("onIteration", 0) },
+    hooks: { prepareIteration: () => note("prepareIteration", {}), onIteration: () => void note("onIteration", 0) },
   };
   return { options, calls };
 }
@@ -138,7 +138,7 @@ const runs: readonly (readonly [what: string, executions: readonly Execution[]])
       ["completed", [text("Better.")]],
     ],
   ],
-  ["was stopped", [["stopped_by_user", [[toolCall("work"), toolCall("stop")], text("Done.")]]]],
+  ["was stopped", [["stopped-by-user", [[toolCall("work"), toolCall("stop")], text("Done.")]]]],
 ];
 
 describe.for(stores)("a replay over %s", ([, make]) => {
@@ -188,7 +188,7 @@ describe("a replay", () => {
     const crash = fileJournal(path, {
       fsync: false,
       redact: ({ key, answer }) => {
-        if (key === "p0/tool/0/work") throw new Error("crash");
+        if (key === "i0/tool/0/work") throw new Error("crash");
         return answer;
       },
     });
@@ -198,22 +198,22 @@ describe("a replay", () => {
     expect([replayed.text, plain(replayed)]).toEqual(["Done.", plain(resumed)]);
   });
 
-  it("of 1,000 passes calls nothing, and asks each record once; the file grows with the passes and not faster", async () => {
+  it("of 1,000 iterations calls nothing, and asks each record once; the file grows with the iterations and not faster", async () => {
     const sizes: number[] = [];
-    for (const passes of [100, 1_000]) {
+    for (const count of [100, 1_000]) {
       const path = join(makeFolder(), "run.jsonl");
       const script = (calls: { count: number }) =>
-        createMockProvider(() => ((calls.count += 1) < passes ? toolCall("work") : text("Done.")));
+        createMockProvider(() => ((calls.count += 1) < count ? toolCall("work") : text("Done.")));
       const { options } = cast([]);
       const asked = { count: 0 };
-      const limits = { maxIterations: passes, maxConsecutiveToolErrors: passes, maxIdenticalCalls: Number.POSITIVE_INFINITY };
+      const limits = { maxIterations: count, maxConsecutiveToolErrors: count, maxIdenticalCalls: Number.POSITIVE_INFINITY };
       const live = await runToolLoop({
         ...options,
         limits,
         provider: script(asked),
         journal: fileJournal(path, { fsync: false }),
       });
-      expect([live.status, asked.count]).toEqual(["completed", passes]);
+      expect([live.status, asked.count]).toEqual(["completed", count]);
       sizes.push(statSync(path).size);
 
       const journal = replayJournal(fileJournal(path));
@@ -225,7 +225,7 @@ describe("a replay", () => {
       };
       const again = cast([]);
       const replayed = await runToolLoop({ ...again.options, limits, journal: counting });
-      expect([replayed.text, replayed.iterations, again.calls]).toEqual(["Done.", passes, []]);
+      expect([replayed.text, replayed.iterations, again.calls]).toEqual(["Done.", count, []]);
       expect([...steps].sort()).toEqual(
         readRecords(path)
           .map(({ key }) => key)

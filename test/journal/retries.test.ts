@@ -20,7 +20,7 @@ import { createLives, keepings, plainOf, playAgain } from "./keepings.ts";
 const down = fail({ status: 503 });
 
 describe.for(keepings)("a retried run over %s", ([, make]) => {
-  it("asks about a call of the retried pass, whatever was decided about another call in its place", async () => {
+  it("asks about a call of the retried iteration, whatever was decided about another call in its place", async () => {
     const asked: unknown[] = [];
     const paid: unknown[] = [];
     let isDown = true;
@@ -46,7 +46,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect([last.result.text, paid]).toEqual(["Done.", [{ amount: 1 }, { amount: 1_000_000 }]]);
   });
 
-  it("runs a call of the retried pass, whatever was cancelled in its place", async () => {
+  it("runs a call of the retried iteration, whatever was cancelled in its place", async () => {
     const ran: unknown[] = [];
     let isDown = true;
     const pay = tool("pay", (args) => (ran.push(args), "ok"));
@@ -63,7 +63,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect([result.text, ran]).toEqual(["Done.", [{ n: 2 }]]);
   });
 
-  it("keeps the passes after a retry apart from those that a higher limit leads to", async () => {
+  it("keeps the iterations after a retry apart from those that a higher limit leads to", async () => {
     const bad = tool("bad", () => Promise.reject(new Error("no")));
     const live = createLives(make(), [bad, tool("note", () => 1)]);
     const strict = { limits: { maxConsecutiveToolErrors: 1 } };
@@ -77,7 +77,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect((await live([], lax)).result.text).toBe("Straight on.");
   });
 
-  it("passes over a recorded retry of another ending", async () => {
+  it("iterations over a recorded retry of another ending", async () => {
     const note = tool("note", () => 1);
     const live = createLives(make(), [note]);
     const low = { limits: { maxIterations: 1 } };
@@ -96,7 +96,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect((await live([], low)).result.reason.kind).toBe("max-iterations");
   });
 
-  it("tells two endings of one kind in one pass apart", async () => {
+  it("tells two endings of one kind in one iteration apart", async () => {
     const live = createLives(make(), []);
     const paused: MockTurn = [text("Half. "), finish("paused"), usage({ inputTokens: 9, outputTokens: 1 })];
     const low = { limits: { maxTokens: 10 } };
@@ -155,7 +155,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
     expect([first.result.text, first.result.functionHistory.length]).toEqual(["Partial ans", 1]);
     const { result } = await live([[]], { resume: "retry-last" });
     expect([result.text, result.functionHistory.length, result.messages.length, result.iterations]).toEqual(["Before.", 1, 3, 2]);
-    expect(result.streamResults.map((pass) => pass.text)).toEqual(["Before. ", "Partial ans", ""]);
+    expect(result.streamResults.map((iteration) => iteration.text)).toEqual(["Before. ", "Partial ans", ""]);
   });
 
   it("keeps a turn whose call has run, with its result", async () => {
@@ -174,7 +174,7 @@ describe.for(keepings)("a retried run over %s", ([, make]) => {
 });
 
 it("keeps names of tools apart from what else stands in a key", async () => {
-  const names = ["a/1", "a", "pay/decision1", "x/p0/model", "100%", "a%2F1"];
+  const names = ["a/1", "a", "pay/decision1", "x/i0/model", "100%", "a%2F1"];
   const tools: ToolRegistry = {
     definitions: () => names.map((name) => ({ name, description: name, inputSchema: { type: "object" } })),
     executeTool: (name) => name,
@@ -185,17 +185,17 @@ it("keeps names of tools apart from what else stands in a key", async () => {
   expect(answersOf(result).map((answer) => answer.result)).toEqual(names);
   expect(journal.keys().filter((key) => key.includes("/tool/"))).toMatchInlineSnapshot(`
     [
-      "p0/tool/0/a%2F1",
-      "p0/tool/1/a",
-      "p0/tool/2/pay%2Fdecision1",
-      "p0/tool/3/x%2Fp0%2Fmodel",
-      "p0/tool/4/100%25",
-      "p0/tool/5/a%252F1",
+      "i0/tool/0/a%2F1",
+      "i0/tool/1/a",
+      "i0/tool/2/pay%2Fdecision1",
+      "i0/tool/3/x%2Fp0%2Fmodel",
+      "i0/tool/4/100%25",
+      "i0/tool/5/a%252F1",
     ]
   `);
 });
 
-it.for(["p0/tool/0/pay", "p0/agent/1/gone"])("refuses the outcome of another call: %s", async (key) => {
+it.for(["i0/tool/0/pay", "i0/agent/1/gone"])("refuses the outcome of another call: %s", async (key) => {
   const gone = defineAgentTool({
     name: "gone",
     description: "gone",

@@ -31,7 +31,7 @@ describe("an approval", () => {
         policies: {
           approve: async ({ callId }) => {
             log.push(`ask ${callId}`);
-            await new Promise((resolve) => void clock.setTimeout(() => resolve(1), callId === "call_p0_0" ? 20 : 10));
+            await new Promise((resolve) => void clock.setTimeout(() => resolve(1), callId === "call_i0_0" ? 20 : 10));
             log.push(`answer ${callId}`);
             return { kind: "approve" };
           },
@@ -41,14 +41,14 @@ describe("an approval", () => {
     await clock.advance(20);
     await playing.result;
     expect(log).toEqual([
-      "ask call_p0_0",
-      "ask call_p0_2",
-      "answer call_p0_2",
-      "answer call_p0_0",
-      "run call_p0_0",
-      "run call_p0_2",
+      "ask call_i0_0",
+      "ask call_i0_2",
+      "answer call_i0_2",
+      "answer call_i0_0",
+      "run call_i0_0",
+      "run call_i0_2",
     ]);
-    expect(playing.recording.of("approval-asked").map((event) => event.callId)).toEqual(["call_p0_0", "call_p0_2"]);
+    expect(playing.recording.of("approval-asked").map((event) => event.callId)).toEqual(["call_i0_0", "call_i0_2"]);
     expect(playing.recording.of("approval-decided").map((event) => event.decision)).toEqual(["approve", "approve"]);
   });
 
@@ -123,7 +123,7 @@ describe("an approval", () => {
       asking(() => ({ kind: "modify", args: args as never })).result;
     const fine = await edited({ amount: 50 });
     expect(callsOf(fine)).toEqual([
-      { type: "tool-call", callId: "call_p0_0", name: "pay", args: { amount: 1 }, approvedArgs: { amount: 50 } },
+      { type: "tool-call", callId: "call_i0_0", name: "pay", args: { amount: 1 }, approvedArgs: { amount: 50 } },
     ]);
     expect(answersOf(fine)[0]?.result).toEqual({ amount: 50, to: "nobody" });
     expect(fine.functionHistory[0]?.functionCall.args).toEqual({ amount: 1 });
@@ -148,9 +148,9 @@ describe("an approval", () => {
       return { kind: "approve" };
     };
     const result = await asking(approve).result;
-    expect(callsOf(result)).toEqual([{ type: "tool-call", callId: "call_p0_0", name: "pay", args: { amount: 1 } }]);
+    expect(callsOf(result)).toEqual([{ type: "tool-call", callId: "call_i0_0", name: "pay", args: { amount: 1 } }]);
     expect(answersOf(result)).toEqual([
-      { callId: "call_p0_0", name: "pay", outcome: "completed", result: { amount: 1, to: "nobody" } },
+      { callId: "call_i0_0", name: "pay", outcome: "completed", result: { amount: 1, to: "nobody" } },
     ]);
   });
 
@@ -161,7 +161,7 @@ describe("an approval", () => {
       tools: [work],
       policies: { approve: () => ({ kind: "deny" }) },
     });
-    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: denied"]);
+    expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: denied"]);
   });
 
   it("is given for each of two calls of one tool by itself", async () => {
@@ -181,7 +181,7 @@ describe("an approval", () => {
     };
     await asking(approve, { session: { userId: "u" }, context: 7 }).result;
     expect(seen).toEqual([
-      expect.objectContaining({ callId: "call_p0_0", name: "pay", args: { amount: 1 } }),
+      expect.objectContaining({ callId: "call_i0_0", name: "pay", args: { amount: 1 } }),
       { tool: "pay", needsApproval: false, iteration: 0, messages: 2, session: { userId: "u" }, context: 7 },
     ]);
   });
@@ -190,15 +190,15 @@ describe("an approval", () => {
     const playing = asking(() => never);
     await playing.clock.flush();
     playing.control.stop();
-    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: not-run"]);
+    expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: not-run"]);
     expect(playing.recording.of("approval-decided")).toEqual([]);
   });
 
   it("is recorded, and not asked for again", async () => {
     const first = await asking(({ callId }) => ({ kind: "modify", args: { amount: callId.length } })).result;
     const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
-    expect(steps["p0/approval/0/pay"]).toEqual({ kind: "modify", args: { amount: 9 } });
-    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.includes("tool") && !key.startsWith("p1")));
+    expect(steps["i0/approval/0/pay"]).toEqual({ kind: "modify", args: { amount: 9 } });
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.includes("tool") && !key.startsWith("i1")));
     const again = play([text("Done.")], {
       tools: [pay],
       journal: memoryJournal({ steps: kept }),

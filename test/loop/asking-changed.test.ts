@@ -52,14 +52,14 @@ describe("a decision about a call", () => {
   ])("does not count for a tool with %s: it is asked about again", async ([, change, kinds]) => {
     const { ran, start } = setUp();
     expect(await pendingOf(start({ policies: ask }))).toEqual([undefined]);
-    const again = start({ policies: ask, change, decisions: { call_p0_0: approved } });
+    const again = start({ policies: ask, change, decisions: { call_i0_0: approved } });
     expect((await pendingOf(again)).map((changes) => changes?.map(({ kind }) => kind))).toEqual([kinds]);
     expect([ran, again.recording.of("approval-asked").length]).toEqual([[], 1]);
     // It still says so when it is asked about once more, and runs once somebody says yes to the tool as it is.
     expect((await pendingOf(start({ policies: ask, change })))[0]?.map(({ kind }) => kind)).toEqual(kinds);
-    const done = await start({ policies: ask, change, decisions: { "call_p0_0#2": approved } }).result;
-    expect([done.text, outcomesOf(done), ran.length]).toEqual(["Done.", ["call_p0_0: completed"], 1]);
-    const told = await start({ policies: ask, change, decisions: { "call_p0_0#2": approved } }).result;
+    const done = await start({ policies: ask, change, decisions: { "call_i0_0#2": approved } }).result;
+    expect([done.text, outcomesOf(done), ran.length]).toEqual(["Done.", ["call_i0_0: completed"], 1]);
+    const told = await start({ policies: ask, change, decisions: { "call_i0_0#2": approved } }).result;
     expect([told.messages, ran.length]).toEqual([done.messages, 1]);
   });
 
@@ -72,7 +72,7 @@ describe("a decision about a call", () => {
   ])("counts for a tool with %s", async ([, change]) => {
     const { ran, start } = setUp({ needsApproval: true });
     await start({}).result;
-    const done = await start({ change, decisions: { call_p0_0: approved } }).result;
+    const done = await start({ change, decisions: { call_i0_0: approved } }).result;
     expect([done.text, ran.length]).toEqual(["Done.", 1]);
   });
 
@@ -84,9 +84,9 @@ describe("a decision about a call", () => {
       const { ran, start } = setUp();
       const change = { description: "Sends", inputSchema: z.object({ to: z.string() }) };
       await start({ policies: ask }).result;
-      await start({ policies: ask, change, decisions: { call_p0_0: approved } }).result;
-      const done = await start({ policies: ask, change, decisions: { "call_p0_0#2": decision } }).result;
-      expect([outcomesOf(done), ran]).toEqual([[`call_p0_0: ${outcome}`], did]);
+      await start({ policies: ask, change, decisions: { call_i0_0: approved } }).result;
+      const done = await start({ policies: ask, change, decisions: { "call_i0_0#2": decision } }).result;
+      expect([outcomesOf(done), ran]).toEqual([[`call_i0_0: ${outcome}`], did]);
       const told = await start({ policies: ask, change, journal: replayJournal(done.journal) }).result;
       expect(told.messages).toEqual(done.messages);
     }
@@ -105,10 +105,10 @@ describe("a decision about a call", () => {
           policies,
           ...more,
         });
-      const decisions = { call_p0_0: approved };
+      const decisions = { call_i0_0: approved };
       const isAsked = policies === ask;
       if (isAsked) await start("Pays", {}).result;
-      const key = isAsked ? "p0/approval/0/pay/decision1" : "p0/approval/0/pay";
+      const key = isAsked ? "i0/approval/0/pay/decision1" : "i0/approval/0/pay";
       await start("Pays", { journal: store.open({ after: key }), ...(isAsked && { decisions }) }).result.catch(() => undefined);
       expect([store.records.has(key), ran]).toEqual([true, []]);
       const asked: string[] = [];
@@ -118,7 +118,7 @@ describe("a decision about a call", () => {
       };
       const again = start("REAL", { policies: { approve }, ...(isAsked && { decisions }) });
       expect([(await again.result).reason.kind, asked, ran]).toEqual(["approval-required", ["REAL"], []]);
-      const about = isAsked ? { "call_p0_0#2": approved } : decisions;
+      const about = isAsked ? { "call_i0_0#2": approved } : decisions;
       const done = await start("REAL", { policies: { approve }, decisions: about }).result;
       expect([done.text, ran]).toEqual(["Done.", ["REAL"]]);
     }
@@ -145,7 +145,7 @@ describe("a call that is recorded as waiting goes on waiting until there is a de
     await start(before).result;
     for (let times = 0; times < 2; times += 1)
       expect([(await start(after).result).reason.kind, ran]).toEqual(["approval-required", []]);
-    expect((await start({ ...after, decisions: { call_p0_0: approved } }).result).text).toBe("Done.");
+    expect((await start({ ...after, decisions: { call_i0_0: approved } }).result).text).toBe("Done.");
     expect(ran).toHaveLength(1);
   });
 });
@@ -165,11 +165,11 @@ it("a policy that came later is asked about calls that have not run, and not abo
       journal: store.open(),
       ...more,
     });
-  await start({ journal: store.open({ after: "p0/tool/0/look" }) }).result.catch(() => undefined);
+  await start({ journal: store.open({ after: "i0/tool/0/look" }) }).result.catch(() => undefined);
   expect(ran).toEqual(["look"]);
   const policies: LoopOptions["policies"] = { approve: ({ name }) => (asked.push(name), { kind: "ask" }) };
   expect((await start({ policies }).result).reason.kind).toBe("approval-required");
-  const done = await start({ policies, decisions: { call_p0_1: approved } }).result;
+  const done = await start({ policies, decisions: { call_i0_1: approved } }).result;
   expect([asked, ran, done.text]).toEqual([["pay"], ["look", "pay"], "Done."]);
   expect((await start({}).result).messages).toEqual(done.messages);
 });

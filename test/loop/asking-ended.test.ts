@@ -8,7 +8,7 @@ import { createDurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
 
 const approve: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
-const decisions = { call_p0_0: { kind: "approve" } } as const;
+const decisions = { call_i0_0: { kind: "approve" } } as const;
 
 function setUp(other: () => unknown): { ran: string[]; start: (more: Partial<LoopOptions>) => Playing } {
   const ran: string[] = [];
@@ -33,10 +33,10 @@ describe("a call that waits for a decision never runs", () => {
     await playing.clock.flush();
     end(playing);
     const result = await playing.result;
-    expect([result.status, result.reason.kind, result.pendingCalls]).toEqual(["stopped_by_user", kind, []]);
-    expect(outcomesOf(result)).toEqual(["call_p0_0: not-run", "call_p0_1: interrupted"]);
+    expect([result.status, result.reason.kind, result.pendingCalls]).toEqual(["stopped-by-user", kind, []]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: not-run", "call_i0_1: interrupted"]);
     expect(playing.recording.of("tool-end").map(({ callId, outcome }) => `${callId}: ${outcome}`)).toContain(
-      "call_p0_0: not-run",
+      "call_i0_0: not-run",
     );
     for (const journal of [store.open(), replayJournal(store.open())]) {
       const again = await start({ journal }).result;
@@ -53,7 +53,7 @@ describe("a call that waits for a decision never runs", () => {
     });
     const store = createDurableStore();
     const result = await start({ journal: store.open() }).result;
-    expect([result.reason.kind, outcomesOf(result)]).toEqual(["fatal-tool-error", ["call_p0_0: not-run", "call_p0_1: failed"]]);
+    expect([result.reason.kind, outcomesOf(result)]).toEqual(["fatal-tool-error", ["call_i0_0: not-run", "call_i0_1: failed"]]);
     expect((await start({ journal: replayJournal(store.open()) }).result).messages).toEqual(result.messages);
     expect(ran).toEqual([]);
   });

@@ -50,22 +50,22 @@ async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"
 describe("behind a call that is approved late and fails for good", () => {
   it.for(["look", "agent"])("%s, which has run, is not lost", async (name) => {
     const stage = setUp([toolCall("gone"), toolCall(name)]);
-    expect(outcomesOf(await stage.start().result).at(-1)).toBe("call_p0_1: completed");
-    expect(await endOf(stage, { call_p0_0: approved })).toEqual([
+    expect(outcomesOf(await stage.start().result).at(-1)).toBe("call_i0_1: completed");
+    expect(await endOf(stage, { call_i0_0: approved })).toEqual([
       "fatal-tool-error",
-      "call_p0_0: failed",
-      "call_p0_1: completed",
+      "call_i0_0: failed",
+      "call_i0_1: completed",
     ]);
     expect(stage.ran).toEqual([name]);
   });
 
   it("a call that was cut off is not known to have run", async () => {
     const stage = setUp([toolCall("gone"), toolCall("look")]);
-    await stage.start({ journal: stage.store.open({ within: "p0/tool/1/look" }) }).result.catch(() => undefined);
-    expect(await endOf(stage, { call_p0_0: approved })).toEqual([
+    await stage.start({ journal: stage.store.open({ within: "i0/tool/1/look" }) }).result.catch(() => undefined);
+    expect(await endOf(stage, { call_i0_0: approved })).toEqual([
       "fatal-tool-error",
-      "call_p0_0: failed",
-      "call_p0_1: interrupted",
+      "call_i0_0: failed",
+      "call_i0_1: interrupted",
     ]);
     expect(stage.ran).toEqual(["look"]);
   });
@@ -74,12 +74,12 @@ describe("behind a call that is approved late and fails for good", () => {
     const policies = { approve: (): ApprovalDecision => ({ kind: "ask" }) };
     const stage = setUp([toolCall("gone"), toolCall("pay"), toolCall("agent")], { policies });
     await stage.start().result;
-    const decisions = { call_p0_0: approved, call_p0_1: approved, call_p0_2: approved };
+    const decisions = { call_i0_0: approved, call_i0_1: approved, call_i0_2: approved };
     expect(await endOf(stage, decisions)).toEqual([
       "fatal-tool-error",
-      "call_p0_0: failed",
-      "call_p0_1: not-run",
-      "call_p0_2: not-run",
+      "call_i0_0: failed",
+      "call_i0_1: not-run",
+      "call_i0_2: not-run",
     ]);
     expect(stage.ran).toEqual([]);
   });
@@ -91,17 +91,17 @@ it("a call that nobody decides about any more keeps its place among those that f
   const stage = setUp([toolCall("look"), toolCall("pay"), toolCall("pay")], { tools: [fatal, pay], limits: { maxToolCalls: 2 } });
   expect(await endOf(stage, undefined)).toEqual([
     "fatal-tool-error",
-    "call_p0_0: failed",
-    "call_p0_1: not-run",
-    "call_p0_2: limit",
+    "call_i0_0: failed",
+    "call_i0_1: not-run",
+    "call_i0_2: limit",
   ]);
 });
 
 it("whoever had a call wait on may say so again when its run is over", async () => {
   const { start } = setUp([toolCall("pay"), toolCall("gone")]);
   await start().result;
-  const decisions = { call_p0_0: { kind: "ask" }, call_p0_1: approved } as const;
+  const decisions = { call_i0_0: { kind: "ask" }, call_i0_1: approved } as const;
   const result = await start({ decisions }).result;
-  expect([result.reason.kind, ...outcomesOf(result)]).toEqual(["fatal-tool-error", "call_p0_0: not-run", "call_p0_1: failed"]);
+  expect([result.reason.kind, ...outcomesOf(result)]).toEqual(["fatal-tool-error", "call_i0_0: not-run", "call_i0_1: failed"]);
   expect((await start({ decisions }).result).messages).toEqual(result.messages);
 });

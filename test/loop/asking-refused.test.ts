@@ -14,9 +14,9 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
   };
 
   it.for<[why: string, id: string]>([
-    ["about a call that nobody knows", "call_p9_9"],
-    ["about a call that has run", "call_p0_1"],
-    ["about a call inside one that has none", "call_p0_0/call_p0_0"],
+    ["about a call that nobody knows", "call_i9_9"],
+    ["about a call that has run", "call_i0_1"],
+    ["about a call inside one that has none", "call_i0_0/call_i0_0"],
     ["about a key of every object", "__proto__"],
   ])("%s", async ([, id]) => {
     const { ran, start } = setUp();
@@ -26,9 +26,9 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
     );
     expect(await refused(start({ journal, decisions }), "unknown-decision")).toEqual({
       call: id,
-      waiting: ["call_p0_0", "call_p0_2"],
+      waiting: ["call_i0_0", "call_i0_2"],
     });
-    expect(ran).toEqual(["call_p0_1"]);
+    expect(ran).toEqual(["call_i0_1"]);
   });
 
   it("where a run that failed is to be tried again, which stays as it was", async () => {
@@ -46,7 +46,7 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
     const processor = (name: string): string => (looked.push(name), name);
     const { start } = setUp({ policies: { approve: () => ({ kind: "approve" }), results: { processor } } });
     const saved = JSON.parse(JSON.stringify((await start().result).journal)) as SavedJournal;
-    const kept = Object.entries(saved.steps).filter(([key]) => key.startsWith("p0/") && key !== "p0/results");
+    const kept = Object.entries(saved.steps).filter(([key]) => key.startsWith("i0/") && key !== "i0/results");
     looked.length = 0;
     const journal = memoryJournal({ steps: Object.fromEntries(kept) });
     await refused(start({ journal, decisions: { nobody: { kind: "approve" } } }), "unknown-decision");
@@ -67,10 +67,10 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
 
   it.for<[what: string, decisions: unknown]>([
     ["no object", [{ kind: "approve" }]],
-    ["true", { call_p0_0: true }],
-    ["of another kind", { call_p0_0: { kind: "yes" } }],
-    ["an edit without arguments", { call_p0_0: { kind: "modify" } }],
-    ["an edit that is no data", { call_p0_0: { kind: "modify", args: 7n } }],
+    ["true", { call_i0_0: true }],
+    ["of another kind", { call_i0_0: { kind: "yes" } }],
+    ["an edit without arguments", { call_i0_0: { kind: "modify" } }],
+    ["an edit that is no data", { call_i0_0: { kind: "modify", args: 7n } }],
   ])("that is %s", async ([, decisions]) => {
     const { start } = setUp();
     await refused(start({ decisions: decisions as NonNullable<LoopOptions["decisions"]> }), "invalid-option");
@@ -101,5 +101,5 @@ it("decisions that a run did not come to, because it was ended before, do not co
   const abort = new AbortController();
   abort.abort();
   const decisions: { [id: string]: ApprovalDecision } = { nobody: { kind: "approve" } };
-  expect((await start({ journal, decisions, signal: abort.signal }).result).status).toBe("stopped_by_user");
+  expect((await start({ journal, decisions, signal: abort.signal }).result).status).toBe("stopped-by-user");
 });

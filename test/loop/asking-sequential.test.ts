@@ -27,16 +27,16 @@ it.for<[what: string, names: readonly string[], before: readonly string[], waiti
     play([], { runId: "r", provider, tools, policies: { approve }, journal: store.open(), ...more });
   const first = start({});
   const result = await first.result;
-  expect([ran, result.pendingCalls.map(({ callId }) => callId)]).toEqual([before, waiting.map((index) => `call_p0_${index}`)]);
+  expect([ran, result.pendingCalls.map(({ callId }) => callId)]).toEqual([before, waiting.map((index) => `call_i0_${index}`)]);
   // Nothing is said of what has not begun.
   expect(first.recording.of("tool-start").map(({ name }) => name)).toEqual(before);
   expect((await start({ journal: replayJournal(store.open()) }).result).messages).toEqual(result.messages);
 
   const decisions: LoopOptions["decisions"] = Object.fromEntries(
-    waiting.map((index) => [`call_p0_${index}`, { kind: "approve" }]),
+    waiting.map((index) => [`call_i0_${index}`, { kind: "approve" }]),
   );
   const done = await start({ decisions }).result;
-  expect([done.text, outcomesOf(done)]).toEqual(["Done.", names.map((_, index) => `call_p0_${index}: completed`)]);
+  expect([done.text, outcomesOf(done)]).toEqual(["Done.", names.map((_, index) => `call_i0_${index}: completed`)]);
   expect([...ran].sort()).toEqual([...names].sort());
   const alone = ran.findIndex((name) => /alone/i.test(name));
   const firstAlone = names.findIndex((name) => /alone/i.test(name));
@@ -59,7 +59,7 @@ it("what waits behind a sequential call never runs where the run is ended meanwh
   await playing.clock.flush();
   playing.control.stop();
   const result = await playing.result;
-  const outcomes = ["call_p0_0: interrupted", "call_p0_1: not-run", "call_p0_2: not-run"];
+  const outcomes = ["call_i0_0: interrupted", "call_i0_1: not-run", "call_i0_2: not-run"];
   expect([result.reason.kind, outcomesOf(result)]).toEqual(["stopped", outcomes]);
   expect((await play([], { ...options, journal: replayJournal(store.open()) }).result).messages).toEqual(result.messages);
   const again = await play([], { ...options, journal: store.open(), resume: "retry-last" }).result;

@@ -39,4 +39,4 @@ export const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof me
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)) as SavedJournal);
 
 /** The same decision about both payments. */
-export const both = (kind: "approve" | "deny"): LoopOptions["decisions"] => ({ call_p0_0: { kind }, call_p0_2: { kind } });
+export const both = (kind: "approve" | "deny"): LoopOptions["decisions"] => ({ call_i0_0: { kind }, call_i0_2: { kind } });

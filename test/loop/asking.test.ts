@@ -13,27 +13,27 @@ describe("a call that nobody can decide about", () => {
     const playing = start();
     const result = await playing.result;
     const calls = [
-      { id: "call_p0_0", callId: "call_p0_0", name: "pay", args: { amount: 1 } },
-      { id: "call_p0_2", callId: "call_p0_2", name: "pay", args: { amount: 2 } },
+      { id: "call_i0_0", callId: "call_i0_0", name: "pay", args: { amount: 1 } },
+      { id: "call_i0_2", callId: "call_i0_2", name: "pay", args: { amount: 2 } },
     ];
     expect([result.status, result.reason]).toEqual(["suspended", { kind: "approval-required", calls }]);
-    expect(result.pendingCalls.map(({ callId }) => callId)).toEqual(["call_p0_0", "call_p0_2"]);
-    expect([ran, result.toolCallsExecuted, playing.provider.calls]).toEqual([["call_p0_1"], 1, 1]);
-    expect(outcomesOf(result)).toEqual(["call_p0_0: awaiting-approval", "call_p0_1: completed", "call_p0_2: awaiting-approval"]);
+    expect(result.pendingCalls.map(({ callId }) => callId)).toEqual(["call_i0_0", "call_i0_2"]);
+    expect([ran, result.toolCallsExecuted, playing.provider.calls]).toEqual([["call_i0_1"], 1, 1]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: awaiting-approval", "call_i0_1: completed", "call_i0_2: awaiting-approval"]);
     expect(answersOf(result)[0]?.result).toEqual({ status: "awaiting_approval" });
-    expect(result.functionHistory.map(({ functionCall }) => functionCall.id)).toEqual(["call_p0_1"]);
-    expect(playing.recording.of("tool-start").map(({ callId }) => callId)).toEqual(["call_p0_1"]);
-    expect(playing.recording.of("approval-decided").map(({ callId }) => callId)).toEqual(["call_p0_1"]);
+    expect(result.functionHistory.map(({ functionCall }) => functionCall.id)).toEqual(["call_i0_1"]);
+    expect(playing.recording.of("tool-start").map(({ callId }) => callId)).toEqual(["call_i0_1"]);
+    expect(playing.recording.of("approval-decided").map(({ callId }) => callId)).toEqual(["call_i0_1"]);
     expect(playing.clock.pending).toBe(0);
   });
 
   it.for<[what: string, decisions: LoopOptions["decisions"], ran: readonly string[], outcomes: readonly string[]]>([
-    ["approved", both("approve"), ["call_p0_1", "call_p0_0 1", "call_p0_2 2"], ["completed", "completed", "completed"]],
-    ["denied", both("deny"), ["call_p0_1"], ["denied", "completed", "denied"]],
+    ["approved", both("approve"), ["call_i0_1", "call_i0_0 1", "call_i0_2 2"], ["completed", "completed", "completed"]],
+    ["denied", both("deny"), ["call_i0_1"], ["denied", "completed", "denied"]],
     [
       "edited",
-      { call_p0_0: { kind: "modify", args: { amount: 7 } }, call_p0_2: { kind: "modify", args: { amount: 700 } } },
-      ["call_p0_1", "call_p0_0 7"],
+      { call_i0_0: { kind: "modify", args: { amount: 7 } }, call_i0_2: { kind: "modify", args: { amount: 700 } } },
+      ["call_i0_1", "call_i0_0 7"],
       ["completed", "completed", "invalid-input"],
     ],
   ])("that is %s later goes on in another process, and what has run does not run again", async ([, decisions, did, outcomes]) => {
@@ -43,11 +43,11 @@ describe("a call that nobody can decide about", () => {
     const result = await second.result;
     expect([result.reason.kind, result.text, result.pendingCalls]).toEqual(["answered", "Done.", []]);
     expect([ran, answersOf(result).map(({ outcome }) => outcome)]).toEqual([did, outcomes]);
-    expect(asked).toEqual(["call_p0_0", "call_p0_1", "call_p0_2"]);
+    expect(asked).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
     expect(second.recording.of("approval-decided").map(({ callId, replayed }) => [callId, replayed])).toEqual([
-      ["call_p0_0", undefined],
-      ["call_p0_1", true],
-      ["call_p0_2", undefined],
+      ["call_i0_0", undefined],
+      ["call_i0_1", true],
+      ["call_i0_2", undefined],
     ]);
     // The same call once more asks nothing, runs nothing, and takes the same decisions without complaint.
     const third = start({ journal: await savedOf(second), decisions });
@@ -62,14 +62,14 @@ describe("a call that nobody can decide about", () => {
     const told = ({ recording }: Playing): unknown => recording.of("tool-end").map(({ callId, replayed }) => [callId, replayed]);
     expect([second, third].map(told)).toEqual([
       expect.arrayContaining([
-        ["call_p0_0", undefined],
-        ["call_p0_1", true],
-        ["call_p0_2", undefined],
+        ["call_i0_0", undefined],
+        ["call_i0_1", true],
+        ["call_i0_2", undefined],
       ]),
       expect.arrayContaining([
-        ["call_p0_0", true],
-        ["call_p0_1", true],
-        ["call_p0_2", true],
+        ["call_i0_0", true],
+        ["call_i0_1", true],
+        ["call_i0_2", true],
       ]),
     ]);
   });
@@ -80,12 +80,12 @@ describe("a call that nobody can decide about", () => {
     expect((await without.result).pendingCalls).toHaveLength(2);
     const one = start({
       journal: await savedOf(without),
-      decisions: { call_p0_2: { kind: "approve" }, call_p0_0: { kind: "ask" } },
+      decisions: { call_i0_2: { kind: "approve" }, call_i0_0: { kind: "ask" } },
     });
-    expect((await one.result).pendingCalls.map(({ callId }) => callId)).toEqual(["call_p0_0"]);
-    const last = start({ journal: await savedOf(one), decisions: { call_p0_0: { kind: "approve" } } });
+    expect((await one.result).pendingCalls.map(({ callId }) => callId)).toEqual(["call_i0_0"]);
+    const last = start({ journal: await savedOf(one), decisions: { call_i0_0: { kind: "approve" } } });
     expect((await last.result).text).toBe("Done.");
-    expect(ran).toEqual(["call_p0_1", "call_p0_2 2", "call_p0_0 1"]);
+    expect(ran).toEqual(["call_i0_1", "call_i0_2 2", "call_i0_0 1"]);
   });
 
   it.for<[what: string, afterRecords: number]>(Array.from({ length: 12 }, (_, index) => ["record", index + 1]))(
@@ -118,10 +118,10 @@ describe("a call that nobody can decide about", () => {
   it("keeps its place in the limit of calls", async () => {
     const { ran, start } = setUp({ limits: { maxToolCalls: 2 } });
     const first = start();
-    expect(outcomesOf(await first.result)).toEqual(["call_p0_0: awaiting-approval", "call_p0_1: completed", "call_p0_2: limit"]);
-    const second = start({ journal: await savedOf(first), decisions: { call_p0_0: { kind: "approve" } } });
-    expect(outcomesOf(await second.result)).toEqual(["call_p0_0: completed", "call_p0_1: completed", "call_p0_2: limit"]);
-    expect(ran).toEqual(["call_p0_1", "call_p0_0 1"]);
+    expect(outcomesOf(await first.result)).toEqual(["call_i0_0: awaiting-approval", "call_i0_1: completed", "call_i0_2: limit"]);
+    const second = start({ journal: await savedOf(first), decisions: { call_i0_0: { kind: "approve" } } });
+    expect(outcomesOf(await second.result)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: limit"]);
+    expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
   });
 
   it("is waited for by a journal that can wait", async () => {
@@ -132,9 +132,9 @@ describe("a call that nobody can decide about", () => {
       return { kind: key.includes("/0/") ? "approve" : "nonsense" };
     };
     const result = await start({ journal: { ...memoryJournal(), wait } }).result;
-    expect([result.text, ran]).toEqual(["Done.", ["call_p0_0 1", "call_p0_1"]]);
+    expect([result.text, ran]).toEqual(["Done.", ["call_i0_0 1", "call_i0_1"]]);
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(["completed", "completed", "denied"]);
-    expect(asked).toEqual(["p0/approval/0/pay/decision1", "p0/approval/2/pay/decision1"]);
+    expect(asked).toEqual(["i0/approval/0/pay/decision1", "i0/approval/2/pay/decision1"]);
   });
 
   it.for(["kill", "stop"] as const)("is given up by a %s while a journal waits", async (verb) => {
@@ -144,6 +144,6 @@ describe("a call that nobody can decide about", () => {
     await playing.clock.flush();
     control[verb]();
     const result = await playing.result;
-    expect([result.status, ran, playing.clock.pending]).toEqual(["stopped_by_user", [], 0]);
+    expect([result.status, ran, playing.clock.pending]).toEqual(["stopped-by-user", [], 0]);
   });
 });

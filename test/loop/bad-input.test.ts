@@ -67,7 +67,7 @@ describe("an option", () => {
     ["policies.restarts.effects.profile", ["search", [7], ["search", null], null, undefined, {}]],
     ["policies.finalAnswer", ["yes", 1]],
     ["hooks", [7, [], null, () => 1]],
-    ["hooks.preparePass", [true, {}]],
+    ["hooks.prepareIteration", [true, {}]],
     ["hooks.onIteration", [true, {}]],
     ["control", [{}, true, { stop: () => 1, kill: () => 1 }]],
     ["signal", [{}, new AbortController()]],

@@ -53,7 +53,7 @@ describe("the calls of a batch", () => {
     const result = await playing.result;
     expect(answersOf(result).map((part) => part.result)).toEqual(["a", "b", "c"]);
     expect(result.functionHistory.map((entry) => entry.functionResponse.response.result)).toEqual(["a", "b", "c"]);
-    expect(playing.recording.of("tool-start").map((event) => event.callId)).toEqual(["call_p0_0", "call_p0_1", "call_p0_2"]);
+    expect(playing.recording.of("tool-start").map((event) => event.callId)).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
     expect(playing.recording.of("tool-end").map((event) => [event.result, event.durationMs])).toEqual([
       ["b", 10],
       ["c", 20],
@@ -132,13 +132,13 @@ describe("the calls of a batch", () => {
       tools: [tool("count", () => (ran += 1)), tool("stopper", () => (control.stop(), "dropped"))],
     }));
     const result = await playing.result;
-    expect(outcomesOf(result)).toEqual(["call_p0_0: completed", "call_p0_1: interrupted", "call_p0_2: not-run"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: completed", "call_i0_1: interrupted", "call_i0_2: not-run"]);
     expect([ran, JSON.stringify(result.messages).includes("dropped")]).toEqual([1, false]);
   });
 
-  it.for<[event: "tool-start" | "pass-start" | "run-start", outcomes: readonly string[], requests: number]>([
-    ["tool-start", ["call_p0_0: not-run", "call_p0_1: not-run"], 1],
-    ["pass-start", [], 0],
+  it.for<[event: "tool-start" | "iteration-start" | "run-start", outcomes: readonly string[], requests: number]>([
+    ["tool-start", ["call_i0_0: not-run", "call_i0_1: not-run"], 1],
+    ["iteration-start", [], 0],
     ["run-start", [], 0],
   ])("are not started where a listener stops the run: on %s", async ([event, outcomes, requests]) => {
     let ran = 0;

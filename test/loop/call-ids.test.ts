@@ -36,19 +36,19 @@ describe("the id of a call", () => {
       "comes from its place where there is none",
       [[said(1), said(2)], [said(3)]],
       [
-        ["call_p0_0", undefined],
-        ["call_p0_1", undefined],
-        ["call_p1_0", undefined],
+        ["call_i0_0", undefined],
+        ["call_i0_1", undefined],
+        ["call_i1_0", undefined],
       ],
     ],
-    ["comes from its place where it is empty", [[said(1, "")]], [["call_p0_0", ""]]],
+    ["comes from its place where it is empty", [[said(1, "")]], [["call_i0_0", ""]]],
     [
       "is new for a duplicate in the turn",
       [[said(1, "x"), said(2, "x"), said(3, "x")]],
       [
         ["x", "x"],
-        ["call_p0_1", "x"],
-        ["call_p0_2", "x"],
+        ["call_i0_1", "x"],
+        ["call_i0_2", "x"],
       ],
     ],
     [
@@ -56,42 +56,42 @@ describe("the id of a call", () => {
       [[said(1, "x")], [said(2, "x")]],
       [
         ["x", "x"],
-        ["call_p1_0", "x"],
+        ["call_i1_0", "x"],
       ],
     ],
     [
       "gives way to the provider's where it looks like a made one",
-      [[said(1, "call_p0_1"), said(2)]],
+      [[said(1, "call_i0_1"), said(2)]],
       [
-        ["call_p0_1", "call_p0_1"],
-        ["call_p0_1_1", undefined],
+        ["call_i0_1", "call_i0_1"],
+        ["call_i0_1_1", undefined],
       ],
     ],
     [
       "is not given twice where the provider comes later with a made one",
-      [[said(1), said(2, "call_p0_0")]],
+      [[said(1), said(2, "call_i0_0")]],
       [
-        ["call_p0_0", undefined],
-        ["call_p0_1", "call_p0_0"],
+        ["call_i0_0", undefined],
+        ["call_i0_1", "call_i0_0"],
       ],
     ],
     [
       "is given where the provider's reads as the path to a call inside another one",
-      [[said(1, "call_7/call_p0_0"), said(2, "/")]],
+      [[said(1, "call_7/call_i0_0"), said(2, "/")]],
       [
-        ["call_p0_0", "call_7/call_p0_0"],
-        ["call_p0_1", "/"],
+        ["call_i0_0", "call_7/call_i0_0"],
+        ["call_i0_1", "/"],
       ],
     ],
     [
-      "counts on over the hops of a turn",
+      "counts on over the continuations of a turn",
       [
         [said(1), finish("paused")],
         [said(2), finish("tool-calls")],
       ],
       [
-        ["call_p0_0", undefined],
-        ["call_p0_1", undefined],
+        ["call_i0_0", undefined],
+        ["call_i0_1", undefined],
       ],
     ],
     [
@@ -114,15 +114,15 @@ describe("the id of a call", () => {
         role: "assistant",
         content: [
           { type: "tool-call", callId: "x", name: "echo", args: {} },
-          { type: "tool-call", callId: "call_p0_1", name: "echo", args: {} },
+          { type: "tool-call", callId: "call_i0_1", name: "echo", args: {} },
         ],
       },
-      { role: "tool", results: ["x", "call_p0_1"].map((callId) => ({ callId, name: "echo", outcome: "completed", result: 1 })) },
+      { role: "tool", results: ["x", "call_i0_1"].map((callId) => ({ callId, name: "echo", outcome: "completed", result: 1 })) },
       { role: "user", content: "Again." },
     ];
     expect(await idsOf([[said(1, "x"), said(2)]], before)).toEqual([
-      ["call_p0_0", "x"],
-      ["call_p0_1_1", undefined],
+      ["call_i0_0", "x"],
+      ["call_i0_1_1", undefined],
     ]);
   });
 
@@ -133,7 +133,7 @@ describe("the id of a call", () => {
       messages = [...(await result).messages, { role: "user", content: "Again." }];
     }
     const ids = answersOf({ messages }).map((part) => part.callId);
-    expect(ids).toEqual(["call_p0_0", "x", "call_p0_0_1", "call_p0_1", "call_p0_0_2", "call_p0_1_1"]);
+    expect(ids).toEqual(["call_i0_0", "x", "call_i0_0_1", "call_i0_1", "call_i0_0_2", "call_i0_1_1"]);
   });
 
   it("ties a call's pieces together by its key, not by its id: arguments are never joined", async () => {

@@ -28,7 +28,7 @@ const tools = [
   tool("fails", () => Promise.reject(new Error("no"))),
 ];
 
-describe("pass-end lists the calls of its iteration", () => {
+describe("iteration-end lists the calls of its iteration", () => {
   it.for<[what: string, row: Row]>([
     [
       "that ended in several ways",
@@ -103,7 +103,7 @@ describe("pass-end lists the calls of its iteration", () => {
     act?.(playing);
     await playing.clock.advance(10_000);
     await playing.result;
-    const lists = playing.recording.of("pass-end").map(({ calls }) => calls);
+    const lists = playing.recording.of("iteration-end").map(({ calls }) => calls);
     expect(lists.map((calls) => calls.map(({ outcome }) => outcome))).toEqual(ends);
     for (const calls of lists) expect(calls.map(({ index }) => index)).toEqual(calls.map((_, index) => index));
     checkCallEvents(playing.recording.events);
@@ -123,7 +123,7 @@ describe("an iteration that goes on in another execution", () => {
     await play([text("Done.")], options).result;
     expect(recording.outline()).toMatchInlineSnapshot(`
       "run-start
-        pass-start 0 (replayed)
+        iteration-start 0 (replayed)
           tool-args-end ok (a) {} (replayed)
           tool-args-end ask (b) {} (replayed)
           approval-decided ok (a) approve (replayed)
@@ -132,13 +132,13 @@ describe("an iteration that goes on in another execution", () => {
           tool-end ok (a) completed (replayed)
           tool-start ask (b) {}
           tool-end ask (b) completed
-        pass-end 0 function_call (replayed)
-        pass-start 1
+        iteration-end 0 function_call (replayed)
+        iteration-start 1
           text-delta "Done."
-        pass-end 1 completed
+        iteration-end 1 completed
       run-end completed answered"
     `);
-    expect(recording.of("pass-end")[0]?.calls).toEqual([
+    expect(recording.of("iteration-end")[0]?.calls).toEqual([
       { callId: "a", name: "ok", index: 0, outcome: "completed" },
       { callId: "b", name: "ask", index: 1, outcome: "completed" },
     ]);

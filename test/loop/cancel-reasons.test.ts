@@ -139,14 +139,14 @@ describe("who ended a run", () => {
     ["abort", ({ abort }) => abort.abort(), "aborted"],
   ])("outranks an answer that is just finished: %s", async ([, act, kind]) => {
     const playing = play([text("Hello.")]);
-    playing.recording.emitter.on("pass-end", () => void act(playing));
+    playing.recording.emitter.on("iteration-end", () => void act(playing));
     const result = await playing.result;
     expect([result.reason.kind, result.text, result.messages.length]).toEqual([kind, "Hello.", 2]);
   });
 
   it("outranks no other ending", async () => {
     const playing = play([stall()]);
-    playing.recording.emitter.on("pass-end", () => void playing.control.stop());
+    playing.recording.emitter.on("iteration-end", () => void playing.control.stop());
     await playing.clock.runAll();
     expect((await playing.result).reason.kind).toBe("first-chunk");
   });

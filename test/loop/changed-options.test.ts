@@ -23,7 +23,7 @@ function createOptions(): Fields {
     timeouts: { toolMs: 1_000, hookMs: 1_000 },
     session: { detailsLabel: "[More]", responseTarget: { kind: "default", name: "Ann" }, surfaceUserErrors: true },
     decisions: {},
-    hooks: { preparePass: () => undefined, onIteration: () => undefined },
+    hooks: { prepareIteration: () => undefined, onIteration: () => undefined },
     policies: {
       gate: { active: true, allowedNames: ["t", "context", "u"], triggerMatchByToolName: new Map([["t", { trigger: "x" }]]) },
       approve: () => ({ kind: "approve" }),

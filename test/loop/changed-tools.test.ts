@@ -65,7 +65,7 @@ describe("a call whose tool has changed since it was shown", () => {
       const tools = mergeRegistries(registry, [tool("swap", swap, { sequential: true })]);
       const result = await play([[toolCall("swap"), toolCall("pay"), toolCall("look")], text("Done.")], { tools }).result;
       expect([outcomesOf(result), ran]).toEqual([
-        ["call_p0_0: completed", "call_p0_1: invalid-input", "call_p0_2: completed"],
+        ["call_i0_0: completed", "call_i0_1: invalid-input", "call_i0_2: completed"],
         ["look"],
       ]);
       expect(answersOf(result)[1]?.result).toMatchObject({
@@ -79,7 +79,7 @@ describe("a call whose tool has changed since it was shown", () => {
     const { ran, registry, swap } = setUp({});
     const tools = withPrefix(mergeRegistries(registry, [tool("swap", swap, { sequential: true })]), "a_");
     const result = await play([[toolCall("a_swap"), toolCall("a_pay")], text("Done.")], { tools }).result;
-    expect([outcomesOf(result)[1], ran]).toEqual(["call_p0_1: completed", ["changed"]]);
+    expect([outcomesOf(result)[1], ran]).toEqual(["call_i0_1: completed", ["changed"]]);
   });
 
   it("is not tried again as another tool", async () => {
@@ -95,7 +95,7 @@ describe("a call whose tool has changed since it was shown", () => {
       throw new Error("out of order");
     }
     const result = await play([toolCall("flaky"), text("Done.")], { tools: registry }).result;
-    expect([outcomesOf(result), ran]).toEqual([["call_p0_0: failed"], ["shown"]]);
+    expect([outcomesOf(result), ran]).toEqual([["call_i0_0: failed"], ["shown"]]);
   });
 
   it("does not start early, nor in the moment in which listeners hear of it", async () => {
@@ -103,7 +103,7 @@ describe("a call whose tool has changed since it was shown", () => {
       const { ran, registry, swap } = setUp({ eager, description: "changed" });
       const playing = play([[toolCall("pay"), toolCall("look")], text("Done.")], { tools: registry });
       playing.recording.emitter.once("tool-start", swap);
-      expect([outcomesOf(await playing.result)[0], ran]).toEqual(["call_p0_0: invalid-input", ["look"]]);
+      expect([outcomesOf(await playing.result)[0], ran]).toEqual(["call_i0_0: invalid-input", ["look"]]);
     }
   });
 
@@ -131,8 +131,8 @@ describe("a call whose tool has changed since it was shown", () => {
     const tooled = mergeRegistries(registry, [tool("swap", swap, { sequential: true })]);
     const asTool = await play([[toolCall("swap"), toolCall("pay")], text("Done.")], { tools: tooled }).result;
     expect([outcomesOf(asAgent)[1], outcomesOf(asTool)[1], ran]).toEqual([
-      "call_p0_1: invalid-input",
-      "call_p0_1: invalid-input",
+      "call_i0_1: invalid-input",
+      "call_i0_1: invalid-input",
       [],
     ]);
   });
@@ -169,15 +169,15 @@ describe("an approved call whose tool has changed before it ran", () => {
   }
 
   it.for<[answer: "approve" | "deny", outcome: string, ran: readonly string[]]>([
-    ["approve", "call_p0_0: completed", ["look", "changed"]],
-    ["deny", "call_p0_0: denied", ["look"]],
+    ["approve", "call_i0_0: completed", ["look", "changed"]],
+    ["deny", "call_i0_0: denied", ["look"]],
   ])("is asked about again, and then %s counts for the new one", async ([answer, outcome, did]) => {
     const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? answer : "approve"));
     const store = createDurableStore();
     const playing = stage.play({ journal: store.open() });
     const result = await playing.result;
     expect([stage.asked, stage.ran, outcomesOf(result)[0]]).toEqual([["pay", "REAL"], did, outcome]);
-    const starts = playing.recording.of("tool-start").filter(({ callId }) => callId === "call_p0_0");
+    const starts = playing.recording.of("tool-start").filter(({ callId }) => callId === "call_i0_0");
     expect([starts.length, playing.recording.of("approval-asked").length]).toEqual([1, 3]);
     // Told again, it is as it was.
     const again = await stage.play({ journal: store.open(), provider: createMockProvider([]) }).result;
@@ -187,7 +187,7 @@ describe("an approved call whose tool has changed before it ran", () => {
   it("is refused where it does not fit the new one, and nobody is asked", async () => {
     const { asked, ran, play: start } = approving({ inputSchema: z.object({ to: z.string() }) }, () => "approve");
     const result = await start().result;
-    expect([asked.length, ran, outcomesOf(result)[0]]).toEqual([1, ["look"], "call_p0_0: invalid-input"]);
+    expect([asked.length, ran, outcomesOf(result)[0]]).toEqual([1, ["look"], "call_i0_0: invalid-input"]);
   });
 
   it("waits where nobody can say of the new one, and goes on with a decision about it", async () => {
@@ -195,7 +195,7 @@ describe("an approved call whose tool has changed before it ran", () => {
     const store = createDurableStore();
     const first = await stage.play({ journal: store.open() }).result;
     expect([first.reason.kind, stage.ran]).toEqual(["approval-required", ["look"]]);
-    const decisions = { call_p0_0: { kind: "approve" } } as const;
+    const decisions = { call_i0_0: { kind: "approve" } } as const;
     const second = await stage.play({ journal: store.open(), decisions, provider: createMockProvider([text("Done.")]) }).result;
     expect([second.text, stage.ran]).toEqual(["Done.", ["look", "changed"]]);
   });
@@ -215,7 +215,7 @@ describe("an approved call whose tool has changed before it ran", () => {
       },
     };
     const result = await play([toolCall("pay"), text("Done.")], { tools: registry, policies }).result;
-    expect([outcomesOf(result), asked.length, asked.includes("RAN")]).toEqual([["call_p0_0: invalid-input"], 4, false]);
+    expect([outcomesOf(result), asked.length, asked.includes("RAN")]).toEqual([["call_i0_0: invalid-input"], 4, false]);
   });
 
   it("in a later wave, or while others are decided about, is asked about again too", async () => {
@@ -232,7 +232,7 @@ describe("an approved call whose tool has changed before it ran", () => {
     expect([asked, ran, outcomesOf(result)]).toEqual([
       ["pay", "REAL"],
       ["changed"],
-      ["call_p0_0: completed", "call_p0_1: completed"],
+      ["call_i0_0: completed", "call_i0_1: completed"],
     ]);
   });
 });

@@ -51,32 +51,32 @@ class Reader {
   /** The calls of the current iteration, and where those of its current stream begin. */
   #ofIteration: Told[] = [];
   #firstOfStream = 0;
-  #open: LoopEvents["pass-start"] | undefined;
+  #open: LoopEvents["iteration-start"] | undefined;
   /** The last end, and whether calls wait for another execution. */
-  #last: LoopEvents["pass-end"] | undefined;
+  #last: LoopEvents["iteration-end"] | undefined;
 
   take(event: LoopEvent): void {
-    if (event.type === "pass-start") this.#start(event);
-    else if (event.type === "pass-end") this.#end(event);
+    if (event.type === "iteration-start") this.#start(event);
+    else if (event.type === "iteration-end") this.#end(event);
     else if (event.type === "run-end") this.#close(event);
     // Taken back with their attempt: only those that had started may be told of again.
     else if (event.type === "attempt-discarded") this.#ofIteration.length = this.#firstOfStream;
     else if ("callId" in event) this.#call(event);
   }
 
-  #start(event: LoopEvents["pass-start"]): void {
+  #start(event: LoopEvents["iteration-start"]): void {
     check(this.#open, undefined);
     check(this.#last?.calls.map(({ outcome }) => outcome) ?? [], excluding("waiting"));
     this.#open = event;
-    if (event.hop === 0) check(this.#ofIteration, []);
+    if (event.continuation === 0) check(this.#ofIteration, []);
     else check(this.#last?.calls, []);
     this.#firstOfStream = this.#ofIteration.length;
   }
 
-  #end(event: LoopEvents["pass-end"]): void {
-    const { iteration, hop, replayed } = event;
+  #end(event: LoopEvents["iteration-end"]): void {
+    const { iteration, continuation, replayed } = event;
     // Both ends are marked, or neither.
-    check([this.#open?.iteration, this.#open?.hop, this.#open?.replayed], [iteration, hop, replayed]);
+    check([this.#open?.iteration, this.#open?.continuation, this.#open?.replayed], [iteration, continuation, replayed]);
     for (const { callId, types } of this.#ofIteration) check([callId, types], [callId, including("tool-args-end")]);
     this.#open = undefined;
     this.#last = event;
@@ -105,7 +105,7 @@ class Reader {
     check([this.#open, this.#ofIteration], [undefined, []]);
     const waits = this.#last?.calls.some(({ outcome }) => outcome === "waiting") === true;
     // Who ends a run that waits leaves its calls waiting: the decisions can be made again.
-    if (waits) check(["suspended", "stopped_by_user", "timeout"], including(status));
+    if (waits) check(["suspended", "stopped-by-user", "timeout"], including(status));
   }
 
   #call(event: CallEventOf): void {
@@ -140,7 +140,7 @@ export function checkCallEvents(events: readonly LoopEvent[]): void {
     const told = events.filter((event) => keyOfRun(event) === run);
     readAll(told);
     // Who hears only what is new, or only what was recalled, meets no end without its start either.
-    for (const replayed of [undefined, true]) readPasses(told.filter((event) => event.replayed === replayed));
+    for (const replayed of [undefined, true]) readIterations(told.filter((event) => event.replayed === replayed));
   }
 }
 
@@ -149,15 +149,15 @@ function readAll(events: readonly LoopEvent[]): void {
   for (const event of events) reader.take(event);
 }
 
-function readPasses(events: readonly LoopEvent[]): void {
-  const passes = events.filter(({ type }) => type === "pass-start" || type === "pass-end");
-  expect(passes.map(({ type }) => type)).toEqual(passes.map((_, index) => (index % 2 === 0 ? "pass-start" : "pass-end")));
+function readIterations(events: readonly LoopEvent[]): void {
+  const iterations = events.filter(({ type }) => type === "iteration-start" || type === "iteration-end");
+  expect(iterations.map(({ type }) => type)).toEqual(iterations.map((_, index) => (index % 2 === 0 ? "iteration-start" : "iteration-end")));
 }
 
 /** Types that a replay tells again, each as often as they happened. */
 const retold: ReadonlySet<string> = new Set([
-  "pass-start",
-  "pass-end",
+  "iteration-start",
+  "iteration-end",
   "tool-args-end",
   "approval-decided",
   "tool-start",
@@ -172,7 +172,7 @@ const retold: ReadonlySet<string> = new Set([
 /** What a replay has to tell of an execution, in an order of its own: without attempts that were taken back. */
 export function retellable(events: readonly LoopEvent[]): readonly string[] {
   const listed = new Set(
-    events.flatMap((event) => (event.type === "pass-end" ? event.calls.map((call) => keyOf(event, call)) : [])),
+    events.flatMap((event) => (event.type === "iteration-end" ? event.calls.map((call) => keyOf(event, call)) : [])),
   );
   const kept = events.filter((event) => retold.has(event.type) && (!("callId" in event) || listed.has(keyOf(event, event))));
   return kept.map(toLine).sort();

@@ -120,10 +120,10 @@ describe("whoever comes first", () => {
     expect(legs).toMatchInlineSnapshot(`
       [
         "accepted: stopped ",
-        "accepted: stopped call_p0_0: completed",
-        "accepted: stopped call_p0_0: interrupted",
-        "accepted: stopped call_p0_0: not-run",
-        "finished: answered call_p0_0: completed",
+        "accepted: stopped call_i0_0: completed",
+        "accepted: stopped call_i0_0: interrupted",
+        "accepted: stopped call_i0_0: not-run",
+        "finished: answered call_i0_0: completed",
       ]
     `);
   });
@@ -138,15 +138,15 @@ describe("whoever comes first", () => {
     expect(legs).toMatchInlineSnapshot(`
       [
         "accepted: killed ",
-        "accepted: killed call_p0_0: interrupted",
-        "accepted: killed call_p0_0: not-run",
-        "accepted: killed call_p0_0: timed-out",
-        "finished: answered call_p0_0: timed-out",
+        "accepted: killed call_i0_0: interrupted",
+        "accepted: killed call_i0_0: not-run",
+        "accepted: killed call_i0_0: timed-out",
+        "finished: answered call_i0_0: timed-out",
       ]
     `);
   });
 
-  it("a steered message, or the end of the last pass", async () => {
+  it("a steered message, or the end of the last iteration", async () => {
     const legs = await legsOf({
       script: [[text("Do"), text("ne.")], text("More.")],
       acts: [({ control }) => control.steer("Hey.")],
@@ -168,9 +168,9 @@ describe("whoever comes first", () => {
       leg: (result) => `${endOf(result)} ${placesOf("Hey.", result)}`,
     });
     expect(legs).toEqual([
-      "accepted: answered call_p0_0: completed, call_p0_1: completed back",
+      "accepted: answered call_i0_0: completed, call_i0_1: completed back",
       "accepted: interrupted  taken",
-      "finished: answered call_p0_0: completed, call_p0_1: completed ",
+      "finished: answered call_i0_0: completed, call_i0_1: completed ",
     ]);
   });
 
@@ -182,15 +182,15 @@ describe("whoever comes first", () => {
     });
     expect(legs).toMatchInlineSnapshot(`
       [
-        "accepted: answered call_p0_0: completed back",
+        "accepted: answered call_i0_0: completed back",
         "accepted: interrupted  taken",
-        "accepted: stopped call_p0_0: completed back",
-        "accepted: stopped call_p0_0: interrupted back",
-        "finished: answered call_p0_0: completed ",
+        "accepted: stopped call_i0_0: completed back",
+        "accepted: stopped call_i0_0: interrupted back",
+        "finished: answered call_i0_0: completed ",
         "finished: stopped  ",
-        "finished: stopped call_p0_0: completed ",
-        "finished: stopped call_p0_0: interrupted ",
-        "finished: stopped call_p0_0: not-run ",
+        "finished: stopped call_i0_0: completed ",
+        "finished: stopped call_i0_0: interrupted ",
+        "finished: stopped call_i0_0: not-run ",
       ]
     `);
   });
@@ -210,9 +210,9 @@ describe("whoever comes first", () => {
     });
     expect(legs).toMatchInlineSnapshot(`
       [
-        "accepted: answered call_p0_0: completed, call_p0_1: completed, call_p0_2: completed",
-        "accepted: drained call_p0_0: completed, call_p0_1: completed, call_p0_2: completed",
-        "finished: answered call_p0_0: completed, call_p0_1: completed, call_p0_2: completed",
+        "accepted: answered call_i0_0: completed, call_i0_1: completed, call_i0_2: completed",
+        "accepted: drained call_i0_0: completed, call_i0_1: completed, call_i0_2: completed",
+        "finished: answered call_i0_0: completed, call_i0_1: completed, call_i0_2: completed",
       ]
     `);
     for (const result of await Promise.all(resumed)) expect([result.text, result.reason.kind]).toEqual(["Done.", "answered"]);

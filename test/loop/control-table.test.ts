@@ -35,7 +35,7 @@ async function tellApart(script: readonly MockTurn[]): Promise<string> {
     rows.push(
       `${verb} -> ${result.status} ${JSON.stringify(result.reason)} at ${playing.endedAt()} ms`,
       ...linesOf(result.messages).map((line) => `  ${line}`),
-      `  text "${result.text}", streamed "${result.streamResults.map((pass) => pass.text).join("|")}"`,
+      `  text "${result.text}", streamed "${result.streamResults.map((iteration) => iteration.text).join("|")}"`,
       `  history ${result.functionHistory.map((entry) => `${entry.functionCall.id} ${entry.outcome}`).join(", ")}`,
       `  ${[`requests of ${sent.map((lines) => lines.length).join(" and ")} messages`, ...late, ...textsOf(result.undelivered).map((said) => `undelivered ${said}`)].join(", ")}`,
     );
@@ -44,7 +44,7 @@ async function tellApart(script: readonly MockTurn[]): Promise<string> {
   return rows.join("\n");
 }
 
-it("each verb while the first pass streams", async () => {
+it("each verb while the first iteration streams", async () => {
   expect(await tellApart([[text("Let me "), wait(100), text("see.")]])).toMatchInlineSnapshot(`
     "steer -> completed {"kind":"answered"} at 100 ms
       user: Go.
@@ -54,7 +54,7 @@ it("each verb while the first pass streams", async () => {
       text "More.", streamed "Let me see.|More."
       history 
       requests of 1 and 3 messages
-    interrupt -> follow_up_interrupt {"kind":"interrupted","message":{"role":"user","content":"Hey."}} at 50 ms
+    interrupt -> follow-up-interrupt {"kind":"interrupted","message":{"role":"user","content":"Hey."}} at 50 ms
       user: Go.
       text "", streamed "Let me "
       history 
@@ -65,19 +65,19 @@ it("each verb while the first pass streams", async () => {
       text "Let me see.", streamed "Let me see."
       history 
       requests of 1 messages
-    stop -> stopped_by_user {"kind":"stopped","requester":"Ada","note":"enough"} at 50 ms
+    stop -> stopped-by-user {"kind":"stopped","requester":"Ada","note":"enough"} at 50 ms
       user: Go.
       assistant: Let me 
       text "Let me", streamed "Let me "
       history 
       requests of 1 messages
-    kill -> stopped_by_user {"kind":"killed"} at 50 ms
+    kill -> stopped-by-user {"kind":"killed"} at 50 ms
       user: Go.
       assistant: Let me 
       text "Let me", streamed "Let me "
       history 
       requests of 1 messages
-    abort -> stopped_by_user {"kind":"aborted","reason":"gone"} at 50 ms
+    abort -> stopped-by-user {"kind":"aborted","reason":"gone"} at 50 ms
       user: Go.
       assistant: Let me 
       text "Let me", streamed "Let me "
@@ -91,103 +91,103 @@ it("each verb while tools run, some are done, and some have not started", async 
   expect(await tellApart(script)).toMatchInlineSnapshot(`
     "steer -> completed {"kind":"answered"} at 100 ms
       user: Go.
-      assistant: On it. [call_p0_0][call_p0_1][call_p0_2]
-      tool: call_p0_0 completed, call_p0_1 completed, call_p0_2 completed
+      assistant: On it. [call_i0_0][call_i0_1][call_i0_2]
+      tool: call_i0_0 completed, call_i0_1 completed, call_i0_2 completed
       user: Hey.
       assistant: More.
       text "More.", streamed "On it. |More."
-      history call_p0_0 completed, call_p0_1 completed, call_p0_2 completed
+      history call_i0_0 completed, call_i0_1 completed, call_i0_2 completed
       requests of 1 and 4 messages
     interrupt -> completed {"kind":"answered"} at 100 ms
       user: Go.
-      assistant: On it. [call_p0_0][call_p0_1][call_p0_2]
-      tool: call_p0_0 completed, call_p0_1 completed, call_p0_2 completed
+      assistant: On it. [call_i0_0][call_i0_1][call_i0_2]
+      tool: call_i0_0 completed, call_i0_1 completed, call_i0_2 completed
       assistant: More.
       text "More.", streamed "On it. |More."
-      history call_p0_0 completed, call_p0_1 completed, call_p0_2 completed
+      history call_i0_0 completed, call_i0_1 completed, call_i0_2 completed
       requests of 1 and 3 messages, undelivered Hey.
     drain -> suspended {"kind":"drained"} at 100 ms
       user: Go.
-      assistant: On it. [call_p0_0][call_p0_1][call_p0_2]
-      tool: call_p0_0 completed, call_p0_1 completed, call_p0_2 completed
+      assistant: On it. [call_i0_0][call_i0_1][call_i0_2]
+      tool: call_i0_0 completed, call_i0_1 completed, call_i0_2 completed
       text "On it.", streamed "On it. "
-      history call_p0_0 completed, call_p0_1 completed, call_p0_2 completed
+      history call_i0_0 completed, call_i0_1 completed, call_i0_2 completed
       requests of 1 messages
-    stop -> stopped_by_user {"kind":"stopped","requester":"Ada","note":"enough"} at 100 ms
+    stop -> stopped-by-user {"kind":"stopped","requester":"Ada","note":"enough"} at 100 ms
       user: Go.
-      assistant: On it. [call_p0_0][call_p0_1][call_p0_2]
-      tool: call_p0_0 completed, call_p0_1 interrupted, call_p0_2 not-run
+      assistant: On it. [call_i0_0][call_i0_1][call_i0_2]
+      tool: call_i0_0 completed, call_i0_1 interrupted, call_i0_2 not-run
       text "On it.", streamed "On it. "
-      history call_p0_0 completed
-      requests of 1 messages, late call_p0_1
-    kill -> stopped_by_user {"kind":"killed"} at 50 ms
+      history call_i0_0 completed
+      requests of 1 messages, late call_i0_1
+    kill -> stopped-by-user {"kind":"killed"} at 50 ms
       user: Go.
-      assistant: On it. [call_p0_0][call_p0_1][call_p0_2]
-      tool: call_p0_0 completed, call_p0_1 interrupted, call_p0_2 not-run
+      assistant: On it. [call_i0_0][call_i0_1][call_i0_2]
+      tool: call_i0_0 completed, call_i0_1 interrupted, call_i0_2 not-run
       text "On it.", streamed "On it. "
-      history call_p0_0 completed
+      history call_i0_0 completed
       requests of 1 messages
-    abort -> stopped_by_user {"kind":"aborted","reason":"gone"} at 50 ms
+    abort -> stopped-by-user {"kind":"aborted","reason":"gone"} at 50 ms
       user: Go.
-      assistant: On it. [call_p0_0][call_p0_1][call_p0_2]
-      tool: call_p0_0 completed, call_p0_1 interrupted, call_p0_2 not-run
+      assistant: On it. [call_i0_0][call_i0_1][call_i0_2]
+      tool: call_i0_0 completed, call_i0_1 interrupted, call_i0_2 not-run
       text "On it.", streamed "On it. "
-      history call_p0_0 completed
+      history call_i0_0 completed
       requests of 1 messages"
   `);
 });
 
-it("each verb while a later pass streams", async () => {
+it("each verb while a later iteration streams", async () => {
   expect(await tellApart([toolCall("quick"), [text("Let me "), wait(100), text("see.")]])).toMatchInlineSnapshot(`
     "steer -> completed {"kind":"answered"} at 100 ms
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
       assistant: Let me see.
       user: Hey.
       assistant: More.
       text "More.", streamed "|Let me see.|More."
-      history call_p0_0 completed
+      history call_i0_0 completed
       requests of 1 and 3 and 5 messages
     interrupt -> completed {"kind":"answered"} at 100 ms
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
       assistant: Let me see.
       text "Let me see.", streamed "|Let me see."
-      history call_p0_0 completed
+      history call_i0_0 completed
       requests of 1 and 3 messages, undelivered Hey.
     drain -> completed {"kind":"answered"} at 100 ms
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
       assistant: Let me see.
       text "Let me see.", streamed "|Let me see."
-      history call_p0_0 completed
+      history call_i0_0 completed
       requests of 1 and 3 messages
-    stop -> stopped_by_user {"kind":"stopped","requester":"Ada","note":"enough"} at 50 ms
+    stop -> stopped-by-user {"kind":"stopped","requester":"Ada","note":"enough"} at 50 ms
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
       assistant: Let me 
       text "Let me", streamed "|Let me "
-      history call_p0_0 completed
+      history call_i0_0 completed
       requests of 1 and 3 messages
-    kill -> stopped_by_user {"kind":"killed"} at 50 ms
+    kill -> stopped-by-user {"kind":"killed"} at 50 ms
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
       assistant: Let me 
       text "Let me", streamed "|Let me "
-      history call_p0_0 completed
+      history call_i0_0 completed
       requests of 1 and 3 messages
-    abort -> stopped_by_user {"kind":"aborted","reason":"gone"} at 50 ms
+    abort -> stopped-by-user {"kind":"aborted","reason":"gone"} at 50 ms
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
       assistant: Let me 
       text "Let me", streamed "|Let me "
-      history call_p0_0 completed
+      history call_i0_0 completed
       requests of 1 and 3 messages"
   `);
 });

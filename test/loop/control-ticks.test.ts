@@ -64,7 +64,7 @@ async function checkTick([verb, , kind, act, script]: (typeof rows)[number], tic
   expect([tick, ...saidIn(result)]).toEqual([tick, "Go.", ...(verb === "drain" || isOver ? [] : ["Hey."])]);
   expect([tick, playing.clock.pending]).toEqual([tick, 0]);
   // Nothing outranks an ending but a completed one; a store takes its time to write the last look.
-  const isObeyed = kind === "memory" && !isOver && result.status !== "empty_response";
+  const isObeyed = kind === "memory" && !isOver && result.status !== "empty-response";
   if (isObeyed && verb in endings) expect([tick, result.reason.kind]).toEqual([tick, endings[verb]]);
 
   const again = await playOn(script, { journal: reopen(result) }, ran).result;

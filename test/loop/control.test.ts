@@ -54,7 +54,7 @@ describe("a control", () => {
     const seen: boolean[] = [];
     const playing = play([toolCall("look"), [text("Hm."), toolCall("look")], text("Done.")], ({ control }) => ({
       tools: [tool("look", () => seen.push(control.isToolChainActive()))],
-      hooks: { preparePass: () => void seen.push(control.isToolChainActive()) },
+      hooks: { prepareIteration: () => void seen.push(control.isToolChainActive()) },
     }));
     await playing.result;
     expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);

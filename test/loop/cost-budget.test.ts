@@ -79,7 +79,7 @@ describe("a run with a limit of cost", () => {
       { reason: { kind: "answered" }, requests: 1, costUSD: 1, exceeded: true },
     ],
     [
-      "runs the calls of a pass that crosses it, and asks no more",
+      "runs the calls of an iteration that crosses it, and asks no more",
       { maxCostUSD: 0.5 },
       [work(4)],
       { reason: { kind: "max-cost", limitUSD: 0.5, spentUSD: 1, expectedUSD: 1 }, requests: 1, costUSD: 1, exceeded: true },
@@ -138,7 +138,7 @@ describe("a run with a limit of cost", () => {
       },
     ],
     [
-      "is ended by its passes first",
+      "is ended by its iterations first",
       { maxCostUSD: 0.25, maxIterations: 1 },
       [work(1)],
       { reason: { kind: "max-iterations", limit: 1 }, requests: 1, costUSD: 0.25, exceeded: false },
@@ -195,7 +195,7 @@ describe("a run inside a call", () => {
       0.75,
       2,
     ]);
-    expect(outcomesOf(result)).toEqual(["call_p0_0: failed"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: failed"]);
     expect(JSON.stringify(result.messages)).toContain("error: max-cost");
   });
 

@@ -98,7 +98,7 @@ const stages = [true, false].flatMap((isNested) =>
 );
 
 describe.for(stages)("decisions about a call $where", ({ isNested, open }) => {
-  const id = isNested ? "call_p0_0/call_p0_0" : "call_p0_0";
+  const id = isNested ? "call_i0_0/call_i0_0" : "call_i0_0";
 
   it.for(cutting.flatMap((row) => kinds.map((kind) => [...row, kind] as const)))(
     "that come with %s are not taken: it ends so, and they count the next time (%s, %s)",
@@ -126,7 +126,7 @@ describe.for(stages)("decisions about a call $where", ({ isNested, open }) => {
       await start().result;
       const decisions = { [id]: { kind: "approve" } } as const;
       const second = await start({ decisions }, ends).result;
-      expect([second.reason.kind, ran, outcomesOf(second)]).toEqual([reason, ["pay"], ["call_p0_0: completed"]]);
+      expect([second.reason.kind, ran, outcomesOf(second)]).toEqual([reason, ["pay"], ["call_i0_0: completed"]]);
       const third = await start({ decisions, resume: "retry-last" }).result;
       expect([third.text, ran]).toEqual(["Done.", ["pay"]]);
     },

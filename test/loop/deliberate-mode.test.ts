@@ -76,7 +76,7 @@ describe("deliberate mode", () => {
     const playing = say(mode, said, { call, recent });
     await playing.result;
     const args = { at: "six", apiKey: "[redacted]", note: "[redacted]" };
-    expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_p0_0", name: "set_reminder", trigger, args }]);
+    expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_i0_0", name: "set_reminder", trigger, args }]);
   });
 
   it("counts a run that is replayed once", async () => {
@@ -94,7 +94,7 @@ describe("deliberate mode", () => {
     const playing = play([text("Done.")], {
       tools,
       policies: { gate },
-      hooks: { preparePass: () => ({ tools: [...gate.allowedNames] }) },
+      hooks: { prepareIteration: () => ({ tools: [...gate.allowedNames] }) },
     });
     await playing.result;
     expect(playing.provider.requests[0]?.tools.map(({ name }) => name)).toEqual(["set_reminder"]);

@@ -53,7 +53,7 @@ function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions>
       (_, { callId }) =>
         void ran.push(`${name} ${callId}`);
     const playing: Playing = play(
-      ({ iteration }) => (ran.push(`pass ${iteration}`), script[iteration]),
+      ({ iteration }) => (ran.push(`iteration ${iteration}`), script[iteration]),
       () => ({
         tools: [tool("work", work("work")), tool("alone", work("alone"), { sequential: true })],
         runId: "drained",
@@ -70,14 +70,14 @@ function createLives(keeping: Keeping, ran: string[], more: Partial<LoopOptions>
 
 const drainAtOnce = ({ control }: Playing): unknown => control.drain();
 const drainIn =
-  (pass: number) =>
+  (at: number) =>
   ({ control, recording }: Playing): void =>
-    void recording.emitter.on("pass-start", ({ iteration }) => void (iteration === pass && control.drain()));
+    void recording.emitter.on("iteration-start", ({ iteration }) => void (iteration === at && control.drain()));
 
-const everything = ["pass 0", "work call_p0_0", "alone call_p0_1", "pass 1", "work call_p1_0", "pass 2"];
+const everything = ["iteration 0", "work call_i0_0", "alone call_i0_1", "iteration 1", "work call_i1_0", "iteration 2"];
 
 describe("a drained run", () => {
-  it("finishes its pass: siblings, later waves and the hook still run, and nothing more is asked", async () => {
+  it("finishes its iteration: siblings, later waves and the hook still run, and nothing more is asked", async () => {
     const asked: number[] = [];
     const turn = [toolCall("drains"), toolCall("slow"), toolCall("alone"), toolCall("alone")];
     const playing = play([[text("On it. "), ...turn]], ({ clock, control }) => ({
@@ -92,7 +92,7 @@ describe("a drained run", () => {
     const result = await playing.result;
     expect([result.status, result.reason, playing.endedAt(), asked]).toEqual(["suspended", { kind: "drained" }, 100, [1]]);
     expect(linesOf(result.messages).at(-1)).toBe(
-      "tool: call_p0_0 completed, call_p0_1 completed, call_p0_2 completed, call_p0_3 completed",
+      "tool: call_i0_0 completed, call_i0_1 completed, call_i0_2 completed, call_i0_3 completed",
     );
     expect([result.functionHistory.length, result.text, result.undelivered]).toEqual([4, "On it.", []]);
     expect([playing.clock.pending, playing.control.stop(), playing.recording.types().at(-1)]).toEqual([0, "finished", "run-end"]);
@@ -134,16 +134,16 @@ describe("a drained run", () => {
     expect(ran).toEqual(everything);
     const inboxes = keeping.keys().filter((key) => key.includes("inbox"));
     expect(inboxes).toEqual([
-      "p0/inbox",
-      "p0/inbox/resume1",
-      "p0/inbox/resume2",
-      "p0/inbox/resume3",
-      "p1/inbox",
-      "p1/inbox/resume1",
-      "p1/inbox/resume2",
-      "p1/inbox/resume3",
-      "p2/inbox",
-      "p2/inbox-end",
+      "i0/inbox",
+      "i0/inbox/resume1",
+      "i0/inbox/resume2",
+      "i0/inbox/resume3",
+      "i1/inbox",
+      "i1/inbox/resume1",
+      "i1/inbox/resume2",
+      "i1/inbox/resume3",
+      "i2/inbox",
+      "i2/inbox-end",
     ]);
   });
 
@@ -154,20 +154,20 @@ describe("a drained run", () => {
     await live(() => {});
     expect(keeping.keys().join("\n")).toMatchInlineSnapshot(`
       "run
-      p0/inbox
-      p0/model
-      p0/intent/0/work
-      p0/tool/0/work
-      p0/intent/1/alone
-      p0/tool/1/alone
-      p1/inbox
-      p1/inbox/resume1
-      p1/model
-      p1/intent/0/work
-      p1/tool/0/work
-      p2/inbox
-      p2/model
-      p2/inbox-end"
+      i0/inbox
+      i0/model
+      i0/intent/0/work
+      i0/tool/0/work
+      i0/intent/1/alone
+      i0/tool/1/alone
+      i1/inbox
+      i1/inbox/resume1
+      i1/model
+      i1/intent/0/work
+      i1/tool/0/work
+      i2/inbox
+      i2/model
+      i2/inbox-end"
     `);
   });
 
@@ -193,7 +193,7 @@ describe("a drained run", () => {
 describe("a drain", () => {
   it.for<[what: string, turn: MockTurn, status: string]>([
     ["an answer", [text("Hi."), wait(10)], "completed"],
-    ["nothing at all", wait(10), "empty_response"],
+    ["nothing at all", wait(10), "empty-response"],
     ["a model that falls silent", stall(), "timeout"],
   ])("changes nothing where the run ends of itself: %s", async ([, turn, status]) => {
     const playing = play([turn]);
@@ -203,12 +203,12 @@ describe("a drain", () => {
     expect([(await playing.result).status, playing.control.drain()]).toEqual([status, "finished"]);
   });
 
-  it("suspends where a message was steered into the last pass; the message comes back, and is not sent on", async () => {
+  it("suspends where a message was steered into the last iteration; the message comes back, and is not sent on", async () => {
     for (const [, make] of keepings) {
       const keeping = make();
       const live = createLives(keeping, []);
       const first = await live(({ control, recording }) => {
-        recording.emitter.on("pass-start", ({ iteration }) => void (iteration === 2 && (control.steer("Hey."), control.drain())));
+        recording.emitter.on("iteration-start", ({ iteration }) => void (iteration === 2 && (control.steer("Hey."), control.drain())));
       });
       expect([first.result.status, first.result.text, textsOf(first.result.undelivered)]).toEqual([
         "suspended",
@@ -218,7 +218,7 @@ describe("a drain", () => {
       const second = await live(() => {});
       expect([second.result.reason.kind, second.result.text, second.result.undelivered]).toEqual(["answered", "Done.", []]);
       expect([linesOf(second.result.messages).at(-1), second.playing.provider.calls]).toEqual(["assistant: Done.", 0]);
-      expect(keeping.keys().slice(-2)).toEqual(["p2/inbox-end", "p2/inbox-end/again1"]);
+      expect(keeping.keys().slice(-2)).toEqual(["i2/inbox-end", "i2/inbox-end/again1"]);
     }
   });
 
@@ -253,7 +253,7 @@ describe("a drain", () => {
     expect((await behind.result).reason.kind).toBe("max-iterations");
   });
 
-  it("leaves a stop its say while the pass finishes", async () => {
+  it("leaves a stop its say while the iteration finishes", async () => {
     const playing = play([toolCall("deaf")], { tools: [tool("deaf", () => never)] });
     await playing.clock.flush();
     playing.control.drain();

@@ -43,9 +43,9 @@ describe("an eager call of an attempt that is taken back", () => {
     const playing = start([turn, text("Done.")]);
     await finished(playing);
     expect(playing.recording.of("tool-start").map(({ callId, index }) => [callId, index])).toEqual([
-      ["call_p0_0", 0],
-      ["call_p0_1", 1],
-      ["call_p0_0_1", 0],
+      ["call_i0_0", 0],
+      ["call_i0_1", 1],
+      ["call_i0_0_1", 0],
     ]);
   });
 
@@ -69,8 +69,8 @@ describe("what an eager call has given is not given to a call whose arguments ar
     const { ran, start } = setUp();
     const playing = start([[toolCall("look", {}, { rawArgs: "{" }), toolCall("look")], text("Done.")]);
     const result = await finished(playing);
-    expect(outcomesOf(result)).toEqual(["call_p0_0: malformed", "call_p0_1: completed"]);
-    expect(ran).toEqual(["p0/tool/1/look {}"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: malformed", "call_i0_1: completed"]);
+    expect(ran).toEqual(["i0/tool/1/look {}"]);
     await replayed(playing, result);
   });
 
@@ -81,7 +81,7 @@ describe("what an eager call has given is not given to a call whose arguments ar
     const playing = start([turn, text("Done.")]);
     const result = await finished(playing);
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(["malformed", "completed"]);
-    expect(ran).toEqual(["p0/tool/0/look {}"]);
+    expect(ran).toEqual(["i0/tool/0/look {}"]);
     await replayed(playing, result);
   });
 });

@@ -12,27 +12,27 @@ describe("an eager call", () => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("act", { n: 1 }), toolCall("look", { n: 2 }), wait(50), text("Hm.")], text("Done.")]);
     await playing.clock.advance(5);
-    expect(ran).toEqual(['p0/tool/1/look {"n":2}']);
+    expect(ran).toEqual(['i0/tool/1/look {"n":2}']);
     const result = await finished(playing);
-    expect(ran).toEqual(['p0/tool/1/look {"n":2}', 'p0/tool/0/act {"n":1}']);
+    expect(ran).toEqual(['i0/tool/1/look {"n":2}', 'i0/tool/0/act {"n":1}']);
     expect(answersOf(result).map(({ callId, outcome, result: read }) => [callId, outcome, read])).toEqual([
-      ["call_p0_0", "completed", { n: 1 }],
-      ["call_p0_1", "completed", { n: 2 }],
+      ["call_i0_0", "completed", { n: 1 }],
+      ["call_i0_1", "completed", { n: 2 }],
     ]);
     expect([result.toolCallsExecuted, result.functionHistory.length, result.text]).toEqual([2, 2, "Done."]);
     const lines = playing.recording.events.flatMap((event) =>
       "callId" in event ? [`${event.type} ${event.callId}`] : event.type === "text-delta" ? [event.text] : [],
     );
     expect(lines).toEqual([
-      "tool-args-delta call_p0_0",
-      "tool-args-end call_p0_0",
-      "tool-args-delta call_p0_1",
-      "tool-args-end call_p0_1",
-      "tool-start call_p0_1",
-      "tool-end call_p0_1",
+      "tool-args-delta call_i0_0",
+      "tool-args-end call_i0_0",
+      "tool-args-delta call_i0_1",
+      "tool-args-end call_i0_1",
+      "tool-start call_i0_1",
+      "tool-end call_i0_1",
       "Hm.",
-      "tool-start call_p0_0",
-      "tool-end call_p0_0",
+      "tool-start call_i0_0",
+      "tool-end call_i0_0",
       "Done.",
     ]);
     expect(playing.recording.of("tool-start").map(({ index }) => index)).toEqual([1, 0]);
@@ -43,7 +43,7 @@ describe("an eager call", () => {
   it("is waited for where it takes longer than the model", async () => {
     const { ran, start } = setUp();
     const result = await finished(start([[toolCall("look"), toolCall("look")], text("Done.")]));
-    expect([ran.length, outcomesOf(result)]).toEqual([2, ["call_p0_0: completed", "call_p0_1: completed"]]);
+    expect([ran.length, outcomesOf(result)]).toEqual([2, ["call_i0_0: completed", "call_i0_1: completed"]]);
   });
 
   it("waits for the calls before it, whose names come first", async () => {
@@ -60,8 +60,8 @@ describe("an eager call", () => {
     await playing.clock.advance(10);
     expect(ran).toEqual([]);
     const result = await finished(playing);
-    expect(ran).toEqual(['p0/tool/0/look {"n":1}', 'p0/tool/1/look {"n":2}']);
-    expect(answersOf(result).map(({ callId }) => callId)).toEqual(["x", "call_p0_1"]);
+    expect(ran).toEqual(['i0/tool/0/look {"n":1}', 'i0/tool/1/look {"n":2}']);
+    expect(answersOf(result).map(({ callId }) => callId)).toEqual(["x", "call_i0_1"]);
   });
 
   it.for<[how: string, end: readonly MockPart[], kind: string]>([
@@ -74,7 +74,7 @@ describe("an eager call", () => {
     const result = await finished(playing);
     expect([result.reason.kind, outcomesOf(result), ran.length]).toEqual([
       kind,
-      ["call_p0_0: completed", "call_p0_1: not-run"],
+      ["call_i0_0: completed", "call_i0_1: not-run"],
       1,
     ]);
     expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed"]);
@@ -85,14 +85,14 @@ describe("an eager call", () => {
   it("keeps its outcome where the turn behind it is cut off", async () => {
     const { ran, start } = setUp();
     const result = await finished(start([[toolCall("look"), toolCall("act"), finish("length")], text("Done.")]));
-    expect([outcomesOf(result), ran.length]).toEqual([["call_p0_0: completed", "call_p0_1: truncated"], 1]);
+    expect([outcomesOf(result), ran.length]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], 1]);
   });
 
   it("of a paused turn runs once, when the turn has gone on", async () => {
     const { ran, start } = setUp();
     const script = [[toolCall("look"), finish("paused")], [toolCall("act"), finish("tool-calls")], text("Done.")];
     const result = await finished(start(script));
-    expect([ran.length, outcomesOf(result)]).toEqual([2, ["call_p0_0: completed", "call_p0_1: completed"]]);
+    expect([ran.length, outcomesOf(result)]).toEqual([2, ["call_i0_0: completed", "call_i0_1: completed"]]);
   });
 
   it.for<[what: string, call: MockPart, outcome: string]>([
@@ -114,7 +114,7 @@ describe("an eager call", () => {
       tools: [strict, tool("look", () => 1, { eager: true })],
     });
     const result = await playing.result;
-    expect([outcomesOf(result), result.toolCallsExecuted]).toEqual([[`call_p0_0: ${outcome}`], 0]);
+    expect([outcomesOf(result), result.toolCallsExecuted]).toEqual([[`call_i0_0: ${outcome}`], 0]);
     expect(playing.recording.of("tool-start")).toHaveLength(1);
   });
 
@@ -151,7 +151,7 @@ describe("an eager call", () => {
     const result = await finished(playing);
     expect([ran.length, outcomesOf(result)]).toEqual([
       3,
-      ["call_p0_0: completed", "call_p0_1: completed", "call_p0_2: completed"],
+      ["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: completed"],
     ]);
   });
 
@@ -161,8 +161,8 @@ describe("an eager call", () => {
     await playing.clock.advance(2);
     playing.control[verb]();
     const result = await finished(playing);
-    expect([result.status, ran.length]).toEqual(["stopped_by_user", 1]);
-    expect(outcomesOf(result)).toEqual(["call_p0_0: interrupted"]);
+    expect([result.status, ran.length]).toEqual(["stopped-by-user", 1]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
   });
 
   it("begins the chain of tools: what comes then interrupts nothing", async () => {

@@ -32,7 +32,7 @@ describe("the events of a call name it by the same id and index", () => {
     [
       "if the wire gives the id after the arguments have begun",
       said(start("a", "ok"), delta("a", "{"), delta("a", "}"), ready("a", "ok", "x")),
-      ["tool-args-delta call_p0_0 0", "tool-args-delta call_p0_0 0", ...whole("call_p0_0", 0)],
+      ["tool-args-delta call_i0_0 0", "tool-args-delta call_i0_0 0", ...whole("call_i0_0", 0)],
       ["x"],
     ],
     [
@@ -51,10 +51,10 @@ describe("the events of a call name it by the same id and index", () => {
       "if two calls have one id, whose arguments come in turns",
       said(start("a", "ok", "x"), start("b", "ok", "x"), delta("b", "{}"), delta("a", "{}"), ready("b", "ok"), ready("a", "ok")),
       [
-        "tool-args-delta call_p0_1 1",
+        "tool-args-delta call_i0_1 1",
         "tool-args-delta x 0",
-        "tool-args-end call_p0_1 1",
-        ...["tool-args-end x 0", "tool-start x 0", "tool-end x 0", "tool-start call_p0_1 1", "tool-end call_p0_1 1"],
+        "tool-args-end call_i0_1 1",
+        ...["tool-args-end x 0", "tool-start x 0", "tool-end x 0", "tool-start call_i0_1 1", "tool-end call_i0_1 1"],
       ],
       ["x", "x"],
     ],
@@ -63,19 +63,19 @@ describe("the events of a call name it by the same id and index", () => {
       said(delta("a", "{"), start("b", "ok"), ready("b", "ok"), start("a", "ok"), delta("a", "}"), ready("a", "ok")),
       [
         ...[
-          "tool-args-end call_p0_0 0",
-          "tool-args-delta call_p0_1 1",
-          "tool-args-delta call_p0_1 1",
-          "tool-args-end call_p0_1 1",
+          "tool-args-end call_i0_0 0",
+          "tool-args-delta call_i0_1 1",
+          "tool-args-delta call_i0_1 1",
+          "tool-args-end call_i0_1 1",
         ],
-        ...["tool-start call_p0_0 0", "tool-end call_p0_0 0", "tool-start call_p0_1 1", "tool-end call_p0_1 1"],
+        ...["tool-start call_i0_0 0", "tool-end call_i0_0 0", "tool-start call_i0_1 1", "tool-end call_i0_1 1"],
       ],
       [undefined, undefined],
     ],
     [
       "if one that is cut off before it has a name comes first",
       [...said(delta("a", "{"), ready("b", "ok")), finish("tool-calls")],
-      whole("call_p0_0", 0),
+      whole("call_i0_0", 0),
       [undefined],
     ],
     [
@@ -87,7 +87,7 @@ describe("the events of a call name it by the same id and index", () => {
         { type: "attempt-start", attempt: 2, provider: "p", model: "m" },
         ready("a", "ok", "x"),
       ),
-      ["tool-args-delta x 0", ...whole("call_p0_0", 0)],
+      ["tool-args-delta x 0", ...whole("call_i0_0", 0)],
       ["x"],
     ],
   ])("%s", async ([, turn, lines, ids]) => {
@@ -110,7 +110,7 @@ describe("the events of a call name it by the same id and index", () => {
     });
     const playing = play([[...taken, finish("paused")], toolCall("ok", {}, { fragments: 0 }), text("Done.")], { tools: [ok] });
     await playing.result;
-    expect(told(playing.recording.events)).toEqual(["tool-args-delta call_p0_0 0", ...whole("call_p0_0_1", 0)]);
+    expect(told(playing.recording.events)).toEqual(["tool-args-delta call_i0_0 0", ...whole("call_i0_0_1", 0)]);
   });
 
   it("if it restarts the context, and a gate let it through", async () => {
@@ -119,8 +119,8 @@ describe("the events of a call name it by the same id and index", () => {
     const gate = { active: true, allowedNames: ["enrich", "ok"], triggerMatchByToolName };
     const playing = play([[call("ok"), call("enrich")], text("Done.")], { tools: [ok, enrich], policies: { gate } });
     await playing.result;
-    expect(playing.recording.of("restart")).toMatchObject([{ callId: "call_p0_1", index: 1 }]);
-    expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_p0_1", index: 1 }]);
+    expect(playing.recording.of("restart")).toMatchObject([{ callId: "call_i0_1", index: 1 }]);
+    expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_i0_1", index: 1 }]);
   });
 
   it("if it ends iterations later, after its tool was left behind", async () => {
@@ -129,7 +129,7 @@ describe("the events of a call name it by the same id and index", () => {
     const playing = play([[call("ok"), call("late")], call("ok"), [wait(100), text("Done.")]], { clock, tools: [ok, late] });
     await clock.advance(1_000);
     await playing.result;
-    expect(playing.recording.of("late-result")).toMatchObject([{ callId: "call_p0_1", index: 1, iteration: 2 }]);
+    expect(playing.recording.of("late-result")).toMatchObject([{ callId: "call_i0_1", index: 1, iteration: 2 }]);
   });
 });
 

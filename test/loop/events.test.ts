@@ -6,7 +6,7 @@ import { play, tool } from "./play.ts";
 const call = (name: string, args: object = {}): MockPart => toolCall(name, JSON.parse(JSON.stringify(args)), { fragments: 0 });
 
 describe("the events of a run", () => {
-  it("are a tree of passes, text and calls", async () => {
+  it("are a tree of iterations, text and calls", async () => {
     const clock = createTestClock();
     const work = tool("work", async (args, { progress }) => {
       const { ms } = args as { readonly ms: number };
@@ -38,42 +38,42 @@ describe("the events of a run", () => {
     await playing.result;
     expect(playing.recording.outline()).toMatchInlineSnapshot(`
       "run-start
-        pass-start 0
+        iteration-start 0
           reasoning-delta "Hm, "
           text-delta "one moment. "
-          tool-args-end work (call_p0_0) {"ms":20}
-          tool-args-end wrok (call_p0_1) {}
-          tool-args-end work (call_p0_2) {"ms":10}
-          approval-asked work (call_p0_0) {"ms":20}
-          approval-asked work (call_p0_2) {"ms":10}
-          approval-decided work (call_p0_0) approve
-          approval-decided work (call_p0_2) approve
-          tool-start wrok (call_p0_1) {}
-          tool-end wrok (call_p0_1) unknown-tool
-          tool-start work (call_p0_0) {"ms":20}
-          tool-progress work (call_p0_0) {"half":true}
-          tool-start work (call_p0_2) {"ms":10}
-          tool-progress work (call_p0_2) {"half":true}
-          tool-end work (call_p0_2) completed
-          tool-end work (call_p0_0) completed
-        pass-end 0 function_call
-        pass-start 1
-          tool-args-end denied (call_p1_0) {}
-          tool-args-end broken (call_p1_1) {}
-          tool-args-end over (call_p1_2) {}
-          approval-asked denied (call_p1_0) {}
-          approval-asked broken (call_p1_1) {}
-          approval-asked over (call_p1_2) {}
-          approval-decided denied (call_p1_0) deny
-          approval-decided broken (call_p1_1) approve
-          approval-decided over (call_p1_2) approve
-          tool-start denied (call_p1_0) {}
-          tool-end denied (call_p1_0) denied
-          tool-start broken (call_p1_1) {}
-          tool-start over (call_p1_2) {}
-          tool-end over (call_p1_2) completed
-          tool-end broken (call_p1_1) failed
-        pass-end 1 function_call
+          tool-args-end work (call_i0_0) {"ms":20}
+          tool-args-end wrok (call_i0_1) {}
+          tool-args-end work (call_i0_2) {"ms":10}
+          approval-asked work (call_i0_0) {"ms":20}
+          approval-asked work (call_i0_2) {"ms":10}
+          approval-decided work (call_i0_0) approve
+          approval-decided work (call_i0_2) approve
+          tool-start wrok (call_i0_1) {}
+          tool-end wrok (call_i0_1) unknown-tool
+          tool-start work (call_i0_0) {"ms":20}
+          tool-progress work (call_i0_0) {"half":true}
+          tool-start work (call_i0_2) {"ms":10}
+          tool-progress work (call_i0_2) {"half":true}
+          tool-end work (call_i0_2) completed
+          tool-end work (call_i0_0) completed
+        iteration-end 0 function_call
+        iteration-start 1
+          tool-args-end denied (call_i1_0) {}
+          tool-args-end broken (call_i1_1) {}
+          tool-args-end over (call_i1_2) {}
+          approval-asked denied (call_i1_0) {}
+          approval-asked broken (call_i1_1) {}
+          approval-asked over (call_i1_2) {}
+          approval-decided denied (call_i1_0) deny
+          approval-decided broken (call_i1_1) approve
+          approval-decided over (call_i1_2) approve
+          tool-start denied (call_i1_0) {}
+          tool-end denied (call_i1_0) denied
+          tool-start broken (call_i1_1) {}
+          tool-start over (call_i1_2) {}
+          tool-end over (call_i1_2) completed
+          tool-end broken (call_i1_1) failed
+        iteration-end 1 function_call
       run-end completed end-turn"
     `);
   });
@@ -86,11 +86,11 @@ describe("the events of a run", () => {
     await playing.result;
     const pieces = playing.recording.of("tool-args-delta");
     const textOf = (id: string): string => pieces.flatMap((event) => (event.callId === id ? [event.text] : [])).join("");
-    expect([textOf("call_p0_0"), textOf("call_p0_1")]).toEqual(['{"city":"Oslo"}', '{"city":"Rome"}']);
+    expect([textOf("call_i0_0"), textOf("call_i0_1")]).toEqual(['{"city":"Oslo"}', '{"city":"Rome"}']);
     expect(pieces.map(({ name, index }) => [name, index])).toEqual([0, 0, 0, 1, 1].map((index) => ["t", index]));
     expect(playing.recording.of("tool-args-end").map(({ callId, index, args }) => [callId, index, args])).toEqual([
-      ["call_p0_0", 0, { city: "Oslo" }],
-      ["call_p0_1", 1, { city: "Rome" }],
+      ["call_i0_0", 0, { city: "Oslo" }],
+      ["call_i0_1", 1, { city: "Rome" }],
     ]);
   });
 
@@ -118,23 +118,23 @@ describe("the events of a run", () => {
     await playing.result;
     expect(playing.recording.outline()).toMatchInlineSnapshot(`
       "run-start
-        pass-start 0
+        iteration-start 0
           text-delta "One "
-        pass-end 0 completed
-        pass-start 0 hop 1
+        iteration-end 0 completed
+        iteration-start 0 continuation 1
           text-delta "two. "
-          tool-args-end enrich (call_p0_0) {}
-          tool-args-end other (call_p0_1) {}
-          tool-start other (call_p0_1) {}
-          tool-end other (call_p0_1) blocked
-          tool-start enrich (call_p0_0) {}
-          tool-end enrich (call_p0_0) completed
-          hidden-notice enrich (call_p0_0) stem "who"
-          restart enrich (call_p0_0) profile
-        pass-end 0 hop 1 function_call
-        pass-start 1
+          tool-args-end enrich (call_i0_0) {}
+          tool-args-end other (call_i0_1) {}
+          tool-start other (call_i0_1) {}
+          tool-end other (call_i0_1) blocked
+          tool-start enrich (call_i0_0) {}
+          tool-end enrich (call_i0_0) completed
+          hidden-notice enrich (call_i0_0) stem "who"
+          restart enrich (call_i0_0) profile
+        iteration-end 0 continuation 1 function_call
+        iteration-start 1
           text-delta "Thr"
-        pass-end 1 error
+        iteration-end 1 error
       run-end error provider-error"
     `);
   });
@@ -145,10 +145,10 @@ describe("the events of a run", () => {
     expect(new Set(playing.recording.events.map((event) => event.runId))).toEqual(new Set(["named"]));
     expect(
       playing.recording
-        .of("pass-end")
-        .map(({ iteration, hop, calls, provider, model, finish: how }) => [iteration, hop, calls, provider, model, how]),
+        .of("iteration-end")
+        .map(({ iteration, continuation, calls, provider, model, finish: how }) => [iteration, continuation, calls, provider, model, how]),
     ).toEqual([
-      [0, 0, [{ callId: "call_p0_0", name: "t", index: 0, outcome: "completed" }], "mock", "mock-model", "tool-calls"],
+      [0, 0, [{ callId: "call_i0_0", name: "t", index: 0, outcome: "completed" }], "mock", "mock-model", "tool-calls"],
       [1, 0, [], "mock", "mock-model", "stop"],
     ]);
   });
@@ -185,15 +185,15 @@ describe("the events of a run", () => {
 });
 
 describe("notices", () => {
-  const noticesOf = async (passes: number, options: Partial<LoopOptions> = {}): Promise<readonly string[]> => {
+  const noticesOf = async (count: number, options: Partial<LoopOptions> = {}): Promise<readonly string[]> => {
     let ran = 0;
     const tools = [tool("t", () => (ran += 1))];
-    const playing = play((_, index) => (index < passes ? call("t") : text("Done.")), { tools, ...options });
+    const playing = play((_, index) => (index < count ? call("t") : text("Done.")), { tools, ...options });
     await playing.result;
     return playing.recording.of("notice").map(({ kind, iteration }) => `${kind} ${iteration}`);
   };
 
-  it.for<[passes: number, options: Partial<LoopOptions>, notices: readonly string[]]>([
+  it.for<[count: number, options: Partial<LoopOptions>, notices: readonly string[]]>([
     [19, {}, []],
     [20, {}, ["still-working 20"]],
     [45, {}, ["still-working 20"]],
@@ -204,11 +204,11 @@ describe("notices", () => {
     [45, { limits: { softWarnIteration: Number.POSITIVE_INFINITY } }, []],
     [5, { limits: { maxIterations: 3 } }, ["max-iterations 3"]],
     [5, { limits: { maxIterations: 3 }, session: { surfaceUserErrors: false } }, []],
-  ])("of %d passes with tools and %j are %j", async ([passes, options, notices]) => {
-    expect(await noticesOf(passes, options)).toEqual(notices);
+  ])("of %d iterations with tools and %j are %j", async ([count, options, notices]) => {
+    expect(await noticesOf(count, options)).toEqual(notices);
   });
 
-  it("come before the 21st pass, once, also where its turn is resent", async () => {
+  it("come before the 21st iteration, once, also where its turn is resent", async () => {
     let ran = 0;
     const playing = play((_, index) => (index < 20 ? call("t") : index < 23 ? [text("."), finish("paused")] : text("Done.")), {
       tools: [tool("t", () => (ran += 1))],
@@ -216,13 +216,13 @@ describe("notices", () => {
     await playing.result;
     const types = playing.recording.types();
     const at = types.indexOf("notice");
-    expect([types.slice(at - 1, at + 2), types.lastIndexOf("notice")]).toEqual([["pass-end", "notice", "pass-start"], at]);
-    expect(playing.recording.events[at + 1]).toMatchObject({ type: "pass-start", iteration: 20, hop: 0 });
+    expect([types.slice(at - 1, at + 2), types.lastIndexOf("notice")]).toEqual([["iteration-end", "notice", "iteration-start"], at]);
+    expect(playing.recording.events[at + 1]).toMatchObject({ type: "iteration-start", iteration: 20, continuation: 0 });
   });
 });
 
 describe("what is not an event of this run", () => {
-  it("is said by a tool of an earlier pass: its late end is told while the run lives", async () => {
+  it("is said by a tool of an earlier iteration: its late end is told while the run lives", async () => {
     const clock = createTestClock();
     const late = tool("late", () => new Promise((resolve) => void clock.setTimeout(() => resolve(1), 50)), { timeoutMs: 10 });
     const playing = play([call("late"), [text("On."), stall()]], {
@@ -233,6 +233,6 @@ describe("what is not an event of this run", () => {
     await clock.advance(1_000);
     await playing.result;
     const types = playing.recording.events.map((event: LoopEvent) => event.type);
-    expect(types.slice(-6)).toEqual(["pass-start", "text-delta", "late-result", "pass-end", "notice", "run-end"]);
+    expect(types.slice(-6)).toEqual(["iteration-start", "text-delta", "late-result", "iteration-end", "notice", "run-end"]);
   });
 });

@@ -25,14 +25,14 @@ function lastOf(request: ModelRequest | undefined): string {
 
 describe("a finish reason", () => {
   it.for<[how: Ends, withText: string, withNothing: string, withCalls: string]>([
-    ["stop", "completed answered, 1", "empty_response empty, 1", "not-run, error finish-unknown, 1"],
+    ["stop", "completed answered, 1", "empty-response empty, 1", "not-run, error finish-unknown, 1"],
     ["tool-calls", "completed answered, 1", "error no-output, 1", "completed, completed answered, 2"],
     ["length", "completed length, 1", "error no-output, 1", "truncated, completed answered, 2"],
     ["context-full", "completed length, 1", "error no-output, 1", "truncated, completed answered, 2"],
     ["refusal", "completed refusal, 1", "completed refusal, 1", "not-run, completed refusal, 1"],
     ["content-filter", "completed content-filter, 1", "completed content-filter, 1", "not-run, completed content-filter, 1"],
     ["malformed-call", "completed answered, 2", "completed answered, 2", "malformed, completed answered, 2"],
-    // The answer that comes next says "stop" of a turn that still holds the calls of its first hop.
+    // The answer that comes next says "stop" of a turn that still holds the calls of its first continuation.
     ["paused", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
     ["continue", "completed answered, 2", "completed answered, 2", "not-run, error finish-unknown, 2"],
     ["error", "error finish-error, 1", "error finish-error, 1", "not-run, error finish-error, 1"],
@@ -97,7 +97,7 @@ describe("a paused turn with calls", () => {
     ["content-filter", "not-run", "content-filter"],
     ["error", "not-run", "provider-error"],
     ["nothing", "not-run", "provider-error"],
-  ])("whose next hop says %s: its calls become %s", async ([next, outcome, ending]) => {
+  ])("whose next continuation says %s: its calls become %s", async ([next, outcome, ending]) => {
     let ran = 0;
     const count = tool("note", () => (ran += 1));
     const turns = [
@@ -107,14 +107,14 @@ describe("a paused turn with calls", () => {
     ];
     const { result } = play(turns, { tools: [count] });
     const ended = await result;
-    expect(outcomesOf(ended)).toEqual([`call_p0_0: ${outcome}`, `call_p0_1: ${outcome}`]);
+    expect(outcomesOf(ended)).toEqual([`call_i0_0: ${outcome}`, `call_i0_1: ${outcome}`]);
     expect([ended.reason.kind, ran]).toEqual([ending, outcome === "completed" ? 2 : 0]);
-    expect(ended.messages[1]).toMatchObject({ content: [{ text: "One two" }, { callId: "call_p0_0" }, { callId: "call_p0_1" }] });
+    expect(ended.messages[1]).toMatchObject({ content: [{ text: "One two" }, { callId: "call_i0_0" }, { callId: "call_i0_1" }] });
   });
 });
 
 describe("resent turns", () => {
-  it("send the turn back as it is, or the token, and join the texts of all hops", async () => {
+  it("send the turn back as it is, or the token, and join the texts of all continuations", async () => {
     const playing = play([
       [text("One "), finish("paused")],
       [text("two "), finish("continue", { token: "t1" })],
@@ -148,14 +148,14 @@ describe("resent turns", () => {
     ["continue", "paused"],
     ["continue", "continue"],
     ["paused", "paused"],
-  ])("keep all that was said where the run ends between two hops: %s, %s", async ([first, second]) => {
-    const hop = (said: string, how: FinishReason): readonly MockPart[] => [text(said), toolCall("note"), finish(how)];
-    const playing = play([hop("One ", first), hop("two", second)], { tools: [note], limits: { maxPauses: 1 } });
+  ])("keep all that was said where the run ends between two continuations: %s, %s", async ([first, second]) => {
+    const continuation = (said: string, how: FinishReason): readonly MockPart[] => [text(said), toolCall("note"), finish(how)];
+    const playing = play([continuation("One ", first), continuation("two", second)], { tools: [note], limits: { maxPauses: 1 } });
     const result = await playing.result;
     expect(result.messages[1]).toMatchObject({
-      content: [{ text: "One two" }, { callId: "call_p0_0" }, { callId: "call_p0_1" }],
+      content: [{ text: "One two" }, { callId: "call_i0_0" }, { callId: "call_i0_1" }],
     });
-    expect([result.reason.kind, outcomesOf(result)]).toEqual(["max-pauses", ["call_p0_0: not-run", "call_p0_1: not-run"]]);
+    expect([result.reason.kind, outcomesOf(result)]).toEqual(["max-pauses", ["call_i0_0: not-run", "call_i0_1: not-run"]]);
   });
 
   it("resend nothing where no pause is allowed", async () => {

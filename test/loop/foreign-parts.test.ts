@@ -8,7 +8,7 @@ import { answersOf, play, tool } from "./play.ts";
 const definition = { name: "t", description: "", inputSchema: {} };
 
 describe("a registry of somebody else's", () => {
-  it("that fails between two passes ends the run, and nothing that was done is lost", async () => {
+  it("that fails between two iterations ends the run, and nothing that was done is lost", async () => {
     let asked = 0;
     const tools: ToolRegistry = {
       definitions: () => {
@@ -31,12 +31,12 @@ describe("a registry of somebody else's", () => {
       },
       executeTool: () => "done",
     };
-    const preparePass = async (): Promise<undefined> => void (hooked = true);
-    const { result, provider } = play([], { tools, hooks: { preparePass } });
+    const prepareIteration = async (): Promise<undefined> => void (hooked = true);
+    const { result, provider } = play([], { tools, hooks: { prepareIteration } });
     expect([(await result).reason, provider.calls]).toMatchObject([{ kind: "hook-failed", hook: "definitions" }, 0]);
   });
 
-  it("that is broken between two passes ends the run before anything is called", async () => {
+  it("that is broken between two iterations ends the run before anything is called", async () => {
     let timeoutMs = 1_000;
     let ran = 0;
     const tools: ToolRegistry = {

@@ -98,7 +98,7 @@ it("a replay takes a restart from the record of the call, and none from recorded
     const first = play(script, { tools: tools(answer) });
     const { journal } = await first.result;
     const { steps } = memoryJournal(JSON.parse(JSON.stringify(journal))).toJSON();
-    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("p1/")));
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("i1/")));
     const again = play([text("Done.")], { tools: tools("unused"), journal: memoryJournal({ steps: kept }) });
     await again.result;
     const [request] = again.provider.requests;

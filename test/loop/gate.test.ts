@@ -71,8 +71,8 @@ describe("a deliberate gate", () => {
     const first = play([[toolCall("search"), toolCall("broken")], text("Done.")], { tools, policies: { gate } });
     const { journal } = await first.result;
     expect(first.recording.of("hidden-notice")).toMatchObject([
-      { callId: "call_p0_0", name: "search", trigger, replayed: undefined },
-      { callId: "call_p0_1", name: "broken", trigger, replayed: undefined },
+      { callId: "call_i0_0", name: "search", trigger, replayed: undefined },
+      { callId: "call_i0_1", name: "broken", trigger, replayed: undefined },
     ]);
 
     const saved = memoryJournal(JSON.parse(JSON.stringify(journal)));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LoopHooks, PassPlan, PassView } from "turnwright";
+import type { LoopHooks, IterationPlan, IterationView } from "turnwright";
 import { createMockProvider, createTestClock, finish, text, toolCall, usage } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 
@@ -9,10 +9,10 @@ const failedBy = (hook: string, message: string): object => ({
   reason: { kind: "hook-failed", hook, error: { message } },
 });
 
-describe("preparePass", () => {
-  it("changes what is sent, for this pass only", async () => {
+describe("prepareIteration", () => {
+  it("changes what is sent, for this iteration only", async () => {
     const other = createMockProvider([text("Hello from elsewhere.")], { id: "else", model: "where", family: "far" });
-    const plans: readonly PassPlan[] = [
+    const plans: readonly IterationPlan[] = [
       { tools: ["c", "nope", "a"], toolChoice: "required", system: "Be loud.", modelSettings: { temperature: 1 } },
       {},
       { provider: other },
@@ -22,7 +22,7 @@ describe("preparePass", () => {
       system: "Be brief.",
       toolChoice: "auto",
       modelSettings: { seed: 7 },
-      hooks: { preparePass: ({ iteration }) => plans[iteration] },
+      hooks: { prepareIteration: ({ iteration }) => plans[iteration] },
     });
     const result = await playing.result;
     const sent = [...playing.provider.requests, ...other.requests].map(({ tools: shown, toolChoice, system, settings }) => [
@@ -46,23 +46,23 @@ describe("preparePass", () => {
     expect(result.text).toBe("Hello from elsewhere.");
   });
 
-  it("narrows what the model may call in that pass", async () => {
+  it("narrows what the model may call in that iteration", async () => {
     const playing = play([toolCall("b"), toolCall("b"), text("Done.")], {
       tools,
-      hooks: { preparePass: ({ iteration }) => (iteration === 0 ? { tools: ["a"] } : undefined) },
+      hooks: { prepareIteration: ({ iteration }) => (iteration === 0 ? { tools: ["a"] } : undefined) },
     });
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["unknown-tool", "completed"]);
   });
 
   it("is shown what is about to be sent, before each stream", async () => {
     const views: unknown[] = [];
-    const see = ({ messages, tools: shown, usage, ...rest }: PassView): void =>
+    const see = ({ messages, tools: shown, usage, ...rest }: IterationView): void =>
       void views.push([rest, messages.at(-1)?.role, shown.length, usage.totalTokens > 0]);
     await play([[text("One "), finish("paused")], toolCall("a"), text("Done.")], {
       tools,
       system: "s",
       contextItems: ["night"],
-      hooks: { preparePass: see },
+      hooks: { prepareIteration: see },
     }).result;
     const view = (iteration: number): object => ({ iteration, system: "s", modelSettings: undefined, toolChoice: undefined });
     expect(views).toEqual([
@@ -73,7 +73,7 @@ describe("preparePass", () => {
     ]);
   });
 
-  it.for<[how: string, hook: NonNullable<LoopHooks["preparePass"]>, message: string]>([
+  it.for<[how: string, hook: NonNullable<LoopHooks["prepareIteration"]>, message: string]>([
     [
       "throws",
       () => {
@@ -85,56 +85,56 @@ describe("preparePass", () => {
     [
       "names tools that are no list",
       () => ({ tools: "abc" as never }),
-      'Option "preparePass.tools" must be an array of tool names, but is "abc".',
+      'Option "prepareIteration.tools" must be an array of tool names, but is "abc".',
     ],
     [
       "names a provider that is none",
       () => ({ provider: {} as never }),
-      'Option "preparePass.provider" must be a provider: an object with "id", "model" and "stream", but is an object.',
+      'Option "prepareIteration.provider" must be a provider: an object with "id", "model" and "stream", but is an object.',
     ],
     [
       "chooses what is no choice",
       () => ({ toolChoice: "never" as never }),
-      'Option "preparePass.toolChoice" must be "auto", "required", "none" or { name }, but is "never".',
+      'Option "prepareIteration.toolChoice" must be "auto", "required", "none" or { name }, but is "never".',
     ],
-    ["answers no plan", () => 7 as never, 'Option "preparePass" must be an object, but is 7.'],
+    ["answers no plan", () => 7 as never, 'Option "prepareIteration" must be an object, but is 7.'],
     [
       "mistypes a field",
       async () => ({ toolChoise: "none" }) as never,
-      'There is no option "preparePass.toolChoise". Did you mean "preparePass.toolChoice"?',
+      'There is no option "prepareIteration.toolChoise". Did you mean "prepareIteration.toolChoice"?',
     ],
-  ])("that %s ends the run before any request", async ([, preparePass, message]) => {
-    const playing = play([], { tools, hooks: { preparePass } });
+  ])("that %s ends the run before any request", async ([, prepareIteration, message]) => {
+    const playing = play([], { tools, hooks: { prepareIteration } });
     const result = await playing.result;
-    expect(result).toMatchObject(failedBy("preparePass", message));
+    expect(result).toMatchObject(failedBy("prepareIteration", message));
     expect([playing.provider.calls, result.messages.length]).toEqual([0, 1]);
   });
 
   it("that takes too long has failed, and what it answers later is dropped", async () => {
     const clock = createTestClock();
-    const late = (): Promise<PassPlan> =>
+    const late = (): Promise<IterationPlan> =>
       new Promise((resolve) => void clock.setTimeout(() => resolve({ system: "late" }), 40_000));
-    const playing = play([], { clock, hooks: { preparePass: late } });
+    const playing = play([], { clock, hooks: { prepareIteration: late } });
     await clock.advance(60_000);
-    expect(await playing.result).toMatchObject(failedBy("preparePass", "The hook took longer than 30000 ms."));
+    expect(await playing.result).toMatchObject(failedBy("prepareIteration", "The hook took longer than 30000 ms."));
     expect([playing.endedAt(), playing.provider.calls]).toEqual([30_000, 0]);
   });
 
-  it("may fail in a later pass, and nothing that was done is lost", async () => {
-    const preparePass = ({ iteration }: PassView): undefined => {
+  it("may fail in a later iteration, and nothing that was done is lost", async () => {
+    const prepareIteration = ({ iteration }: IterationView): undefined => {
       if (iteration === 1) throw new Error("no");
     };
-    const result = await play([[text("So. "), toolCall("a")]], { tools, hooks: { preparePass } }).result;
-    expect(result).toMatchObject({ ...failedBy("preparePass", "no"), text: "So." });
-    expect(outcomesOf(result)).toEqual(["call_p0_0: completed"]);
+    const result = await play([[text("So. "), toolCall("a")]], { tools, hooks: { prepareIteration } }).result;
+    expect(result).toMatchObject({ ...failedBy("prepareIteration", "no"), text: "So." });
+    expect(outcomesOf(result)).toEqual(["call_i0_0: completed"]);
   });
 
-  it("that fails leaves what was spent known: the pass sent nothing", async () => {
-    const preparePass = ({ iteration }: PassView): undefined => {
+  it("that fails leaves what was spent known: the iteration sent nothing", async () => {
+    const prepareIteration = ({ iteration }: IterationView): undefined => {
       if (iteration === 1) throw new Error("no");
     };
     const turn = [toolCall("a"), usage({ inputTokens: 1, outputTokens: 1 })];
-    const result = await play([turn], { tools, pricing: () => 0.5, hooks: { preparePass } }).result;
+    const result = await play([turn], { tools, pricing: () => 0.5, hooks: { prepareIteration } }).result;
     expect([result.reason.kind, result.costUSD]).toEqual(["hook-failed", 0.5]);
   });
 });

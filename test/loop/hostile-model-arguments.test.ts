@@ -61,7 +61,7 @@ it.for(Object.entries(rows))(
       0,
     ]);
     expect(bytesOf(answer?.result)).toBeLessThanOrEqual(row.reads);
-    // The call and its answer, an id once more; the pieces as they come, the call as its arguments end, as it begins, as it ends and in the list of its pass; and all that the result and its journal hold.
+    // The call and its answer, an id once more; the pieces as they come, the call as its arguments end, as it begins, as it ends and in the list of its iteration; and all that the result and its journal hold.
     const most = 11 * megabytes;
     expect(bytesOf(result.messages)).toBeLessThanOrEqual(3 * most);
     expect(bytesOf(playing.recording.events.filter(({ type }) => type !== "tool-args-delta"))).toBeLessThanOrEqual(4 * most);
@@ -85,8 +85,8 @@ describe("arguments that are nested", () => {
       expect([result.reason.kind, ran, ...outcomesOf(result)]).toEqual([
         "answered",
         2 * timesRun,
-        `call_p0_0: ${outcome}`,
-        `call_p1_0: ${outcome}`,
+        `call_i0_0: ${outcome}`,
+        `call_i1_0: ${outcome}`,
       ]);
       if (outcome === "malformed") {
         const reads = { status: "malformed_arguments", reason: "a value nested too deeply", tool_name: "echo" };

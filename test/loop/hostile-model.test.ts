@@ -8,7 +8,7 @@ import { endOf } from "./hostile-model.ts";
 import { play, tool } from "./play.ts";
 
 interface Row {
-  readonly says: (pass: number) => MockTurn;
+  readonly says: (iteration: number) => MockTurn;
   readonly more?: LoopOptions["policies"];
   readonly limits?: LoopOptions["limits"];
   /** How the run ends. */
@@ -22,8 +22,8 @@ interface Row {
 const echo = (args = {}): MockTurn => toolCall("echo", args);
 const inTurn =
   (...letters: readonly string[]): Row["says"] =>
-  (pass) =>
-    echo({ letter: letters[pass % letters.length] ?? "" });
+  (iteration) =>
+    echo({ letter: letters[iteration % letters.length] ?? "" });
 const stopping = { loopDetection: { action: "stop" } } as const;
 const nothing: StandardSchema = {
   "~standard": { version: 1, vendor: "test", validate: () => ({ issues: [{ message: "no" }] }) },
@@ -68,7 +68,7 @@ const rows: Readonly<Record<string, Row>> = {
     ran: 0,
   },
   "a broken call and a good one in turn": {
-    says: (pass) => (pass % 2 === 0 ? toolCall("none") : echo()),
+    says: (iteration) => (iteration % 2 === 0 ? toolCall("none") : echo()),
     ends: "max-iterations",
     streams: 100,
     ran: 50,

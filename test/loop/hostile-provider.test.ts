@@ -27,7 +27,7 @@ describe("a chunk", () => {
     ["a finish without a reason", { type: "finish" }],
     ["a finish whose reason is a symbol", { type: "finish", reason: Symbol("x") }],
     ["an attempt of nobody", { type: "attempt-start", attempt: 1, provider: 1n, model: "m" }],
-  ])("that is %s ends the pass as the provider's error, and the result can be saved", async ([, value]) => {
+  ])("that is %s ends the iteration as the provider's error, and the result can be saved", async ([, value]) => {
     const { result } = play([[text("Hi"), raw(value)]]);
     const { status, reason, text: said } = await result;
     expect([status, reason.kind, said]).toEqual(["error", "provider-error", "Hi"]);
@@ -43,7 +43,7 @@ describe("a chunk", () => {
     const ran: unknown[] = [];
     const { result } = play([raw({ ...ready, ...more }), text("Done.")], { tools: [tool("t", (given) => ran.push(given))] });
     const ended = await result;
-    expect([ran, outcomesOf(ended)]).toEqual([args === undefined ? [] : [args], [`call_p0_0: ${outcome}`]]);
+    expect([ran, outcomesOf(ended)]).toEqual([args === undefined ? [] : [args], [`call_i0_0: ${outcome}`]]);
     const next = await runToolLoop({ provider: createMockProvider([text("Yes.")]), messages: [...ended.messages, ...messages] });
     expect(next.text).toBe("Yes.");
     expect(() => JSON.stringify(ended)).not.toThrow();
@@ -125,7 +125,7 @@ describe("a tool's result", () => {
     const { result } = play([[toolCall("ok"), toolCall("odd")], text("Done.")], {
       tools: [tool("ok", () => 1), tool("odd", value)],
     });
-    expect(outcomesOf(await result)).toEqual(["call_p0_0: completed", "call_p0_1: failed"]);
+    expect(outcomesOf(await result)).toEqual(["call_i0_0: completed", "call_i0_1: failed"]);
   });
 });
 
@@ -134,9 +134,9 @@ describe("what a caller changes", () => {
     const policies: { approve?: () => { kind: "deny" } } = { approve: () => ({ kind: "deny" }) };
     const { result } = play([[text("Hm. "), toolCall("t")], text("Done.")], (stage) => {
       stage.clock.setTimeout(() => {}, 0);
-      return { policies, hooks: { preparePass: () => void delete policies.approve }, tools: [tool("t", () => 1)] };
+      return { policies, hooks: { prepareIteration: () => void delete policies.approve }, tools: [tool("t", () => 1)] };
     });
-    expect(outcomesOf(await result)).toEqual(["call_p0_0: denied"]);
+    expect(outcomesOf(await result)).toEqual(["call_i0_0: denied"]);
   });
 
   it("or gets wrong in its clock does not hold the run's control", async () => {

@@ -97,7 +97,7 @@ describe("limits.maxIdenticalCalls", () => {
         tools: [tool("look", () => "same", { needsApproval: true })],
         journal,
         runId: "waits",
-        decisions: steps.length === 0 ? undefined : { [`call_p${steps.length - 1}_0`]: { kind: "approve" } },
+        decisions: steps.length === 0 ? undefined : { [`call_i${steps.length - 1}_0`]: { kind: "approve" } },
         limits: { maxIdenticalCalls: 3 },
       });
       const { reason, journal: kept } = await playing.result;

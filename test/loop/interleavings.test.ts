@@ -188,13 +188,13 @@ it("every run ends in time, loses nothing, leaves nothing, and can be replayed",
 
 it("every run gets over crashes, and runs no tool twice", { timeout: 600_000 }, async () => {
   const within = fc.constantFrom(
-    "p0/model",
-    "p1/model",
-    "p0/tool/0/quick",
-    "p0/tool/0/slow",
-    "p0/results",
-    "p1/inbox",
-    "p0/output",
+    "i0/model",
+    "i1/model",
+    "i0/tool/0/quick",
+    "i0/tool/0/slow",
+    "i0/results",
+    "i1/inbox",
+    "i0/output",
   );
   const fate = fc.oneof(
     fc.record({ afterRecords: fc.integer({ min: 1, max: 8 }) }),

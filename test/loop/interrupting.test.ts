@@ -21,7 +21,7 @@ describe("an interrupt before the first call of the run", () => {
     control.interrupt("Wait.");
     const playing = play([], { control });
     const result = await playing.result;
-    expect([result.status, result.reason, playing.provider.calls]).toEqual(["follow_up_interrupt", interrupted("Wait."), 0]);
+    expect([result.status, result.reason, playing.provider.calls]).toEqual(["follow-up-interrupt", interrupted("Wait."), 0]);
     expect([linesOf(result.messages), result.undelivered]).toEqual([["user: Go."], []]);
   });
 
@@ -30,7 +30,7 @@ describe("an interrupt before the first call of the run", () => {
     ["in the middle of a text", [text("Let me "), stall()]],
     ["in a model that is deaf", [text("Let me "), stall({ ignoreSignal: true })]],
     ["in the arguments of a call", [text("Let me "), toolCall("quick", { a: 1 }, { fragments: 3 }), stall()]],
-    ["in preparePass", text("No."), { hooks: { preparePass: () => never } }],
+    ["in prepareIteration", text("No."), { hooks: { prepareIteration: () => never } }],
     [
       "in a stream that settles at the wall clock",
       [text("Let me "), stall({ ignoreSignal: true })],
@@ -41,7 +41,7 @@ describe("an interrupt before the first call of the run", () => {
     await playing.clock.advance(50);
     expect(playing.control.interrupt("Wait.")).toBe("accepted");
     const result = await playing.result;
-    expect([result.status, result.reason, playing.endedAt()]).toEqual(["follow_up_interrupt", interrupted("Wait."), 50]);
+    expect([result.status, result.reason, playing.endedAt()]).toEqual(["follow-up-interrupt", interrupted("Wait."), 50]);
     // What it had said is in its stream's result only: the next run answers anew.
     expect([result.text, linesOf(result.messages), result.undelivered, result.functionHistory]).toEqual([
       "",
@@ -49,8 +49,8 @@ describe("an interrupt before the first call of the run", () => {
       [],
       [],
     ]);
-    const streamed = result.streamResults.map((pass) => [pass.status, pass.text]);
-    expect(streamed).toEqual([["follow_up_interrupt", where.includes("first") || where.includes("prepare") ? "" : "Let me "]]);
+    const streamed = result.streamResults.map((iteration) => [iteration.status, iteration.text]);
+    expect(streamed).toEqual([["follow-up-interrupt", where.includes("first") || where.includes("prepare") ? "" : "Let me "]]);
     expect([playing.clock.pending, playing.control.isToolChainActive(), playing.control.hasStopRequest()]).toEqual([
       0,
       false,
@@ -94,7 +94,7 @@ describe("an interrupt before the first call of the run", () => {
       [text("And "), stall()],
     ]);
     const { control, recording } = playing;
-    recording.emitter.once("pass-start", () => void control.steer("More."));
+    recording.emitter.once("iteration-start", () => void control.steer("More."));
     await playing.clock.flush();
     control.interrupt("Wait.");
     const result = await playing.result;
@@ -108,7 +108,7 @@ describe("an interrupt before the first call of the run", () => {
     await playing.clock.flush();
     playing.control.interrupt("Wait.");
     const result = await playing.result;
-    expect([result.status, result.reason, result.undelivered]).toEqual(["follow_up_interrupt", interrupted("Wait."), []]);
+    expect([result.status, result.reason, result.undelivered]).toEqual(["follow-up-interrupt", interrupted("Wait."), []]);
   });
 
   it("is one: those after it, and what was steered, come back in order", async () => {
@@ -146,7 +146,7 @@ describe("an interrupt before the first call of the run", () => {
 
 describe("an interrupt from the first call on", () => {
   it.for<[where: string, script: readonly MockTurn[], options?: Partial<LoopOptions>]>([
-    ["in a later pass", [toolCall("quick"), [wait(100), text("Done.")]]],
+    ["in a later iteration", [toolCall("quick"), [wait(100), text("Done.")]]],
     ["in a running tool", [[toolCall("slow"), toolCall("alone")], text("Done.")]],
     ["in a call that nothing answers but its limit", [toolCall("deaf"), text("Done.")]],
     ["in an approval", [toolCall("quick"), text("Done.")], { policies: { approve: () => never }, timeouts: { approvalMs: 60 } }],
@@ -189,7 +189,7 @@ describe("an interrupt from the first call on", () => {
 
   it("comes too late for a finished answer: the answer stands", async () => {
     const playing = play([text("Hi.")]);
-    playing.recording.emitter.on("pass-end", () => void playing.control.interrupt("Wait."));
+    playing.recording.emitter.on("iteration-end", () => void playing.control.interrupt("Wait."));
     const result = await playing.result;
     expect([result.reason.kind, result.text, textsOf(result.undelivered)]).toEqual(["answered", "Hi.", ["Wait."]]);
     expect(await recall(playing, result)).toEqual(plain(result));

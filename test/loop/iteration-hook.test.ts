@@ -23,9 +23,9 @@ describe("onIteration", () => {
     expect(seen).toEqual([
       [
         1,
-        { iteration: 1, cumulativeCost: 0.5, messageCount: 3, lastToolCalls: [call("call_p0_0", "a"), call("call_p0_1", "b")] },
+        { iteration: 1, cumulativeCost: 0.5, messageCount: 3, lastToolCalls: [call("call_i0_0", "a"), call("call_i0_1", "b")] },
       ],
-      [2, { iteration: 2, cumulativeCost: 1, messageCount: 5, lastToolCalls: [call("call_p1_0", "nope")] }],
+      [2, { iteration: 2, cumulativeCost: 1, messageCount: 5, lastToolCalls: [call("call_i1_0", "nope")] }],
     ]);
   });
 
@@ -42,12 +42,12 @@ describe("onIteration", () => {
     [
       "aborts",
       () => ({ abort: true, reason: "enough" }),
-      { status: "stopped_by_user", reason: { kind: "iteration-abort", reason: "enough" } },
+      { status: "stopped-by-user", reason: { kind: "iteration-abort", reason: "enough" } },
     ],
     [
       "aborts later",
       async () => ({ abort: true }),
-      { status: "stopped_by_user", reason: { kind: "iteration-abort", reason: undefined } },
+      { status: "stopped-by-user", reason: { kind: "iteration-abort", reason: undefined } },
     ],
     [
       "aborts for a reason that is no text",
@@ -70,7 +70,7 @@ describe("onIteration", () => {
     const result = await play([toolCall("a"), text("Done.")], { tools, hooks: { onIteration } }).result;
     expect(result).toMatchObject(ending);
     expect(() => JSON.stringify(result)).not.toThrow();
-    expect(outcomesOf(result)).toEqual(["call_p0_0: completed"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: completed"]);
   });
 
   it("that takes too long has failed", async () => {

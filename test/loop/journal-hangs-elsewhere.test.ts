@@ -28,7 +28,7 @@ describe("a journal that hangs elsewhere", () => {
 
   it("under a nested run ends both", async () => {
     const script = [toolCall("agent"), text("Inside."), text("Done.")];
-    for (const at of ["p0/agent/0/agent", "p0/tool/0/agent/p0/inbox", "p0/tool/0/agent/p0/model", "p0/tool/0/agent"]) {
+    for (const at of ["i0/agent/0/agent", "i0/tool/0/agent/i0/inbox", "i0/tool/0/agent/i0/model", "i0/tool/0/agent"]) {
       const playing = play(script, { runId: "outer", tools: [agent], journal: hanging({ at }) });
       playing.result.catch(() => {});
       await playing.clock.advance(10);
@@ -58,7 +58,7 @@ describe("a journal that hangs elsewhere", () => {
     });
     const run = (isBroken: boolean): Playing => {
       const step = async <T>(one: Step<T>): Promise<T> => {
-        if (!isBroken || one.key !== "p0/tool/1/agent/p0/model") return kept.step(one);
+        if (!isBroken || one.key !== "i0/tool/1/agent/i0/model") return kept.step(one);
         // The other run waits by then.
         await new Promise<void>((resolve) => void clock.setTimeout(resolve, 100));
         throw new Error("The disk is full.");
@@ -73,7 +73,7 @@ describe("a journal that hangs elsewhere", () => {
     await expect(result).rejects.toThrow("The disk is full.");
     expect(clock.pending).toBe(0);
     const { reason } = await run(false).result;
-    expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_p0_0/call_p0_0" }] });
+    expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0" }] });
   });
 
   it("inside a tool fails its call, not the run", async () => {
@@ -81,7 +81,7 @@ describe("a journal that hangs elsewhere", () => {
       const { text: said } = await context.runToolLoop({
         messages: inner,
         runId: "inside",
-        journal: hanging({ at: "p0/model" }),
+        journal: hanging({ at: "i0/model" }),
       });
       return said;
     });
@@ -96,7 +96,7 @@ describe("a journal that hangs elsewhere", () => {
   it("is told to the reader of a stream, who may leave before", async () => {
     for (const leaves of [false, true]) {
       const clock = createTestClock();
-      const journal = hanging({ at: "p0/model", when: "after" });
+      const journal = hanging({ at: "i0/model", when: "after" });
       const provider = createMockProvider([[text("Look: "), toolCall("echo")], text("Done.")]);
       const messages = [{ role: "user" as const, content: "Go." }];
       const stream = streamToolLoop({ provider, messages, tools: [echo], journal, clock, runId: "read" });

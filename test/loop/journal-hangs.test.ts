@@ -16,7 +16,7 @@ const endings: readonly (readonly [how: string, end: (playing: Playing) => void,
 
 /** Whether the run has looked outside for the last time. */
 function isOver({ at, when }: Hang): boolean {
-  return at === "close" || (at === "p1/inbox-end" && when === "after");
+  return at === "close" || (at === "i1/inbox-end" && when === "after");
 }
 
 describe("a journal that hangs", () => {
@@ -74,7 +74,7 @@ function held(at: string): {
 
 describe("a journal that was left", () => {
   it("runs no body any more, and what it answers is dropped", async () => {
-    const { journal, run, answer } = held("p0/tool/0/echo");
+    const { journal, run, answer } = held("i0/tool/0/echo");
     let ran = 0;
     const playing = start(journal, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });
     const failed = playing.result.catch((error: unknown) => error);
@@ -87,7 +87,7 @@ describe("a journal that was left", () => {
   });
 
   it("runs no body in the moment in which it is left", async () => {
-    const { journal, run } = held("p0/tool/0/echo");
+    const { journal, run } = held("i0/tool/0/echo");
     let ran = 0;
     const timers = new Map<object, () => void>();
     const clock = {
@@ -108,11 +108,11 @@ describe("a journal that was left", () => {
   });
 
   it("runs no body any more where it threw instead of hanging", async () => {
-    const { journal, run } = held("p0/tool/0/echo");
+    const { journal, run } = held("i0/tool/0/echo");
     let ran = 0;
     const step = <T>(one: Step<T>): PromiseLike<T> | T => {
       const answer = journal.step(one);
-      if (one.key === "p0/tool/0/echo") throw new Error("The disk is full.");
+      if (one.key === "i0/tool/0/echo") throw new Error("The disk is full.");
       return answer;
     };
     const { result } = start({ ...journal, step }, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });
@@ -133,7 +133,7 @@ describe("a journal that was left", () => {
     const playing = start({ durable: true, step: (one) => inner.step(one), all }, { tools: [tool("echo", () => (ran += 1))] });
     playing.result.catch(() => {});
     await playing.clock.advance(60_000);
-    await expect(playing.result).rejects.toMatchObject({ details: { verb: "all", key: "p0/tool/0/echo" } });
+    await expect(playing.result).rejects.toMatchObject({ details: { verb: "all", key: "i0/tool/0/echo" } });
     await Promise.allSettled(bodies.map((body) => body()));
     expect(ran).toBe(0);
   });
@@ -153,7 +153,7 @@ describe("a journal that was left", () => {
   });
 
   it("leaves what was paid for in the error, out of sight of a log", async () => {
-    const playing = start(hanging({ at: "p0/tool/0/echo", when: "after" }), {
+    const playing = start(hanging({ at: "i0/tool/0/echo", when: "after" }), {
       tools: [tool("echo", () => "paid", { sequential: true })],
       timeouts: { journalMs: 10_000 },
     });
@@ -166,11 +166,11 @@ describe("a journal that was left", () => {
       messages: [{ role: "user" }, { role: "assistant" }],
       streamResults: [{ text: "Look: " }],
       usage: { totalTokens: expect.any(Number) },
-      unrecorded: [{ key: "p0/tool/0/echo", answer: { kind: "completed", data: "paid" } }],
+      unrecorded: [{ key: "i0/tool/0/echo", answer: { kind: "completed", data: "paid" } }],
     });
     expect(JSON.stringify(error)).not.toContain("Look");
     expect(error.message).toBe(
-      'The journal did not answer "step" of "p0/tool/0/echo" within 10000 ms. See what holds up its storage, then make the same call again.',
+      'The journal did not answer "step" of "i0/tool/0/echo" within 10000 ms. See what holds up its storage, then make the same call again.',
     );
   });
 });

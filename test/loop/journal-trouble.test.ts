@@ -75,7 +75,7 @@ describe("the journal of another run", () => {
     const late = tool("late", () => 1);
     const registry = createToolRegistry([tool("grow", () => registry.register(late))]);
     const first = play([toolCall("grow"), toolCall("late"), text("Done.")], { tools: registry });
-    expect(outcomesOf(await first.result)).toEqual(["call_p0_0: completed", "call_p1_0: completed"]);
+    expect(outcomesOf(await first.result)).toEqual(["call_i0_0: completed", "call_i1_0: completed"]);
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
     const again = createToolRegistry([tool("grow", () => 1)]);
     const thrown: unknown = await play([], { tools: again, journal }).result.catch((error) => error);
@@ -115,39 +115,39 @@ describe("a journal that fails", () => {
   };
   const keys = [
     "run",
-    "p0/inbox",
-    "p0/model",
-    "p0/approval/0/echo",
-    "p0/intent/0/echo",
-    "p0/tool/0/echo",
-    "p0/iteration",
-    "p1/inbox",
-    "p1/model",
-    "p1/inbox-end",
+    "i0/inbox",
+    "i0/model",
+    "i0/approval/0/echo",
+    "i0/intent/0/echo",
+    "i0/tool/0/echo",
+    "i0/iteration",
+    "i1/inbox",
+    "i1/model",
+    "i1/inbox-end",
   ];
   const rows = keys.flatMap((key) => (["before", "after", "at once"] as const).map((how) => [key, how] as const));
 
   it.for([
-    ["p0/inbox", "before"],
-    ["p0/inbox", "after"],
-    ["p0/inbox", "at once"],
-    ["p1/inbox", "after"],
-    ["p1/inbox", "late at once"],
-    ["p1/inbox-end", "after"],
+    ["i0/inbox", "before"],
+    ["i0/inbox", "after"],
+    ["i0/inbox", "at once"],
+    ["i1/inbox", "after"],
+    ["i1/inbox", "late at once"],
+    ["i1/inbox-end", "after"],
   ] as const)("at %s, %s, has taken no message that it did not keep", async ([key, how]) => {
     const control = createLoopControl();
     const speak = (): void => void control.steer("Later.");
-    if (key === "p0/inbox") speak();
-    const tools = [tool("speak", () => (key === "p1/inbox" ? speak() : undefined))];
+    if (key === "i0/inbox") speak();
+    const tools = [tool("speak", () => (key === "i1/inbox" ? speak() : undefined))];
     const hooks = {
       onIteration: () => undefined,
-      preparePass: ({ iteration }: { iteration: number }) => (iteration === 1 && key === "p1/inbox-end" ? speak() : undefined),
+      prepareIteration: ({ iteration }: { iteration: number }) => (iteration === 1 && key === "i1/inbox-end" ? speak() : undefined),
     };
     const first = play([toolCall("speak"), text("Done.")], { control, tools, hooks, journal: failing(key, how) });
     await expect(first.result).rejects.toBe(broken);
     const again = play([toolCall("speak"), text("Done.")], { control, tools });
     const said = (await again.result).messages.filter((message) => message.role === "user" && message.content === "Later.");
-    expect(said).toHaveLength(key === "p1/inbox" ? 2 : 1);
+    expect(said).toHaveLength(key === "i1/inbox" ? 2 : 1);
   });
 
   it.for(rows)("at %s, %s, ends the run with its error, and nothing is held", async ([key, how]) => {
@@ -156,7 +156,7 @@ describe("a journal that fails", () => {
     const playing = play([[toolCall("echo"), toolCall("deaf")], text("Done.")], {
       runId: "failing",
       control,
-      tools: [echo, tool("deaf", () => (key.startsWith("p1") || key.includes("iteration") ? 1 : never), { timeoutMs: 1_000 })],
+      tools: [echo, tool("deaf", () => (key.startsWith("i1") || key.includes("iteration") ? 1 : never), { timeoutMs: 1_000 })],
       journal: failing(key, how),
       limits: { wallClockMs: 60_000 },
       policies: { approve: () => ({ kind: "approve" }) },
@@ -176,7 +176,7 @@ describe("a journal that fails", () => {
     const keep = tool("keep", (_, { signal }) => (signals.push(signal), never));
     const playing = play([[toolCall("echo"), toolCall("keep")]], {
       tools: [echo, keep],
-      journal: failing("p0/tool/0/echo", "after"),
+      journal: failing("i0/tool/0/echo", "after"),
     });
     await expect(playing.result).rejects.toBe(broken);
     expect(signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([[true, broken]]);
@@ -187,8 +187,8 @@ describe("an engine that cancels a step", () => {
   it.for<[where: string, script: Parameters<typeof play>[0], outcomes: readonly string[]]>([
     ["a stream", [stall()], []],
     ["a deaf stream", [stall({ ignoreSignal: true })], []],
-    ["a tool", [toolCall("deaf")], ["call_p0_0: interrupted"]],
-    ["an approval", [toolCall("asked")], ["call_p0_0: not-run"]],
+    ["a tool", [toolCall("deaf")], ["call_i0_0: interrupted"]],
+    ["an approval", [toolCall("asked")], ["call_i0_0: not-run"]],
   ])("aborts the run in %s, with its reason", async ([, script, outcomes]) => {
     const listeners = countListeners();
     const engine = new AbortController();
@@ -254,7 +254,7 @@ describe("a journal that breaks", () => {
     const journal: Journal = {
       durable: false,
       step: ({ key, run }) => {
-        if (key !== "p0/model") return run({});
+        if (key !== "i0/model") return run({});
         control.steer("In Celsius.");
         control.interrupt("And in Bergen?");
         throw new Error("The disk is full.");

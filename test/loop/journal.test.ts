@@ -24,7 +24,7 @@ import { answersOf, tool } from "./play.ts";
 
 const messages: readonly Message[] = [{ role: "user", content: "Go." }];
 
-/** Two passes with tools, one of them parallel and in part sequential, and an answer. */
+/** Two iterations with tools, one of them parallel and in part sequential, and an answer. */
 const turns: readonly MockTurn[] = [
   [
     reasoning("Hm."),
@@ -39,7 +39,7 @@ const turns: readonly MockTurn[] = [
   [text("Done."), usage({ inputTokens: 8, outputTokens: 1 })],
 ];
 
-/** Plays each turn for the pass that asks, whichever process asks. */
+/** Plays each turn for the iteration that asks, whichever process asks. */
 const provider = (): MockProvider => createMockProvider(({ iteration }) => turns[iteration]);
 
 interface Process {
@@ -104,34 +104,34 @@ describe("the keys of a run", () => {
       runId: "r",
       limits: { maxIterations: 2 },
       policies: { approve: () => ({ kind: "approve" }), finalAnswer: true },
-      hooks: { preparePass: () => ({}), onIteration: () => undefined },
+      hooks: { prepareIteration: () => ({}), onIteration: () => undefined },
     };
     await runToolLoop({ ...options, journal: store.open() });
     expect([...store.records.keys()].join("\n")).toMatchInlineSnapshot(`
       "run
-      p0/inbox
-      p0/model
-      p0/approval/0/a
-      p0/approval/1/b
-      p0/approval/3/a
-      p0/intent/0/a
-      p0/tool/0/a
-      p0/intent/1/b
-      p0/tool/1/b
-      p0/intent/3/a
-      p0/tool/3/a
-      p0/iteration
-      p1/inbox
-      p1/model
-      p1/model/hop1
-      p1/model/hop2
-      p1/approval/0/a
-      p1/intent/0/a
-      p1/tool/0/a
-      p1/iteration
-      p2/inbox
-      p2/final-answer
-      p2/inbox-end"
+      i0/inbox
+      i0/model
+      i0/approval/0/a
+      i0/approval/1/b
+      i0/approval/3/a
+      i0/intent/0/a
+      i0/tool/0/a
+      i0/intent/1/b
+      i0/tool/1/b
+      i0/intent/3/a
+      i0/tool/3/a
+      i0/iteration
+      i1/inbox
+      i1/model
+      i1/model/continuation1
+      i1/model/continuation2
+      i1/approval/0/a
+      i1/intent/0/a
+      i1/tool/0/a
+      i1/iteration
+      i2/inbox
+      i2/final-answer
+      i2/inbox-end"
     `);
     const again = await runToolLoop({ ...options, provider: createMockProvider(script) });
     const inMemory = memoryJournal(JSON.parse(JSON.stringify(again.journal))).keys();
@@ -154,8 +154,8 @@ const boundaries = [...undisturbed.records.keys()].map((key, index) => [index + 
 
 /** Whether a key is that of a call that was named by its place. */
 function isStepOf(callId: string, key: string): boolean {
-  const [, pass = "", index = ""] = /^call_p(\d+)_(\d+)$/.exec(callId) ?? [];
-  return key.startsWith(`p${pass}/tool/${index}/`);
+  const [, place = "", index = ""] = /^call_i(\d+)_(\d+)$/.exec(callId) ?? [];
+  return key.startsWith(`i${place}/tool/${index}/`);
 }
 
 describe("a run that crashes", () => {
@@ -193,13 +193,13 @@ describe("a run that crashes", () => {
 
   it("in the middle of a tool does not know whether it ran", async () => {
     const broken = createDurableStore();
-    const first = await live(broken, { within: "p1/tool/0/quick" }, {});
-    expect(first.ran).toContain("r/p1/tool/0/quick");
+    const first = await live(broken, { within: "i1/tool/0/quick" }, {});
+    expect(first.ran).toContain("r/i1/tool/0/quick");
     const second = await live(broken, {}, {});
     if (second.result instanceof Crash) throw second.result;
-    const answer = answersOf(second.result).find((part) => part.callId === "call_p1_0");
+    const answer = answersOf(second.result).find((part) => part.callId === "call_i1_0");
     expect(answer).toEqual({
-      callId: "call_p1_0",
+      callId: "call_i1_0",
       name: "quick",
       outcome: "interrupted",
       result: { status: "interrupted", reason: "it was cut off before it ended, so it may have run", tool_name: "quick" },
@@ -209,9 +209,9 @@ describe("a run that crashes", () => {
 
   it("in the middle of a tool that may run again gives it the same idempotency key", async () => {
     const broken = createDurableStore();
-    const first = await live(broken, { within: "p1/tool/0/quick" }, { replay: "safe" });
+    const first = await live(broken, { within: "i1/tool/0/quick" }, { replay: "safe" });
     const second = await live(broken, {}, { replay: "safe" });
-    expect([first.ran.at(-1), second.ran]).toEqual(["r/p1/tool/0/quick", ["r/p1/tool/0/quick"]]);
+    expect([first.ran.at(-1), second.ran]).toEqual(["r/i1/tool/0/quick", ["r/i1/tool/0/quick"]]);
     expect(said(second)).toEqual(said(whole));
   });
 

@@ -32,7 +32,7 @@ const verbs: { readonly [Member in keyof ToolContext]: (context: ToolContext) =>
 };
 
 const expected: { readonly [Member in keyof ToolContext]: readonly [answered: unknown, killed: unknown] } = {
-  callId: ["call_p0_0", "call_p0_0"],
+  callId: ["call_i0_0", "call_i0_0"],
   name: ["t", "t"],
   iteration: [0, 0],
   signal: [false, true],
@@ -48,7 +48,7 @@ const expected: { readonly [Member in keyof ToolContext]: readonly [answered: un
   showKillHint: [false, false],
   suppressProgressNotices: [false, false],
   budget: [98, 99],
-  idempotencyKey: ["late/p0/tool/0/t", "late/p0/tool/0/t"],
+  idempotencyKey: ["late/i0/tool/0/t", "late/i0/tool/0/t"],
   session: [{}, {}],
   context: [undefined, undefined],
   depth: [0, 0],

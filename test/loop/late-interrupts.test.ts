@@ -12,7 +12,7 @@ function slowJournal(clock: ReturnType<typeof createTestClock>): Journal {
   const journal = createDurableStore().open();
   const step = async <T>(asked: Step<T>): Promise<T> => {
     const answer = await journal.step(asked);
-    if (asked.key === "p0/model") await new Promise<void>((resolve) => clock.setTimeout(resolve, 1_000));
+    if (asked.key === "i0/model") await new Promise<void>((resolve) => clock.setTimeout(resolve, 1_000));
     return answer;
   };
   return { ...journal, step };
@@ -33,7 +33,7 @@ describe("an interrupt between the end of a stream and its first call", () => {
     const result = await playing.result;
     expect([result.reason.kind, outcomesOf(result), textsOf(result.undelivered)]).toEqual([
       "answered",
-      ["call_p0_0: completed"],
+      ["call_i0_0: completed"],
       ["Wait."],
     ]);
   });
@@ -59,7 +59,7 @@ describe("an interrupt between the end of a stream and its first call", () => {
     const result = await playing.result;
     expect([result.reason.kind, outcomesOf(result), textsOf(result.undelivered)]).toEqual([
       "wall-clock",
-      ["call_p0_0: not-run"],
+      ["call_i0_0: not-run"],
       ["Wait."],
     ]);
   });

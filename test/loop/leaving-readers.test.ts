@@ -118,7 +118,7 @@ describe("a reader that leaves", () => {
   it.for<[how: string, leave: (events: AsyncGenerator<LoopEvent>) => Promise<unknown>]>([
     ["is left", (events) => events.return(undefined)],
     ["is thrown into", (events) => events.throw(new Error("my own"))],
-  ])("through a generator that passes events on stops the run where that generator %s", async ([, leave]) => {
+  ])("through a generator that iterations events on stops the run where that generator %s", async ([, leave]) => {
     const { stream } = start([[text("Hi"), stall()]]);
     async function* passOn(): AsyncGenerator<LoopEvent> {
       yield* stream;

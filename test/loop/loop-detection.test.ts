@@ -16,7 +16,7 @@ function calling(letters: string): MockScript {
   return [...turns, text("Done.")];
 }
 
-/** What listeners hear: `pass: tool count×cycle`. */
+/** What listeners hear: `iteration: tool count×cycle`. */
 const heard = ({ recording }: ReturnType<typeof play>): readonly string[] =>
   recording.of("loop-detected").map(({ iteration, toolName, count, cycle }) => `${iteration}: ${toolName} ${count}x${cycle}`);
 
@@ -49,7 +49,7 @@ describe("a model that repeats itself", () => {
     const playing = play(calling("aa"), watching({ threshold: 2 }));
     await playing.result;
     expect(playing.recording.types().slice(7, 13)).toEqual([
-      "pass-start",
+      "iteration-start",
       "tool-args-delta",
       "tool-args-end",
       "loop-detected",
@@ -93,13 +93,13 @@ describe("inject-warning", () => {
     const result = await playing.result;
     expect(linesOf(result.messages)).toEqual([
       "user: Go.",
-      "assistant: [call_p0_0]",
-      "tool: call_p0_0 completed",
-      "assistant: [call_p1_0]",
-      "tool: call_p1_0 completed",
+      "assistant: [call_i0_0]",
+      "tool: call_i0_0 completed",
+      "assistant: [call_i1_0]",
+      "tool: call_i1_0 completed",
       warning(2),
-      "assistant: [call_p2_0]",
-      "tool: call_p2_0 completed",
+      "assistant: [call_i2_0]",
+      "tool: call_i2_0 completed",
       "assistant: Done.",
     ]);
     expect(playing.recording.of("loop-detected").map(({ action }) => action)).toEqual(["inject-warning"]);
@@ -112,10 +112,10 @@ describe("stop", () => {
     const result = await playing.result;
     expect([result.status, result.reason]).toEqual(["error", { kind: "loop-detected", toolName: "echo", count: 2 }]);
     expect(outcomesOf(result)).toEqual([
-      "call_p0_0: completed",
-      "call_p1_0: completed",
-      "call_p2_0: completed",
-      "call_p3_0: not-run",
+      "call_i0_0: completed",
+      "call_i1_0: completed",
+      "call_i2_0: completed",
+      "call_i3_0: not-run",
     ]);
     expect([result.toolCallsExecuted, result.pendingCalls, heard(playing)]).toEqual([3, [], ["3: echo 2x2"]]);
   });
@@ -135,7 +135,7 @@ describe("stop", () => {
   it("leaves a steered message undelivered", async () => {
     const playing = play(calling("aa"), ({ control }) => ({
       ...watching({ threshold: 2, action: "stop" }),
-      hooks: { preparePass: ({ iteration }) => void (iteration === 1 && control.steer("Stop that.")) },
+      hooks: { prepareIteration: ({ iteration }) => void (iteration === 1 && control.steer("Stop that.")) },
     }));
     const result = await playing.result;
     expect([result.reason.kind, textsOf(result.undelivered)]).toEqual(["loop-detected", ["Stop that."]]);

@@ -76,33 +76,33 @@ describe("a journal in memory", () => {
     const again = await playOver(memoryJournal(savedOf(whole)));
     expect(again.recording.outline()).toMatchInlineSnapshot(`
       "run-start
-        pass-start 0 (replayed)
+        iteration-start 0 (replayed)
           reasoning-delta "Hm." (replayed)
           text-delta "Working. " (replayed)
-          tool-args-end quick (call_p0_0) {"n":1} (replayed)
-          tool-args-end quick (call_p0_1) {"n":2} (replayed)
-          tool-args-end broken (call_p0_2) {"n":0} (replayed)
-          tool-args-end alone (call_p0_3) {"n":3} (replayed)
-          tool-start quick (call_p0_0) {"n":1} (replayed)
-          tool-end quick (call_p0_0) completed (replayed)
-          tool-start quick (call_p0_1) {"n":2} (replayed)
-          tool-end quick (call_p0_1) completed (replayed)
-          tool-start broken (call_p0_2) {"n":0} (replayed)
-          tool-end broken (call_p0_2) failed (replayed)
-          tool-start alone (call_p0_3) {"n":3} (replayed)
-          tool-end alone (call_p0_3) completed (replayed)
-        pass-end 0 function_call (replayed)
-        pass-start 1 (replayed)
-          tool-args-end quick (call_p1_0) {"n":4} (replayed)
-          tool-args-end nope (call_p1_1) {"n":5} (replayed)
-          tool-start nope (call_p1_1) {"n":5} (replayed)
-          tool-end nope (call_p1_1) unknown-tool (replayed)
-          tool-start quick (call_p1_0) {"n":4} (replayed)
-          tool-end quick (call_p1_0) completed (replayed)
-        pass-end 1 function_call (replayed)
-        pass-start 2 (replayed)
+          tool-args-end quick (call_i0_0) {"n":1} (replayed)
+          tool-args-end quick (call_i0_1) {"n":2} (replayed)
+          tool-args-end broken (call_i0_2) {"n":0} (replayed)
+          tool-args-end alone (call_i0_3) {"n":3} (replayed)
+          tool-start quick (call_i0_0) {"n":1} (replayed)
+          tool-end quick (call_i0_0) completed (replayed)
+          tool-start quick (call_i0_1) {"n":2} (replayed)
+          tool-end quick (call_i0_1) completed (replayed)
+          tool-start broken (call_i0_2) {"n":0} (replayed)
+          tool-end broken (call_i0_2) failed (replayed)
+          tool-start alone (call_i0_3) {"n":3} (replayed)
+          tool-end alone (call_i0_3) completed (replayed)
+        iteration-end 0 function_call (replayed)
+        iteration-start 1 (replayed)
+          tool-args-end quick (call_i1_0) {"n":4} (replayed)
+          tool-args-end nope (call_i1_1) {"n":5} (replayed)
+          tool-start nope (call_i1_1) {"n":5} (replayed)
+          tool-end nope (call_i1_1) unknown-tool (replayed)
+          tool-start quick (call_i1_0) {"n":4} (replayed)
+          tool-end quick (call_i1_0) completed (replayed)
+        iteration-end 1 function_call (replayed)
+        iteration-start 2 (replayed)
           text-delta "Done." (replayed)
-        pass-end 2 completed (replayed)
+        iteration-end 2 completed (replayed)
       run-end completed answered"
     `);
     expect(whole.recording.events.filter((event) => event.replayed)).toEqual([]);
@@ -114,37 +114,37 @@ describe("a journal in memory", () => {
   it("says of each event what was recalled and what was not, where a run goes on", async () => {
     const whole = await playOver(undefined);
     const saved = savedOf(whole);
-    const upTo = memoryJournal(saved).keys().indexOf("p0/tool/0/quick") + 1;
+    const upTo = memoryJournal(saved).keys().indexOf("i0/tool/0/quick") + 1;
     const again = await playOver(memoryJournal(cut(saved, upTo)));
     expect(again.recording.outline()).toMatchInlineSnapshot(`
       "run-start
-        pass-start 0 (replayed)
+        iteration-start 0 (replayed)
           reasoning-delta "Hm." (replayed)
           text-delta "Working. " (replayed)
-          tool-args-end quick (call_p0_0) {"n":1} (replayed)
-          tool-args-end quick (call_p0_1) {"n":2} (replayed)
-          tool-args-end broken (call_p0_2) {"n":0} (replayed)
-          tool-args-end alone (call_p0_3) {"n":3} (replayed)
-          tool-start quick (call_p0_0) {"n":1} (replayed)
-          tool-end quick (call_p0_0) completed (replayed)
-          tool-start quick (call_p0_1) {"n":2}
-          tool-end quick (call_p0_1) completed
-          tool-start broken (call_p0_2) {"n":0}
-          tool-end broken (call_p0_2) failed
-          tool-start alone (call_p0_3) {"n":3}
-          tool-end alone (call_p0_3) completed
-        pass-end 0 function_call (replayed)
-        pass-start 1
-          tool-args-end quick (call_p1_0) {"n":4}
-          tool-args-end nope (call_p1_1) {"n":5}
-          tool-start nope (call_p1_1) {"n":5}
-          tool-end nope (call_p1_1) unknown-tool
-          tool-start quick (call_p1_0) {"n":4}
-          tool-end quick (call_p1_0) completed
-        pass-end 1 function_call
-        pass-start 2
+          tool-args-end quick (call_i0_0) {"n":1} (replayed)
+          tool-args-end quick (call_i0_1) {"n":2} (replayed)
+          tool-args-end broken (call_i0_2) {"n":0} (replayed)
+          tool-args-end alone (call_i0_3) {"n":3} (replayed)
+          tool-start quick (call_i0_0) {"n":1} (replayed)
+          tool-end quick (call_i0_0) completed (replayed)
+          tool-start quick (call_i0_1) {"n":2}
+          tool-end quick (call_i0_1) completed
+          tool-start broken (call_i0_2) {"n":0}
+          tool-end broken (call_i0_2) failed
+          tool-start alone (call_i0_3) {"n":3}
+          tool-end alone (call_i0_3) completed
+        iteration-end 0 function_call (replayed)
+        iteration-start 1
+          tool-args-end quick (call_i1_0) {"n":4}
+          tool-args-end nope (call_i1_1) {"n":5}
+          tool-start nope (call_i1_1) {"n":5}
+          tool-end nope (call_i1_1) unknown-tool
+          tool-start quick (call_i1_0) {"n":4}
+          tool-end quick (call_i1_0) completed
+        iteration-end 1 function_call
+        iteration-start 2
           text-delta "Done."
-        pass-end 2 completed
+        iteration-end 2 completed
       run-end completed answered"
     `);
   });
@@ -152,7 +152,7 @@ describe("a journal in memory", () => {
   it("keeps what was recorded, whatever is done to the result", async () => {
     const { result } = await playOver(undefined);
     const before = JSON.stringify(result.journal);
-    expect(JSON.parse(before).steps["p0/inbox"]).toEqual({ now: 0, token: expect.any(String) });
+    expect(JSON.parse(before).steps["i0/inbox"]).toEqual({ now: 0, token: expect.any(String) });
     await playOver(result.journal);
     expect(JSON.stringify(result.journal)).toBe(before);
   });

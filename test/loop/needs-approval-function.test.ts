@@ -24,11 +24,11 @@ describe("needsApproval as a function", () => {
       execute: ({ amount }) => amount,
     });
     const { result } = play([[call({ amount: "9" }), call({})], text("Done.")], { tools: [pay], context: "mine" });
-    expect((await result).reason).toMatchObject({ kind: "approval-required", calls: [{ callId: "call_p0_1" }] });
-    expect(outcomesOf(await result)).toEqual(["call_p0_0: completed", "call_p0_1: awaiting-approval"]);
+    expect((await result).reason).toMatchObject({ kind: "approval-required", calls: [{ callId: "call_i0_1" }] });
+    expect(outcomesOf(await result)).toEqual(["call_i0_0: completed", "call_i0_1: awaiting-approval"]);
     expect(seen).toEqual([
-      [9, 2026, "call_p0_0", "pay", 0, 2, "mine"],
-      [900, 2026, "call_p0_1", "pay", 0, 2, "mine"],
+      [9, 2026, "call_i0_0", "pay", 0, 2, "mine"],
+      [900, 2026, "call_i0_1", "pay", 0, 2, "mine"],
     ]);
   });
 
@@ -59,7 +59,7 @@ describe("needsApproval as a function", () => {
     const once = inputSchema.refine(() => (checks += 1) === 1);
     const never = { name: "pay", description: "pay", inputSchema: once, needsApproval: () => false, execute: () => 1 };
     const { result } = play([call({}), text("Done.")], { tools: [defineTool(never)] });
-    expect(outcomesOf(await result)).toEqual(["call_p0_0: awaiting-approval"]);
+    expect(outcomesOf(await result)).toEqual(["call_i0_0: awaiting-approval"]);
   });
 
   it("is asked again with the arguments as a changed tool reads them", async () => {
@@ -70,7 +70,7 @@ describe("needsApproval as a function", () => {
     });
     const playing = play([toolCall("pay", { amount: 7 }), text("Done.")], { tools: registry });
     playing.recording.emitter.once("approval-decided", swap);
-    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: awaiting-approval"]);
+    expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: awaiting-approval"]);
     expect(seen).toEqual([{ amount: 7 }, { amount: 700 }]);
   });
 });

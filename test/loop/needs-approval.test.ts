@@ -62,10 +62,10 @@ describe("a tool that wants a decision", () => {
   it("goes on with the decisions, and what has run does not run again", async () => {
     const { ran, start } = setUp(dear);
     const journal = await savedOf(start());
-    expect(ran).toEqual(["call_p0_1 0", "call_p0_2 9"]);
-    const result = await start({ journal, decisions: { call_p0_0: { kind: "approve" } } }).result;
-    expect([result.text, ran]).toEqual(["Done.", ["call_p0_1 0", "call_p0_2 9", "call_p0_0 900"]]);
-    const refused = start({ journal: memoryJournal(), decisions: { call_p0_2: { kind: "approve" } } });
+    expect(ran).toEqual(["call_i0_1 0", "call_i0_2 9"]);
+    const result = await start({ journal, decisions: { call_i0_0: { kind: "approve" } } }).result;
+    expect([result.text, ran]).toEqual(["Done.", ["call_i0_1 0", "call_i0_2 9", "call_i0_0 900"]]);
+    const refused = start({ journal: memoryJournal(), decisions: { call_i0_2: { kind: "approve" } } });
     await expect(refused.result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
@@ -76,8 +76,8 @@ describe("a tool that wants a decision", () => {
     const result = await start({ policies: { approve } }).result;
     expect([result.text, ran, outcomesOf(result)]).toEqual([
       "Done.",
-      ["call_p0_1 0"],
-      ["call_p0_0: denied", "call_p0_1: completed", "call_p0_2: denied"],
+      ["call_i0_1 0"],
+      ["call_i0_0: denied", "call_i0_1: completed", "call_i0_2: denied"],
     ]);
   });
 
@@ -92,7 +92,7 @@ describe("a tool that wants a decision", () => {
       { name: "pay", description: "", inputSchema: {}, eager: true, needsApproval: true },
     ];
     const { result } = play([[toolCall("look"), toolCall("pay"), finish("length")], text("Done.")], { tools: registry });
-    expect([outcomesOf(await result), ran]).toEqual([["call_p0_0: completed", "call_p0_1: truncated"], ["look"]]);
+    expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], ["look"]]);
   });
 
   it("is not taken for one that starts early", () => {
@@ -156,14 +156,14 @@ describe("a call about which no decision can be made", () => {
     await playing.clock.advance(50);
     const result = await playing.result;
     const [answer] = answersOf(result);
-    expect([result.text, answer?.outcome, ran.filter((line) => line.startsWith("call_p0_0"))]).toEqual([
+    expect([result.text, answer?.outcome, ran.filter((line) => line.startsWith("call_i0_0"))]).toEqual([
       "Done.",
       "approval-failed",
       [],
     ]);
     expect(JSON.stringify(answer)).not.toContain(message);
     expect(result.functionHistory[0]).toMatchObject({ outcome: "approval-failed", error: { message } });
-    const told = playing.recording.of("approval-decided").find(({ callId }) => callId === "call_p0_0");
+    const told = playing.recording.of("approval-decided").find(({ callId }) => callId === "call_i0_0");
     expect([told?.decision, told?.error?.message]).toEqual(["failed", message]);
     const again = start({ ...more, journal: memoryJournal(JSON.parse(JSON.stringify(result.journal))) });
     const { messages, functionHistory } = await again.result;

@@ -52,7 +52,7 @@ describe("a journal that is opened", () => {
     const { result } = play([text("Done.")], { journal });
     void result.then(() => log.push("over"));
     await result;
-    expect(log).toEqual(["open", "run", "p0/inbox", "p0/model", "p0/inbox-end", "close", "over"]);
+    expect(log).toEqual(["open", "run", "i0/inbox", "i0/model", "i0/inbox-end", "close", "over"]);
   });
 
   it("is opened once, whatever runs inside the run", async () => {
@@ -60,7 +60,7 @@ describe("a journal that is opened", () => {
     const child = nesting("agent tool", "child", () => ({ messages: question, provider: createMockProvider([text("c")]) }));
     await play([toolCall("child"), text("Done.")], { journal, tools: [child] }).result;
     expect(log.filter((line) => line === "open" || line === "close")).toEqual(["open", "close"]);
-    expect(log).toContain("p0/tool/0/child/p0/model");
+    expect(log).toContain("i0/tool/0/child/i0/model");
   });
 
   it.for<[what: string, end: (control: LoopControl) => void]>([
@@ -85,18 +85,18 @@ describe("a journal that is opened", () => {
 
   it.for<[what: string, faults: Faults, message: string, log: readonly string[]]>([
     ["that cannot be opened", { open: new Error("locked") }, "locked", ["open"]],
-    ["whose step fails is closed, and", { at: "p0/model" }, "no p0/model", ["open", "run", "p0/inbox", "p0/model", "close"]],
+    ["whose step fails is closed, and", { at: "i0/model" }, "no i0/model", ["open", "run", "i0/inbox", "i0/model", "close"]],
     [
       "that cannot be closed",
       { close: new Error("stuck") },
       "stuck",
-      ["open", "run", "p0/inbox", "p0/model", "p0/inbox-end", "close", "close"],
+      ["open", "run", "i0/inbox", "i0/model", "i0/inbox-end", "close", "close"],
     ],
     [
       "whose step fails, and that cannot be closed then,",
-      { at: "p0/model", close: new Error("stuck") },
-      "no p0/model",
-      ["open", "run", "p0/inbox", "p0/model", "close"],
+      { at: "i0/model", close: new Error("stuck") },
+      "no i0/model",
+      ["open", "run", "i0/inbox", "i0/model", "close"],
     ],
   ])("%s rejects the run with its error, and nothing is held", async ([, faults, message, expected]) => {
     const { journal, log } = openable(faults);

@@ -75,7 +75,7 @@ describe("a provider that misbehaves", () => {
     const playing = play([[...parts.slice(0, 1), toolCall("t"), ...parts.slice(1)]], { tools: [tool("t", () => 1)] });
     const result = await playing.result;
     expect(result).toMatchObject({ status: "error", text: "Half", reason: { kind: "provider-error", error: { code } } });
-    expect(outcomesOf(result)).toEqual(["call_p0_0: not-run"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: not-run"]);
   });
 
   it.for<[what: string, call: object]>([
@@ -88,7 +88,7 @@ describe("a provider that misbehaves", () => {
     const playing = play([[text("Hm."), toolCall("t"), ...said(call)]], { tools: [tool("t", () => (ran += 1))] });
     const result = await playing.result;
     expect([result.status, result.reason, ran]).toEqual(["error", { kind: "malformed-call" }, 0]);
-    expect([outcomesOf(result), result.messages.length]).toEqual([["call_p0_0: not-run"], 3]);
+    expect([outcomesOf(result), result.messages.length]).toEqual([["call_i0_0: not-run"], 3]);
   });
 
   it.for<[what: string, args: unknown]>([
@@ -105,7 +105,7 @@ describe("a provider that misbehaves", () => {
     const playing = play([[...said({ type: "call-ready", key: "k", name: "t", args }), finish("tool-calls")], text("Done.")], {
       tools: [tool("t", () => 1)],
     });
-    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: malformed"]);
+    expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: malformed"]);
   });
 
   it("calls twice with one key: once is enough", async () => {
@@ -211,7 +211,7 @@ describe("what a run has spent", () => {
     totalTokens: inputTokens + outputTokens,
   });
 
-  it("is the last snapshot of a pass, or the sum of its deltas, over all passes", async () => {
+  it("is the last snapshot of an iteration, or the sum of its deltas, over all iterations", async () => {
     const snapshots = [text("So. "), toolCall("t"), usage(tokens(10, 1)), usage({ ...tokens(10, 5), cachedInputTokens: 4 })];
     const deltas = [text("Done."), usage(tokens(7, 0), "delta"), usage({ ...tokens(0, 3), reasoningTokens: 2 }, "delta")];
     const result = await play([snapshots, deltas], { tools: [tool("t", () => 1)] }).result;
@@ -226,14 +226,14 @@ describe("what a run has spent", () => {
   });
 
   const costOf = async (pricing: LoopOptions["pricing"]): Promise<unknown> => {
-    const passes = [
+    const iterations = [
       [text("So. "), toolCall("t"), usage(tokens(10, 1))],
       [text("Done."), usage(tokens(5, 1))],
     ];
-    const playing = play(passes, { tools: [tool("t", () => 1)], pricing });
+    const playing = play(iterations, { tools: [tool("t", () => 1)], pricing });
     const result = await playing.result;
     const troubles = playing.recording.of("listener-error").map(({ event, error }) => `${event}: ${error.message}`);
-    return [result.costUSD, result.streamResults.map((pass) => pass.costUSD), troubles];
+    return [result.costUSD, result.streamResults.map((iteration) => iteration.costUSD), troubles];
   };
 
   it("costs what the price list says, and nothing is known where it does not say", async () => {

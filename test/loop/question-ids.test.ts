@@ -30,23 +30,23 @@ describe("a decision", () => {
     const { ran, start } = setUp();
     const again = (decisions: LoopOptions["decisions"], description = "Pays the bank"): Playing => start(description, decisions);
     await start("Pays").result;
-    const mistyped = again({ call_p0_0: approved, call_p0_1: approved });
-    await expect(mistyped.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_p0_1" } });
+    const mistyped = again({ call_i0_0: approved, call_i0_1: approved });
+    await expect(mistyped.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_1" } });
     for (let times = 0; times < 2; times += 1) {
-      const { reason } = await again({ call_p0_0: approved }).result;
-      expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_p0_0#2", callId: "call_p0_0" }] });
+      const { reason } = await again({ call_i0_0: approved }).result;
+      expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0#2", callId: "call_i0_0" }] });
     }
-    await again({ call_p0_0: { kind: "deny" } }).result;
+    await again({ call_i0_0: { kind: "deny" } }).result;
     expect(ran).toEqual([]);
     const third = "Pays the bank twice";
-    expect((await again({ "call_p0_0#2": approved }, third).result).reason).toMatchObject({ calls: [{ id: "call_p0_0#3" }] });
-    const all = { call_p0_0: approved, "call_p0_0#2": approved, "call_p0_0#3": approved };
+    expect((await again({ "call_i0_0#2": approved }, third).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#3" }] });
+    const all = { call_i0_0: approved, "call_i0_0#2": approved, "call_i0_0#3": approved };
     expect((await again(all, third).result).text).toBe("Done.");
     expect(ran).toEqual(["Pays the bank twice"]);
     // The call is settled. The decisions that were passed over may be given once more, and no others.
     expect((await again(all, third).result).text).toBe("Done.");
-    const late = again({ call_p0_0: { kind: "deny" } }, third);
-    await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_p0_0" } });
+    const late = again({ call_i0_0: { kind: "deny" } }, third);
+    await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_0" } });
     expect(ran.length).toBe(1);
   });
 
@@ -65,7 +65,7 @@ describe("a decision", () => {
       const { reason } = await result;
       return reason.kind === "approval-required" ? reason.calls.map(({ id }) => id) : reason.kind;
     };
-    const own = "call_p0_0/call_p0_0";
+    const own = "call_i0_0/call_i0_0";
     expect(await idsOf(start("old"))).toEqual([own]);
     for (let times = 0; times < 2; times += 1) expect(await idsOf(start("new", { [own]: approved }))).toEqual([`${own}#2`]);
     expect(ran).toEqual([]);
@@ -89,18 +89,18 @@ describe("a decision", () => {
       return playing;
     };
     await start().result;
-    const { reason } = await start({ call_p0_0: approved }).result;
-    expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_p0_0#2" }] });
-    expect((await start({ call_p0_0: approved }, true).result).reason).toEqual(reason);
+    const { reason } = await start({ call_i0_0: approved }).result;
+    expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0#2" }] });
+    expect((await start({ call_i0_0: approved }, true).result).reason).toEqual(reason);
     expect(ran).toEqual([]);
-    await start({ "call_p0_0#2": approved }, true).result;
+    await start({ "call_i0_0#2": approved }, true).result;
     expect(ran).toEqual(["new"]);
   });
 
   it("cannot name another call: an id of the provider that looks like the id of a later question is not used", async () => {
     const script = [toolCall("pay", {}, { id: "a#2" }), text("Done.")];
     const { result } = play(script, { tools: [tool("pay", () => 1)] });
-    expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_p0_0", providerCallId: "a#2" }] });
+    expect((await result).messages.at(1)).toMatchObject({ content: [{ callId: "call_i0_0", providerCallId: "a#2" }] });
   });
 
   it("about a call beyond maxToolCalls is refused, because the call has its outcome", async () => {
@@ -112,7 +112,7 @@ describe("a decision", () => {
     const start = (decisions?: LoopOptions["decisions"]): Playing =>
       play([], { runId: "r", provider, tools, journal: store.open(), limits: { maxToolCalls: 1 }, decisions });
     expect((await start().result).text).toBe("Done.");
-    await expect(start({ call_p0_1: approved }).result).rejects.toMatchObject({ code: "unknown-decision" });
+    await expect(start({ call_i0_1: approved }).result).rejects.toMatchObject({ code: "unknown-decision" });
     const { size } = store.records;
     expect((await start().result).text).toBe("Done.");
     expect(store.records.size).toBe(size);
@@ -128,8 +128,8 @@ describe("a decision", () => {
     const start = (decisions?: LoopOptions["decisions"]): Playing =>
       play([], { runId: "r", provider, tools, journal: store.open(), limits: { maxToolCalls: 1 }, decisions });
     await start().result;
-    expect((await start({ call_p0_1: approved }).result).reason).toMatchObject({ calls: [{ id: "call_p0_0" }] });
-    expect((await start({ call_p0_0: { kind: "deny" } }).result).text).toBe("Done.");
+    expect((await start({ call_i0_1: approved }).result).reason).toMatchObject({ calls: [{ id: "call_i0_0" }] });
+    expect((await start({ call_i0_0: { kind: "deny" } }).result).text).toBe("Done.");
     expect(ran).toEqual([{ n: 2 }]);
   });
 });

@@ -85,7 +85,7 @@ interface WireCall {
   readonly ready: Partial<Extract<ModelChunk, { type: "call-ready" }>> | undefined;
 }
 
-const ids = fc.constantFrom(undefined, "x", "y", "call_p0_0", "call_p0_1");
+const ids = fc.constantFrom(undefined, "x", "y", "call_i0_0", "call_i0_1");
 const names = fc.constantFrom("look", "look", "act", "nope");
 
 const wireCall: fc.Arbitrary<WireCall> = fc.record({

@@ -63,12 +63,12 @@ const call: fc.Arbitrary<MockPart> = fc
       { weight: 3, arbitrary: fc.constantFrom("quick", "slow", "slower", "alone") },
       { weight: 2, arbitrary: fc.constantFrom(...toolNames) },
     ),
-    id: fc.option(fc.constantFrom("x", "y", "call_p0_0", "call_p1_1"), { nil: undefined, freq: 2 }),
+    id: fc.option(fc.constantFrom("x", "y", "call_i0_0", "call_i1_1"), { nil: undefined, freq: 2 }),
     rawArgs: fc.option(fc.constantFrom("{", "", "null"), { nil: undefined, freq: 6 }),
     fragments: fc.constantFrom(0, 2),
     // What "checked" refuses.
     edited: fc.constantFrom(false, false, true),
-    ids: fc.constantFrom(undefined, ["x", "call_p0_0"], ["x", "__proto__"], [7], []),
+    ids: fc.constantFrom(undefined, ["x", "call_i0_0"], ["x", "__proto__"], [7], []),
   })
   .map(({ name, ids, edited, ...options }) =>
     toolCall(name, name === "context_release" && ids !== undefined ? { call_ids: ids } : { edited }, options),

@@ -26,7 +26,7 @@ export interface Workshop {
   later<T>(ms: number, value: T): Promise<T>;
   /** How many of those are still to come. */
   timers(): number;
-  /** Passes whose results are to be left out; grows while the run goes on. */
+  /** Iterations whose results are to be left out; grows while the run goes on. */
   readonly force: Set<number>;
 }
 

@@ -32,7 +32,7 @@ describe("a context restart", () => {
     expect(result.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"]);
     expect(result.messages[1]).toMatchObject({ content: [{ text: "Wait. " }, {}, {}] });
     expect(playing.recording.of("restart")).toMatchObject([
-      { callId: "call_p0_0", name: "enrich", suffix: "profile", disableTools: [] },
+      { callId: "call_i0_0", name: "enrich", suffix: "profile", disableTools: [] },
     ]);
   });
 
@@ -119,7 +119,7 @@ describe("a context restart", () => {
     );
     const first = await playing.result;
     const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
-    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("p1/")));
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("i1/")));
     const again = start([text("Done.")], "unused", { journal: memoryJournal({ steps: kept }) });
     await again.result;
     expect(again.provider.requests[0]).toMatchObject({

@@ -186,6 +186,6 @@ describe("what was said stays said", () => {
     };
     const { result } = play([], { provider, tools: [tool("work", (args) => args)] });
     expect(answersOf(await result)[0]?.result).toEqual({ list: ["a"] });
-    expect(outcomesOf(await result)).toEqual(["call_p0_0: completed"]);
+    expect(outcomesOf(await result)).toEqual(["call_i0_0: completed"]);
   });
 });

@@ -24,14 +24,14 @@ const broken: readonly MockTurn[] = [
 it("goes on behind an error where it ended, without running a finished tool again", async () => {
   const { ran, options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
-  expect([first.reason.kind, first.text, ran]).toEqual(["provider-error", "Half an ans", ["call_p0_0"]]);
+  expect([first.reason.kind, first.text, ran]).toEqual(["provider-error", "Half an ans", ["call_i0_0"]]);
 
   const provider = createMockProvider([[text("Done."), usage({ inputTokens: 7, outputTokens: 1 })]]);
   const second = await runToolLoop({ ...options, provider, journal: saved(first), resume: "retry-last" });
   expect([second.status, second.text, ran, second.iterations, second.usage.totalTokens]).toEqual([
     "completed",
     "Done.",
-    ["call_p0_0"],
+    ["call_i0_0"],
     2,
     23,
   ]);
@@ -71,21 +71,21 @@ it("pins the keys of what is done again", async () => {
   expect(third.text).toBe("At last.");
   expect(saved(third).keys().join("\n")).toMatchInlineSnapshot(`
     "run
-    p0/inbox
-    p0/model
-    p0/tool/0/save
-    p1/inbox
-    p1/model
-    p1/inbox-end
+    i0/inbox
+    i0/model
+    i0/tool/0/save
+    i1/inbox
+    i1/model
+    i1/inbox-end
     retry1
-    retry1/p1/model
-    retry1/p1/tool/0/save
-    retry1/p2/inbox
-    retry1/p2/model
-    retry1/p2/inbox-end
+    retry1/i1/model
+    retry1/i1/tool/0/save
+    retry1/i2/inbox
+    retry1/i2/model
+    retry1/i2/inbox-end
     retry2
-    retry2/p2/model
-    retry2/p2/inbox-end"
+    retry2/i2/model
+    retry2/i2/inbox-end"
   `);
 });
 
@@ -106,7 +106,7 @@ it.for<
   end(control);
   await clock.runAll();
   const first = await running;
-  expect(["error", "timeout", "stopped_by_user"]).toContain(first.status);
+  expect(["error", "timeout", "stopped-by-user"]).toContain(first.status);
 
   const second = await runToolLoop({
     ...options,
@@ -139,7 +139,7 @@ it("recalls what is there when the journal itself is handed on", async () => {
   const first = await runToolLoop({ ...options, provider: createMockProvider([toolCall("save"), text("Done.")]) });
   const provider = createMockProvider([]);
   const again = await runToolLoop({ ...options, provider, journal: first.journal });
-  expect([again.text, provider.calls, ran]).toEqual(["Done.", 0, ["call_p0_0"]]);
+  expect([again.text, provider.calls, ran]).toEqual(["Done.", 0, ["call_i0_0"]]);
 });
 
 it("refuses to read back what no journal wrote", () => {
@@ -148,11 +148,11 @@ it("refuses to read back what no journal wrote", () => {
   );
 });
 
-it("goes on behind a failed pass that was saved before the run had ended", async () => {
+it("goes on behind a failed iteration that was saved before the run had ended", async () => {
   const { options } = setUp();
   const first = await runToolLoop({ ...options, provider: createMockProvider(broken) });
   const { steps } = JSON.parse(JSON.stringify(first.journal));
-  delete steps["p1/inbox-end"];
+  delete steps["i1/inbox-end"];
   const second = await runToolLoop({
     ...options,
     provider: createMockProvider([text("Done.")]),
@@ -167,7 +167,7 @@ it("does not go on behind tool errors that just came about", async () => {
   const limits = { maxConsecutiveToolErrors: 1 };
   const first = await runToolLoop({ ...options, limits, provider: createMockProvider([toolCall("nothing")]) });
   const { steps } = JSON.parse(JSON.stringify(first.journal));
-  for (const key of Object.keys(steps)) if (key !== "p0/inbox") delete steps[key];
+  for (const key of Object.keys(steps)) if (key !== "i0/inbox") delete steps[key];
   const provider = createMockProvider([toolCall("nothing")]);
   const second = await runToolLoop({ ...options, limits, provider, journal: memoryJournal({ steps }), resume: "retry-last" });
   expect([second.reason.kind, provider.calls]).toEqual(["tool-error-cap", 1]);

@@ -59,10 +59,10 @@ describe("a run that is tried again and still may not go on", () => {
       saved = await savedOf(again);
     }
     expect(Object.keys(saved.steps).filter((key) => key.includes("/model"))).toEqual([
-      "p0/model",
-      "retry1/p0/model",
-      "retry2/p0/model",
-      "retry3/p0/model",
+      "i0/model",
+      "retry1/i0/model",
+      "retry2/i0/model",
+      "retry3/i0/model",
     ]);
   });
 });

@@ -64,7 +64,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
     },
     policies: policiesOf(plan, workshop),
     pricing: pricingOf(plan),
-    ...(hooks && { hooks: { preparePass: async () => ({ toolChoice: "auto" }), onIteration: async () => undefined } }),
+    ...(hooks && { hooks: { prepareIteration: async () => ({ toolChoice: "auto" }), onIteration: async () => undefined } }),
   };
   const options = typeof more === "function" ? more(own) : { ...own, ...more };
   const accepted: string[] = [];
@@ -95,7 +95,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   const told = recording.events.filter(({ path }) => path === undefined);
   expect(told.filter(({ type }) => type === "run-end")).toHaveLength(1);
   expect(told.at(-1)?.type).toBe("run-end");
-  expect(result.streamResults.map((pass) => pass.text).join("")).toBe(heard(told));
+  expect(result.streamResults.map((iteration) => iteration.text).join("")).toBe(heard(told));
   return { result, endedAt: end.now, provider, workshop, options, accepted };
 }
 
@@ -104,7 +104,7 @@ function heard(events: readonly LoopEvent[]): string {
   let before = "";
   let said = "";
   for (const event of events) {
-    if (event.type === "pass-start") [before, said] = [before + said, ""];
+    if (event.type === "iteration-start") [before, said] = [before + said, ""];
     else if (event.type === "attempt-discarded") said = "";
     else if (event.type === "text-delta") said += event.text;
   }

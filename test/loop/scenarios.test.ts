@@ -32,7 +32,7 @@ function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<Loop
   const fail = (): never => {
     throw new Error("touched on replay");
   };
-  const { preparePass, onIteration } = options.hooks ?? {};
+  const { prepareIteration, onIteration } = options.hooks ?? {};
   const provider: Provider = { id: options.provider.id, model: options.provider.model, stream: fail };
   return {
     provider,
@@ -40,7 +40,7 @@ function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<Loop
     ...(options.policies === undefined ? {} : { policies: untouchablePolicies(options.policies, fail) }),
     ...(options.hooks === undefined
       ? {}
-      : { hooks: { ...(preparePass && { preparePass: fail }), ...(onIteration && { onIteration: fail }) } }),
+      : { hooks: { ...(prepareIteration && { prepareIteration: fail }), ...(onIteration && { onIteration: fail }) } }),
   };
 }
 
@@ -119,10 +119,10 @@ describe("every ending", () => {
     const { result } = await play(scenario, { events: recording.emitter });
     const open: string[] = [];
     for (const event of recording.events) {
-      const id = "callId" in event ? event.callId : "hop" in event ? `${event.iteration}.${event.hop}` : "";
+      const id = "callId" in event ? event.callId : "continuation" in event ? `${event.iteration}.${event.continuation}` : "";
       const [noun, edge] = event.type.split("-");
       if (edge === "start") open.push(`${noun} ${id}`);
-      // Calls of a wave end in any order, but always inside their pass.
+      // Calls of a wave end in any order, but always inside their iteration.
       if (edge === "end" && noun === "tool") expect(open.splice(open.indexOf(`tool ${id}`), 1)).toEqual([`tool ${id}`]);
       else if (edge === "end") expect(open.pop()).toBe(`${noun} ${id}`);
     }
@@ -135,7 +135,7 @@ describe("every ending", () => {
     const recording = recordEvents();
     const { result } = await play(scenario, { events: recording.emitter });
     const seen = recording.of("text-delta").map((event) => event.text);
-    expect(result.streamResults.map((pass) => pass.text).join("")).toBe(seen.join(""));
+    expect(result.streamResults.map((each) => each.text).join("")).toBe(seen.join(""));
   });
 
   it.for(byTitle)("%s: every timer, listener and stream is released", async ([, scenario]) => {
@@ -147,7 +147,7 @@ describe("every ending", () => {
       expect(counting.on(staged.stage.abort.signal), "listeners on the caller's signal").toBe(0);
       expect(staged.provider.active, "streams").toBe(scenario.deafProvider ? 1 : 0);
       expect(staged.stage.control.stop(), "the control is free").toBe("finished");
-      expect(result.usage.totalTokens).toBe(result.streamResults.reduce((sum, pass) => sum + (pass.usage?.totalTokens ?? 0), 0));
+      expect(result.usage.totalTokens).toBe(result.streamResults.reduce((sum, each) => sum + (each.usage?.totalTokens ?? 0), 0));
     } finally {
       counting.stop();
     }

@@ -23,7 +23,7 @@ const deaf: { readonly [where: string]: readonly [script: MockScript, options: P
   "a tool that tries again": [[call], { tools: [tool("work", () => never, { idempotent: true, retry: { maxAttempts: 9 } })] }],
   "a stream": [[[text("Hm. "), stall({ ignoreSignal: true })]], {}],
   "a stream that says nothing": [[stall({ ignoreSignal: true })], {}],
-  preparePass: [[], { hooks: { preparePass: () => never } }],
+  prepareIteration: [[], { hooks: { prepareIteration: () => never } }],
   onIteration: [[call], { tools: [tool("work", () => 1)], hooks: { onIteration: () => never } }],
   "an approval": [[call], { tools: [tool("work", () => 1)], policies: { approve: () => never } }],
   "a validation": [[call], { tools: [checked(pondering)] }],
@@ -109,7 +109,7 @@ describe("what ignores its signal", () => {
     await clock.advance(100);
     playing.control.stop();
     await clock.advance(60_000);
-    expect([playing.endedAt(), outcomesOf(await playing.result)]).toEqual([50_000, ["call_p0_0: interrupted"]]);
+    expect([playing.endedAt(), outcomesOf(await playing.result)]).toEqual([50_000, ["call_i0_0: interrupted"]]);
   });
 });
 
@@ -126,7 +126,7 @@ describe("what heeds its signal", () => {
     playing.control.stop();
     await clock.advance(10_000);
     expect(playing.endedAt()).toBe(1_300);
-    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: interrupted"]);
+    expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: interrupted"]);
   });
 
   it("is not believed: its value is dropped, told as late, and read as interrupted", async () => {

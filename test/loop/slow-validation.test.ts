@@ -54,7 +54,7 @@ it.for<[what: string, said: Said, stopMs: number]>([
   await playing.clock.advance(stopMs);
   playing.control.stop();
   const result = await playing.result;
-  expect([result.reason.kind, outcomesOf(result)]).toEqual(["stopped", ["call_p0_0: not-run"]]);
+  expect([result.reason.kind, outcomesOf(result)]).toEqual(["stopped", ["call_i0_0: not-run"]]);
   await checkTold(result, start);
   expect(ran).toEqual([]);
 });
@@ -64,7 +64,7 @@ it("a validation that was late is late when it is told again", async () => {
   const playing = start(300);
   await playing.clock.advance(200);
   const result = await playing.result;
-  expect([result.reason.kind, outcomesOf(result)]).toEqual(["answered", ["call_p0_0: invalid-input"]]);
+  expect([result.reason.kind, outcomesOf(result)]).toEqual(["answered", ["call_i0_0: invalid-input"]]);
   await playing.clock.runAll();
   await checkTold(result, start);
   expect(ran).toEqual([]);

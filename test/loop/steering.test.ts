@@ -16,12 +16,12 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 
 const quick = tool("quick", () => "done");
 
-/** Steers once, in the pass of this number. */
-function steerIn(pass: number): (stage: Stage) => NonNullable<LoopOptions["hooks"]> {
+/** Steers once, in the iteration of this number. */
+function steerIn(at: number): (stage: Stage) => NonNullable<LoopOptions["hooks"]> {
   let isDone = false;
   return ({ control }) => ({
-    preparePass: ({ iteration }) => {
-      if (iteration !== pass || isDone) return;
+    prepareIteration: ({ iteration }) => {
+      if (iteration !== at || isDone) return;
       isDone = true;
       control.steer("Hey.");
     },
@@ -46,8 +46,8 @@ describe("a steered message", () => {
       [
         "user: Go.",
         "user: first",
-        "assistant: [call_p0_0][call_p0_1][call_p0_2]",
-        "tool: call_p0_0 completed, call_p0_1 completed, call_p0_2 completed",
+        "assistant: [call_i0_0][call_i0_1][call_i0_2]",
+        "tool: call_i0_0 completed, call_i0_1 completed, call_i0_2 completed",
         "user: second",
         "user: third",
         "user: fourth",
@@ -65,17 +65,17 @@ describe("a steered message", () => {
       ],
     };
     const playing = play([text("Hi."), text("Nice.")], ({ control }) => ({
-      hooks: { preparePass: ({ iteration }) => void (iteration === 0 && control.steer(message)) },
+      hooks: { prepareIteration: ({ iteration }) => void (iteration === 0 && control.steer(message)) },
     }));
     expect((await playing.result).messages[2]).toEqual(message);
   });
 
-  it("is told to listeners before the pass that it is sent in, also on replay", async () => {
+  it("is told to listeners before the iteration that it is sent in, also on replay", async () => {
     const playing = play([toolCall("quick"), text("Hi."), text("Again.")], (stage) => ({
       tools: [quick],
       hooks: steerIn(1)(stage),
     }));
-    const heard = recordEvents(playing.recording.emitter, ["pass-start", "steered", "pass-end"]);
+    const heard = recordEvents(playing.recording.emitter, ["iteration-start", "steered", "iteration-end"]);
     playing.control.steer("First.");
     playing.recording.emitter.on("tool-start", () => void playing.control.interrupt("Never sent."));
     const result = await playing.result;
@@ -89,25 +89,25 @@ describe("a steered message", () => {
       `${event.type} ${event.iteration}${event.type === "steered" ? ` ${textsOf([event.message]).join()}` : ""}`;
     expect(heard.events.map(told)).toEqual([
       "steered 0 First.",
-      "pass-start 0",
-      "pass-end 0",
-      "pass-start 1",
-      "pass-end 1",
+      "iteration-start 0",
+      "iteration-end 0",
+      "iteration-start 1",
+      "iteration-end 1",
       "steered 2 Hey.",
-      "pass-start 2",
-      "pass-end 2",
+      "iteration-start 2",
+      "iteration-end 2",
     ]);
     expect(heard.events.filter((event) => event.replayed)).toEqual([]);
 
     const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
     const again = play([], { tools: [quick], runId: result.runId, journal });
-    const heardAgain = recordEvents(again.recording.emitter, ["pass-start", "steered", "pass-end"]);
+    const heardAgain = recordEvents(again.recording.emitter, ["iteration-start", "steered", "iteration-end"]);
     expect((await again.result).messages).toEqual(result.messages);
     expect(heardAgain.events.map(told)).toEqual(heard.events.map(told));
     expect(heardAgain.events.filter((event) => !event.replayed)).toEqual([]);
   });
 
-  it("stays where its pass is tried again", async () => {
+  it("stays where its iteration is tried again", async () => {
     const first = play([[text("Let me "), fail({ status: 503 })]], { runId: "again" });
     first.control.steer("Hey.");
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
@@ -133,7 +133,7 @@ describe("a steered message", () => {
     expect(linesOf(result.messages).at(-1)).toBe("assistant: Four.");
   });
 
-  it("comes back where the last allowed pass has answered: the answer stands", async () => {
+  it("comes back where the last allowed iteration has answered: the answer stands", async () => {
     const playing = play([toolCall("quick"), text("Done.")], (stage) => ({
       tools: [quick],
       limits: { maxIterations: 2 },
@@ -149,12 +149,12 @@ describe("a steered message", () => {
     ]);
   });
 
-  it("has one more pass made each time, until none is allowed", async () => {
+  it("has one more iteration made each time, until none is allowed", async () => {
     const playing = play(
       () => text("Yes?"),
       ({ control }) => ({
         limits: { maxIterations: 4 },
-        hooks: { preparePass: ({ iteration }) => void control.steer(`${iteration}`) },
+        hooks: { prepareIteration: ({ iteration }) => void control.steer(`${iteration}`) },
       }),
     );
     const result = await playing.result;
@@ -184,7 +184,7 @@ it("is sent with the final answer that a limit grants", async () => {
   expect(linesOf(provider.requests.at(-1)?.messages ?? []).at(-1)).toBe("user: Hey.");
 });
 
-describe("a message steered into the last pass", () => {
+describe("a message steered into the last iteration", () => {
   it.for<[ending: string, turn: MockTurn]>([
     ["an answer", text("Hi.")],
     ["an answer that was cut", [text("Hi"), finish("length")]],

@@ -42,7 +42,7 @@ describe("a condition that fails", () => {
       usage: { totalTokens: 10 },
       pendingCalls: [],
     });
-    expect([outcomesOf(result), result.streamResults[0]?.calls.length]).toEqual([["call_p0_0: not-run"], 1]);
+    expect([outcomesOf(result), result.streamResults[0]?.calls.length]).toEqual([["call_i0_0: not-run"], 1]);
   });
 
   it("because it hangs ends the run after hookMs", async () => {
@@ -126,7 +126,7 @@ describe("over a journal", () => {
     const { runId, messages } = playing.options;
     const provider = createMockProvider([]);
     const again = await runToolLoop({ runId, messages, provider, journal: store.open(), ...stopWhen(() => false) });
-    expect([again.reason.kind, outcomesOf(again)]).toEqual(["killed", ["call_p0_0: not-run"]]);
+    expect([again.reason.kind, outcomesOf(again)]).toEqual(["killed", ["call_i0_0: not-run"]]);
   });
 
   it.for([1, 2, 3, 4, 5, 6, 7, 8, 9])(
@@ -147,7 +147,7 @@ describe("over a journal", () => {
       await run({ afterRecords }).catch((error: unknown) => expect(error).toBeInstanceOf(Crash));
       const result = await run({});
       expect([endOf(result), asked]).toEqual([
-        ["completed", { kind: "stop-condition", reason: "three" }, ["call_p2_0"]],
+        ["completed", { kind: "stop-condition", reason: "three" }, ["call_i2_0"]],
         [1, 2, 3],
       ]);
       const replayed = await run({});

@@ -26,7 +26,7 @@ describe("a condition that says stop", () => {
     const result = await playing.result;
     expect(endOf(result)).toEqual(["completed", { kind: "stop-condition" }, ["f", "e"]]);
     expect(result.pendingCalls[0]?.args).toEqual({ answer: 42 });
-    expect([result.text, outcomesOf(result)]).toEqual(["Here:", ["call_p0_0: completed", "f: not-run", "e: not-run"]]);
+    expect([result.text, outcomesOf(result)]).toEqual(["Here:", ["call_i0_0: completed", "f: not-run", "e: not-run"]]);
     expect([result.toolCallsExecuted, result.functionHistory.length, playing.provider.calls]).toEqual([1, 1, 2]);
     expect(playing.recording.of("tool-start").map(({ name }) => name)).toEqual(["echo"]);
     expect(result.streamResults.map(({ stop }) => stop)).toEqual([undefined, {}]);
@@ -50,8 +50,8 @@ describe("a condition that says stop", () => {
       stopWhen(() => true),
     ).result;
     expect([endOf(result), outcomesOf(result)]).toEqual([
-      ["completed", { kind: "stop-condition" }, ["call_p0_0"]],
-      ["call_p0_0: not-run"],
+      ["completed", { kind: "stop-condition" }, ["call_i0_0"]],
+      ["call_i0_0: not-run"],
     ]);
   });
 
@@ -68,7 +68,7 @@ describe("a condition that says stop", () => {
     const result = await playing.result;
     expect([endOf(result), linesOf(result.messages)]).toEqual([
       ["completed", { kind: "answered" }, []],
-      ["user: Go.", "assistant: [call_p0_0]", "tool: call_p0_0 not-run", "user: Round it.", "assistant: 42, or so."],
+      ["user: Go.", "assistant: [call_i0_0]", "tool: call_i0_0 not-run", "user: Round it.", "assistant: 42, or so."],
     ]);
   });
 });
@@ -96,19 +96,19 @@ describe("several conditions", () => {
     expect((await playing.result).reason.kind).toBe("answered");
   });
 
-  it.for<[title: string, condition: StopCondition, passes: number]>([
+  it.for<[title: string, condition: StopCondition, count: number]>([
     ["iterationCountIs(2)", iterationCountIs(2), 2],
     ["toolCallCountIs(2)", toolCallCountIs(2), 3],
     ["tokenBudget(20)", tokenBudget(20), 2],
     ["textMatches(/look 4/i)", textMatches(/look 4/i), 4],
-  ])("%s ends a run of calls", async ([, condition, passes]) => {
+  ])("%s ends a run of calls", async ([, condition, count]) => {
     const script: MockScript = (_, index) => [
       text(`Look ${index + 1}.`),
       toolCall("echo"),
       usage({ inputTokens: 9, outputTokens: 1 }),
     ];
     const result = await play(script, stopWhen([() => false, condition])).result;
-    expect([result.reason.kind, result.iterations, result.pendingCalls.length]).toEqual(["stop-condition", passes, 1]);
+    expect([result.reason.kind, result.iterations, result.pendingCalls.length]).toEqual(["stop-condition", count, 1]);
   });
 });
 
@@ -136,7 +136,7 @@ it("tells a condition where the run stands, this response included", async () =>
 });
 
 describe("a turn that comes in several streams", () => {
-  const hops: MockScript = [
+  const continuations: MockScript = [
     [text("One "), toolCall("echo", {}, { id: "a" }), finish("paused")],
     [text("two"), toolCall("final_answer", {}, { id: "b" })],
   ];
@@ -145,7 +145,7 @@ describe("a turn that comes in several streams", () => {
     const seen: unknown[] = [];
     const see: StopCondition = ({ iteration, response }) =>
       seen.push([iteration, response.text, response.calls.map(({ callId }) => callId)]) > 9;
-    await play([...hops, text("Done.")], stopWhen(see)).result;
+    await play([...continuations, text("Done.")], stopWhen(see)).result;
     expect(seen).toEqual([
       [1, "One two", ["a", "b"]],
       [2, "Done.", []],
@@ -153,7 +153,7 @@ describe("a turn that comes in several streams", () => {
   });
 
   it("has all its calls pending", async () => {
-    const result = await play(hops, stopWhen(hasToolCall("echo"))).result;
+    const result = await play(continuations, stopWhen(hasToolCall("echo"))).result;
     expect([endOf(result), outcomesOf(result)]).toEqual([
       ["completed", { kind: "stop-condition" }, ["a", "b"]],
       ["a: not-run", "b: not-run"],

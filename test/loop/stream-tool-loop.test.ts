@@ -31,9 +31,9 @@ describe("a stream of events", () => {
     const reads = await Promise.all(Array.from({ length: 7 }, () => iterator.next()));
     expect(reads.map((read) => (read.done === true ? "end" : read.value.type))).toEqual([
       "run-start",
-      "pass-start",
+      "iteration-start",
       "text-delta",
-      "pass-end",
+      "iteration-end",
       "run-end",
       "end",
       "end",
@@ -60,7 +60,7 @@ describe("a reader that leaves", () => {
     await clock.advance(1);
     const result = await stream.result;
     expect(result.reason).toMatchObject({ kind: "stopped", note: "The reader left." });
-    expect([result.text, outcomesOf(result), provider.calls, clock.pending]).toEqual(["Hm.", ["call_p0_0: interrupted"], 1, 0]);
+    expect([result.text, outcomesOf(result), provider.calls, clock.pending]).toEqual(["Hm.", ["call_i0_0: interrupted"], 1, 0]);
   });
 
   it("hears nothing more, also where it asks again", async () => {
@@ -111,7 +111,7 @@ describe("a stream that fails", () => {
   const broken = new Error("The disk is full.");
   const failing = (): Journal => {
     const inner = memoryJournal();
-    return { ...inner, step: (one) => (one.key === "p1/inbox" ? Promise.reject(broken) : inner.step(one)) };
+    return { ...inner, step: (one) => (one.key === "i1/inbox" ? Promise.reject(broken) : inner.step(one)) };
   };
 
   it("tells its reader the error of its journal, behind all that was said", async () => {
@@ -121,7 +121,7 @@ describe("a stream that fails", () => {
       for await (const event of stream) read.push(event.type);
     };
     await expect(reading()).rejects.toBe(broken);
-    expect([read.at(0), read.at(-1)]).toEqual(["run-start", "pass-end"]);
+    expect([read.at(0), read.at(-1)]).toEqual(["run-start", "iteration-end"]);
     await expect(stream.result).rejects.toBe(broken);
     // It is told once.
     expect(await readAll(stream)).toEqual([]);

@@ -82,7 +82,7 @@ describe("a verb while the answer is validated", () => {
 
   const unlimited = { limits: {} };
 
-  it("a steered message has one more pass made, whose answer counts", async () => {
+  it("a steered message has one more iteration made, whose answer counts", async () => {
     const playing = validating([text('{ "n": 8 }'), text('{ "n": 9 }')], unlimited);
     await playing.clock.flush();
     playing.control.steer("Nine, I mean.");
@@ -107,7 +107,7 @@ describe("a verb while the answer is validated", () => {
     const playing = play([text("Eight."), text("Nine."), text("Ten.")], ({ clock }) => ({
       tools,
       policies: { output: { schema: slowSchema(clock), maxRetries: 0 } },
-      hooks: { preparePass: ({ iteration }) => void (iteration === 0 && playing.control.steer("Nine, I mean.")) },
+      hooks: { prepareIteration: ({ iteration }) => void (iteration === 0 && playing.control.steer("Nine, I mean.")) },
     }));
     await playing.clock.runAll();
     const result = await playing.result;
@@ -134,7 +134,7 @@ describe("a verb while the answer is validated", () => {
     const playing = play([text("Eight.")], ({ control }) => ({
       ...wanting({ schema, maxRetries: 0 }),
       events: undefined,
-      journal: stopBehind("p0/output", () => control.stop()),
+      journal: stopBehind("i0/output", () => control.stop()),
     }));
     expect((await playing.result).reason.kind).toBe("stopped");
   });
@@ -188,16 +188,16 @@ describe("over a journal", () => {
     const { journal } = await play([...turns], wanting({ schema })).result;
     expect(memoryJournal(JSON.parse(JSON.stringify(journal))).keys()).toEqual([
       "run",
-      "p0/inbox",
-      "p0/model",
-      "p0/tool/0/echo",
-      "p1/inbox",
-      "p1/model",
-      "p1/output",
-      "p2/inbox",
-      "p2/model",
-      "p2/output",
-      "p2/inbox-end",
+      "i0/inbox",
+      "i0/model",
+      "i0/tool/0/echo",
+      "i1/inbox",
+      "i1/model",
+      "i1/output",
+      "i2/inbox",
+      "i2/model",
+      "i2/output",
+      "i2/inbox-end",
     ]);
   });
 

@@ -132,18 +132,18 @@ describe("what the model is told beforehand", () => {
     required: ["n"],
   })}`;
 
-  it("is the same in each pass, behind the caller's own text", async () => {
+  it("is the same in each iteration, behind the caller's own text", async () => {
     expect(await systems({})).toEqual([prompt, prompt, prompt]);
     expect(await systems({ system: "Be brief." })).toEqual(Array.from({ length: 3 }, () => `Be brief.\n\n${prompt}`));
   });
 
   it("is behind a hook's text, too, and not in what the hook is shown", async () => {
     const shown: unknown[] = [];
-    const preparePass: NonNullable<LoopOptions["hooks"]>["preparePass"] = ({ system, iteration }) => {
+    const prepareIteration: NonNullable<LoopOptions["hooks"]>["prepareIteration"] = ({ system, iteration }) => {
       shown.push(system);
       return iteration === 1 ? { system: "Be loud." } : undefined;
     };
-    const sent = await systems({ system: "Be brief.", hooks: { preparePass } });
+    const sent = await systems({ system: "Be brief.", hooks: { prepareIteration } });
     expect(sent).toEqual(["Be brief.", "Be loud.", "Be brief."].map((own) => `${own}\n\n${prompt}`));
     expect(shown).toEqual(["Be brief.", "Be brief.", "Be brief."]);
   });

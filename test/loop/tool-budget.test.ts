@@ -22,7 +22,7 @@ describe("maxToolCalls", () => {
     ]);
   });
 
-  it("counts over passes", async () => {
+  it("counts over iterations", async () => {
     const playing = play([three, three, text("Enough.")], { tools: [ok], limits: { maxToolCalls: 4 } });
     expect(kinds(await playing.result)).toBe("completed completed completed completed limit limit");
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
@@ -55,7 +55,7 @@ describe("maxToolCalls", () => {
     const playing = play([three, text("Enough.")], {
       tools: [ok],
       toolChoice: "required",
-      hooks: { preparePass: () => ({ toolChoice: { name: "ok" } }) },
+      hooks: { prepareIteration: () => ({ toolChoice: { name: "ok" } }) },
       limits: { maxToolCalls: 1 },
     });
     await playing.result;
@@ -86,7 +86,7 @@ describe("maxIterations", () => {
     [7, false],
     [7, true],
   ])("%d means as many requests, hooks or not (%s)", async ([limit, hooked]) => {
-    const hooks = hooked ? { preparePass: () => ({}), onIteration: () => undefined } : undefined;
+    const hooks = hooked ? { prepareIteration: () => ({}), onIteration: () => undefined } : undefined;
     const playing = play(() => [text("Again. "), toolCall("ok")], { tools: [ok], limits: { maxIterations: limit }, hooks });
     const result = await playing.result;
     expect([result.status, result.reason, result.text]).toEqual(["timeout", { kind: "max-iterations", limit }, "Again."]);
@@ -94,7 +94,7 @@ describe("maxIterations", () => {
     expect(playing.recording.of("notice").map((event) => event.kind)).toEqual(["max-iterations"]);
   });
 
-  it("is not crossed by an answer in the last pass", async () => {
+  it("is not crossed by an answer in the last iteration", async () => {
     const playing = play([toolCall("ok"), text("Done.")], { tools: [ok], limits: { maxIterations: 2 } });
     expect((await playing.result).reason.kind).toBe("answered");
   });
@@ -197,7 +197,7 @@ describe("what a tool is told", () => {
     });
     await play([toolCall("look"), toolCall("deep"), text("Done.")], { ...given, tools: [look, deep], runId: "budget" }).result;
     expect(seen).toEqual([
-      ...["call_p0_0", "look", 0, { id: "mock", model: "mock-model" }, false, false, "budget/p0/tool/0/look"],
+      ...["call_i0_0", "look", 0, { id: "mock", model: "mock-model" }, false, false, "budget/i0/tool/0/look"],
       ...[4, ["It is night."], true, { db: 1 }, { conversationId: "c" }],
     ]);
   });
@@ -206,7 +206,7 @@ describe("what a tool is told", () => {
     [19, false],
     [20, true],
     [21, true],
-  ])("from the soft warning on: users may kill the run (pass %d: %s)", async ([iteration, shown]) => {
+  ])("from the soft warning on: users may kill the run (iteration %d: %s)", async ([iteration, shown]) => {
     const hints: boolean[] = [];
     const look = tool("look", (_, context) => hints.push(context.showKillHint));
     await play((_, index) => (index <= iteration ? toolCall("look") : text("Done.")), { tools: [look] }).result;

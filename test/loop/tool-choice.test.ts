@@ -6,7 +6,7 @@ import { type MockTurn, text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "./play.ts";
 
 const choosing = (...choices: readonly LoopOptions["toolChoice"][]): LoopHooks => ({
-  preparePass: ({ iteration }) => ({ toolChoice: choices[iteration] }),
+  prepareIteration: ({ iteration }) => ({ toolChoice: choices[iteration] }),
 });
 const makeTools = (ran: string[]): readonly Tool[] => [
   tool("wipe", () => void ran.push("wipe")),
@@ -55,7 +55,7 @@ it("a replayed iteration keeps the toolChoice that a hook gave, without asking t
   const first = await play([both, text("Done.")], { tools: makeTools(ran), hooks: choosing("none") }).result;
   const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
   const kept = Object.fromEntries(
-    Object.entries(steps).filter(([key]) => key === "run" || key === "p0/inbox" || key === "p0/model"),
+    Object.entries(steps).filter(([key]) => key === "run" || key === "i0/inbox" || key === "i0/model"),
   );
   const again = play([text("Done.")], { tools: makeTools(ran), journal: memoryJournal({ steps: kept }) });
   const outcomes = answersOf(await again.result).map(({ outcome }) => outcome);

@@ -11,10 +11,10 @@ const tools: readonly Tool[] = [
   tool("asked", () => "yes"),
 ];
 
-/** One pass for each word, one call for each letter group: "bad bad | ok". */
-const script = (passes: string): readonly (readonly MockPart[])[] =>
-  [...passes.split("|"), ""].map((pass) => {
-    const names = pass
+/** One iteration for each word, one call for each letter group: "bad bad | ok". */
+const script = (iterations: string): readonly (readonly MockPart[])[] =>
+  [...iterations.split("|"), ""].map((iteration) => {
+    const names = iteration
       .trim()
       .split(/\s+/)
       .filter((name) => name !== "");
@@ -23,15 +23,15 @@ const script = (passes: string): readonly (readonly MockPart[])[] =>
       : names.map((name) => (name === "malformed" ? toolCall("ok", {}, { rawArgs: "{" }) : toolCall(name)));
   });
 
-const end = (passes: string, cap: number): Promise<LoopResult> =>
-  play(script(passes), {
+const end = (iterations: string, cap: number): Promise<LoopResult> =>
+  play(script(iterations), {
     tools,
     limits: { maxConsecutiveToolErrors: cap },
     policies: { approve: ({ name }) => (name === "asked" ? { kind: "deny" } : { kind: "approve" }) },
   }).result;
 
 describe("tool errors in a row", () => {
-  it.for<[passes: string, ending: string]>([
+  it.for<[iterations: string, ending: string]>([
     ["bad | bad", "answered"],
     ["bad | bad | bad", "tool-error-cap"],
     ["bad bad bad", "tool-error-cap"],
@@ -58,8 +58,8 @@ describe("tool errors in a row", () => {
     // these neither count nor set back.
     ["asked asked asked", "answered"],
     ["bad asked bad asked bad", "tool-error-cap"],
-  ])("%s, with a cap of 3: %s", async ([passes, ending]) => {
-    expect((await end(passes, 3)).reason.kind).toBe(ending);
+  ])("%s, with a cap of 3: %s", async ([iterations, ending]) => {
+    expect((await end(iterations, 3)).reason.kind).toBe(ending);
   });
 
   it("end the run at the cap exactly, with a notice for users", async () => {
@@ -97,18 +97,18 @@ describe("tool errors in a row", () => {
 });
 
 describe("a tool that ends the turn", () => {
-  it.for<[passes: string, ending: string, requests: number]>([
+  it.for<[iterations: string, ending: string, requests: number]>([
     ["over", "end-turn", 1],
     ["ok over ok", "end-turn", 1],
     ["bad over", "end-turn", 1],
     ["ok | over", "end-turn", 2],
-  ])("%s: %s after %d requests", async ([passes, ending, requests]) => {
-    const playing = play(script(passes), { tools });
+  ])("%s: %s after %d requests", async ([iterations, ending, requests]) => {
+    const playing = play(script(iterations), { tools });
     const result = await playing.result;
     expect([result.reason.kind, playing.provider.calls, answersOf(result).length]).toEqual([
       ending,
       requests,
-      passes.replaceAll("|", " ").split(/\s+/).length,
+      iterations.replaceAll("|", " ").split(/\s+/).length,
     ]);
   });
 
@@ -184,7 +184,7 @@ describe("a tool that may try again", () => {
     const { tool: again, ran } = retrying(execute);
     const playing = play([toolCall("try"), text("Done.")], { tools: [again] });
     const result = await playing.result;
-    expect([outcomesOf(result), ran()]).toEqual([[`call_p0_0: ${outcome}`], expected]);
+    expect([outcomesOf(result), ran()]).toEqual([[`call_i0_0: ${outcome}`], expected]);
     // However many attempts there are, it is one call: one entry, one error, one start and end.
     expect([result.functionHistory.length, result.toolCallsExecuted, playing.recording.of("tool-start").length]).toEqual([
       1, 1, 1,
@@ -206,7 +206,7 @@ describe("a tool that may try again", () => {
     );
     const playing = play([toolCall("try"), text("Done.")], { clock, tools: [again] });
     await clock.advance(1_000);
-    expect([outcomesOf(await playing.result), playing.endedAt(), ran()]).toEqual([["call_p0_0: timed-out"], 100, 3]);
+    expect([outcomesOf(await playing.result), playing.endedAt(), ran()]).toEqual([["call_i0_0: timed-out"], 100, 3]);
   });
 
   it("tries once where it does not say that it is idempotent", async () => {

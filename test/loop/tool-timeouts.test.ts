@@ -29,7 +29,7 @@ describe("the time of a call", () => {
     expect([result.text, playing.endedAt()]).toEqual(["Moving on.", limitMs]);
     expect(answersOf(result)).toEqual([
       {
-        callId: "call_p0_0",
+        callId: "call_i0_0",
         name: "work",
         outcome: "timed-out",
         result: { status: "tool_execution_failed", reason: `timed out after ${limitMs} ms`, tool_name: "work" },
@@ -43,7 +43,7 @@ describe("the time of a call", () => {
     const tools = [tool("work", () => after(clock, 2 ** 40, () => "done"))];
     const playing = play(script, { clock, tools, timeouts: { toolMs: Number.POSITIVE_INFINITY } });
     await clock.runAll();
-    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: completed"]);
+    expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: completed"]);
   });
 
   it("is fresh for each call", async () => {
@@ -51,7 +51,7 @@ describe("the time of a call", () => {
     const tools = [tool("work", () => after(clock, 200_000, () => "done"), { sequential: true })];
     const playing = play([[toolCall("work"), toolCall("work")], toolCall("work"), text("Done.")], { clock, tools });
     await clock.runAll();
-    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: completed", "call_p0_1: completed", "call_p1_0: completed"]);
+    expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i1_0: completed"]);
     expect(playing.endedAt()).toBe(600_000);
   });
 
@@ -83,9 +83,9 @@ describe("the time of a call", () => {
     const playing = play([toolCall("work"), toolCall("wait"), text("Done.")], { clock, tools });
     await clock.runAll();
     const result = await playing.result;
-    expect(playing.recording.of("late-result")).toMatchObject([{ callId: "call_p0_0", name: "work", success: succeeds }]);
+    expect(playing.recording.of("late-result")).toMatchObject([{ callId: "call_i0_0", name: "work", success: succeeds }]);
     expect(JSON.stringify(result)).not.toContain("too late");
-    expect(outcomesOf(result)).toEqual(["call_p0_0: timed-out", "call_p1_0: completed"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: timed-out", "call_i1_0: completed"]);
   });
 
   it("is over for late progress as well", async () => {
@@ -123,7 +123,7 @@ describe("the silence of a call", () => {
     const playing = play(script, { clock, tools: [beating(clock, beat)] });
     await clock.runAll();
     const result = await playing.result;
-    expect([outcomesOf(result), playing.endedAt()]).toEqual([["call_p0_0: timed-out"], endedAt]);
+    expect([outcomesOf(result), playing.endedAt()]).toEqual([["call_i0_0: timed-out"], endedAt]);
     expect(answersOf(result)[0]?.result).toMatchObject({ reason: "timed out after 100 ms" });
   });
 
@@ -139,7 +139,7 @@ describe("the silence of a call", () => {
     const tools = [tool("work", () => never, { idleTimeoutMs: 100 })];
     const playing = play(script, { tools, timeouts: { toolMs: Number.POSITIVE_INFINITY } });
     await playing.clock.runAll();
-    expect([outcomesOf(await playing.result), playing.endedAt()]).toEqual([["call_p0_0: timed-out"], 100]);
+    expect([outcomesOf(await playing.result), playing.endedAt()]).toEqual([["call_i0_0: timed-out"], 100]);
   });
 });
 
@@ -158,7 +158,7 @@ describe("a tool that holds the thread", () => {
     };
     const playing = play(script, { clock, tools: [tool("work", work)] });
     const result = await playing.result;
-    expect([outcomesOf(result), result.text]).toEqual([[`call_p0_0: ${outcome}`], "Moving on."]);
+    expect([outcomesOf(result), result.text]).toEqual([[`call_i0_0: ${outcome}`], "Moving on."]);
   });
 
   it("is late also where it throws at once", async () => {
@@ -168,7 +168,7 @@ describe("a tool that holds the thread", () => {
       throw new Error("no");
     };
     const playing = play(script, { clock, tools: [tool("work", work)] });
-    expect(outcomesOf(await playing.result)).toEqual(["call_p0_0: timed-out"]);
+    expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: timed-out"]);
   });
 
   it("has used up that time when it goes on waiting", async () => {
@@ -179,7 +179,7 @@ describe("a tool that holds the thread", () => {
     };
     const playing = play(script, { clock, tools: [tool("work", work)] });
     await clock.runAll();
-    expect([outcomesOf(await playing.result), playing.endedAt()]).toEqual([["call_p0_0: timed-out"], 300_000]);
+    expect([outcomesOf(await playing.result), playing.endedAt()]).toEqual([["call_i0_0: timed-out"], 300_000]);
   });
 
   it("keeps no timer waiting where it is synchronous", async () => {

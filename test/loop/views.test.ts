@@ -42,7 +42,7 @@ const given = (): Message[] => [
 /** Who is shown messages, and what puts the change there. */
 const readers: { readonly [who: string]: (change: (messages: readonly Message[]) => void) => Partial<LoopOptions> } = {
   "a tool": (change) => ({ tools: [tool("t", (_, { messages }) => change(messages))] }),
-  preparePass: (change) => ({ hooks: { preparePass: ({ messages }) => change(messages) } }),
+  prepareIteration: (change) => ({ hooks: { prepareIteration: ({ messages }) => change(messages) } }),
   approve: (change) => ({ policies: { approve: (_, { messages }) => (change(messages), { kind: "approve" }) } }),
   needsApproval: (change) => ({
     tools: [tool("t", () => 1, { needsApproval: (_, { messages }) => (change(messages), false) })],
@@ -161,16 +161,16 @@ describe("what else is handed out", () => {
       "context items",
       (change) => ({ contextItems: [{ a: [1] }], tools: [tool("t", (_, { contextItems }) => change(contextItems))] }),
     ],
-    ["tools of a pass", (change) => ({ hooks: { preparePass: ({ tools }) => change(tools) } })],
-    ["a definition", (change) => ({ hooks: { preparePass: ({ tools }) => change(tools[0]) } })],
-    ["usage", (change) => ({ hooks: { preparePass: ({ usage }) => change(usage) } })],
+    ["tools of an iteration", (change) => ({ hooks: { prepareIteration: ({ tools }) => change(tools) } })],
+    ["a definition", (change) => ({ hooks: { prepareIteration: ({ tools }) => change(tools[0]) } })],
+    ["usage", (change) => ({ hooks: { prepareIteration: ({ usage }) => change(usage) } })],
     [
       "settings",
-      (change) => ({ modelSettings: { seed: 1 }, hooks: { preparePass: ({ modelSettings }) => change(modelSettings) } }),
+      (change) => ({ modelSettings: { seed: 1 }, hooks: { prepareIteration: ({ modelSettings }) => change(modelSettings) } }),
     ],
     [
       "a tool choice",
-      (change) => ({ toolChoice: { name: "t" }, hooks: { preparePass: ({ toolChoice }) => change(toolChoice) } }),
+      (change) => ({ toolChoice: { name: "t" }, hooks: { prepareIteration: ({ toolChoice }) => change(toolChoice) } }),
     ],
     ["calls of an iteration", (change) => ({ hooks: { onIteration: (_, { lastToolCalls }) => change(lastToolCalls[0]) } })],
     ["a response", (change) => ({ policies: { stopWhen: ({ response }) => (change(response), false) } })],

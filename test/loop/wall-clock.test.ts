@@ -34,14 +34,14 @@ describe("the wall clock", () => {
     expect(playing.recording.of("notice")).toEqual([]);
   });
 
-  it("goes on over passes", async () => {
+  it("goes on over iterations", async () => {
     const clock = createTestClock();
     const nap = tool("nap", () => new Promise((resolve) => void clock.setTimeout(() => resolve("ok"), 400)));
     const playing = play(() => [text("Again. "), toolCall("nap")], { clock, tools: [nap], ...within(1_000) });
     await clock.advance(20_000);
     const result = await playing.result;
     expect([result.reason, result.iterations]).toEqual([reason, 3]);
-    expect(outcomesOf(result)).toEqual(["call_p0_0: completed", "call_p1_0: completed", "call_p2_0: interrupted"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: completed", "call_i1_0: completed", "call_i2_0: interrupted"]);
     expect(playing.endedAt()).toBe(1_200);
   });
 
@@ -49,7 +49,7 @@ describe("the wall clock", () => {
     const tools = [tool("quick", () => 1), tool("deaf", () => never), tool("next", () => 1, { sequential: true })];
     const playing = await runOut([[toolCall("quick"), toolCall("deaf"), toolCall("next")]], { tools, ...within(1_000) });
     const result = await playing.result;
-    expect(outcomesOf(result)).toEqual(["call_p0_0: completed", "call_p0_1: interrupted", "call_p0_2: not-run"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: completed", "call_i0_1: interrupted", "call_i0_2: not-run"]);
     expect([playing.endedAt(), playing.provider.calls]).toEqual([6_000, 1]);
   });
 
@@ -116,7 +116,7 @@ describe("the wall clock while no timer can fire", () => {
 
   it.for<[where: string, script: MockScript, ran: number]>([
     ["in one batch", [[toolCall("spin"), toolCall("spin"), toolCall("spin"), toolCall("spin")]], 3],
-    ["in many passes", () => toolCall("spin"), 3],
+    ["in many iterations", () => toolCall("spin"), 3],
   ])("lets no further synchronous tool run: %s", async ([, script, expected]) => {
     const clock = createHoldClock();
     let ran = 0;
@@ -149,10 +149,10 @@ describe("the wall clock of a resumed run", () => {
   }
 
   it.for<[crashed: string, lastKey: string, endsAfterMs: number]>([
-    ["in a stream", "p1/inbox", 400],
-    ["in a tool", "p1/model", 400],
-    // The second pass began at 600 and went on to 1,200.
-    ["after both", "p1/tool/0/nap", 1],
+    ["in a stream", "i1/inbox", 400],
+    ["in a tool", "i1/model", 400],
+    // The second iteration began at 600 and went on to 1,200.
+    ["after both", "i1/tool/0/nap", 1],
   ])("counts what was active, not the days between: crashed %s", async ([, lastKey, endsAfterMs]) => {
     const journal = await savedUpTo(lastKey);
     const clock = createTestClock(clockAt);
@@ -160,7 +160,7 @@ describe("the wall clock of a resumed run", () => {
     const deaf = tool("nap", () => never);
     const messages = [{ role: "user", content: "Go." }] as const;
     const provider = createMockProvider([stall()]);
-    const limits = { wallClockMs: lastKey === "p1/tool/0/nap" ? 601 : 1_000 };
+    const limits = { wallClockMs: lastKey === "i1/tool/0/nap" ? 601 : 1_000 };
     const running = runToolLoop({
       provider,
       messages,

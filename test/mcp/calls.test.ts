@@ -81,7 +81,7 @@ describe.for(generations)("a call through $name", (generation) => {
     await vi.waitFor(() => expect(served.calls).toHaveLength(1));
     playing.abort.abort(new Error("The user's own secret."));
     const result = await playing.result;
-    expect([result.status, answersOf(result)[0]?.outcome]).toEqual(["stopped_by_user", "interrupted"]);
+    expect([result.status, answersOf(result)[0]?.outcome]).toEqual(["stopped-by-user", "interrupted"]);
     await vi.waitFor(() => expect(served.calls[0]?.signal.aborted).toBe(true));
     expect(served.calls[0]?.signal.reason).toBe("The call was cancelled.");
   });
@@ -168,7 +168,7 @@ describe.for(generations)("a call through $name", (generation) => {
     const { served, start } = await setUp(generation, [{ name: "act" }, { name: "other" }], { meta });
     await start(["act", "other"], { runId: "r1" }).result;
     const byName = new Map(served.calls.map(({ name, meta: sent }) => [name, sent]));
-    expect(byName.get("act")).toMatchObject({ "example.com/key": "r1/p0/tool/0/act" });
+    expect(byName.get("act")).toMatchObject({ "example.com/key": "r1/i0/tool/0/act" });
     expect(byName.get("other")).not.toHaveProperty("example.com/key");
   });
 

@@ -31,7 +31,7 @@ describe.for(generations)("a call to a server over $name", (generation) => {
     const result = await play([toolCall("db_read"), text("Done.")], { tools, policies: { approve } }).result;
     expect([asked, outcomesOf(result), served.calls.map(({ name }) => name)]).toEqual([
       questions,
-      [`call_p0_0: ${outcome}`],
+      [`call_i0_0: ${outcome}`],
       called,
     ]);
   });

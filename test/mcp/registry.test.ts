@@ -108,7 +108,7 @@ describe.for(generations)("a registry over $name", (generation) => {
     expect(namesOf(registry)).toEqual(["a", "b"]);
   });
 
-  it("has changed tools in the next pass of a run that is under way", async () => {
+  it("has changed tools in the next iteration of a run that is under way", async () => {
     const served = createToolServer(named("first"), async ({ name }) => {
       await served.setTools(named("second"));
       return says(name);

@@ -115,7 +115,7 @@ describe("an app", () => {
     });
   });
 
-  // Passes, and says so in its title; findNodes throws where it must not be.
+  // Iterations, and says so in its title; findNodes throws where it must not be.
   it.for(nodes.filter((node) => node.kind === "absent"))("is not tried on Node $major, because $why", ({ why }) => {
     expect(["this is not Linux with glibc on x64", "the npm registry is out of reach"]).toContain(why);
   });

@@ -1,11 +1,11 @@
-// Which calls a planned pass makes: those of tools that may be used, and none that a model makes up beside its plan.
+// Which calls a planned iteration makes: those of tools that may be used, and none that a model makes up beside its plan.
 
 import { describe, expect, it } from "vitest";
 import { finish, type MockPart, type MockTurn, native, text, toolCall } from "turnwright/testing";
 import { outcomesOf } from "../loop/play.ts";
 import { add, command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
-describe("a planned pass", () => {
+describe("a planned iteration", () => {
   it("asks for the answer at once where there is nothing to plan with", async () => {
     for (const more of [{ tools: [] }, { tools: [add], toolChoice: "none" as const }]) {
       const { result, model } = plan([text("Hello.")], more);
@@ -22,7 +22,7 @@ describe("a planned pass", () => {
       [execute(command("add"), command("look")), execute(command("look")), respond, text("Quiet.")],
       chosen,
     );
-    expect([outcomesOf(await result), (await result).text]).toEqual([["call_p0_0: completed"], "Quiet."]);
+    expect([outcomesOf(await result), (await result).text]).toEqual([["call_i0_0: completed"], "Quiet."]);
     expect(model.requests[1]?.messages.at(-1)).toMatchObject({
       content: expect.stringContaining('No other tool than "look" may be used now.'),
     });

@@ -14,9 +14,9 @@ import { command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
 const safe = { traits: { replay: "safe" } } as const;
 
-/** The passes whose answer of the model is recorded. */
-const passesIn = ({ records }: DurableStore): readonly number[] =>
-  [...records.keys()].flatMap((key) => /^p(\d+)\/model$/.exec(key)?.[1] ?? []).map(Number);
+/** The iterations whose answer of the model is recorded. */
+const iterationsIn = ({ records }: DurableStore): readonly number[] =>
+  [...records.keys()].flatMap((key) => /^i(\d+)\/model$/.exec(key)?.[1] ?? []).map(Number);
 
 /** The keys of tools whose end is recorded. */
 const finishedIn = ({ records }: DurableStore): readonly string[] =>
@@ -28,15 +28,15 @@ async function liveOver(
   fateOf: (life: number) => Parameters<DurableStore["open"]>[0],
   more: Parameters<typeof liveOn>[1] = {},
 ): Promise<readonly Lived[]> {
-  const known: { readonly passes: readonly number[]; readonly finished: readonly string[] }[] = [];
+  const known: { readonly count: readonly number[]; readonly finished: readonly string[] }[] = [];
   const lives = await liveOn((index) => {
-    known.push({ passes: passesIn(store), finished: finishedIn(store) });
+    known.push({ count: iterationsIn(store), finished: finishedIn(store) });
     return store.open(fateOf(index));
   }, more);
   for (const [index, { asked, ran }] of lives.entries()) {
-    const { passes = [], finished = [] } = known[index] ?? {};
+    const { count = [], finished = [] } = known[index] ?? {};
     expect(
-      asked.filter((pass) => passes.includes(pass)),
+      asked.filter((iteration) => count.includes(iteration)),
       "asked again",
     ).toEqual([]);
     expect(
@@ -65,11 +65,11 @@ it("an undisturbed run is drained, asks, and answers", () => {
   expect(comesTo(undisturbed)).toMatchObject({
     said: "Done.",
     history: [
-      ["call_p0_0", "completed"],
-      ["call_p0_1", "completed"],
-      ["call_p0_2", "failed"],
-      ["call_p1_0", "completed"],
-      ["call_p1_1", "completed"],
+      ["call_i0_0", "completed"],
+      ["call_i0_1", "completed"],
+      ["call_i0_2", "failed"],
+      ["call_i1_0", "completed"],
+      ["call_i1_1", "completed"],
     ],
   });
 });
@@ -96,26 +96,26 @@ describe.for([0, 1, 2])("a process that dies in life %d", (life) => {
   });
 });
 
-it.for([0, 1, 2])("a process that dies in pass %d while it asks, asks for that pass again, and for no other", async (pass) => {
+it.for([0, 1, 2])("a process that dies in iteration %d while it asks, asks for that iteration again, and for no other", async (iteration) => {
   const store = createDurableStore();
   const died = new Set<string>();
-  const within = `p${pass}/model`;
+  const within = `i${iteration}/model`;
   const lives = await liveOver(store, () => {
-    const fate = died.has(within) || passesIn(store).length < pass ? {} : { within };
-    if ("within" in fate && passesIn(store).length === pass) died.add(within);
+    const fate = died.has(within) || iterationsIn(store).length < iteration ? {} : { within };
+    if ("within" in fate && iterationsIn(store).length === iteration) died.add(within);
     return fate;
   });
   expect(comesTo(lives)).toEqual(comesTo(undisturbed));
-  const asked = lives.flatMap((lived) => lived.asked).filter((one) => one === pass);
-  expect(asked).toHaveLength(pass === 2 ? 4 : 2);
+  const asked = lives.flatMap((lived) => lived.asked).filter((one) => one === iteration);
+  expect(asked).toHaveLength(iteration === 2 ? 4 : 2);
 });
 
 it("a process that dies between two rounds is followed by a plan that knows what the first one gave", async () => {
   const store = createDurableStore();
   const turns: readonly MockTurn[] = [execute(command("look")), respond, text("Done.")];
-  const first = plan(turns, { journal: store.open({ within: "p1/inbox" }), runId: "between" });
+  const first = plan(turns, { journal: store.open({ within: "i1/inbox" }), runId: "between" });
   await expect(first.result).rejects.toThrow(Crash);
-  expect([...store.records.keys()].at(-1)).toBe("p0/tool/0/look");
+  expect([...store.records.keys()].at(-1)).toBe("i0/tool/0/look");
   const second = plan(turns.slice(1), { journal: store.open(), runId: "between" });
   const result = await second.result;
   expect(shownTo(second.model.requests[0])).toMatchObject({

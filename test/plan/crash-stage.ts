@@ -33,14 +33,14 @@ export interface Life {
   readonly journal: Journal;
   readonly decisions?: LoopOptions["decisions"];
   readonly traits?: Partial<Tool>;
-  /** Drains in the first pass. */
+  /** Drains in the first iteration. */
   readonly drains?: boolean;
 }
 
 /** What became of it. */
 export interface Lived {
   readonly result: LoopResult | Crash;
-  /** The tools that ran, by their keys, and the passes that asked the model. */
+  /** The tools that ran, by their keys, and the iterations that asked the model. */
   readonly ran: readonly string[];
   readonly asked: readonly number[];
 }
@@ -50,7 +50,7 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
   const clock = createTestClock();
   const control = createLoopControl();
   const { emitter } = recordEvents();
-  if (drains) emitter.on("pass-start", ({ iteration }) => void (iteration === 0 && control.drain()));
+  if (drains) emitter.on("iteration-start", ({ iteration }) => void (iteration === 0 && control.drain()));
   const ran: string[] = [];
   const note = ({ idempotencyKey }: { readonly idempotencyKey: string }): void => void ran.push(idempotencyKey);
   const later = (value: unknown): Promise<unknown> => new Promise((resolve) => void clock.setTimeout(() => resolve(value), 100));
@@ -97,7 +97,7 @@ export async function liveOn(open: (life: number) => Journal, more: Pick<Life, "
     lives.push(lived);
     const { result } = lived;
     if (result instanceof Crash) continue;
-    if (result.reason.kind === "approval-required") decisions = { call_p1_0: { kind: "approve" } };
+    if (result.reason.kind === "approval-required") decisions = { call_i1_0: { kind: "approve" } };
     else if (result.reason.kind !== "drained") return lives;
   }
   throw new Error("The run has not ended.");

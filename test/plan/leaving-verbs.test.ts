@@ -45,16 +45,16 @@ it("each verb in the middle of a plan", async () => {
   expect(await tellApart([slowPlan('{"next_action":', lookPlan), respond, text("Done.")])).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 3 requests
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
       user: Hey.
       assistant: Done.
     interrupt -> interrupted at 50 ms, 1 requests
       user: Go.
     drain -> drained at 100 ms, 1 requests
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
     stop -> stopped at 50 ms, 1 requests
       user: Go.
     kill -> killed at 50 ms, 1 requests
@@ -69,37 +69,37 @@ it("each verb in the middle of the plan of a second round", async () => {
   expect(await tellApart(turns)).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 4 requests
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
-      assistant: [call_p1_0]
-      tool: call_p1_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
+      assistant: [call_i1_0]
+      tool: call_i1_0 completed
       user: Hey.
       assistant: Done.
     interrupt -> answered at 100 ms, 4 requests, undelivered Hey.
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
-      assistant: [call_p1_0]
-      tool: call_p1_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
+      assistant: [call_i1_0]
+      tool: call_i1_0 completed
       assistant: Done.
     drain -> drained at 100 ms, 2 requests
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
-      assistant: [call_p1_0]
-      tool: call_p1_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
+      assistant: [call_i1_0]
+      tool: call_i1_0 completed
     stop -> stopped at 50 ms, 2 requests
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
     kill -> killed at 50 ms, 2 requests
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed
     abort -> aborted at 50 ms, 2 requests
       user: Go.
-      assistant: [call_p0_0]
-      tool: call_p0_0 completed"
+      assistant: [call_i0_0]
+      tool: call_i0_0 completed"
   `);
 });
 
@@ -107,31 +107,31 @@ it("each verb while what was planned runs", async () => {
   expect(await tellApart([execute(command("look"), command("slow")), respond, text("Done.")])).toMatchInlineSnapshot(`
     "steer -> answered at 100 ms, 3 requests
       user: Go.
-      assistant: [call_p0_0][call_p0_1]
-      tool: call_p0_0 completed, call_p0_1 completed
+      assistant: [call_i0_0][call_i0_1]
+      tool: call_i0_0 completed, call_i0_1 completed
       user: Hey.
       assistant: Done.
     interrupt -> answered at 100 ms, 3 requests, undelivered Hey.
       user: Go.
-      assistant: [call_p0_0][call_p0_1]
-      tool: call_p0_0 completed, call_p0_1 completed
+      assistant: [call_i0_0][call_i0_1]
+      tool: call_i0_0 completed, call_i0_1 completed
       assistant: Done.
     drain -> drained at 100 ms, 1 requests
       user: Go.
-      assistant: [call_p0_0][call_p0_1]
-      tool: call_p0_0 completed, call_p0_1 completed
+      assistant: [call_i0_0][call_i0_1]
+      tool: call_i0_0 completed, call_i0_1 completed
     stop -> stopped at 100 ms, 1 requests
       user: Go.
-      assistant: [call_p0_0][call_p0_1]
-      tool: call_p0_0 completed, call_p0_1 interrupted
+      assistant: [call_i0_0][call_i0_1]
+      tool: call_i0_0 completed, call_i0_1 interrupted
     kill -> killed at 50 ms, 1 requests
       user: Go.
-      assistant: [call_p0_0][call_p0_1]
-      tool: call_p0_0 completed, call_p0_1 interrupted
+      assistant: [call_i0_0][call_i0_1]
+      tool: call_i0_0 completed, call_i0_1 interrupted
     abort -> aborted at 50 ms, 1 requests
       user: Go.
-      assistant: [call_p0_0][call_p0_1]
-      tool: call_p0_0 completed, call_p0_1 interrupted"
+      assistant: [call_i0_0][call_i0_1]
+      tool: call_i0_0 completed, call_i0_1 interrupted"
   `);
 });
 
@@ -195,7 +195,7 @@ it.for<[where: string, turns: readonly MockTurn[]]>([
     messages: [{ role: "user", content: "Go." }],
   });
   for await (const event of stream) {
-    if (event.type !== "pass-start") continue;
+    if (event.type !== "iteration-start") continue;
     await clock.flush();
     break;
   }

@@ -76,7 +76,7 @@ describe("a plan that cannot be read", () => {
   });
 });
 
-describe("a planning request that ends otherwise ends the pass so", () => {
+describe("a planning request that ends otherwise ends the iteration so", () => {
   it.for(["content-filter", "refusal", "context-full", "error", "unknown"] as const)(
     "and nothing runs: %s behind a whole plan",
     async (reason) => {

@@ -27,7 +27,7 @@ it("a plan is asked for without tools, and nobody hears it", async () => {
   expect(recording.of("text-delta").map((event) => event.text)).toEqual(["It is 42."]);
 });
 
-it("the commands of a plan are the calls of its pass", async () => {
+it("the commands of a plan are the calls of its iteration", async () => {
   const { result, recording } = plan([execute(sum, command("look")), respond, text("42, and quiet.")]);
   const { functionHistory } = await result;
   expect(recording.of("tool-start").map(({ name, iteration }) => [name, iteration])).toEqual([
@@ -41,7 +41,7 @@ it("a run that goes on elsewhere knows its rounds, and plans none of them again"
   const store = createDurableStore();
   const script = [execute(sum), execute(command("look")), respond, text("42, and quiet.")];
   const options = { runId: "planned" };
-  const died = plan(script, { ...options, journal: store.open({ within: "p1/model" }) });
+  const died = plan(script, { ...options, journal: store.open({ within: "i1/model" }) });
   await expect(died.result).rejects.toThrow("The process died.");
 
   const { result, model } = plan(script.slice(1), { ...options, journal: store.open() });

@@ -38,7 +38,7 @@ function createTextModel(scenario: ProviderScenario): Provider {
         else yield* inner.stream(request, call);
       } else if (hasCalls) yield* planFrom(request, call);
       else {
-        // A plan that took nothing, so that the tokens of the scenario are those of the pass.
+        // A plan that took nothing, so that the tokens of the scenario are those of the iteration.
         yield { type: "usage", usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, mode: "snapshot" };
         yield { type: "text-delta", text: toPlan([]) };
         yield { type: "finish", reason: "stop" };

@@ -63,14 +63,14 @@ describe("a planned run", () => {
     expect(sent[2]).toMatchObject({ content: expect.stringMatching(/^And 3 and 3\?\n\n\{/) });
   });
 
-  it("has no round of a run before it, where a pass of its own left no turn", async () => {
+  it("has no round of a run before it, where an iteration of its own left no turn", async () => {
     const first = await plan([execute(sum(1, 2))], { limits: { maxIterations: 1 } }).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
     const { result } = plan(() => text("no plan"), { messages });
     expect([(await result).reason.kind, planLogs(await result)]).toEqual(["provider-error", []]);
   });
 
-  it("has no round of a run before it, where several passes left no turn", async () => {
+  it("has no round of a run before it, where several iterations left no turn", async () => {
     const first = await plan([execute(sum(1, 2)), respond, text("Three.")]).result;
     const messages: readonly Message[] = [...first.messages, { role: "user", content: "Again." }];
     const script = (_: unknown, index: number): MockTurn => {
@@ -144,7 +144,7 @@ describe("a planned run", () => {
     const gated = plan([execute(sum(1, 2)), respond, text("Done.")], {
       policies: { gate: { active: true, allowedNames: ["look"] } },
     });
-    expect(outcomesOf(await gated.result)).toEqual(["call_p0_0: blocked"]);
+    expect(outcomesOf(await gated.result)).toEqual(["call_i0_0: blocked"]);
   });
 
   it("sums what plan and answer have used, and says what was thought", async () => {
@@ -160,7 +160,7 @@ describe("a planned run", () => {
     );
     const { usage: used, costUSD, streamResults } = await result;
     expect([used.totalTokens, costUSD]).toEqual([36, 0.36]);
-    expect(streamResults.map((pass) => pass.usage?.totalTokens)).toEqual([12, 24]);
+    expect(streamResults.map((iteration) => iteration.usage?.totalTokens)).toEqual([12, 24]);
     expect(recording.of("reasoning-delta").map((event) => event.text)).toEqual(["Tools?", "Three."]);
   });
 

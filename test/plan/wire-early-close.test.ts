@@ -5,7 +5,7 @@ import { type PlannerOptions, withPlanner } from "turnwright/plan";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { scenarioTool } from "turnwright/testing";
 import { countListeners } from "../loop/count-listeners.ts";
-import { ask, runPass } from "../wire/provider-pass.ts";
+import { ask, runIteration } from "../wire/provider-iteration.ts";
 import { look } from "./plan-stage.ts";
 import { createCountingFetch, type Sending, startSlowService, type TextWire, textWires } from "./wire-stage.ts";
 
@@ -72,7 +72,7 @@ describe.for(textWires)("over $name, a plan", (wire) => {
     expect(result.usage).toMatchObject({ inputTokens: 6, outputTokens: 4 });
   });
 
-  it("that is closed leaves no listener on the signal of the pass", async () => {
+  it("that is closed leaves no listener on the signal of the iteration", async () => {
     const service = await startSlowService(
       [['{"next_action":"response","note":"', ...chatter], ["Here you are."]].map(wire.toFrames),
     );
@@ -81,7 +81,7 @@ describe.for(textWires)("over $name, a plan", (wire) => {
     onTestFinished(() => listeners.stop());
     const { signal } = new AbortController();
     const provider = withPlanner(wire.connect(service.url, createCountingFetch().fetch));
-    const pass = await runPass(provider, ask("Hello?", { tools: [scenarioTool] }), { signal });
-    expect([pass.text, pass.finish, listeners.on(signal)]).toEqual(["Here you are.", "stop", 0]);
+    const iteration = await runIteration(provider, ask("Hello?", { tools: [scenarioTool] }), { signal });
+    expect([iteration.text, iteration.finish, listeners.on(signal)]).toEqual(["Here you are.", "stop", 0]);
   });
 });

@@ -85,7 +85,7 @@ describe.for(wires)("over $name, a run of two rounds", (wire) => {
     expect(JSON.parse(answer).action_results).toEqual({ "the sum": 3, "the place": "a quiet place", "the next sum": 7 });
   });
 
-  it("sums the tokens of all requests, and of the two in the last pass", async () => {
+  it("sums the tokens of all requests, and of the two in the last iteration", async () => {
     const { result } = await play(wire, script, { planning: { closesEarly: false } });
     expect(result.usage).toMatchObject({ inputTokens: 4 * 3, outputTokens: 4 * 2, totalTokens: 4 * 5 });
     expect(result.streamResults.map(({ usage }) => usage?.totalTokens)).toEqual([5, 5, 10]);

@@ -103,7 +103,7 @@ it("asks for no answer that the plan has left nothing for", async () => {
   expect(reason).toEqual({ kind: "max-cost", limitUSD: 3, spentUSD: 2, expectedUSD: 2 });
 });
 
-it("counts what earlier passes have used, and the limits of runs around it", async () => {
+it("counts what earlier iterations have used, and the limits of runs around it", async () => {
   const stage = stageOf();
   const inner = withRetry(stage.model("a"), retries);
   const agent = defineAgentTool({

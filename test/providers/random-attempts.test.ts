@@ -143,7 +143,7 @@ it("at most one attempt is live, each has one outcome, and the result is that of
       listeners.stop();
 
       expect([watch.peak, watch.live, clock.pending, listeners.on(playing.abort.signal)]).toEqual([1, 0, 0, 0]);
-      if (ended.status === "stopped_by_user")
+      if (ended.status === "stopped-by-user")
         expect([playing.endedAt(), watch.lastAskedAt <= (stopAt ?? 0)]).toEqual([stopAt, true]);
       else expect(ended.usage.totalTokens).toBe(watch.spent);
       // Attempts are discarded in order, each once; what was heard of the others is not in the result.

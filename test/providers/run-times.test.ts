@@ -15,7 +15,7 @@ describe("a silent provider", () => {
     expect(playing.endedAt()).toBe(300_000 + 5_000 + 290_000 + 110_000);
   });
 
-  it("at the end of the row ends the pass by silence", async () => {
+  it("at the end of the row ends the iteration by silence", async () => {
     const providers = [named("a", ...[stall()]), named("b", ...[[text("Half"), stall()]])];
     const playing = play([], { provider: withFallback(providers, { firstChunkMs: 10_000 }) });
     await playing.clock.runAll();
@@ -43,7 +43,7 @@ describe("a silent provider", () => {
     expect((await playing.result).text).toBe("Hi.");
   });
 
-  it("that is retried ends the pass by silence", async () => {
+  it("that is retried ends the iteration by silence", async () => {
     const playing = play([], { provider: withRetry(named("a", ...[busy, stall()])) });
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 300_000 });

@@ -1,4 +1,4 @@
-// Whole runs, recorded and played back: every ending, wrappers, hops, and what the model said over and over.
+// Whole runs, recorded and played back: every ending, wrappers, continuations, and what the model said over and over.
 
 import { describe, expect, it } from "vitest";
 import { type LoopResult, type Provider, providerError, runToolLoop, withFallback, withRetry } from "turnwright";
@@ -30,9 +30,9 @@ const withoutJournal = ({ journal: _, ...rest }: LoopResult): unknown => JSON.pa
 
 /** What is said while a model takes its time comes too late where it takes none. */
 const timed: ReadonlySet<string> = new Set([
-  "a message steered into the last pass",
-  "a message steered into the last pass that is allowed",
-  "a drain behind a message steered into the last pass",
+  "a message steered into the last iteration",
+  "a message steered into the last iteration that is allowed",
+  "a drain behind a message steered into the last iteration",
 ]);
 
 /** Times are not played unless asked for. */
@@ -102,7 +102,7 @@ describe("a run", () => {
   it.for<[what: string, turns: readonly MockTurn[], reason: string]>([
     ["with tools", [[text("So. "), toolCall("echo", { n: 1 }, { fragments: 3 })], text("Done.")], "answered"],
     ["with native parts", [[native({ sealed: "x" }), toolCall("echo")], text("Done.")], "answered"],
-    ["with a hop", [[text("Half, "), finish("continue", { token: "t" })], text("whole.")], "answered"],
+    ["with a continuation", [[text("Half, "), finish("continue", { token: "t" })], text("whole.")], "answered"],
     ["with a thrown error", [[text("Half"), busy]], "provider-error"],
     ["with an error in the stream", [[text("Half"), failInBand(providerError("overloaded", "Busy."))]], "provider-error"],
     ["that breaks off", [[text("Half"), endEarly()]], "provider-error"],

@@ -4,8 +4,8 @@ import { context } from "@opentelemetry/api";
 import { describe, expect, it } from "vitest";
 import { type Provider, runToolLoop } from "turnwright";
 import {
-  type PassMessage,
-  passChannel,
+  type IterationMessage,
+  iterationChannel,
   runChannel,
   type RunMessage,
   toolChannel,
@@ -18,7 +18,7 @@ import { tool } from "../loop/play.ts";
 import { keepContexts, setUpTracing } from "./stage.ts";
 import { question } from "./trace.ts";
 
-const kinds = { run: runChannel, pass: passChannel, tool: toolChannel };
+const kinds = { run: runChannel, inner: iterationChannel, tool: toolChannel };
 type Kind = keyof typeof kinds;
 
 describe("a store that is bound to a channel", () => {
@@ -27,7 +27,7 @@ describe("a store that is bound to a channel", () => {
     const tracing = setUpTracing();
     const stores = {
       run: new AsyncLocalStorage<RunMessage>(),
-      pass: new AsyncLocalStorage<PassMessage>(),
+      inner: new AsyncLocalStorage<IterationMessage>(),
       tool: new AsyncLocalStorage<ToolMessage>(),
     };
     const unbind = (Object.keys(stores) as Kind[]).map((kind) => {
@@ -39,10 +39,10 @@ describe("a store that is bound to a channel", () => {
     const see = (where: string): void => {
       const {
         run,
-        pass,
+        inner,
         tool: call,
-      } = { run: stores.run.getStore(), pass: stores.pass.getStore(), tool: stores.tool.getStore() };
-      seen.push(`${where}: ${run?.runId ?? "-"} ${pass === undefined ? "-" : `pass ${pass.iteration}`} ${call?.name ?? "-"}`);
+      } = { run: stores.run.getStore(), inner: stores.inner.getStore(), tool: stores.tool.getStore() };
+      seen.push(`${where}: ${run?.runId ?? "-"} ${inner === undefined ? "-" : `iteration ${inner.iteration}`} ${call?.name ?? "-"}`);
     };
     const watched = (where: string, provider: Provider): Provider => ({
       ...provider,
@@ -67,14 +67,14 @@ describe("a store that is bound to a channel", () => {
     for (const free of unbind) free();
     stop();
     expect(seen).toEqual([
-      "outer: outer pass 0 -",
-      "outer later: outer pass 0 -",
-      "tool: outer pass 0 ask",
-      "inner: inner pass 0 ask",
-      "inner later: inner pass 0 ask",
+      "outer: outer iteration 0 -",
+      "outer later: outer iteration 0 -",
+      "tool: outer iteration 0 ask",
+      "inner: inner iteration 0 ask",
+      "inner later: inner iteration 0 ask",
       "span true",
-      "outer: outer pass 1 -",
-      "outer later: outer pass 1 -",
+      "outer: outer iteration 1 -",
+      "outer later: outer iteration 1 -",
     ]);
     expect(stores.run.getStore()).toBeUndefined();
     expect(tracing.tree()).toBe(

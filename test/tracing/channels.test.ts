@@ -2,8 +2,8 @@ import { tracingChannel } from "node:diagnostics_channel";
 import { describe, expect, it } from "vitest";
 import { defineAgentTool, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
 import {
-  type PassMessage,
-  passChannel,
+  type IterationMessage,
+  iterationChannel,
   runChannel,
   type RunMessage,
   toolChannel,
@@ -15,18 +15,18 @@ import { createMockProvider, fail, text, toolCall, usage } from "turnwright/test
 import { tool } from "../loop/play.ts";
 import { question } from "./trace.ts";
 
-const kinds = { run: runChannel, pass: passChannel, tool: toolChannel };
+const kinds = { run: runChannel, iteration: iterationChannel, tool: toolChannel };
 type Kind = keyof typeof kinds;
 const edges = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
 
 interface Heard {
   readonly lines: readonly string[];
   /** The last message of each kind, as it is now. */
-  readonly last: { readonly run?: RunMessage; readonly pass?: PassMessage; readonly tool?: ToolMessage };
+  readonly last: { readonly run?: RunMessage; readonly iteration?: IterationMessage; readonly tool?: ToolMessage };
 }
 
 /** Listens to all channels while something is done. */
-async function listen(work: () => Promise<unknown>, wanted: readonly Kind[] = ["run", "pass", "tool"]): Promise<Heard> {
+async function listen(work: () => Promise<unknown>, wanted: readonly Kind[] = ["run", "iteration", "tool"]): Promise<Heard> {
   const lines: string[] = [];
   const last: Record<string, object> = {};
   const stops = wanted.map((kind) => {
@@ -62,7 +62,7 @@ describe("the channels", () => {
     expect([last.tool?.name, last.tool?.callId]).toEqual([name.slice(0, 128), id.slice(0, 128)]);
   });
 
-  it("tell of a run, its passes and its calls, as they begin and end", async () => {
+  it("tell of a run, its iterations and its calls, as they begin and end", async () => {
     const provider = createMockProvider([
       [toolCall("look"), spent],
       [text("private answer"), spent],
@@ -77,12 +77,12 @@ describe("the channels", () => {
     const of = (kind: Kind, of: readonly string[]): readonly string[] => of.map((edge) => `${kind} ${edge}`);
     expect(lines).toEqual([
       ...of("run", begins),
-      ...of("pass", begins),
+      ...of("iteration", begins),
       ...of("tool", begins),
       ...of("tool", ends),
-      ...of("pass", ends),
-      ...of("pass", begins),
-      ...of("pass", ends),
+      ...of("iteration", ends),
+      ...of("iteration", begins),
+      ...of("iteration", ends),
       ...of("run", ends),
     ]);
     const anyNumber: unknown = expect.any(Number);
@@ -100,10 +100,10 @@ describe("the channels", () => {
         toolCallsExecuted: 1,
         durationMs: anyNumber,
       },
-      pass: {
+      iteration: {
         runId: "r1",
         iteration: 1,
-        hop: 0,
+        continuation: 0,
         replayed: false,
         status: "completed",
         provider: "mock",
@@ -116,7 +116,7 @@ describe("the channels", () => {
       tool: {
         runId: "r1",
         iteration: 0,
-        callId: "call_p0_0",
+        callId: "call_i0_0",
         name: "look",
         index: 0,
         replayed: false,
@@ -137,8 +137,8 @@ describe("the channels", () => {
   it("tell of errors before the end, and of what broke a run", async () => {
     const failing = createMockProvider([[toolCall("nope")], fail({ status: 401, message: "private" })]);
     const { lines, last } = await listen(() => runToolLoop(withDiagnostics({ provider: failing, messages: question })));
-    expect(lines.filter((line) => line.endsWith("error"))).toEqual(["tool error", "pass error", "run error"]);
-    expect([last.tool?.errorType, last.pass?.errorType, last.run?.errorType]).toEqual(["unknown-tool", "error", "auth"]);
+    expect(lines.filter((line) => line.endsWith("error"))).toEqual(["tool error", "iteration error", "run error"]);
+    expect([last.tool?.errorType, last.iteration?.errorType, last.run?.errorType]).toEqual(["unknown-tool", "error", "auth"]);
     const journal = memoryJournal();
     const broken: LoopOptions["journal"] = {
       durable: false,
@@ -154,16 +154,16 @@ describe("the channels", () => {
     const heard = await listen(() => runToolLoop(withDiagnostics(options)).catch(() => {}));
     expect(heard.last.run).toMatchObject({ errorType: "Error", error: expect.any(Error) as Error });
     expect(heard.lines.slice(-6)).toEqual([
-      "pass error",
-      "pass asyncStart",
-      "pass asyncEnd",
+      "iteration error",
+      "iteration asyncStart",
+      "iteration asyncEnd",
       "run error",
       "run asyncStart",
       "run asyncEnd",
     ]);
   });
 
-  it("tell the end of a pass that a journal runs again", async () => {
+  it("tell the end of an iteration that a journal runs again", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
       durable: false,
@@ -174,12 +174,12 @@ describe("the channels", () => {
       all: (steps) => journal.all(steps),
     };
     const options = { provider: createMockProvider(() => text("So.")), messages: question, journal: again };
-    const { lines } = await listen(() => runToolLoop(withDiagnostics(options)), ["pass"]);
-    expect(lines.filter((line) => line !== "pass end" && line !== "pass asyncStart")).toEqual([
-      "pass start",
-      "pass asyncEnd",
-      "pass start",
-      "pass asyncEnd",
+    const { lines } = await listen(() => runToolLoop(withDiagnostics(options)), ["iteration"]);
+    expect(lines.filter((line) => line !== "iteration end" && line !== "iteration asyncStart")).toEqual([
+      "iteration start",
+      "iteration asyncEnd",
+      "iteration start",
+      "iteration asyncEnd",
     ]);
   });
 

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
-import { passChannel, runChannel, toolChannel, withDiagnostics } from "turnwright/diagnostics";
+import { iterationChannel, runChannel, toolChannel, withDiagnostics } from "turnwright/diagnostics";
 import { withTracing } from "turnwright/otel";
 import { recordEvents } from "turnwright/testing";
 import { plans } from "../loop/random-run.ts";
@@ -15,7 +15,7 @@ import { setUpTracing, type TracingStage } from "./stage.ts";
 let open = 0;
 const begin = (): void => void (open += 1);
 const end = (): void => void (open -= 1);
-const channels = [runChannel, passChannel, toolChannel];
+const channels = [runChannel, iterationChannel, toolChannel];
 
 beforeAll(() => {
   for (const name of channels) subscribe(`tracing:${name}:start`, begin);

@@ -73,10 +73,10 @@ describe("content", () => {
         role: "assistant",
         parts: [
           { type: "reasoning", content: "private thought" },
-          { ...called, id: "call_p0_0" },
+          { ...called, id: "call_i0_0" },
         ],
       },
-      { role: "tool", parts: [{ type: "tool_call_response", id: "call_p0_0", response: result }] },
+      { role: "tool", parts: [{ type: "tool_call_response", id: "call_i0_0", response: result }] },
     ]);
     expect(read(call?.["gen_ai.tool.call.arguments"])).toEqual({ at: "private argument" });
     expect(read(call?.["gen_ai.tool.call.result"])).toEqual(result);

@@ -9,7 +9,7 @@ import { endings, question, trace, treeOf } from "./trace.ts";
 /** How runs ended, and the numbers and names of it. */
 const facts = [
   "turnwright.run.reason",
-  "turnwright.pass.status",
+  "turnwright.iteration.status",
   "turnwright.reason.limit",
   "turnwright.reason.limit_ms",
   "turnwright.reason.limit_usd",
@@ -30,7 +30,7 @@ describe("the spans of a run", () => {
       { limits: { maxIterations: 1 } },
       `
 invoke_agent bot ! "max-iterations" turnwright.run.reason="max-iterations" turnwright.reason.limit=1
-  chat mock-model turnwright.pass.status="function_call"
+  chat mock-model turnwright.iteration.status="function_call"
   execute_tool look
 `,
     ],
@@ -40,7 +40,7 @@ invoke_agent bot ! "max-iterations" turnwright.run.reason="max-iterations" turnw
       {},
       `
 invoke_agent bot ! "auth" turnwright.run.reason="provider-error" http.response.status_code=401
-  chat mock-model ! "auth" turnwright.pass.status="error" http.response.status_code=401
+  chat mock-model ! "auth" turnwright.iteration.status="error" http.response.status_code=401
 `,
     ],
     [
@@ -49,7 +49,7 @@ invoke_agent bot ! "auth" turnwright.run.reason="provider-error" http.response.s
       {},
       `
 invoke_agent bot ! "stream-ended-early" turnwright.run.reason="provider-error"
-  chat mock-model ! "stream-ended-early" turnwright.pass.status="error"
+  chat mock-model ! "stream-ended-early" turnwright.iteration.status="error"
 `,
     ],
     [
@@ -58,7 +58,7 @@ invoke_agent bot ! "stream-ended-early" turnwright.run.reason="provider-error"
       {},
       `
 invoke_agent bot ! "stream-idle" turnwright.run.reason="stream-idle" turnwright.reason.limit_ms=120000
-  chat mock-model ! "stream-idle" turnwright.pass.status="timeout"
+  chat mock-model ! "stream-idle" turnwright.iteration.status="timeout"
 `,
     ],
     [
@@ -67,7 +67,7 @@ invoke_agent bot ! "stream-idle" turnwright.run.reason="stream-idle" turnwright.
       { limits: { wallClockMs: 50 } },
       `
 invoke_agent bot ! "wall-clock" turnwright.run.reason="wall-clock" turnwright.reason.limit_ms=50
-  chat mock-model ! "wall-clock" turnwright.pass.status="timeout"
+  chat mock-model ! "wall-clock" turnwright.iteration.status="timeout"
 `,
     ],
     [
@@ -76,7 +76,7 @@ invoke_agent bot ! "wall-clock" turnwright.run.reason="wall-clock" turnwright.re
       { limits: { maxCostUSD: 1 }, pricing: () => 0.75 },
       `
 invoke_agent bot ! "max-cost" turnwright.run.reason="max-cost" turnwright.reason.limit_usd=1 turnwright.reason.spent_usd=0.75
-  chat mock-model turnwright.pass.status="function_call"
+  chat mock-model turnwright.iteration.status="function_call"
   execute_tool look
 `,
     ],
@@ -86,15 +86,15 @@ invoke_agent bot ! "max-cost" turnwright.run.reason="max-cost" turnwright.reason
       { policies: { stopWhen: fails } },
       `
 invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="stopWhen"
-  chat mock-model turnwright.pass.status="error"
+  chat mock-model turnwright.iteration.status="error"
 `,
     ],
     [
       "a hook that throws before the stream",
       [],
-      { hooks: { preparePass: fails } },
+      { hooks: { prepareIteration: fails } },
       `
-invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="preparePass"
+invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="prepareIteration"
 `,
     ],
   ])("tell of %s", async ([, script, more, tree]) => {
@@ -112,8 +112,8 @@ invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.
     if (verb === "abort") scene.playing.abort.abort("enough");
     else scene.playing.control[verb]();
     expect(await treeOf(scene)).toBe(`
-invoke_agent bot turnwright.run.status="stopped_by_user" turnwright.run.reason="${reason}"
-  chat mock-model turnwright.pass.status="function_call"
+invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="${reason}"
+  chat mock-model turnwright.iteration.status="function_call"
   execute_tool deaf turnwright.tool.outcome="interrupted"
 `);
   });
@@ -124,8 +124,8 @@ invoke_agent bot turnwright.run.status="stopped_by_user" turnwright.run.reason="
     scene.playing.control.stop();
     expect(await treeOf(scene)).toMatchInlineSnapshot(`
       "
-      invoke_agent bot turnwright.run.status="stopped_by_user" turnwright.run.reason="stopped"
-        chat mock-model turnwright.pass.status="stopped_by_user"
+      invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="stopped"
+        chat mock-model turnwright.iteration.status="stopped-by-user"
       "
     `);
   });
@@ -136,7 +136,7 @@ invoke_agent bot turnwright.run.status="stopped_by_user" turnwright.run.reason="
     const policies: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) };
     const asked = trace([toolCall("look"), toolCall("pay")], { tools, policies, journal });
     const before = await treeOf(asked);
-    const decisions = { call_p1_0: { kind: "approve" } } as const;
+    const decisions = { call_i1_0: { kind: "approve" } } as const;
     const provider = createMockProvider([text("Paid.")]);
     const resumed = trace([], { tools, policies, journal, decisions, provider });
     const after = await treeOf(resumed, [...endings, "turnwright.run.resumed", "turnwright.run.replayed_passes"]);
@@ -146,14 +146,14 @@ invoke_agent bot turnwright.run.status="stopped_by_user" turnwright.run.reason="
         - turnwright.approval_asked
         - turnwright.approval_decided
         - turnwright.approval_asked
-        chat mock-model turnwright.pass.status="function_call"
+        chat mock-model turnwright.iteration.status="function_call"
         execute_tool look turnwright.tool.outcome="completed"
-        chat mock-model turnwright.pass.status="function_call"
+        chat mock-model turnwright.iteration.status="function_call"
       resumed
       invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered" turnwright.run.resumed=true turnwright.run.replayed_passes=2
         - turnwright.approval_decided
         execute_tool pay turnwright.tool.outcome="completed"
-        chat mock-model turnwright.pass.status="completed"
+        chat mock-model turnwright.iteration.status="completed"
       "
     `);
   });
@@ -165,7 +165,7 @@ describe("a run that breaks", () => {
     const broken: LoopOptions["journal"] = {
       durable: false,
       step: (step) => {
-        if (step.key !== "p1/inbox") return journal.step(step);
+        if (step.key !== "i1/inbox") return journal.step(step);
         throw Object.assign(new Error("the disk is full of sk-abc12345678"), { code: "ENOSPC" });
       },
       all: (steps) => journal.all(steps),

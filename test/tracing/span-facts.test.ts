@@ -60,10 +60,10 @@ describe("what is on a span", () => {
       "gen_ai.usage.input_tokens": 100,
       "gen_ai.usage.output_tokens": 20,
       "gen_ai.usage.reasoning.output_tokens": 5,
-      "turnwright.hop": 0,
+      "turnwright.continuation": 0,
       "turnwright.iteration": 0,
-      "turnwright.pass.calls": 1,
-      "turnwright.pass.status": "function_call",
+      "turnwright.iteration.calls": 1,
+      "turnwright.iteration.status": "function_call",
       "turnwright.usage.cost_usd": 0.01,
     });
   });
@@ -97,7 +97,7 @@ describe("what is on a span", () => {
       {
         "gen_ai.conversation.id": "c1",
         "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.call.id": "call_p0_0",
+        "gen_ai.tool.call.id": "call_i0_0",
         "gen_ai.tool.description": "look",
         "gen_ai.tool.name": "look",
         "gen_ai.tool.type": "function",

@@ -14,7 +14,7 @@ describe("the span tree of a run", () => {
     expect(await treeOf(trace([text("Hello")]))).toMatchInlineSnapshot(`
       "
       invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
-        chat mock-model turnwright.pass.status="completed"
+        chat mock-model turnwright.iteration.status="completed"
       "
     `);
   });
@@ -26,10 +26,10 @@ describe("the span tree of a run", () => {
     expect(await treeOf(scene)).toMatchInlineSnapshot(`
       "
       invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
-        chat mock-model turnwright.pass.status="function_call"
+        chat mock-model turnwright.iteration.status="function_call"
         execute_tool slow turnwright.tool.outcome="completed"
         execute_tool fast turnwright.tool.outcome="completed"
-        chat mock-model turnwright.pass.status="completed"
+        chat mock-model turnwright.iteration.status="completed"
       "
     `);
   });
@@ -57,12 +57,12 @@ describe("the span tree of a run", () => {
         - turnwright.approval_decided
         - turnwright.approval_decided
         - turnwright.approval_decided
-        chat mock-model turnwright.pass.status="function_call"
+        chat mock-model turnwright.iteration.status="function_call"
         execute_tool secret turnwright.tool.outcome="denied"
         execute_tool ! "unknown-tool" turnwright.tool.outcome="unknown-tool"
         execute_tool broken ! "failed" turnwright.tool.outcome="failed"
         execute_tool deaf ! "timed-out" turnwright.tool.outcome="timed-out"
-        chat mock-model turnwright.pass.status="completed"
+        chat mock-model turnwright.iteration.status="completed"
       "
     `);
   });
@@ -95,26 +95,26 @@ describe("the span tree of a run", () => {
     expect(await treeOf(scene)).toMatchInlineSnapshot(`
       "
       invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
-        chat mock-model turnwright.pass.status="function_call"
+        chat mock-model turnwright.iteration.status="function_call"
         execute_tool research turnwright.tool.outcome="completed"
           invoke_agent research turnwright.run.status="completed" turnwright.run.reason="answered"
-            chat mock-model turnwright.pass.status="function_call"
+            chat mock-model turnwright.iteration.status="function_call"
             execute_tool summarise turnwright.tool.outcome="completed"
               invoke_agent summarise turnwright.run.status="completed" turnwright.run.reason="answered"
-                chat mock-model turnwright.pass.status="function_call"
+                chat mock-model turnwright.iteration.status="function_call"
                 execute_tool look turnwright.tool.outcome="completed"
-                chat mock-model turnwright.pass.status="completed"
-            chat mock-model turnwright.pass.status="completed"
+                chat mock-model turnwright.iteration.status="completed"
+            chat mock-model turnwright.iteration.status="completed"
         execute_tool research turnwright.tool.outcome="completed"
           invoke_agent research turnwright.run.status="completed" turnwright.run.reason="answered"
-            chat mock-model turnwright.pass.status="function_call"
+            chat mock-model turnwright.iteration.status="function_call"
             execute_tool summarise turnwright.tool.outcome="completed"
               invoke_agent summarise turnwright.run.status="completed" turnwright.run.reason="answered"
-                chat mock-model turnwright.pass.status="function_call"
+                chat mock-model turnwright.iteration.status="function_call"
                 execute_tool look turnwright.tool.outcome="completed"
-                chat mock-model turnwright.pass.status="completed"
-            chat mock-model turnwright.pass.status="completed"
-        chat mock-model turnwright.pass.status="completed"
+                chat mock-model turnwright.iteration.status="completed"
+            chat mock-model turnwright.iteration.status="completed"
+        chat mock-model turnwright.iteration.status="completed"
       "
     `);
   });
@@ -124,11 +124,11 @@ describe("the span tree of a run", () => {
     expect(await treeOf(trace([toolCall("ask"), text("Inside."), text("Outside.")], { tools: [ask] }))).toMatchInlineSnapshot(`
       "
       invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
-        chat mock-model turnwright.pass.status="function_call"
+        chat mock-model turnwright.iteration.status="function_call"
         execute_tool ask turnwright.tool.outcome="completed"
           invoke_agent ask turnwright.run.status="completed" turnwright.run.reason="answered"
-            chat mock-model turnwright.pass.status="completed"
-        chat mock-model turnwright.pass.status="completed"
+            chat mock-model turnwright.iteration.status="completed"
+        chat mock-model turnwright.iteration.status="completed"
       "
     `);
   });
@@ -156,7 +156,7 @@ describe("the span tree of a run", () => {
     expect(await treeOf(trace([], { provider }))).toMatchInlineSnapshot(`
       "
       invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
-        chat mock-model turnwright.pass.status="completed"
+        chat mock-model turnwright.iteration.status="completed"
           - turnwright.attempt_discarded
       "
     `);

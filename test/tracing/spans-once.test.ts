@@ -27,7 +27,7 @@ describe("a run inside a call that is resumed", () => {
     const agent = agentOf({}, [toolCall("leaf"), text("Done.")]);
     const more = { tools: [agent, tool("pay", () => 1)], policies: approve, journal, runId: "whole" };
     await settle(trace([[toolCall("agent"), toolCall("pay")]], more));
-    const decisions = { call_p0_1: { kind: "approve" } } as const;
+    const decisions = { call_i0_1: { kind: "approve" } } as const;
     const resumed = trace([], { ...more, decisions, provider: createMockProvider([text("Paid.")]) });
     expect(await treeOf(resumed, shown)).toBe(`
 invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_passes=1
@@ -81,7 +81,7 @@ describe("a run inside a call that goes on, and fails before its stream", () => 
     const breaks: LoopOptions["journal"] = {
       durable: false,
       step: (step) => {
-        if (step.key.endsWith("/p1/inbox")) throw new Error("lost");
+        if (step.key.endsWith("/i1/inbox")) throw new Error("lost");
         return journal.step(step);
       },
       all: (steps) => journal.all(steps),
@@ -104,7 +104,7 @@ describe("a run inside a call that goes on, and fails before its stream", () => 
     const broken = trace([toolCall("agent")], { tools: [agentOf({})], journal: breaks, runId: "fails" });
     await expect(broken.playing.result).rejects.toThrow("lost");
     const resumed = trace([], {
-      tools: [agentOf({ hooks: { preparePass: fails } })],
+      tools: [agentOf({ hooks: { prepareIteration: fails } })],
       journal,
       runId: "fails",
       provider: createMockProvider([text("So.")]),
@@ -124,7 +124,7 @@ describe("a stream", () => {
       {
         provider: createMockProvider([text("So.")]),
         messages: question,
-        hooks: { preparePass: () => ({ provider: traced.provider }) },
+        hooks: { prepareIteration: () => ({ provider: traced.provider }) },
       },
       tracing.options,
     );
@@ -146,7 +146,7 @@ describe("a stream", () => {
     expect(await treeOf(trace([text("Once."), text("Twice.")], { journal: again }))).toBe(`
 invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"
   chat mock-model ! "_OTHER"
-  chat mock-model turnwright.pass.status="completed"
+  chat mock-model turnwright.iteration.status="completed"
 `);
   });
 });

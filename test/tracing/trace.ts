@@ -39,7 +39,7 @@ export async function settle({ tracing, playing }: Scene): Promise<LoopResult> {
 export const endings: readonly string[] = [
   "turnwright.run.status",
   "turnwright.run.reason",
-  "turnwright.pass.status",
+  "turnwright.iteration.status",
   "turnwright.tool.outcome",
 ];
 

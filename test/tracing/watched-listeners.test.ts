@@ -11,13 +11,13 @@ describe("the caller's listeners", () => {
     const heard: unknown[] = [];
     function note(this: unknown): void {
       heard.push(this === events ? "own" : "foreign");
-      events.off("pass-start", note);
+      events.off("iteration-start", note);
     }
     const options = observeRun(
       { provider: createMockProvider([toolCall("look"), text("Hi")]), messages, tools: [look], events },
       observing,
     );
-    events.on("pass-start", note);
+    events.on("iteration-start", note);
     events.once("tool-end", () => heard.push("once"));
     events.once("text-delta", ({ text: said }) => heard.push(said));
     await runToolLoop(options);
@@ -47,14 +47,14 @@ describe("the caller's listeners", () => {
     const { lines, observing } = createLog();
     const events = createLoopEvents();
     const told: string[] = [];
-    events.on("pass-start", () => {
+    events.on("iteration-start", () => {
       throw new Error("first");
     });
-    events.on("pass-start", () => Promise.reject(new Error("second")) as unknown as void);
+    events.on("iteration-start", () => Promise.reject(new Error("second")) as unknown as void);
     events.on("listener-error", ({ event, error }) => told.push(`${event} ${error.message}`));
     const provider = createMockProvider([toolCall("look"), text("Hi")]);
     await runToolLoop(observeRun({ provider, messages, tools: [look], events }, observing));
-    expect(told).toEqual(["pass-start first", "pass-start second"]);
+    expect(told).toEqual(["iteration-start first", "iteration-start second"]);
     expect(lines.at(-1)).toMatch(/closed$/);
   });
 
@@ -66,6 +66,6 @@ describe("the caller's listeners", () => {
     const events = Object.assign(createLoopEvents(), { listeners: fails, removeListener: fails });
     const options = observeRun({ provider: createMockProvider([text("Hi")]), messages, events, runId: "t" }, observing);
     expect((await runToolLoop(options)).text).toBe("Hi");
-    expect(lines).toEqual(["t pass-start", "t chunk text-delta", "t run-end", "t closed"]);
+    expect(lines).toEqual(["t iteration-start", "t chunk text-delta", "t run-end", "t closed"]);
   });
 });

@@ -23,11 +23,11 @@ describe("an observer", () => {
     expect(options.events?.listenerCount("tool-end")).toBe(0);
     expect([said, ...lines]).toEqual([
       "Seen.",
-      "r pass-start",
+      "r iteration-start",
       "r chunk call-start",
-      "r runs call_p0_0",
+      "r runs call_i0_0",
       "r tool-end",
-      "r pass-start",
+      "r iteration-start",
       "r chunk text-delta",
       "r run-end",
       "r closed",
@@ -38,7 +38,7 @@ describe("an observer", () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider(({ messages: sent }) => (sent.length === 1 ? toolCall("look") : text("Seen.")));
     const options = observeRun(
-      { provider, messages, tools: [look], hooks: { preparePass: async () => ({ provider }) } },
+      { provider, messages, tools: [look], hooks: { prepareIteration: async () => ({ provider }) } },
       { ...observing, start: (run) => observing.start({ ...run, runId: run.runId.slice(-4) }) },
     );
     const results = await Promise.all([runToolLoop(options), runToolLoop(options)]);
@@ -46,11 +46,11 @@ describe("an observer", () => {
     for (const { runId } of results) {
       const own = lines.filter((line) => line.startsWith(runId.slice(-4))).map((line) => line.slice(5));
       expect(own).toEqual([
-        "pass-start",
+        "iteration-start",
         "chunk call-start",
-        "runs call_p0_0",
+        "runs call_i0_0",
         "tool-end",
-        "pass-start",
+        "iteration-start",
         "chunk text-delta",
         "run-end",
         "closed",
@@ -81,7 +81,7 @@ describe("an observer", () => {
     const { lines, observing } = createLog();
     const stream = streamToolLoop(observeRun({ provider: createMockProvider([text("Hi")]), messages, runId: "s" }, observing));
     for await (const event of stream) if (event.type === "text-delta") break;
-    expect((await stream.result).status).toBe("stopped_by_user");
+    expect((await stream.result).status).toBe("stopped-by-user");
     expect(lines.at(-1)).toBe("s closed");
   });
 
@@ -116,7 +116,7 @@ describe("what is watched", () => {
     ["tools that are none", { provider: createMockProvider([]), messages, tools: 7 }, '"tools"'],
     ["a tool twice", { provider: createMockProvider([]), messages, tools: [look, look] }, "look"],
     ["Node's own emitter", { provider: createMockProvider([]), messages, events: process }, '"events"'],
-    ["hooks that are none", { provider: createMockProvider([]), messages, hooks: { preparePass: 7 } }, "preparePass"],
+    ["hooks that are none", { provider: createMockProvider([]), messages, hooks: { prepareIteration: 7 } }, "prepareIteration"],
     [
       "a cache tool that is not there",
       {
@@ -155,7 +155,7 @@ describe("what is watched", () => {
     const stream = (): object => ({ [Symbol.asyncIterator]: () => ({ next: async () => end }) });
     const provider = { id: "p", model: "m", stream } as unknown as LoopOptions["provider"];
     await runToolLoop(observeRun({ provider, messages, runId: "d" }, observing));
-    expect(lines).toEqual(["d pass-start", "d run-end", "d closed"]);
+    expect(lines).toEqual(["d iteration-start", "d run-end", "d closed"]);
   });
 
   it("is the context that a tool would have, all of it", async () => {
@@ -182,7 +182,7 @@ describe("what is watched", () => {
   it("is the provider that a hook names, under its own name", async () => {
     const { lines, observing } = createLog();
     const other = createMockProvider([text("Other.")], { id: "other", model: "other-model" });
-    const hooks = { preparePass: () => ({ provider: other }) };
+    const hooks = { prepareIteration: () => ({ provider: other }) };
     const result = await runToolLoop(observeRun({ provider: createMockProvider([]), messages, hooks, runId: "h" }, observing));
     expect([result.text, result.streamResults[0]?.provider]).toEqual(["Other.", "other"]);
     expect(lines).toContain("h chunk text-delta");

@@ -7,7 +7,7 @@ import { createTestClock } from "turnwright/testing";
 import { type PackageWire, packageWires } from "./ai-sdk-client.ts";
 import { wires, type Wire } from "./all-wires.ts";
 import { connectReply } from "./connect-reply.ts";
-import { ask, createCall, type Pass, runPass } from "./provider-pass.ts";
+import { ask, createCall, type Iteration, runIteration } from "./provider-iteration.ts";
 import { type RawReply, sse, startRawServer } from "./raw-sse-server.ts";
 
 type Name = Wire["name"];
@@ -38,7 +38,7 @@ const sequels = {
 } satisfies { readonly [Sequel: string]: (wire: Wire) => RawReply };
 type Sequel = keyof typeof sequels;
 
-const toLine = ({ text, finish, error }: Pass): string => `${text.replace("\n\n", "")}, ${error?.code ?? finish ?? "no finish"}`;
+const toLine = ({ text, finish, error }: Iteration): string => `${text.replace("\n\n", "")}, ${error?.code ?? finish ?? "no finish"}`;
 
 /** The same on every wire but one: Gemini may go on after a finish reason, so that only the end of its stream is an end. */
 const afterAnswer: { readonly [Name in Sequel]: { readonly usual: string; readonly google: string } } = {
@@ -69,7 +69,7 @@ async function readReply(wire: Wire, reply: RawReply, sequel: Sequel): Promise<s
   const { frames = [], ending = "end" }: RawReply = sequels[sequel](wire);
   const whole = { frames: [...framesOf(reply), ...frames], ending };
   const { provider } = await connectReply(whole, (url) => wire.connect(url).provider);
-  return toLine(await runPass(provider, ask("hi")));
+  return toLine(await runIteration(provider, ask("hi")));
 }
 
 describe.for(rows)("$sequel over the wire of $name", ({ wire, name, sequel }) => {
@@ -127,14 +127,14 @@ describe.for(packageWires)("a package of the AI SDK, $name,", ({ connect, api })
     const ending = how === "is reset" ? "drop" : "stall";
     const { provider } = await connectReply({ frames, ending }, (url) => aiSdkModel({ model: connect(url).model }));
     const clock = createTestClock();
-    const reading = runPass(provider, ask("hi"), { clock });
+    const reading = runIteration(provider, ask("hi"), { clock });
     if (ending === "stall") {
       await expect.poll(() => clock.pending).toBe(1);
       await clock.runAll();
       expect([1_000, 5_000]).toContain(clock.now());
     }
-    const pass = await reading;
-    expect(`${toLine(pass)}, ${pass.usage?.totalTokens} tokens`).toBe(line);
+    const iteration = await reading;
+    expect(`${toLine(iteration)}, ${iteration.usage?.totalTokens} tokens`).toBe(line);
   });
 });
 
@@ -151,7 +151,7 @@ it.for(packageWires.filter(({ name, api }) => api === "chat" && name.includes("o
   async ({ connect }) => {
     const reply = { frames: [sse(unreadEnd), sse("[DONE]")] };
     const { provider } = await connectReply(reply, (url) => aiSdkModel({ model: connect(url).model }));
-    expect(toLine(await runPass(provider, ask("hi")))).toBe(", server");
+    expect(toLine(await runIteration(provider, ask("hi")))).toBe(", server");
   },
 );
 

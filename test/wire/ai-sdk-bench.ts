@@ -3,7 +3,7 @@
 import type { ModelChunk, ModelRequest, Provider, UserMessage } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
 import type { Spec, SpecModel, SpecMock, SpecStream } from "./ai-sdk-specs.ts";
-import { ask, createCall, runPass } from "./provider-pass.ts";
+import { ask, createCall, runIteration } from "./provider-iteration.ts";
 
 const images: SpecModel = { supportedUrls: { "image/*": [/^https:\/\/pics\.test\/.*$/] } };
 
@@ -24,7 +24,7 @@ export function createBench(spec: Spec, options: Partial<AiSdkModelOptions> = {}
     provider,
     calls: mock.calls,
     async send(request) {
-      const { error } = await runPass(provider, ask("Hi", request));
+      const { error } = await runIteration(provider, ask("Hi", request));
       if (error !== undefined) throw Object.assign(new Error(error.message), error);
       return mock.calls.at(-1) ?? {};
     },

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { Provider } from "turnwright";
 import { aiSdkModel, type AiSdkLanguageModel } from "turnwright/ai-sdk";
 import { createTestClock } from "turnwright/testing";
-import { ask, createCall, runPass } from "./provider-pass.ts";
+import { ask, createCall, runIteration } from "./provider-iteration.ts";
 
 const never = new Promise<never>(() => {});
 const finish = { type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage: {} };
@@ -42,8 +42,8 @@ it("a stream that does not hear its signal is cancelled", async () => {
   const { stream, reasons } = openStream(text);
   const controller = new AbortController();
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
-  const pass = await runPass(provider, ask("Hi"), { signal: controller.signal, onChunk: () => controller.abort("enough") });
-  expect(pass).toMatchObject({ text: "A", finish: undefined });
+  const iteration = await runIteration(provider, ask("Hi"), { signal: controller.signal, onChunk: () => controller.abort("enough") });
+  expect(iteration).toMatchObject({ text: "A", finish: undefined });
   expect(reasons).toEqual(["enough"]);
 });
 
@@ -67,8 +67,8 @@ it("a stream that comes after its signal has fired is cancelled", async () => {
       tell();
       return new Promise((resolve) => (answer = resolve));
     };
-    const pass = runPass(aiSdkModel({ model: createModel({ doStream }) }), ask("Hi"), { signal: controller.signal });
-    void pass.then(({ error }) => expect(error).toMatchObject({ code: "network", retryable: false }));
+    const iteration = runIteration(aiSdkModel({ model: createModel({ doStream }) }), ask("Hi"), { signal: controller.signal });
+    void iteration.then(({ error }) => expect(error).toMatchObject({ code: "network", retryable: false }));
   });
   await asked;
   controller.abort("enough");
@@ -78,9 +78,9 @@ it("a stream that comes after its signal has fired is cancelled", async () => {
 
 it("a model that does not say which URLs it takes ends with its signal", async () => {
   const controller = new AbortController();
-  const pass = runPass(aiSdkModel({ model: createModel({ supportedUrls: never }) }), ask("Hi"), { signal: controller.signal });
+  const iteration = runIteration(aiSdkModel({ model: createModel({ supportedUrls: never }) }), ask("Hi"), { signal: controller.signal });
   controller.abort("enough");
-  expect((await pass).error).toMatchObject({ code: "network", retryable: false });
+  expect((await iteration).error).toMatchObject({ code: "network", retryable: false });
 });
 
 it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
@@ -102,7 +102,7 @@ it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
   ],
   ["refuses", { doStream: () => Promise.reject(new Error("fetch failed")) }],
 ])("a model that %s fails", async ([, model]) => {
-  const { error } = await runPass(aiSdkModel({ model: createModel(model) }), ask("Hi"));
+  const { error } = await runIteration(aiSdkModel({ model: createModel(model) }), ask("Hi"));
   expect(error).toMatchObject({ code: "network", retryable: true });
 });
 

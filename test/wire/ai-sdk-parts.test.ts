@@ -5,7 +5,7 @@ import { runToolLoop } from "turnwright";
 import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
 import { hear, partsOf, typesOf } from "./ai-sdk-bench.ts";
 import { callParts, specs, type SpecStream, textParts } from "./ai-sdk-specs.ts";
-import { ask, createCall } from "./provider-pass.ts";
+import { ask, createCall } from "./provider-iteration.ts";
 
 describe.each(specs)("the service's own parts in specification $version", (spec) => {
   const done = spec.finish("stop");
@@ -114,7 +114,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))(
       expect(partsOf(await hear(spec, stream, { approveProviderTool })).at(-1)).toEqual({ approval: refusal });
     });
 
-    it("gets its answer in the same pass of a run", async () => {
+    it("gets its answer in the same iteration of a run", async () => {
       const { model, calls } = spec.create([stream, { parts: [...textParts(["Then not."]), spec.finish("stop")] }]);
       const result = await runToolLoop({ provider: aiSdkModel({ model }), messages: [{ role: "user", content: "Pay." }] });
       expect(result).toMatchObject({ status: "completed", text: "Then not.", iterations: 1, toolCallsExecuted: 0 });

@@ -5,7 +5,7 @@ import type { Message, UserMessage } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { createBench, user } from "./ai-sdk-bench.ts";
 import { specs } from "./ai-sdk-specs.ts";
-import { ask, runPass } from "./provider-pass.ts";
+import { ask, runIteration } from "./provider-iteration.ts";
 
 describe.each(specs)("a call of specification $version", (spec) => {
   it("holds the question, the signal, and nothing that was not asked for", async () => {
@@ -122,7 +122,7 @@ describe.each(specs)("a call of specification $version", (spec) => {
     ["without data", "image/png", "data:image/png;base64"],
   ])("is not made for a URL %s, and says so without it", async ([, mediaType, data]) => {
     const { provider, calls } = createBench(spec);
-    const { error } = await runPass(provider, ask("", { messages: [user([{ type: "image", mediaType, data }])] }));
+    const { error } = await runIteration(provider, ask("", { messages: [user([{ type: "image", mediaType, data }])] }));
     expect(error).toMatchObject({ code: "bad-request", retryable: false, message: expect.stringContaining(mediaType) });
     expect(error?.message).not.toMatch(/elsewhere|abcdef|passwd/);
     expect(calls).toEqual([]);
@@ -135,13 +135,13 @@ describe.each(specs)("a call of specification $version", (spec) => {
       get: (target, key) => (key === "supportedUrls" ? supportedUrls : Reflect.get(target, key)),
     });
     const content: UserMessage["content"] = [{ type: "file", mediaType: "video/mp4", data: "gs://bucket/A b.mp4" }];
-    await runPass(aiSdkModel({ model: asking }), ask("", { messages: [user(content)] }));
+    await runIteration(aiSdkModel({ model: asking }), ask("", { messages: [user(content)] }));
     expect(calls).toHaveLength(1);
   });
 
   it("is not made once the signal has fired", async () => {
     const { provider, calls } = createBench(spec);
-    const { error } = await runPass(provider, ask("Hi"), { signal: AbortSignal.abort() });
+    const { error } = await runIteration(provider, ask("Hi"), { signal: AbortSignal.abort() });
     expect(error).toMatchObject({ code: "network", retryable: false });
     expect(calls).toEqual([]);
   });

@@ -7,7 +7,7 @@ import { anthropicMessages } from "turnwright/anthropic";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { type MockedWire, mockedWires } from "./mocked-wires.ts";
-import { ask, runPass } from "./provider-pass.ts";
+import { ask, runIteration } from "./provider-iteration.ts";
 
 const question = "Oslo or Rome?";
 const toolCalls = ["Oslo", "Rome"].map((city) => ({
@@ -88,9 +88,9 @@ for (const wire of mockedWires) {
       mock.nextRequestError(status, { message: "Later." });
       const { provider } = wire.connect(mock.url);
       const retryAfterMs = status === 429 ? wire.retryAfterMs : undefined;
-      const { error } = await runPass(provider, ask(question));
+      const { error } = await runIteration(provider, ask(question));
       expect(error).toMatchObject({ code, retryable: true, status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
-      expect((await runPass(provider, ask(question))).finish).toBe("tool-calls");
+      expect((await runIteration(provider, ask(question))).finish).toBe("tool-calls");
     });
 
     it.for<[fault: string, options: object, code: string]>([
@@ -116,8 +116,8 @@ for (const wire of mockedWires) {
 it("gets betas beside what Anthropic's SDK sends", async () => {
   const mock = await startMock();
   const { client, headers } = connectAnthropic(mock.url);
-  await runPass(anthropicMessages({ client, model: "claude-opus-4-6", betas: ["a-1", "b-2"] }), ask(question));
-  await runPass(anthropicMessages({ client, model: "claude-opus-4-6" }), ask(question));
+  await runIteration(anthropicMessages({ client, model: "claude-opus-4-6", betas: ["a-1", "b-2"] }), ask(question));
+  await runIteration(anthropicMessages({ client, model: "claude-opus-4-6" }), ask(question));
   expect(headers.map((sent) => [sent.get("anthropic-beta"), sent.has("anthropic-version")])).toEqual([
     ["a-1,b-2", true],
     [null, true],

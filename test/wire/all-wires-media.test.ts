@@ -164,7 +164,7 @@ describe.for(cannot)("what the wire of $name has no form for", (player) => {
 });
 
 describe.for(generations)("what the OpenAI package of specification $version has no form for", ({ connect }) => {
-  it.for(["anything else (ZIP), base64", "video as MP4, base64"])("%s: ends the pass before the request", async (kind) => {
+  it.for(["anything else (ZIP), base64", "video as MP4, base64"])("%s: ends the iteration before the request", async (kind) => {
     const row = rowOf(kind);
     const { chat, responses, bodies } = connect("http://127.0.0.1:9/v1");
     for (const model of [chat, responses]) {

@@ -104,7 +104,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 2,
     outcomes: ["get_weather completed", "get_weather completed"],
   },
-  "several passes under a system text": {
+  "several iterations under a system text": {
     script: [{ calls: [oslo], end: "tools" }, { calls: [rome], end: "tools" }, mild],
     options: { system: "Be brief.", modelSettings: { maxOutputTokens: 100, temperature: 0, stopSequences: ["END"], seed: 1 } },
     asked: 2,
@@ -167,7 +167,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 2,
     outcomes: ["get_weather completed", "get_weather completed"],
   },
-  "an empty answer": { script: [{ end: "stop" }], status: "empty_response/empty", text: "" },
+  "an empty answer": { script: [{ end: "stop" }], status: "empty-response/empty", text: "" },
   "an unknown stop reason beside a call": {
     script: [{ calls: [oslo], end: "unknown" }],
     status: "error/provider-error/finish-unknown",
@@ -186,7 +186,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     text: "",
     output: 0,
   },
-  "the last pass of several": {
+  "the last iteration of several": {
     script: [{ calls: [oslo], end: "tools" }],
     options: { limits: { maxIterations: 1 } },
     status: "timeout/max-iterations",
@@ -194,7 +194,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 1,
     outcomes: ["get_weather completed"],
   },
-  "a final answer after the last pass": {
+  "a final answer after the last iteration": {
     script: [{ calls: [oslo], end: "tools" }, mild],
     options: { limits: { maxIterations: 1 }, policies: { finalAnswer: true } },
     status: "timeout/max-iterations",

@@ -3,7 +3,7 @@
 import { defineTool, runToolLoop } from "turnwright";
 import type { Adapter } from "./adapters.ts";
 import { newIn, no, placeOf, type Probe, type ProbeGroup, send, withOption } from "./probe-kit.ts";
-import { ask, runPass } from "./provider-pass.ts";
+import { ask, runIteration } from "./provider-iteration.ts";
 import type { Scripted, ScriptedTurn } from "./scripted.ts";
 import type { Connecting } from "./wire.ts";
 
@@ -20,10 +20,10 @@ const look = defineTool({ name: "look", description: "Looks", inputSchema: { typ
 /** Whether the arguments of each call came in pieces. */
 async function streamsArguments(adapter: Adapter, connecting: Connecting): Promise<boolean> {
   const script = [{ ...calling, inPieces: connecting.options !== undefined }];
-  const { pass, chunks } = await send(adapter, { tools: [look] }, { ...connecting, script });
-  if (pass.calls.length !== 2 || pass.error !== undefined) throw new Error(`The calls are lost: ${JSON.stringify(pass)}`);
+  const { iteration, chunks } = await send(adapter, { tools: [look] }, { ...connecting, script });
+  if (iteration.calls.length !== 2 || iteration.error !== undefined) throw new Error(`The calls are lost: ${JSON.stringify(iteration)}`);
   const pieces = chunks.filter((chunk) => chunk.type === "call-args-delta" && chunk.text !== "");
-  return pieces.length > pass.calls.length;
+  return pieces.length > iteration.calls.length;
 }
 
 const calls: ProbeGroup = {
@@ -33,11 +33,11 @@ const calls: ProbeGroup = {
     {
       title: "Calls in parallel",
       async find(adapter) {
-        const { pass } = await send(adapter, { tools: [look] }, { script: [calling] });
-        const [first, second] = pass.calls;
+        const { iteration } = await send(adapter, { tools: [look] }, { script: [calling] });
+        const [first, second] = iteration.calls;
         const isWhole = JSON.stringify([first?.args, second?.args]) === '[{"city":"Oslo"},{"city":"Rome"}]';
-        if (isWhole && pass.finish === "tool-calls") return yes;
-        throw new Error(`The calls are not apart: ${JSON.stringify(pass)}`);
+        if (isWhole && iteration.finish === "tool-calls") return yes;
+        throw new Error(`The calls are not apart: ${JSON.stringify(iteration)}`);
       },
     },
     {
@@ -54,7 +54,7 @@ const calls: ProbeGroup = {
       async find(adapter) {
         const opened = await adapter.open([{ text: "Well", end: "silent" }]);
         const leaving = new AbortController();
-        await runPass(opened.provider, ask("Oslo?"), { signal: leaving.signal, onChunk: () => leaving.abort() });
+        await runIteration(opened.provider, ask("Oslo?"), { signal: leaving.signal, onChunk: () => leaving.abort() });
         await opened.left;
         await opened.close();
         return yes;
@@ -98,8 +98,8 @@ const reasoning: ProbeGroup = {
     {
       title: "Streamed",
       async find(adapter) {
-        const { pass } = await send(adapter, {}, { script: [{ reasoning: [thought, signature], text: "Mild.", end: "stop" }] });
-        if (pass.reasoning !== thought || pass.text !== "Mild.") throw new Error(`It is lost: ${JSON.stringify(pass)}`);
+        const { iteration } = await send(adapter, {}, { script: [{ reasoning: [thought, signature], text: "Mild.", end: "stop" }] });
+        if (iteration.reasoning !== thought || iteration.text !== "Mild.") throw new Error(`It is lost: ${JSON.stringify(iteration)}`);
         return yes;
       },
     },
@@ -118,8 +118,8 @@ function count(
   return {
     title,
     async find(adapter) {
-      const { pass } = await send(adapter, {}, { script: [{ text: "Mild.", usage, end: "stop" }] });
-      const counted = pass.usage?.[field];
+      const { iteration } = await send(adapter, {}, { script: [{ text: "Mild.", usage, end: "stop" }] });
+      const counted = iteration.usage?.[field];
       if (counted === undefined) return no;
       if (counted !== expected) throw new Error(`${field} must be ${expected}, but is ${counted}.`);
       return yes;
@@ -143,9 +143,9 @@ function failure(title: string, scripted: Scripted): Probe {
   return {
     title,
     async find(adapter) {
-      const { pass } = await send(adapter, {}, { script: [scripted] });
-      if (pass.finish !== undefined) throw new Error(`The stream has ended well, as ${pass.finish}.`);
-      return `\`${pass.error?.code ?? "stream-ended-early"}\``;
+      const { iteration } = await send(adapter, {}, { script: [scripted] });
+      if (iteration.finish !== undefined) throw new Error(`The stream has ended well, as ${iteration.finish}.`);
+      return `\`${iteration.error?.code ?? "stream-ended-early"}\``;
     },
   };
 }
@@ -167,8 +167,8 @@ const errors: ProbeGroup = {
     {
       title: "How long to wait, as the service says",
       async find(adapter) {
-        const { pass } = await send(adapter, {}, { script: [{ status: 429, message: "Slow.", retryAfter: "7" }] });
-        const { retryAfterMs } = pass.error ?? {};
+        const { iteration } = await send(adapter, {}, { script: [{ status: 429, message: "Slow.", retryAfter: "7" }] });
+        const { retryAfterMs } = iteration.error ?? {};
         if (retryAfterMs !== undefined && retryAfterMs !== 7_000) throw new Error(`It is ${retryAfterMs}.`);
         return retryAfterMs === undefined ? no : yes;
       },

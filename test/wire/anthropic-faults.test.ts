@@ -5,17 +5,17 @@ import { anthropicMessages } from "../../src/anthropic/index.ts";
 import { connectAnthropic, type AnthropicWireOptions } from "./anthropic-client.ts";
 import { call, ending, event, marker, start, stop, text } from "./anthropic-frames.ts";
 import { connectReply, nothing } from "./connect-reply.ts";
-import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
+import { ask, createCall, runIteration, type Iteration } from "./provider-iteration.ts";
 import { json, type RawReply } from "./raw-sse-server.ts";
 
 const oneCall = call(0, ["toolu_a", "f", '{"n":1}']);
 const whole = { id: "toolu_a", name: "f", args: { n: 1 } };
-const spent = (outputTokens: number): Pass["usage"] => ({ inputTokens: 3, outputTokens, totalTokens: 3 + outputTokens });
+const spent = (outputTokens: number): Iteration["usage"] => ({ inputTokens: 3, outputTokens, totalTokens: 3 + outputTokens });
 const connect = (reply: RawReply, options: AnthropicWireOptions = {}): ReturnType<typeof connectReply> =>
   connectReply(reply, (url) => anthropicMessages({ client: connectAnthropic(url, options).client, model: "m" }));
 
-async function read(reply: RawReply, options: AnthropicWireOptions = {}): Promise<Pass> {
-  return runPass((await connect(reply, options)).provider, ask("hi"));
+async function read(reply: RawReply, options: AnthropicWireOptions = {}): Promise<Iteration> {
+  return runIteration((await connect(reply, options)).provider, ask("hi"));
 }
 
 describe("anthropicMessages over a real connection", () => {
@@ -30,7 +30,7 @@ describe("anthropicMessages over a real connection", () => {
 
   it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
     const frames = [start(), text(0, "Zoë 😀 日本\u2028"), call(1, ["toolu_a", "f", '{"ö":"😀"}']), stop("tool_use")];
-    const said: Pass = {
+    const said: Iteration = {
       ...nothing,
       text: "Zoë 😀 日本\u2028",
       calls: [{ id: "toolu_a", name: "f", args: { ö: "😀" } }],
@@ -42,7 +42,7 @@ describe("anthropicMessages over a real connection", () => {
     expect(await read({ frames: [crlf] }, { pieceBytes })).toEqual(said);
   });
 
-  it.for<[what: string, reply: RawReply, pass: Partial<Pass>]>([
+  it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
     ["a clean early end", { frames: [start(), text(0, "Hel")] }, { text: "Hel", usage: spent(1) }],
     [
       "an early end after the stop reason",
@@ -68,8 +68,8 @@ describe("anthropicMessages over a real connection", () => {
       json(200, { error: { message: "no" } }),
       { error: expect.objectContaining({ message: "no" }) },
     ],
-  ])("has no finish and no call for %s", async ([, reply, pass]) => {
-    expect(await read(reply)).toEqual({ ...nothing, ...pass });
+  ])("has no finish and no call for %s", async ([, reply, iteration]) => {
+    expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
   it("has no finish where a whole call was told and the end marker is missing", async () => {
@@ -109,9 +109,9 @@ describe("anthropicMessages over a real connection", () => {
       { code: "server", retryable: true },
     ],
   ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
-    const pass = await read(reply);
-    expect(pass).toEqual({ ...nothing, text: "Hel", usage: spent(1), error: pass.error });
-    expect(pass.error).toMatchObject(error);
+    const iteration = await read(reply);
+    expect(iteration).toEqual({ ...nothing, text: "Hel", usage: spent(1), error: iteration.error });
+    expect(iteration.error).toMatchObject(error);
   });
 
   it.for<
@@ -142,21 +142,21 @@ describe("anthropicMessages over a real connection", () => {
     [500, ["api_error", "Internal server error"], {}, { code: "server", retryable: true }],
     [529, ["overloaded_error", "Overloaded"], { "x-should-retry": "true" }, { code: "overloaded", retryable: true }],
   ])("has one error for status %i: %j", async ([status, [type, message], headers, error]) => {
-    const pass = await read(json(status, { type: "error", error: { type, message }, request_id: "req_1" }, headers));
-    expect(pass).toEqual({ ...nothing, error: pass.error });
-    expect(pass.error).toMatchObject({ status, ...error });
+    const iteration = await read(json(status, { type: "error", error: { type, message }, request_id: "req_1" }, headers));
+    expect(iteration).toEqual({ ...nothing, error: iteration.error });
+    expect(iteration.error).toMatchObject({ status, ...error });
   });
 
   it("shows of a proxy's page no more than its title", async () => {
     const page = "<html><head><title>502 Bad Gateway</title></head></html>";
-    const pass = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
-    expect(pass.error).toMatchObject({ code: "server", status: 502, message: "The server sent an HTML page: 502 Bad Gateway" });
+    const iteration = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
+    expect(iteration.error).toMatchObject({ code: "server", status: 502, message: "The server sent an HTML page: 502 Bad Gateway" });
   });
 
   it("has a network error where nobody listens", async () => {
     const { server, provider } = await connect({});
     await server.close();
-    expect((await runPass(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
+    expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
   });
 
   it.for<[reason: string, finish: string, problem: object]>([
@@ -198,8 +198,8 @@ describe("anthropicMessages over a real connection", () => {
     const onChunk: (chunk: { readonly type: string }) => void = ({ type }) => {
       if (type === "text-delta") controller.abort();
     };
-    const pass = await runPass(provider, ask("hi"), { signal: controller.signal, onChunk });
-    expect(pass).toEqual({ ...nothing, text: "Hel", usage: spent(1) });
+    const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal, onChunk });
+    expect(iteration).toEqual({ ...nothing, text: "Hel", usage: spent(1) });
     await server.left;
   });
 
@@ -207,8 +207,8 @@ describe("anthropicMessages over a real connection", () => {
     const { provider } = await connect({ ending: "stall" });
     const controller = new AbortController();
     controller.abort();
-    const pass = await runPass(provider, ask("hi"), { signal: controller.signal });
-    expect(pass.error).toMatchObject({ code: "network", retryable: false });
+    const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal });
+    expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
   it("hangs up when its reader leaves", async () => {

@@ -119,7 +119,7 @@ describe("a run over anthropicMessages", () => {
     expect(bodies[0]?.thinking).toEqual({ type: "enabled", budget_tokens: 1_024 });
   });
 
-  it("sends a paused turn back unchanged as the last message, and joins its hops", async () => {
+  it("sends a paused turn back unchanged as the last message, and joins its continuations", async () => {
     const paused: RawReply = { frames: [start(), text(1, "Let me look. "), search, stop("pause_turn")] };
     const resumed: RawReply = { frames: [start(), block(0, found), text(1, "It is mild."), stop("end_turn")] };
     const { result, bodies, again } = await play([paused, resumed, answer], { contextItems: ["It is noon."] });
@@ -177,7 +177,7 @@ describe("a run over anthropicMessages", () => {
   it("gives a call whose id was used before an id of its own, in the turn and in the result", async () => {
     const turn: RawReply = { frames: [start(), thinking(0, "Hm.", "s"), asksAt(1), stop("tool_use")] };
     const { bodies } = await play([turn, turn, answer]);
-    const id = "call_p1_0";
+    const id = "call_i1_0";
     expect(bodies[2]?.messages.slice(3)).toEqual([
       { role: "assistant", content: [{ ...asked, id }] },
       { role: "user", content: [{ ...answered, tool_use_id: id }] },
@@ -212,11 +212,11 @@ describe("a run over anthropicMessages", () => {
   });
 
   it("keeps every byte of what went before, but for the marks of the cache", async () => {
-    const turn = (pass: number): RawReply => {
-      const calls = Array.from({ length: 12 }, (_, index) => asksAt(index, `toolu_${pass}_${index}`));
+    const turn = (iteration: number): RawReply => {
+      const calls = Array.from({ length: 12 }, (_, index) => asksAt(index, `toolu_${iteration}_${index}`));
       return { frames: [start(), ...calls, stop("tool_use")] };
     };
-    const replies = [...Array.from({ length: 4 }, (_, pass) => turn(pass)), answer];
+    const replies = [...Array.from({ length: 4 }, (_, iteration) => turn(iteration)), answer];
     const { bodies } = await play(replies, { system: "Be brief.", contextItems: ["Noon."] }, { cache: { ttl: "1h" } });
     const unmarked = (value: unknown): string =>
       JSON.stringify(value, (key, field: unknown) => (key === "cache_control" ? undefined : field));
@@ -226,8 +226,8 @@ describe("a run over anthropicMessages", () => {
       );
     // The context items stand behind the last mark; each request marks what the one before has marked last.
     expect(bodies.map(marked)).toEqual([["0:0"], ["0:0", "2:11"], ["2:11", "4:11"], ["4:11", "6:11"], ["6:11", "8:11"]]);
-    for (const [pass, body] of bodies.entries()) {
-      const next = bodies[pass + 1];
+    for (const [iteration, body] of bodies.entries()) {
+      const next = bodies[iteration + 1];
       if (next === undefined) continue;
       const kept = body.messages.slice(0, -1);
       expect(unmarked(next.messages.slice(0, kept.length))).toBe(unmarked(kept));

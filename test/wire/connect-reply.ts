@@ -2,11 +2,11 @@
 
 import { onTestFinished } from "vitest";
 import type { Provider } from "turnwright";
-import type { Pass } from "./provider-pass.ts";
+import type { Iteration } from "./provider-iteration.ts";
 import { type RawReply, type RawServer, startRawServer } from "./raw-sse-server.ts";
 
 /** A stream that said nothing. */
-export const nothing: Pass = {
+export const nothing: Iteration = {
   text: "",
   reasoning: "",
   refusal: "",

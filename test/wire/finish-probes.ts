@@ -42,8 +42,8 @@ async function play(
   turn: ScriptedTurn & { readonly end: End },
   known: Map<string, Set<string>>,
 ): Promise<void> {
-  const { pass } = await send(adapter, { tools: [look] }, { script: [turn] });
-  const { finish, calls: read } = pass;
+  const { iteration } = await send(adapter, { tools: [look] }, { script: [turn] });
+  const { finish, calls: read } = iteration;
   if (finish === undefined) return;
   if (read.length > 0 && finish === "stop") throw new Error("A turn with calls ends as one without.");
   const words = known.get(finish) ?? new Set();

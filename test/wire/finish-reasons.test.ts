@@ -4,7 +4,7 @@ import { defineTool, type LoopResult, runToolLoop } from "turnwright";
 import { describe, expect, it } from "vitest";
 import { type Adapter, adapters } from "./adapters.ts";
 import { type Content, type FinishRow, finishRows } from "./finish-rows.ts";
-import { ask, runPass } from "./provider-pass.ts";
+import { ask, runIteration } from "./provider-iteration.ts";
 import { type End, listEnds, type ScriptedTurn } from "./scripted.ts";
 
 const note = defineTool({ name: "note", description: "Notes", inputSchema: { type: "object" }, execute: (args) => args });
@@ -31,7 +31,7 @@ function summaryOf({ status, reason, messages }: LoopResult, requests: number): 
 /** What the provider ends a stream with, and what a run makes of it. */
 async function play({ open }: Adapter, turn: ScriptedTurn): Promise<readonly [finish: string | undefined, ending: string]> {
   const { provider, bodies, close } = await open([turn, turn, answer]);
-  const { finish, error } = await runPass(provider, ask("Go.", { tools: [note] }));
+  const { finish, error } = await runIteration(provider, ask("Go.", { tools: [note] }));
   const result = await runToolLoop({ provider, tools: [note], messages: [{ role: "user", content: "Go." }] });
   await close();
   return [error?.code ?? finish, summaryOf(result, bodies.length - 1)];

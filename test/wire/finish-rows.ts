@@ -38,7 +38,7 @@ export const finishRows: { readonly [Name in End]: FinishRow } = {
     finish: "stop",
     finishWithCalls: "tool-calls",
     text: "completed answered, 1",
-    nothing: "empty_response empty, 1",
+    nothing: "empty-response empty, 1",
     calls: "completed, completed answered, 2",
   },
   tools: {

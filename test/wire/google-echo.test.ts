@@ -54,7 +54,7 @@ describe("what a run over googleGenerateContent sends back", () => {
   it("answers calls without ids in their order, and gives them none", async () => {
     const frames = [says({ ...call(), thoughtSignature: "sig" }, callPart("", "look", {}), call()), stop()];
     const { result, bodies } = await play([{ frames }, answer], {}, { generation: 2 });
-    expect(result.functionHistory.map(({ functionCall }) => functionCall.id)).toEqual(["call_p0_0", "call_p0_1", "call_p0_2"]);
+    expect(result.functionHistory.map(({ functionCall }) => functionCall.id)).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
     const [, turn, results] = bodies[1]?.contents ?? [];
     expect(turn?.parts).toEqual([{ ...call(), thoughtSignature: "sig" }, callPart("", "look", {}), call()]);
     expect(results?.parts.slice(0, 3).map(({ functionResponse }) => Object(functionResponse).name)).toEqual([
@@ -164,15 +164,15 @@ describe("what a run over googleGenerateContent sends back", () => {
   });
 
   it("keeps every byte of what went before", async () => {
-    const turn = (pass: number): RawReply => ({
+    const turn = (iteration: number): RawReply => ({
       frames: [
-        says({ ...call(`${pass}-a`), thoughtSignature: `sig-${pass}` }, call(`${pass}-b`)),
+        says({ ...call(`${iteration}-a`), thoughtSignature: `sig-${iteration}` }, call(`${iteration}-b`)),
         stop("STOP", {}, counts(3, 2, 1)),
       ],
     });
     const { bodies } = await play([turn(0), turn(1), turn(2), answer], { system: "Be brief." });
-    for (const [pass, { contents, ...rest }] of bodies.entries()) {
-      const next = bodies[pass + 1];
+    for (const [iteration, { contents, ...rest }] of bodies.entries()) {
+      const next = bodies[iteration + 1];
       if (next === undefined) continue;
       expect(JSON.stringify(next.contents.slice(0, contents.length))).toBe(JSON.stringify(contents));
       expect({ ...next, contents: undefined }).toEqual({ ...rest, contents: undefined });

@@ -5,23 +5,23 @@ import { googleGenerateContent } from "../../src/google/index.ts";
 import { connectGoogle, type GoogleWireOptions } from "./google-client.ts";
 import { callPart, chunk, piece, says, stop, text } from "./google-frames.ts";
 import { connectReply, nothing } from "./connect-reply.ts";
-import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
+import { ask, createCall, runIteration, type Iteration } from "./provider-iteration.ts";
 import { json, type RawReply } from "./raw-sse-server.ts";
 
 const oneCall = says(callPart("a", "f", { n: 1 }));
 const whole = { id: "a", name: "f", args: { n: 1 } };
-const spent: Pass["usage"] = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
+const spent: Iteration["usage"] = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
 const connect = (reply: RawReply, options: GoogleWireOptions = {}): ReturnType<typeof connectReply> =>
   connectReply(reply, (url) => googleGenerateContent({ client: connectGoogle(url, options).client, model: "m" }));
 
-async function read(reply: RawReply, options: GoogleWireOptions = {}): Promise<Pass> {
-  return runPass((await connect(reply, options)).provider, ask("hi"));
+async function read(reply: RawReply, options: GoogleWireOptions = {}): Promise<Iteration> {
+  return runIteration((await connect(reply, options)).provider, ask("hi"));
 }
 
 describe("googleGenerateContent over a real connection", () => {
   it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
     const frames = [text("Zoë 😀 日本\u2028"), says(callPart("a", "f", { ö: "😀" })), stop()];
-    const said: Pass = {
+    const said: Iteration = {
       ...nothing,
       text: "Zoë 😀 日本\u2028",
       calls: [{ id: "a", name: "f", args: { ö: "😀" } }],
@@ -32,7 +32,7 @@ describe("googleGenerateContent over a real connection", () => {
     expect(await read({ frames: [`: a comment\n\n${frames.join("").replaceAll("\r\n", "\r")}`] }, { pieceBytes })).toEqual(said);
   });
 
-  it.for<[what: string, reply: RawReply, pass: Partial<Pass>]>([
+  it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
     ["a clean early end", { frames: [text("Hel")] }, { text: "Hel" }],
     ["an early end behind the counts", { frames: [text("Hel"), stop("")] }, { text: "Hel", usage: spent }],
     ["an early end within a call", { frames: [piece({ name: "f", willContinue: true })] }, {}],
@@ -42,8 +42,8 @@ describe("googleGenerateContent over a real connection", () => {
       { headers: { "content-type": "text/html" }, frames: ["<!doctype html><title>Sign in</title>\n\n"] },
       { error: expect.objectContaining({ code: "server", retryable: false, message: "The server sent an HTML page: Sign in" }) },
     ],
-  ])("has no finish for %s", async ([, reply, pass]) => {
-    expect(await read(reply)).toEqual({ ...nothing, ...pass });
+  ])("has no finish for %s", async ([, reply, iteration]) => {
+    expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
   it("has no finish for an early end behind a whole call", async () => {
@@ -80,18 +80,18 @@ describe("googleGenerateContent over a real connection", () => {
     ],
     ["a last chunk without its blank line", { frames: [text("Hel"), stop().trimEnd()] }, { code: "network", retryable: true }],
   ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
-    const pass = await read(reply);
-    expect(pass).toEqual({ ...nothing, text: "Hel", error: pass.error });
-    expect(pass.error).toMatchObject(error);
+    const iteration = await read(reply);
+    expect(iteration).toEqual({ ...nothing, text: "Hel", error: iteration.error });
+    expect(iteration.error).toMatchObject(error);
   });
 
   it.for<[what: string, frames: readonly string[], ending: RawReply["ending"]]>([
     ["is dropped", [], "drop"],
     ["brings half a chunk", ["data: {"], "end"],
   ])("does not count an answer as complete whose connection %s after the finish reason", async ([, frames, ending]) => {
-    const pass = await read({ frames: [text("Hello"), stop(), ...frames], ending: ending ?? "end" });
-    expect(pass).toEqual({ ...nothing, text: "Hello", usage: spent, error: pass.error });
-    expect(pass.error).toMatchObject({ code: "network", retryable: true });
+    const iteration = await read({ frames: [text("Hello"), stop(), ...frames], ending: ending ?? "end" });
+    expect(iteration).toEqual({ ...nothing, text: "Hello", usage: spent, error: iteration.error });
+    expect(iteration.error).toMatchObject({ code: "network", retryable: true });
   });
 
   const code = says({ executableCode: { language: "PYTHON", code: "print(6 * 7)" } });
@@ -168,21 +168,21 @@ describe("googleGenerateContent over a real connection", () => {
     [500, { message: "Internal.", status: "INTERNAL" }, { code: "server", retryable: true }],
     [503, { message: "The model is overloaded.", status: "UNAVAILABLE" }, { code: "overloaded", retryable: true }],
   ])("has one error for status %i: %j", async ([status, said, error]) => {
-    const pass = await read(json(status, { error: { code: status, ...said } }));
-    expect(pass).toEqual({ ...nothing, error: pass.error });
-    expect(pass.error).toMatchObject({ status, ...error });
+    const iteration = await read(json(status, { error: { code: status, ...said } }));
+    expect(iteration).toEqual({ ...nothing, error: iteration.error });
+    expect(iteration.error).toMatchObject({ status, ...error });
   });
 
   it("shows of a proxy's page no more than its title", async () => {
     const page = "<html><head><title>502 Bad Gateway</title></head></html>";
-    const pass = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
-    expect(pass.error).toMatchObject({ code: "server", status: 502, message: "The server sent an HTML page: 502 Bad Gateway" });
+    const iteration = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
+    expect(iteration.error).toMatchObject({ code: "server", status: 502, message: "The server sent an HTML page: 502 Bad Gateway" });
   });
 
   it("has a network error where nobody listens", async () => {
     const { server, provider } = await connect({});
     await server.close();
-    expect((await runPass(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
+    expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
   });
 
   it.for<[reason: string, finish: string]>([
@@ -204,9 +204,9 @@ describe("googleGenerateContent over a real connection", () => {
     const onChunk: (read: { readonly type: string }) => void = ({ type }) => {
       if (type === "text-delta") controller.abort();
     };
-    const pass = await runPass(provider, ask("hi"), { signal: controller.signal, onChunk });
-    expect(pass).toEqual({ ...nothing, text: "Hel", error: pass.error });
-    expect(pass.error).toMatchObject({ code: "network", retryable: false });
+    const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal, onChunk });
+    expect(iteration).toEqual({ ...nothing, text: "Hel", error: iteration.error });
+    expect(iteration.error).toMatchObject({ code: "network", retryable: false });
     await server.left;
   });
 
@@ -214,8 +214,8 @@ describe("googleGenerateContent over a real connection", () => {
     const { provider } = await connect({ ending: "stall" });
     const controller = new AbortController();
     controller.abort();
-    const pass = await runPass(provider, ask("hi"), { signal: controller.signal });
-    expect(pass.error).toMatchObject({ code: "network", retryable: false });
+    const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal });
+    expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
   // The SDK lets go of the connection without closing it.
@@ -227,7 +227,7 @@ describe("googleGenerateContent over a real connection", () => {
 
   it("hangs up after a chunk that cannot be read", async () => {
     const { server, provider } = await connect({ frames: ["data: {oops\r\n\r\n"], ending: "stall" });
-    expect((await runPass(provider, ask("hi"))).error).toMatchObject({ code: "server" });
+    expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "server" });
     await server.left;
   });
 });

@@ -6,7 +6,7 @@ import { answer, call, inputSchema, oslo, play, question } from "./google-run.ts
 import type { RawReply } from "./raw-sse-server.ts";
 
 describe("a run over googleGenerateContent", () => {
-  it("goes on with an answer that reached the limit of a request, and joins its hops", async () => {
+  it("goes on with an answer that reached the limit of a request, and joins its continuations", async () => {
     const cut: RawReply = {
       frames: [
         chunk({ candidates: [{ content: { parts: [{ text: "It is " }] }, continuationToken: "checkpoint" }] }),

@@ -4,18 +4,18 @@ import { googleGenerateContent } from "turnwright/google";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectGoogle, type GoogleWireOptions } from "./google-client.ts";
 import { stop, text } from "./google-frames.ts";
-import { ask, type Pass, runPass } from "./provider-pass.ts";
+import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import { json, type RawReply, startRawServer } from "./raw-sse-server.ts";
 
 /** Asks a server that gives these replies. */
 async function connect(
   replies: readonly RawReply[],
   retryOptions?: GoogleWireOptions["retryOptions"],
-): Promise<() => Promise<Pass>> {
+): Promise<() => Promise<Iteration>> {
   const server = await startRawServer(replies);
   onTestFinished(() => server.close());
   const provider = googleGenerateContent({ client: connectGoogle(server.url, { retryOptions }).client, model: "m" });
-  return () => runPass(provider, ask("hi"));
+  return () => runIteration(provider, ask("hi"));
 }
 
 describe("googleGenerateContent", () => {

@@ -5,7 +5,7 @@ import type { ModelChunk } from "turnwright";
 import { createTestClock } from "turnwright/testing";
 import { wires } from "./all-wires.ts";
 import { connectReply } from "./connect-reply.ts";
-import { ask, createCall } from "./provider-pass.ts";
+import { ask, createCall } from "./provider-iteration.ts";
 
 async function readAll(chunks: AsyncIterator<ModelChunk>): Promise<readonly string[]> {
   const types: string[] = [];

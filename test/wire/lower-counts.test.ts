@@ -5,7 +5,7 @@ import type { Provider, Usage } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat } from "turnwright/openai";
-import { ask, runPass } from "./provider-pass.ts";
+import { ask, runIteration } from "./provider-iteration.ts";
 
 type Event = { readonly [field: string]: unknown };
 
@@ -74,5 +74,5 @@ it.for<[what: string, provider: Provider, usage: Usage]>([
     { inputTokens: 100, outputTokens: 55, totalTokens: 155, reasoningTokens: 5 },
   ],
 ])("counts never go down: %s", async ([, provider, usage]) => {
-  expect((await runPass(provider, ask("hi"))).usage).toEqual(usage);
+  expect((await runIteration(provider, ask("hi"))).usage).toEqual(usage);
 });

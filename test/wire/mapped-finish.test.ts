@@ -3,7 +3,7 @@
 import { type FinishReason, isLoopError, runToolLoop } from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Adapter, specAdapters, vendorAdapters } from "./adapters.ts";
-import { ask, runPass } from "./provider-pass.ts";
+import { ask, runIteration } from "./provider-iteration.ts";
 import type { ScriptedTurn } from "./scripted.ts";
 
 /** In v3 and v4 the service's own word stands behind one of the AI SDK's. */
@@ -29,7 +29,7 @@ describe.for([...vendorAdapters, ...specAdapters])("$name", (adapter) => {
   ])("reads %s as %s", async ([word, reason, plain, withCalls]) => {
     const hear = async (turn: Omit<ScriptedTurn, "end">): Promise<string> => {
       const { provider } = await open({ ...turn, ...say(adapter, word) }, Object.fromEntries([[word, reason]]));
-      const { finish, calls: read, error } = await runPass(provider, ask("Go."));
+      const { finish, calls: read, error } = await runIteration(provider, ask("Go."));
       return [error?.code ?? finish, ...read.map(({ problem }) => problem ?? "whole")].join(" ");
     };
     expect(await hear({ text: "So." })).toBe(plain);

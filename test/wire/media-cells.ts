@@ -11,7 +11,7 @@ export type MediaWire = (typeof mediaWires)[number];
 /** Who handed it over. */
 export type MediaSender = "user" | "tool";
 
-/** `sent`: it leaves. `refused`: the pass ends before a request. `told`: the model reads in the result that it cannot be shown. */
+/** `sent`: it leaves. `refused`: the iteration ends before a request. `told`: the model reads in the result that it cannot be shown. */
 export type MediaOutcome = "sent" | "refused" | "told";
 
 /** One kind. */

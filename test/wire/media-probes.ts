@@ -37,9 +37,9 @@ function isPart(value: unknown, { data }: MediaPart): boolean {
 const isWords = ({ value }: Leaf): boolean => typeof value === "string" && /\w \w/.test(value);
 
 async function classify(adapter: Adapter, part: MediaPart, wrap: typeof fromUser): Promise<string> {
-  const [without, { pass, bodies }] = [await send(adapter, { messages: wrap() }), await send(adapter, { messages: wrap(part) })];
-  if (bodies.length === 0 && pass.error?.code === "bad-request") return "refused";
-  if (pass.error !== undefined) throw new Error(pass.error.message);
+  const [without, { iteration, bodies }] = [await send(adapter, { messages: wrap() }), await send(adapter, { messages: wrap(part) })];
+  if (bodies.length === 0 && iteration.error?.code === "bad-request") return "refused";
+  if (iteration.error !== undefined) throw new Error(iteration.error.message);
   const leaves = newIn(bodies[0], without.bodies[0]);
   if (leaves.some(({ value }) => isPart(value, part))) return "sent";
   if (leaves.some(isWords)) return "told";
@@ -55,7 +55,7 @@ function probesOf(wrap: typeof fromUser): readonly Probe[] {
   );
 }
 
-const about = `*sent*: the service gets it. *told*: the model reads in words that it was there. *refused*: the pass ends as \`bad-request\` before
+const about = `*sent*: the service gets it. *told*: the model reads in words that it was there. *refused*: the iteration ends as \`bad-request\` before
 there is a request. Images are PNG here, sounds WAV, videos MP4 and texts plain;
 [other types](guides/providers.md#images-and-files) may fare otherwise.`;
 

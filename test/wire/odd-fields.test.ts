@@ -5,7 +5,7 @@ import type { Json, Provider } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat } from "turnwright/openai";
-import { ask, runPass } from "./provider-pass.ts";
+import { ask, runIteration } from "./provider-iteration.ts";
 
 const odd = '"__proto__":{"x":1},"constructor":"c","toString":""';
 
@@ -41,7 +41,7 @@ it.for<[name: string, provider: Provider]>([
   ["Google", googleGenerateContent({ client: { models: { generateContentStream: async () => generate() } }, model: "m" })],
 ])("a part of %s keeps them", async ([, provider]) => {
   const native: Json[] = [];
-  await runPass(provider, ask("hi"), {
+  await runIteration(provider, ask("hi"), {
     onChunk: (chunk) => {
       if (chunk.type === "native") native.push(chunk.item);
     },

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../src/openai/index.ts";
 import { connectOpenAI, type WireClientOptions } from "./openai-client.ts";
 import { connectReply, nothing } from "./connect-reply.ts";
-import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
+import { ask, createCall, runIteration, type Iteration } from "./provider-iteration.ts";
 import { done, json, sse, type RawReply } from "./raw-sse-server.ts";
 
 const text = (content: string): string => sse({ choices: [{ index: 0, delta: { content } }] });
@@ -19,8 +19,8 @@ const call = (args: string): string =>
 const connect = (reply: RawReply, options: WireClientOptions = {}): ReturnType<typeof connectReply> =>
   connectReply(reply, (url) => openaiChat({ client: connectOpenAI(url, options).client, model: "m" }));
 
-async function read(reply: RawReply, options: WireClientOptions = {}): Promise<Pass> {
-  return runPass((await connect(reply, options)).provider, ask("hi"));
+async function read(reply: RawReply, options: WireClientOptions = {}): Promise<Iteration> {
+  return runIteration((await connect(reply, options)).provider, ask("hi"));
 }
 
 describe("openaiChat over a real connection", () => {
@@ -38,7 +38,7 @@ describe("openaiChat over a real connection", () => {
     });
   });
 
-  it.for<[what: string, reply: RawReply, pass: Partial<Pass>]>([
+  it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
     ["a clean early end", { frames: [text("Hel")] }, { text: "Hel" }],
     ["a clean early end with the marker", { frames: [text("Hel"), done] }, { text: "Hel" }],
     ["an early end in the middle of a call", { frames: [call('{"n":')] }, {}],
@@ -54,8 +54,8 @@ describe("openaiChat over a real connection", () => {
       json(200, { error: { message: "no" } }),
       { error: expect.objectContaining({ message: "no" }) },
     ],
-  ])("has no finish and no call for %s", async ([, reply, pass]) => {
-    expect(await read(reply)).toEqual({ ...nothing, ...pass });
+  ])("has no finish and no call for %s", async ([, reply, iteration]) => {
+    expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
   it.for<[what: string, reply: RawReply, error: object]>([
@@ -81,9 +81,9 @@ describe("openaiChat over a real connection", () => {
     ],
     ["a chunk that is no JSON", { frames: [text("Hel"), sse("{oops")] }, { code: "server", retryable: true }],
   ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
-    const pass = await read(reply);
-    expect(pass).toEqual({ ...nothing, text: "Hel", error: pass.error });
-    expect(pass.error).toMatchObject(error);
+    const iteration = await read(reply);
+    expect(iteration).toEqual({ ...nothing, text: "Hel", error: iteration.error });
+    expect(iteration.error).toMatchObject(error);
   });
 
   it.for<[status: number, body: object, headers: Readonly<Record<string, string>>, error: object]>([
@@ -104,21 +104,21 @@ describe("openaiChat over a real connection", () => {
     [500, { message: "It broke." }, {}, { code: "server", retryable: true }],
     [529, { message: "Busy." }, { "retry-after-ms": "250" }, { code: "overloaded", retryable: true, retryAfterMs: 250 }],
   ])("has one error for status %i", async ([status, body, headers, error]) => {
-    const pass = await read(json(status, { error: body }, headers));
-    expect(pass).toEqual({ ...nothing, error: pass.error });
-    expect(pass.error).toMatchObject({ status, ...error });
+    const iteration = await read(json(status, { error: body }, headers));
+    expect(iteration).toEqual({ ...nothing, error: iteration.error });
+    expect(iteration.error).toMatchObject({ status, ...error });
   });
 
   it("shows of a proxy's page no more than its title", async () => {
     const page = "<html><head><title>502 Bad Gateway</title></head></html>";
-    const pass = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
-    expect(pass.error).toMatchObject({ code: "server", status: 502, message: "The server sent an HTML page: 502 Bad Gateway" });
+    const iteration = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
+    expect(iteration.error).toMatchObject({ code: "server", status: 502, message: "The server sent an HTML page: 502 Bad Gateway" });
   });
 
   it("has a network error where nobody listens", async () => {
     const { server, provider } = await connect({});
     await server.close();
-    expect((await runPass(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
+    expect((await runIteration(provider, ask("hi"))).error).toMatchObject({ code: "network", retryable: true });
   });
 
   it("marks arguments that are cut by length as truncated", async () => {
@@ -140,8 +140,8 @@ describe("openaiChat over a real connection", () => {
   it("ends when its signal fires while the server is silent, and hangs up", async () => {
     const { server, provider } = await connect({ frames: [text("Hel")], ending: "stall" });
     const controller = new AbortController();
-    const pass = await runPass(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });
-    expect(pass).toEqual({ ...nothing, text: "Hel" });
+    const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });
+    expect(iteration).toEqual({ ...nothing, text: "Hel" });
     await server.left;
   });
 
@@ -149,8 +149,8 @@ describe("openaiChat over a real connection", () => {
     const { provider } = await connect({ ending: "stall" });
     const controller = new AbortController();
     controller.abort();
-    const pass = await runPass(provider, ask("hi"), { signal: controller.signal });
-    expect(pass.error).toMatchObject({ code: "network", retryable: false });
+    const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal });
+    expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
   it("hangs up when its reader leaves", async () => {

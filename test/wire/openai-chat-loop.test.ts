@@ -118,7 +118,7 @@ describe("a run over openaiChat", () => {
     expect(next.result.text).toBe("Mild.");
   });
 
-  it("leaves a transcript that can be sent again when a later pass fails", async () => {
+  it("leaves a transcript that can be sent again when a later iteration fails", async () => {
     const server = await serve(
       { frames: [call("a", '{"city":"Oslo"}'), finish("tool_calls"), done] },
       { frames: [text("It is")] },
@@ -208,7 +208,7 @@ describe("a run over openaiChat", () => {
       },
     };
     const result = await runToolLoop({ provider: watched, messages: [{ role: "user", content: "Hi" }], control });
-    expect(result).toMatchObject({ status: "stopped_by_user", reason: { kind: "killed" }, text: "Hel" });
+    expect(result).toMatchObject({ status: "stopped-by-user", reason: { kind: "killed" }, text: "Hel" });
     await server.left;
   });
 });

@@ -5,7 +5,7 @@ import { openaiResponses } from "../../src/openai/index.ts";
 import { event } from "./anthropic-frames.ts";
 import { connectOpenAI, type WireClientOptions } from "./openai-client.ts";
 import { connectReply, nothing } from "./connect-reply.ts";
-import { ask, createCall, runPass, type Pass } from "./provider-pass.ts";
+import { ask, createCall, runIteration, type Iteration } from "./provider-iteration.ts";
 import { json, sse, type RawReply } from "./raw-sse-server.ts";
 import {
   call,
@@ -20,7 +20,7 @@ import {
   wholeItem,
 } from "./responses-frames.ts";
 
-const usage: Pass["usage"] = { inputTokens: 3, outputTokens: 2, totalTokens: 5, cachedInputTokens: 0, reasoningTokens: 0 };
+const usage: Iteration["usage"] = { inputTokens: 3, outputTokens: 2, totalTokens: 5, cachedInputTokens: 0, reasoningTokens: 0 };
 const said = openItem(message("Hel"));
 const oneCall = call(["a", "f", '{"n":1}']);
 const asked = { id: "a", name: "f", args: { n: 1 } };
@@ -28,8 +28,8 @@ const asked = { id: "a", name: "f", args: { n: 1 } };
 const connect = (reply: RawReply, options: WireClientOptions = {}): ReturnType<typeof connectReply> =>
   connectReply(reply, (url) => openaiResponses({ client: connectOpenAI(url, options).client, model: "m" }));
 
-async function read(reply: RawReply, options: WireClientOptions = {}): Promise<Pass> {
-  return runPass((await connect(reply, options)).provider, ask("hi"));
+async function read(reply: RawReply, options: WireClientOptions = {}): Promise<Iteration> {
+  return runIteration((await connect(reply, options)).provider, ask("hi"));
 }
 
 describe("openaiResponses over a real connection", () => {
@@ -45,7 +45,7 @@ describe("openaiResponses over a real connection", () => {
 
   it.for([1, 2, 3, 4, 5])("reads characters of several bytes in pieces of %i", async (pieceBytes) => {
     const items = [message("Zoë 😀 日本\u2028"), call(["a", "f", '{"ö":"😀"}']), customCall(["b", "g", "ö 😀"])];
-    const pass: Pass = {
+    const iteration: Iteration = {
       ...nothing,
       text: "Zoë 😀 日本\u2028",
       calls: [
@@ -55,12 +55,12 @@ describe("openaiResponses over a real connection", () => {
       usage,
       finish: "tool-calls",
     };
-    expect(await read({ frames: respond(...items) }, { pieceBytes })).toEqual(pass);
+    expect(await read({ frames: respond(...items) }, { pieceBytes })).toEqual(iteration);
     const crlf = `: a comment\n\n${respond(...items).join("")}`.replaceAll("\n", "\r\n");
-    expect(await read({ frames: [crlf] }, { pieceBytes })).toEqual(pass);
+    expect(await read({ frames: [crlf] }, { pieceBytes })).toEqual(iteration);
   });
 
-  it.for<[what: string, reply: RawReply, pass: Partial<Pass>]>([
+  it.for<[what: string, reply: RawReply, iteration: Partial<Iteration>]>([
     ["a clean early end", { frames: [created, said] }, { text: "Hel" }],
     ["an early end after a whole item", { frames: [created, wholeItem(message("Hel"))] }, { text: "Hel" }],
     ["an early end with a marker of another wire", { frames: [created, said, sse("[DONE]")] }, { text: "Hel" }],
@@ -79,8 +79,8 @@ describe("openaiResponses over a real connection", () => {
       json(200, { error: { message: "no" } }),
       { error: expect.objectContaining({ message: "no" }) },
     ],
-  ])("has no finish and no call for %s", async ([, reply, pass]) => {
-    expect(await read(reply)).toEqual({ ...nothing, ...pass });
+  ])("has no finish and no call for %s", async ([, reply, iteration]) => {
+    expect(await read(reply)).toEqual({ ...nothing, ...iteration });
   });
 
   it.for<[what: string, reply: RawReply, error: object]>([
@@ -118,9 +118,9 @@ describe("openaiResponses over a real connection", () => {
       { code: "server", retryable: false, message: "The response was cancelled." },
     ],
   ])("keeps the text and says what went wrong after %s", async ([, reply, error]) => {
-    const pass = await read(reply);
-    expect(pass).toEqual({ ...nothing, text: "Hel", error: pass.error });
-    expect(pass.error).toMatchObject(error);
+    const iteration = await read(reply);
+    expect(iteration).toEqual({ ...nothing, text: "Hel", error: iteration.error });
+    expect(iteration.error).toMatchObject(error);
   });
 
   it("counts the tokens of a failed response", async () => {
@@ -145,19 +145,19 @@ describe("openaiResponses over a real connection", () => {
     [429, { message: "Slow." }, { "retry-after": "7" }, { code: "rate-limit", retryable: true, retryAfterMs: 7_000 }],
     [503, { message: "Busy." }, { "retry-after-ms": "250" }, { code: "overloaded", retryable: true, retryAfterMs: 250 }],
   ])("has one error for status %i", async ([status, body, headers, error]) => {
-    const pass = await read(json(status, { error: body }, headers));
-    expect(pass).toEqual({ ...nothing, error: pass.error });
-    expect(pass.error).toMatchObject({ status, ...error });
+    const iteration = await read(json(status, { error: body }, headers));
+    expect(iteration).toEqual({ ...nothing, error: iteration.error });
+    expect(iteration.error).toMatchObject({ status, ...error });
   });
 
-  it.for<[what: string, frames: readonly string[], pass: Partial<Pass>]>([
+  it.for<[what: string, frames: readonly string[], iteration: Partial<Iteration>]>([
     ["is open", [openItem(oneCall), cutOff("max_output_tokens")], {}],
     ["seems finished", [wholeItem(oneCall), cutOff("max_output_tokens", [oneCall])], {}],
     ["stands only at the end", [cutOff("max_output_tokens", [oneCall])], {}],
     ["stands behind a text", [wholeItem(message("Hel")), wholeItem(oneCall, 1), cutOff("max_output_tokens")], { text: "Hel" }],
-  ])("marks a call of a response that was cut off as truncated where it %s", async ([, frames, pass]) => {
+  ])("marks a call of a response that was cut off as truncated where it %s", async ([, frames, iteration]) => {
     const calls = [{ ...asked, problem: "truncated" as const }];
-    expect(await read({ frames: [created, ...frames] })).toEqual({ ...nothing, ...pass, calls, usage, finish: "length" });
+    expect(await read({ frames: [created, ...frames] })).toEqual({ ...nothing, ...iteration, calls, usage, finish: "length" });
   });
 
   it.for<[what: string, frames: readonly string[]]>([
@@ -187,9 +187,9 @@ describe("openaiResponses over a real connection", () => {
   it("ends when its signal fires while the server is silent, and hangs up", async () => {
     const { server, provider } = await connect({ frames: [said], ending: "stall" });
     const controller = new AbortController();
-    const pass = await runPass(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });
-    expect(pass.finish).toBeUndefined();
-    expect("Hel").toContain(pass.text);
+    const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal, onChunk: () => controller.abort() });
+    expect(iteration.finish).toBeUndefined();
+    expect("Hel").toContain(iteration.text);
     await server.left;
   });
 
@@ -197,8 +197,8 @@ describe("openaiResponses over a real connection", () => {
     const { provider } = await connect({ ending: "stall" });
     const controller = new AbortController();
     controller.abort();
-    const pass = await runPass(provider, ask("hi"), { signal: controller.signal });
-    expect(pass.error).toMatchObject({ code: "network", retryable: false });
+    const iteration = await runIteration(provider, ask("hi"), { signal: controller.signal });
+    expect(iteration.error).toMatchObject({ code: "network", retryable: false });
   });
 
   it("hangs up when its reader leaves", async () => {

@@ -132,12 +132,12 @@ describe("a run over openaiResponses", () => {
   });
 
   it("keeps every byte of what went before", async () => {
-    const replies = [0, 1, 2].map((pass) =>
-      reply(reasoning("", `x${pass}`), call([`call_${pass}`, "get_weather", '{ "city": "Oslo" }'])),
+    const replies = [0, 1, 2].map((iteration) =>
+      reply(reasoning("", `x${iteration}`), call([`call_${iteration}`, "get_weather", '{ "city": "Oslo" }'])),
     );
     const { bodies } = await play([...replies, answer], { system: "Be brief." });
-    for (const [pass, body] of bodies.entries()) {
-      const next = bodies[pass + 1];
+    for (const [iteration, body] of bodies.entries()) {
+      const next = bodies[iteration + 1];
       if (next === undefined) continue;
       expect(JSON.stringify(next.input.slice(0, body.input.length))).toBe(JSON.stringify(body.input));
       expect(JSON.stringify([next.tools, next.instructions])).toBe(JSON.stringify([body.tools, body.instructions]));
@@ -196,7 +196,7 @@ describe("a run over openaiResponses", () => {
   it("gives a call whose id was used before a new one, and writes its turn anew", async () => {
     const turn = reply(reasoning("", "x"), asks);
     const { bodies } = await play([turn, turn, answer]);
-    const id = "call_p1_0";
+    const id = "call_i1_0";
     expect(bodies[2]?.input).toEqual([
       question,
       thought("x"),

@@ -2,7 +2,7 @@
 
 import { isLoopError, type ModelChunk, type ModelRequest } from "turnwright";
 import type { Adapter } from "./adapters.ts";
-import { ask, type Pass, runPass } from "./provider-pass.ts";
+import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import type { Scripted } from "./scripted.ts";
 import type { Connecting } from "./wire.ts";
 
@@ -23,16 +23,16 @@ export interface ProbeGroup {
 /** Nothing was found. */
 export const no = "–";
 
-/** All that one pass did. */
+/** All that one iteration did. */
 export interface Probed {
-  readonly pass: Pass;
+  readonly iteration: Iteration;
   readonly chunks: readonly ModelChunk[];
   readonly bodies: readonly unknown[];
 }
 
 const mild: Scripted = { text: "Mild.", end: "stop" };
 
-/** Makes one pass. */
+/** Makes one iteration. */
 export async function send(
   adapter: Adapter,
   request: Partial<ModelRequest> = {},
@@ -40,9 +40,9 @@ export async function send(
 ): Promise<Probed> {
   const { provider, bodies, close } = await adapter.open(script, connecting);
   const chunks: ModelChunk[] = [];
-  const pass = await runPass(provider, ask("Oslo?", request), { onChunk: (chunk) => chunks.push(chunk) });
+  const iteration = await runIteration(provider, ask("Oslo?", request), { onChunk: (chunk) => chunks.push(chunk) });
   await close();
-  return { pass, chunks, bodies };
+  return { iteration, chunks, bodies };
 }
 
 /** A value somewhere in a request: where it stands, without the positions in lists, and what it is. */
@@ -67,14 +67,14 @@ export function newIn(body: unknown, before: unknown): readonly Leaf[] {
 /** The places of some leaves. */
 const placesOf = (leaves: readonly Leaf[]): string => [...new Set(leaves.map(({ path }) => `\`${path}\``))].join(", ");
 
-/** What a request with something in it says beside one without. Throws where a pass failed. */
+/** What a request with something in it says beside one without. Throws where an iteration failed. */
 export async function compare(
   adapter: Adapter,
   request: Partial<ModelRequest>,
   { plain = {}, ...connecting }: Connecting & { readonly plain?: Partial<ModelRequest> } = {},
 ): Promise<readonly Leaf[]> {
   const [before, after] = [await send(adapter, plain), await send(adapter, request, connecting)];
-  for (const { pass } of [before, after]) if (pass.error !== undefined) throw new Error(pass.error.message);
+  for (const { iteration } of [before, after]) if (iteration.error !== undefined) throw new Error(iteration.error.message);
   return newIn(after.bodies[0], before.bodies[0]);
 }
 

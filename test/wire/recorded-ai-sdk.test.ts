@@ -8,7 +8,7 @@ import { chat } from "./chat-script.ts";
 import { generate } from "./generate-script.ts";
 import { chunk } from "./google-frames.ts";
 import { messages } from "./messages-script.ts";
-import type { Pass } from "./provider-pass.ts";
+import type { Iteration } from "./provider-iteration.ts";
 import { done, sse } from "./raw-sse-server.ts";
 import { hasRecorded, listRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 import { responses } from "./responses-script.ts";
@@ -34,7 +34,7 @@ const exceptions: ReadonlyMap<string, Partial<ReturnType<typeof factsOf>>> = new
 ]);
 
 /** What a stream says, whoever reads it: ids, blank lines between messages and counts that are 0 are for each package to make up. */
-function factsOf({ text, calls, usage, finish, error }: Pass) {
+function factsOf({ text, calls, usage, finish, error }: Iteration) {
   return {
     text: text.replaceAll("\n\n", ""),
     calls: calls.map(({ name, args, problem }) => ({ name, args, problem })),
@@ -63,10 +63,10 @@ for (const { name, api, version, connect } of packageWires) {
   describe.for(listRecorded(folder))(`the recorded stream %s over ${name}`, (recorded) => {
     it.for([7, 61, 997])("says the same in pieces of %i bytes", async (pieceBytes) => {
       const body = toBody(api, recorded);
-      const { pass: ofVendor } = await readBody(body, (url) => wire.connect(url).provider);
-      const { pass } = await readBody(body, (url) => aiSdkModel({ model: connect(url, pieceBytes).model }));
+      const { iteration: ofVendor } = await readBody(body, (url) => wire.connect(url).provider);
+      const { iteration } = await readBody(body, (url) => aiSdkModel({ model: connect(url, pieceBytes).model }));
       const exception = exceptions.get(`${recorded}, ${api}, ${version}`) ?? exceptions.get(`${recorded}, ${api}`);
-      expect(factsOf(pass)).toEqual({ ...factsOf(ofVendor), ...exception });
+      expect(factsOf(iteration)).toEqual({ ...factsOf(ofVendor), ...exception });
     });
   });
 }

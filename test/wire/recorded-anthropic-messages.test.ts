@@ -5,14 +5,14 @@ import { anthropicMessages } from "../../src/anthropic/index.ts";
 import type { Json, Usage } from "../../src/core/provider-kit.ts";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { event } from "./anthropic-frames.ts";
-import type { Pass, PassCall } from "./provider-pass.ts";
+import type { Iteration, IterationCall } from "./provider-iteration.ts";
 import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
   /** Which message of the file. Default the first. */
   readonly message?: number;
-  readonly calls: readonly PassCall[];
+  readonly calls: readonly IterationCall[];
   readonly usage: Usage;
   readonly finish: string;
   readonly refusal?: string;
@@ -132,7 +132,7 @@ if (hasRecorded("anthropic-messages")) {
     const { calls, usage, finish, refusal = "", native } = stream;
     const events = readEvents(stream);
     const body = events.map(event).join("");
-    const pass: Pass = {
+    const iteration: Iteration = {
       text: joinDeltas(events, "text"),
       reasoning: joinDeltas(events, "thinking"),
       refusal,
@@ -147,17 +147,17 @@ if (hasRecorded("anthropic-messages")) {
       "says the same in pieces of %i bytes",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
-        expect(read.pass).toEqual(pass);
+        expect(read.iteration).toEqual(iteration);
         expect(read.native.map(kindOf)).toEqual(native);
       },
     );
 
     it("says the same with CRLF, cut between the two", async () => {
-      expect((await readPieces(body.replaceAll("\n", "\r\n"), 7)).pass).toEqual(pass);
+      expect((await readPieces(body.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
 
     it("says the same with a comment before it", async () => {
-      expect((await readPieces(`: a comment\n\n${body}`, 61)).pass).toEqual(pass);
+      expect((await readPieces(`: a comment\n\n${body}`, 61)).iteration).toEqual(iteration);
     });
   });
 } else {

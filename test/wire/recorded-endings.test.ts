@@ -8,7 +8,7 @@ import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { connectGoogle } from "./google-client.ts";
-import type { Pass } from "./provider-pass.ts";
+import type { Iteration } from "./provider-iteration.ts";
 import { readBody } from "./recorded-streams.ts";
 
 const root = new URL("../../../shared/fixtures/recorded-failing/", import.meta.url);
@@ -28,10 +28,10 @@ function readEvents(name: string): readonly string[] {
     .map((event) => `${event}\n\n`);
 }
 
-async function read(name: string, events: readonly string[]): Promise<Pass> {
+async function read(name: string, events: readonly string[]): Promise<Iteration> {
   const connect = connectors[name.split("/")[0] ?? ""];
   if (connect === undefined) throw new Error(`There is no wire for ${name}.`);
-  return (await readBody(events.join(""), connect)).pass;
+  return (await readBody(events.join(""), connect)).iteration;
 }
 
 if (hasStreams) {

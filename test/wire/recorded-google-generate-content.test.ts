@@ -5,14 +5,14 @@ import { googleGenerateContent } from "../../src/google/index.ts";
 import type { Json, Usage } from "../../src/core/provider-kit.ts";
 import { connectGoogle } from "./google-client.ts";
 import { chunk } from "./google-frames.ts";
-import type { Pass, PassCall } from "./provider-pass.ts";
+import type { Iteration, IterationCall } from "./provider-iteration.ts";
 import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
   /** Whether Vertex AI sent it. */
   readonly vertexai?: boolean;
-  readonly calls: readonly PassCall[];
+  readonly calls: readonly IterationCall[];
   readonly usage: Usage;
   readonly finish: string;
   /** What each part is that is sent back, and whether it is signed. */
@@ -25,7 +25,7 @@ const used = (inputTokens: number, candidates: number, thoughts: number): Usage 
   totalTokens: inputTokens + candidates + thoughts,
   reasoningTokens: thoughts,
 });
-const called = (name: string, args: object): PassCall => ({ id: undefined, name, args });
+const called = (name: string, args: object): IterationCall => ({ id: undefined, name, args });
 
 const recorded: readonly Recorded[] = [
   { name: "google-text", calls: [], usage: used(9, 23, 185), finish: "stop", native: ["text", "text signed"] },
@@ -93,9 +93,9 @@ if (hasRecorded("google-generate-content")) {
 
     async function check(sent: string, pieceBytes: number): Promise<void> {
       const connect = (url: string): ReturnType<typeof connectGoogle> => connectGoogle(url, { pieceBytes, vertexai });
-      const { pass, native } = await readBody(sent, (url) => googleGenerateContent({ client: connect(url).client, model: "m" }));
+      const { iteration, native } = await readBody(sent, (url) => googleGenerateContent({ client: connect(url).client, model: "m" }));
       const { calls, usage, finish } = facts;
-      const said: Pass = {
+      const said: Iteration = {
         text: joinTexts(events, false),
         reasoning: joinTexts(events, true),
         refusal: "",
@@ -104,7 +104,7 @@ if (hasRecorded("google-generate-content")) {
         finish,
         error: undefined,
       };
-      expect(pass).toEqual(said);
+      expect(iteration).toEqual(said);
       expect(native.map(kindOf)).toEqual(facts.native);
       expect(JSON.stringify(native).match(/"thoughtSignature":"[^"]+"/g) ?? []).toEqual(signatures);
     }

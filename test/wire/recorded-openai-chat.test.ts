@@ -4,13 +4,13 @@ import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../src/openai/index.ts";
 import type { Usage } from "../../src/core/provider-kit.ts";
 import { connectOpenAI } from "./openai-client.ts";
-import type { Pass, PassCall } from "./provider-pass.ts";
+import type { Iteration, IterationCall } from "./provider-iteration.ts";
 import { done, sse } from "./raw-sse-server.ts";
 import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 
 interface Recorded {
   readonly name: string;
-  readonly calls: readonly PassCall[];
+  readonly calls: readonly IterationCall[];
   readonly usage: Usage;
   readonly finish: string;
 }
@@ -68,9 +68,9 @@ function joinField(lines: readonly string[], field: "content" | "reasoning_conte
 }
 
 /** What the adapter reads of a body that is cut into pieces of so many bytes. */
-async function readPass(body: string, pieceBytes: number): Promise<Pass> {
-  const { pass } = await readBody(body, (url) => openaiChat({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }));
-  return pass;
+async function readIteration(body: string, pieceBytes: number): Promise<Iteration> {
+  const { iteration } = await readBody(body, (url) => openaiChat({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }));
+  return iteration;
 }
 
 if (hasRecorded("openai-chat")) {
@@ -78,22 +78,22 @@ if (hasRecorded("openai-chat")) {
     const lines = readRecorded("openai-chat", name);
     const body = [...lines.map(sse), done].join("");
     const texts = { text: joinField(lines, "content"), reasoning: joinField(lines, "reasoning_content"), refusal: "" };
-    const expected: Pass = { ...texts, ...said, error: undefined };
+    const expected: Iteration = { ...texts, ...said, error: undefined };
 
     // Single bytes only of the short ones: a hundred thousand of them take seconds.
     it.for(body.length < 20_000 ? [1, 3, 7, 61, 997, 65_537] : [3, 7, 61, 997, 65_537])(
       "says the same in pieces of %i bytes",
       async (pieceBytes) => {
-        expect(await readPass(body, pieceBytes)).toEqual(expected);
+        expect(await readIteration(body, pieceBytes)).toEqual(expected);
       },
     );
 
     it("says the same with CRLF, cut between the two", async () => {
-      expect(await readPass(body.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
+      expect(await readIteration(body.replaceAll("\n", "\r\n"), 7)).toEqual(expected);
     });
 
     it("says the same with a comment before it and no blank line after it", async () => {
-      expect(await readPass(`: a comment\n\n${body.trimEnd()}`, 61)).toEqual(expected);
+      expect(await readIteration(`: a comment\n\n${body.trimEnd()}`, 61)).toEqual(expected);
     });
   });
 } else {

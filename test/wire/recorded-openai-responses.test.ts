@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Json, Usage } from "../../src/core/provider-kit.ts";
 import { event } from "./anthropic-frames.ts";
 import { connectOpenAI } from "./openai-client.ts";
-import type { Pass, PassCall } from "./provider-pass.ts";
+import type { Iteration, IterationCall } from "./provider-iteration.ts";
 import { startRawServer } from "./raw-sse-server.ts";
 import { hasRecorded, readBody, readRecorded } from "./recorded-streams.ts";
 import { checkResponsesContract } from "./responses-contract.ts";
@@ -15,7 +15,7 @@ interface Recorded {
   readonly name: string;
   /** Which of the responses in the file. Default the first. */
   readonly response?: number;
-  readonly calls?: readonly PassCall[];
+  readonly calls?: readonly IterationCall[];
   readonly usage?: Usage;
   readonly finish?: string;
   /** The kinds of items that are sent back. */
@@ -30,7 +30,7 @@ const spent = (inputTokens: number, outputTokens: number, [cachedInputTokens, re
   reasoningTokens,
 });
 const azure = "azure-reasoning-encrypted-content.1";
-const calculation = (id: string, a: number, b: number): PassCall => ({
+const calculation = (id: string, a: number, b: number): IterationCall => ({
   id,
   name: "calculator",
   args: { a, b, op: b === 7 ? "add" : "multiply" },
@@ -128,7 +128,7 @@ if (hasRecorded("openai-responses")) {
     const events = readEvents(stream);
     const body = events.map(event).join("");
     const isError = name === "openai-error.1";
-    const pass: Pass = {
+    const iteration: Iteration = {
       text: readWords(events, "message", "content"),
       reasoning: readWords(events, "reasoning", "summary") || readWords(events, "reasoning", "content"),
       refusal: "",
@@ -143,17 +143,17 @@ if (hasRecorded("openai-responses")) {
       "says the same in pieces of %i bytes",
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
-        expect(read.pass).toEqual(pass);
+        expect(read.iteration).toEqual(iteration);
         expect(read.native.map(kindOf)).toEqual(native);
       },
     );
 
     it("says the same with CRLF, cut between the two", async () => {
-      expect((await readPieces(body.replaceAll("\n", "\r\n"), 7)).pass).toEqual(pass);
+      expect((await readPieces(body.replaceAll("\n", "\r\n"), 7)).iteration).toEqual(iteration);
     });
 
     it("says the same with a comment before it", async () => {
-      expect((await readPieces(`: a comment\n\n${body}`, 61)).pass).toEqual(pass);
+      expect((await readPieces(`: a comment\n\n${body}`, 61)).iteration).toEqual(iteration);
     });
 
     it.for<[left: string, isLeft: (event: WireEvent) => boolean]>([
@@ -163,7 +163,7 @@ if (hasRecorded("openai-responses")) {
       ["all but the end", ({ type }) => /^response\.(?:completed|failed)$/.test(type)],
     ])("says the same without %s", async ([, isLeft]) => {
       const few = await readPieces(events.filter(isLeft).map(event).join(""), 997);
-      expect(few.pass).toEqual(pass);
+      expect(few.iteration).toEqual(iteration);
       expect(few.native.map(kindOf)).toEqual(native);
     });
   });

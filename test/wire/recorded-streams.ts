@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import type { Json, Provider } from "../../src/core/provider-kit.ts";
-import { ask, type Pass, runPass } from "./provider-pass.ts";
+import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import { startRawServer } from "./raw-sse-server.ts";
 
 const root = new URL("../../../shared/fixtures/recorded/", import.meta.url);
@@ -39,14 +39,14 @@ export function readOdd(wire: string): ReadonlyMap<string, string> {
 export async function readBody(
   body: string,
   connect: (url: string) => Provider,
-): Promise<{ readonly pass: Pass; readonly native: readonly Json[] }> {
+): Promise<{ readonly iteration: Iteration; readonly native: readonly Json[] }> {
   const server = await startRawServer([{ frames: [body] }]);
   onTestFinished(() => server.close());
   const native: Json[] = [];
-  const pass = await runPass(connect(server.url), ask("hi"), {
+  const iteration = await runIteration(connect(server.url), ask("hi"), {
     onChunk: (chunk) => {
       if (chunk.type === "native") native.push(chunk.item);
     },
   });
-  return { pass, native };
+  return { iteration, native };
 }

@@ -9,17 +9,17 @@ import { packageWires } from "./ai-sdk-client.ts";
 import { chat } from "./chat-script.ts";
 import { generate } from "./generate-script.ts";
 import { messages } from "./messages-script.ts";
-import { ask, type Pass, runPass } from "./provider-pass.ts";
+import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import { type RawReply, startRawServer } from "./raw-sse-server.ts";
 import { responses } from "./responses-script.ts";
 
 const vendors = [chat, responses, messages, generate];
 const error = { message: "Invalid API key", type: "authentication_error", code: "invalid_api_key" };
 
-async function hear(connect: (url: string) => Provider, reply: RawReply): Promise<Pass> {
+async function hear(connect: (url: string) => Provider, reply: RawReply): Promise<Iteration> {
   const server = await startRawServer([reply]);
   onTestFinished(() => server.close());
-  return runPass(connect(server.url), ask("Go."));
+  return runIteration(connect(server.url), ask("Go."));
 }
 
 const page = (status: number, type: string, ...frames: readonly string[]): RawReply => ({
@@ -46,7 +46,7 @@ describe.for(all)("an error of %s", ([, connect]) => {
     [503, "<html><title>Busy</title>", "overloaded"],
     [
       400,
-      '{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}',
+      '{"error":{"code":400,"message":"API key not valid. Please iteration a valid API key.","status":"INVALID_ARGUMENT"}}',
       "auth",
     ],
   ])("with status %i and the body %j is %s", async ([status, body, code]) => {
@@ -58,7 +58,7 @@ describe.for(all)("an error of %s", ([, connect]) => {
 });
 
 describe.for(vendors)("an answer of $name with status 200", ({ connect }) => {
-  const read = (reply: RawReply): Promise<Pass> => hear((url) => connect(url).provider, reply);
+  const read = (reply: RawReply): Promise<Iteration> => hear((url) => connect(url).provider, reply);
 
   it.for<[what: string, reply: RawReply, code: ProviderErrorCode, message: string]>([
     ["JSON", page(200, "application/json", JSON.stringify({ error })), "auth", error.message],
@@ -109,7 +109,7 @@ describe.for(vendors)("an answer of $name with status 200", ({ connect }) => {
     const server = await startRawServer([{ ...reply, ending: "stall" }]);
     onTestFinished(() => server.close());
     const clock = createTestClock();
-    const reading = runPass(connect(server.url).provider, ask("Go."), { clock });
+    const reading = runIteration(connect(server.url).provider, ask("Go."), { clock });
     await expect.poll(() => clock.pending).toBe(1);
     await clock.advance(1_000);
     expect((await reading).error).toMatchObject({ code: "auth", retryable: false, message: error.message });

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Provider } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { openaiChat, openaiResponses } from "turnwright/openai";
-import { ask, runPass } from "./provider-pass.ts";
+import { ask, runIteration } from "./provider-iteration.ts";
 
 type Create = () => Promise<never>;
 
@@ -33,7 +33,7 @@ describe.for(wires)("a client of %s", ([, connect]) => {
     ["never answers the promise", async () => ({ data: {}, response: undefined })],
   ])("fails as an ending when its promise rejects and withResponse %s", async ([, withResponse]) => {
     const create: Create = () => Object.assign(Promise.reject<never>(new Error("No connection.")), { withResponse });
-    const { error } = await runPass(connect(create), ask("Go."));
+    const { error } = await runIteration(connect(create), ask("Go."));
     await settled();
     expect(error).toBeDefined();
     expect(rejections).toEqual([]);

@@ -1,4 +1,4 @@
-// 1,000 runs at once, 5 passes each, 5 ms of model latency a pass: CPU time and the highest heap.
+// 1,000 runs at once, 5 iterations each, 5 ms of model latency an iteration: CPU time and the highest heap.
 import { collectGarbage, compare } from "../measure.js";
 import { slowModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightRun } from "../subjects.js";
@@ -13,7 +13,7 @@ export async function measureWorkload() {
   const minimal = together(minimalRun(stream, forecast));
   const turnwright = together(turnwrightRun(stream, forecast));
   return [
-    { workload: "1,000 runs at once, 5 passes of 5 ms latency, CPU", unit: "ms", ...(await compare({ minimal, turnwright })) },
+    { workload: "1,000 runs at once, 5 iterations of 5 ms latency, CPU", unit: "ms", ...(await compare({ minimal, turnwright })) },
     {
       workload: "1,000 runs at once, highest heap",
       unit: "MB",

@@ -1,5 +1,5 @@
-// Whether a pass costs the same late in a run as early: its cost in long runs over its cost in short ones, and
-// inside one run the cost of passes 4,500 to 5,000 over that of passes 100 to 600.
+// Whether an iteration costs the same late in a run as early: its cost in long runs over its cost in short ones, and
+// inside one run the cost of iterations 4,500 to 5,000 over that of iterations 100 to 600.
 import { collectGarbage, compare, cpuMs, quantile, rounds, warmUps } from "../measure.js";
 import { callingModel } from "../scripts.js";
 import { forecast, minimalRun, turnwrightRun } from "../subjects.js";
@@ -24,8 +24,8 @@ const turnwright = (stream) => turnwrightRun(stream, forecast, { limits: { maxIt
 /** @returns {Promise<readonly Row[]>} */
 export async function measureWorkload() {
   return [
-    await toRow("growth: a pass in runs of 5,000 over a pass in runs of 100", longOverShort),
-    await toRow("growth: the last 500 of 5,000 passes over passes 100 to 600", lateOverEarly),
+    await toRow("growth: an iteration in runs of 5,000 over an iteration in runs of 100", longOverShort),
+    await toRow("growth: the last 500 of 5,000 iterations over iterations 100 to 600", lateOverEarly),
   ];
 }
 
@@ -104,8 +104,8 @@ async function lateOverEarly(makeRun) {
 function clockedModel(marks) {
   const stream = callingModel(long);
   const noted = new Set([short, short + stretch, long - 1 - stretch, long - 1]);
-  return (pass) => {
-    if (noted.has(pass)) marks.push(cpuMs());
-    return stream(pass);
+  return (iteration) => {
+    if (noted.has(iteration)) marks.push(cpuMs());
+    return stream(iteration);
   };
 }

@@ -12,7 +12,7 @@ const { signal } = new AbortController();
 export async function measureWorkload() {
   return [
     {
-      workload: "heap left by a run, over 10,000 runs of 3 passes",
+      workload: "heap left by a run, over 10,000 runs of 3 iterations",
       unit: "B",
       minimal: await bytesLeftBy(minimalRun(stream, forecast)),
       turnwright: await bytesLeftBy(turnwrightRun(stream, forecast, { signal })),

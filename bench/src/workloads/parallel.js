@@ -1,4 +1,4 @@
-// 64 tools of 20 ms each, asked for in one pass: wall time.
+// 64 tools of 20 ms each, asked for in one iteration: wall time.
 import { compare, wallOf } from "../measure.js";
 import { batchModel, sleep } from "../scripts.js";
 import { minimalRun, turnwrightRun } from "../subjects.js";
@@ -22,7 +22,7 @@ export async function measureWorkload() {
   );
   return [
     {
-      workload: "64 tools of 20 ms in one pass, wall",
+      workload: "64 tools of 20 ms in one iteration, wall",
       unit: "ms",
       minimal,
       turnwright,

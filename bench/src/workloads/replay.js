@@ -1,4 +1,4 @@
-// What a recorded run costs to play again from its file, beside reading and parsing the file's lines, and whether long runs cost more a pass.
+// What a recorded run costs to play again from its file, beside reading and parsing the file's lines, and whether long runs cost more an iteration.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,12 +34,12 @@ async function toCostRow(path) {
     minimal: repeat(5, () => parseLines(path)),
     turnwright: repeat(5, replay),
   });
-  const passes = 5 * usual;
+  const count = 5 * usual;
   return {
-    workload: "replay from a file, 1,000 passes (minimal: its lines parsed)",
+    workload: "replay from a file, 1,000 iterations (minimal: its lines parsed)",
     unit: "us",
-    minimal: (minimal * 1000) / passes,
-    turnwright: (turnwright * 1000) / passes,
+    minimal: (minimal * 1000) / count,
+    turnwright: (turnwright * 1000) / count,
     ratio,
   };
 }
@@ -59,7 +59,7 @@ async function toGrowthRow(folder) {
   };
   const { ratio } = await compare({ minimal: replayAll, turnwright: await record(join(folder, "long.jsonl"), long) });
   return {
-    workload: "growth: a replayed pass in runs of 5,000 over one in runs of 100",
+    workload: "growth: a replayed iteration in runs of 5,000 over one in runs of 100",
     unit: "x",
     turnwright: ratio,
     target: { of: "turnwright", atMost: 1.5 },
@@ -67,18 +67,18 @@ async function toGrowthRow(folder) {
 }
 
 /**
- * Records a run of so many passes, and gives the task that plays it again.
+ * Records a run of so many iterations, and gives the task that plays it again.
  *
  * @param {string} path
- * @param {number} passes
+ * @param {number} iterations
  * @returns {Promise<Task>}
  */
-async function record(path, passes) {
-  const options = { ...turnwrightOptions(callingModel(passes), forecast), runId: path, limits: { maxIterations: passes } };
+async function record(path, count) {
+  const options = { ...turnwrightOptions(callingModel(count), forecast), runId: path, limits: { maxIterations: count } };
   await runToolLoop({ ...options, journal: fileJournal(path, { fsync: false }) });
   return async () => {
     const result = await runToolLoop({ ...options, journal: replayJournal(fileJournal(path)) });
-    if (result.iterations !== passes) throw new Error(`A replay had ${result.iterations} passes.`);
+    if (result.iterations !== count) throw new Error(`A replay had ${result.iterations} iterations.`);
     return result;
   };
 }

@@ -1,4 +1,4 @@
-// An abort signal that costs nothing until somebody asks for it: making one takes longer than a whole pass of bookkeeping.
+// An abort signal that costs nothing until somebody asks for it: making one takes longer than a whole iteration of bookkeeping.
 
 /** Owns one AbortSignal, made on first use. */
 export class LazySignal {

@@ -23,7 +23,7 @@ const unknown = (option: string, nearest?: string): unknown => ["unknown-option"
 
 describe("fields", () => {
   it.for<[value: unknown]>([[{}], [{ maxTokens: 5, cache: false }], [{ maxTokens: undefined }], [Object.create(null)]])(
-    "%j pass",
+    "%j iteration",
     ([value]) => {
       expect(errorOf("options", value)).toBeUndefined();
     },

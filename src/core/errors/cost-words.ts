@@ -21,9 +21,9 @@ export function describeCost(reason: CostReason): string {
   }
   const { provider, model, iteration, why } = reason;
   const by = provider === undefined || model === undefined ? "" : ` with ${quote(model)} of ${quote(provider)}`;
-  const pass = iteration === undefined ? "a pass" : `pass ${iteration}`;
+  const place = iteration === undefined ? "an iteration" : `iteration ${iteration}`;
   const cause = why === undefined ? "" : because[why];
-  return `what ${pass} has cost${by} is not known${cause}, so that the limit of cost cannot be kept`;
+  return `what ${place} has cost${by} is not known${cause}, so that the limit of cost cannot be kept`;
 }
 
 function round(usd: number): number {

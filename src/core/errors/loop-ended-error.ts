@@ -44,12 +44,12 @@ export class LoopEndedError<Kind extends EndedKind = EndedKind> extends Error {
   }
 }
 
-/** The iterations were used up: the passes of a run, the rounds of tools of `generateWithTools`. */
+/** The iterations were used up: the iterations of a run, the rounds of tools of `generateWithTools`. */
 export class IterationLimitError extends LoopEndedError<"max-iterations"> {
   override readonly name = "IterationLimitError";
 }
 
-/** The limit of cost was reached, or could not be kept because the cost of a pass is not known. */
+/** The limit of cost was reached, or could not be kept because the cost of an iteration is not known. */
 export class CostLimitError extends LoopEndedError<"max-cost" | "cost-unknown"> {
   override readonly name = "CostLimitError";
 }

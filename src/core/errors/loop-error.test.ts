@@ -80,7 +80,7 @@ describe("LoopError", () => {
       new LoopError("journal-closed", { path: "runs/a.jsonl" }),
       'The journal runs/a.jsonl is not open: a loop of your own calls its "open" first.',
     ],
-    [new LoopError("journal-incomplete", { key: "p0/model" }), 'Step "p0/model" is not recorded, and a replay runs nothing.'],
+    [new LoopError("journal-incomplete", { key: "i0/model" }), 'Step "i0/model" is not recorded, and a replay runs nothing.'],
     [
       new LoopError("tools-changed", {
         changed: ["search", "x".repeat(100)],

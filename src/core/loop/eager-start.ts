@@ -9,7 +9,7 @@ import { performCall } from "./tool-call/perform-call.ts";
 import { sendBoth } from "./tool-call/replay-call.ts";
 import type { Run } from "./run/run.ts";
 
-/** What starts the calls of a pass early; undefined where something could still veto them. */
+/** What starts the calls of an iteration early; undefined where something could still veto them. */
 export function createEagerPorts(run: Run): EagerPorts | undefined {
   const { policies } = run.options;
   if (!run.exposure.hasEager) return undefined;

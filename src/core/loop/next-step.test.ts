@@ -92,9 +92,9 @@ describe("the next step", () => {
     ["at the start", [], "inbox"],
     // After the inbox: kill or abort, then stop, then the limits in their order.
     ["after an inbox", [inbox()], "model"],
-    ["after a kill", [inbox({ ended: killed })], "close stopped_by_user killed"],
-    ["after an abort", [inbox({ ended: aborted })], "close stopped_by_user aborted"],
-    ["after a stop", [inbox({ ended: stopped })], "close stopped_by_user stopped"],
+    ["after a kill", [inbox({ ended: killed })], "close stopped-by-user killed"],
+    ["after an abort", [inbox({ ended: aborted })], "close stopped-by-user aborted"],
+    ["after a stop", [inbox({ ended: stopped })], "close stopped-by-user stopped"],
     ["after the wall clock's timer", [inbox({ ended: struck })], "close timeout wall-clock"],
     [
       "after active time",
@@ -135,7 +135,7 @@ describe("the next step", () => {
     ],
     ["after a pause", [inbox(), model({ finish: "paused" })], "model"],
     ["after a pause too many", [inbox(), model({ finish: "paused" }), model({ finish: "continue" })], "close error max-pauses"],
-    ["after nothing", [inbox(), model({ status: "empty_response", reason: { kind: "empty" } })], "close empty_response empty"],
+    ["after nothing", [inbox(), model({ status: "empty-response", reason: { kind: "empty" } })], "close empty-response empty"],
     [
       "after nothing, behind text",
       [
@@ -143,7 +143,7 @@ describe("the next step", () => {
         model({ status: "function_call", text: "Hi", calls: [call] }),
         batch("completed"),
         inbox(),
-        model({ status: "empty_response", reason: { kind: "empty" } }),
+        model({ status: "empty-response", reason: { kind: "empty" } }),
       ],
       "close completed answered",
     ],
@@ -166,7 +166,7 @@ describe("the next step", () => {
     [
       "after a hook that aborts",
       [inbox(), calls, endTurn, { kind: "hook", answer: { kind: "abort" } }],
-      "close stopped_by_user iteration-abort",
+      "close stopped-by-user iteration-abort",
       { asksIteration: true },
     ],
     [
@@ -186,12 +186,12 @@ describe("the next step", () => {
     [
       "at the close, stopped",
       [inbox(), model({ ...answered, text: "Hi" }), close(answered, { ended: stopped })],
-      "end stopped_by_user stopped",
+      "end stopped-by-user stopped",
     ],
     [
       "at the close, killed",
       [inbox(), model({ ...answered, text: "Hi" }), close(answered, { ended: killed })],
-      "end stopped_by_user killed",
+      "end stopped-by-user killed",
     ],
     [
       "at the close, out of time",
@@ -210,7 +210,7 @@ describe("the next step", () => {
         inbox(),
         model(timedOut),
         close(timedOut),
-        { kind: "reopen", attempt: 1, answer: { reopen: true, before: "p0/1/stopped", now: 0, token: "u" } },
+        { kind: "reopen", attempt: 1, answer: { reopen: true, before: "i0/1/stopped", now: 0, token: "u" } },
       ],
       "model",
     ],
@@ -242,11 +242,11 @@ describe("the next step", () => {
     ],
     [
       "after a stop in its place",
-      [...atLimit, model({ status: "stopped_by_user", reason: { kind: "killed" } }, limit)],
-      "close stopped_by_user killed",
+      [...atLimit, model({ status: "stopped-by-user", reason: { kind: "killed" } }, limit)],
+      "close stopped-by-user killed",
     ],
     ["out of time", [inbox({ ended: struck })], "close timeout wall-clock"],
-    ["stopped", [inbox({ ended: stopped })], "close stopped_by_user stopped"],
+    ["stopped", [inbox({ ended: stopped })], "close stopped-by-user stopped"],
   ])("with a final answer granted: %s", ([, steps, next]) => {
     expect(wordOf(after(...steps), { finalAnswer: true })).toBe(next);
   });

@@ -13,7 +13,7 @@ import type { Bounds } from "./run/resolve-policies.ts";
 
 /** What the loop does next. */
 export type NextStep =
-  /** Read the inbox; a new pass begins, or one that was suspended goes on. */
+  /** Read the inbox; a new iteration begins, or one that was suspended goes on. */
   | { readonly kind: "inbox" }
   /** Put the steered messages into the transcript. */
   | { readonly kind: "steer" }
@@ -81,13 +81,13 @@ const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   inbox: findInboxEnding,
   steer: findInboxEnding,
   reopen: findInboxEnding,
-  model: findPassEnding,
+  model: findIterationEnding,
   batch: (state, bounds) => findBatchEnding(state, bounds) ?? (bounds.asksIteration ? undefined : findEndOfTurn(state, bounds)),
   output: findOutputEnding,
   hook: (state, bounds) => findHookEnding(state) ?? findEndOfTurn(state, bounds),
 };
 
-/** Checked before each pass, in this order. */
+/** Checked before each iteration, in this order. */
 function findInboxEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { lastInbox } = state;
   return findOutsideEnding(lastInbox) ?? findInterrupt(state) ?? findDrain(lastInbox) ?? findLimitEnding(state, bounds);
@@ -95,14 +95,14 @@ function findInboxEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 
 /** A kill, an abort or a stop. */
 function findOutsideEnding(inbox: InboxAnswer | undefined): Ending | undefined {
-  return inbox?.ended?.status === "stopped_by_user" ? inbox.ended : undefined;
+  return inbox?.ended?.status === "stopped-by-user" ? inbox.ended : undefined;
 }
 
 /** A message that was to interrupt does so before the first call of the run. */
 function findInterrupt({ chainStarted, unsent }: LoopState): Ending | undefined {
   const asked = chainStarted ? undefined : unsent.find(({ verb }) => verb === "interrupt");
   if (asked === undefined) return undefined;
-  return { status: "follow_up_interrupt", reason: { kind: "interrupted", message: asked.message } };
+  return { status: "follow-up-interrupt", reason: { kind: "interrupted", message: asked.message } };
 }
 
 function findDrain(inbox: InboxAnswer | undefined): Ending | undefined {
@@ -118,7 +118,7 @@ function findLimitEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const { maxIterations, wallClockMs } = bounds;
   if (state.lastInbox?.ended?.status === "timeout") return state.lastInbox.ended;
   if (state.activeMs >= wallClockMs) return { status: "timeout", reason: { kind: "wall-clock", limitMs: wallClockMs } };
-  if (state.countedPasses >= maxIterations)
+  if (state.countedIterations >= maxIterations)
     return { status: "timeout", reason: { kind: "max-iterations", limit: maxIterations } };
   if (state.toolLimitBroken) {
     return { status: "error", reason: { kind: "max-tool-calls", limit: bounds.maxToolCalls } };
@@ -143,9 +143,9 @@ function findSpendingEnding(state: LoopState, bounds: Bounds): Ending | undefine
 }
 
 /** How a stream ends that somebody did not want to hear out. */
-const cutOff: ReadonlySet<StreamStatus> = new Set(["stopped_by_user", "follow_up_interrupt"]);
+const cutOff: ReadonlySet<StreamStatus> = new Set(["stopped-by-user", "follow-up-interrupt"]);
 
-function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
+function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   const result = state.streamResults.at(-1);
   if (result === undefined) return undefined;
   const { status, reason } = result;
@@ -154,7 +154,7 @@ function findPassEnding(state: LoopState, bounds: Bounds): Ending | undefined {
   if (result.stop !== undefined) return { status: "completed", reason: { kind: "stop-condition", ...result.stop } };
   if (status === "function_call") return findCallEnding(state, bounds);
   // Nothing more to say, after something was said.
-  const answered = status === "empty_response" && (state.finalText !== "" || state.contentDelivered);
+  const answered = status === "empty-response" && (state.finalText !== "" || state.contentDelivered);
   if (answered) return { status: "completed", reason: { kind: "answered" } };
   return reason === undefined ? undefined : { status, reason };
 }
@@ -216,7 +216,7 @@ function findBatchEnding(state: LoopState, bounds: Bounds): Ending | undefined {
 function findHookEnding({ lastHook }: LoopState): Ending | undefined {
   switch (lastHook?.kind) {
     case "abort":
-      return { status: "stopped_by_user", reason: { kind: "iteration-abort", reason: lastHook.reason } };
+      return { status: "stopped-by-user", reason: { kind: "iteration-abort", reason: lastHook.reason } };
     case "failed":
       return { status: "error", reason: { kind: "hook-failed", hook: "onIteration", error: lastHook.error } };
     case "continue":
@@ -252,11 +252,11 @@ function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   if (ending === undefined) return { kind: "inbox" };
   const outside = isOutranked(ending) ? findOutsideEnding(lastInbox) : undefined;
   if (outside !== undefined) return { kind: "end", ending: outside };
-  const isReopened = isAnswer(ending) || ending.status === "empty_response";
+  const isReopened = isAnswer(ending) || ending.status === "empty-response";
   if (!isReopened || !hasSteered(state)) return { kind: "end", ending };
   const drained = findDrain(lastInbox);
   if (drained !== undefined) return { kind: "end", ending: drained };
-  // What no limit leaves a pass for comes back undelivered: the answer stands.
+  // What no limit leaves an iteration for comes back undelivered: the answer stands.
   return findLimitEnding(state, bounds) === undefined ? { kind: "inbox" } : { kind: "end", ending };
 }
 

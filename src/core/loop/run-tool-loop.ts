@@ -20,7 +20,7 @@ import { recordRun } from "./start/record-run.ts";
 import { runBatch } from "./tool-call/run-batch.ts";
 import { refuseBroken } from "./run/refuse-broken.ts";
 import { goesOn } from "./control/reopen-run.ts";
-import { endPass, runPass } from "./run-pass.ts";
+import { endIteration, runIteration } from "./run-iteration.ts";
 import { isEnded } from "./run/parking.ts";
 import type { Nesting, Run, StartedRun } from "./run/run.ts";
 import { startRun } from "./start/start-run.ts";
@@ -65,7 +65,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
     for (;;) {
       const next = nextStep(state, bounds);
       // Only a stream that the service paused is followed by another one at once.
-      if (next.kind !== "batch") endPass(run, next.kind === "model");
+      if (next.kind !== "batch") endIteration(run, next.kind === "model");
       if (next.kind === "end") {
         const on = goesOn(run, next.ending);
         if (isThenable(on) ? await on : on) continue;
@@ -127,7 +127,7 @@ function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | Pro
     case "steer":
       return steerRun(run);
     case "model":
-      return runPass(run, next);
+      return runIteration(run, next);
     case "batch":
       return runBatch(run);
     case "output":

@@ -67,23 +67,23 @@ const rows: Rows = {
     "error",
     { kind: "cost-unknown" },
     "CostLimitError",
-    "what a pass has cost is not known, so that the limit of cost cannot be kept",
+    "what an iteration has cost is not known, so that the limit of cost cannot be kept",
   ],
   stopped: [
-    "stopped_by_user",
+    "stopped-by-user",
     { kind: "stopped", requester: "user 7", note: "changed my mind" },
     "AbortedError",
     "it was stopped by user 7: changed my mind",
   ],
-  killed: ["stopped_by_user", { kind: "killed" }, "AbortedError", "it was killed"],
+  killed: ["stopped-by-user", { kind: "killed" }, "AbortedError", "it was killed"],
   aborted: [
-    "stopped_by_user",
+    "stopped-by-user",
     { kind: "aborted", reason: { name: "TimeoutError", message: "The request took too long." } },
     "AbortedError",
     "its signal fired: The request took too long",
   ],
   "iteration-abort": [
-    "stopped_by_user",
+    "stopped-by-user",
     { kind: "iteration-abort", reason: "enough" },
     "AbortedError",
     "onIteration ended it: enough",
@@ -112,9 +112,9 @@ const rows: Rows = {
   "max-pauses": ["error", { kind: "max-pauses", limit: 10 }, "LoopEndedError", "the service paused its turn more than 10 times"],
   "hook-failed": [
     "error",
-    { kind: "hook-failed", hook: "preparePass", error: plain },
+    { kind: "hook-failed", hook: "prepareIteration", error: plain },
     "LoopEndedError",
-    "the hook preparePass failed: no",
+    "the hook prepareIteration failed: no",
   ],
   "fatal-tool-error": [
     "error",
@@ -122,9 +122,9 @@ const rows: Rows = {
     "LoopEndedError",
     'the tool "db" ended it: no',
   ],
-  empty: ["empty_response", { kind: "empty" }, "LoopEndedError", "the model said nothing"],
+  empty: ["empty-response", { kind: "empty" }, "LoopEndedError", "the model said nothing"],
   interrupted: [
-    "follow_up_interrupt",
+    "follow-up-interrupt",
     { kind: "interrupted", message: { role: "user", content: "Wait." } },
     "LoopEndedError",
     "a message interrupted it",
@@ -168,8 +168,8 @@ describe("unwrap", () => {
     ["an abort for nothing", { kind: "aborted", reason: null }, "its signal fired."],
     ["an abort of onIteration without a word", { kind: "iteration-abort" }, "onIteration ended it."],
   ])("says in words: %s", ([, reason, message]) => {
-    expect(errorOf(endedAs("stopped_by_user", reason)).message).toBe(
-      `The run ended as stopped_by_user (${reason.kind}): ${message}`,
+    expect(errorOf(endedAs("stopped-by-user", reason)).message).toBe(
+      `The run ended as stopped-by-user (${reason.kind}): ${message}`,
     );
   });
 
@@ -181,7 +181,7 @@ describe("unwrap", () => {
 
 describe("a LoopEndedError", () => {
   const long = "x".repeat(1_000_000);
-  const large = errorOf({ ...endedAs("stopped_by_user", { kind: "stopped", note: long }), text: long });
+  const large = errorOf({ ...endedAs("stopped-by-user", { kind: "stopped", note: long }), text: long });
 
   it("is short in JSON, in a log and in words, however much the run has said", () => {
     expect(JSON.stringify(large).length).toBeLessThan(3_000);

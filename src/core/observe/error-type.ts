@@ -2,7 +2,7 @@
 
 import type { LoopStatus, StreamStatus, Termination } from "../types/termination.ts";
 
-/** Whether a run or a pass has failed. Whoever stops a run, or is not answered, has seen no error. */
+/** Whether a run or an iteration has failed. Whoever stops a run, or is not answered, has seen no error. */
 export function isFailed(status: LoopStatus | StreamStatus): boolean {
   return status === "error" || status === "timeout";
 }

@@ -1,13 +1,13 @@
 // A provider whose streams are watched: each step of one runs in a context of the observer's.
 
-import type { LoopHooks, PassPlan } from "../types/hooks.ts";
+import type { LoopHooks, IterationPlan } from "../types/hooks.ts";
 import type { ModelChunk, Provider } from "../types/provider.ts";
 import { isProvider } from "../errors/provider-check.ts";
 import { isRecord } from "../utils/is-record.ts";
 import { whenReady } from "../utils/when-ready.ts";
 import type { RunObserver, StreamObserver } from "./run-observer.ts";
 
-/** Watches the streams of a provider for whoever observes the pass that opens one. What is no provider stays as it is. */
+/** Watches the streams of a provider for whoever observes the iteration that opens one. What is no provider stays as it is. */
 export function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
   if (!isProvider(provider)) return provider;
   return {
@@ -29,15 +29,15 @@ export function observeProvider(provider: Provider, current: () => RunObserver |
   };
 }
 
-/** Hooks whose `preparePass` may name another provider, which is watched as well. */
+/** Hooks whose `prepareIteration` may name another provider, which is watched as well. */
 export function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined): LoopHooks {
-  if (typeof hooks.preparePass !== "function") return hooks;
+  if (typeof hooks.prepareIteration !== "function") return hooks;
   return {
     ...hooks,
-    preparePass(view) {
-      // The pass has begun, and another run over the same options may begin one while the hook takes its time.
+    prepareIteration(view) {
+      // The iteration has begun, and another run over the same options may begin one while the hook takes its time.
       const observer = current();
-      return whenReady(hooks.preparePass?.(view), (plan): PassPlan | undefined | void => {
+      return whenReady(hooks.prepareIteration?.(view), (plan): IterationPlan | undefined | void => {
         if (!isRecord(plan) || !isProvider(plan.provider)) return plan;
         return { ...plan, provider: observeProvider(plan.provider, () => observer) };
       });

@@ -61,10 +61,10 @@ class ObservedRuns implements Watch {
   constructor(observing: Observing, source: Source) {
     this.#observing = observing;
     this.#source = source;
-    this.#heard = new Set([...observing.hears, "pass-start"] as const);
+    this.#heard = new Set([...observing.hears, "iteration-start"] as const);
   }
 
-  /** Who watches the run whose pass began last: a stream is opened right behind the start of its pass. */
+  /** Who watches the run whose iteration began last: a stream is opened right behind the start of its iteration. */
   get current(): RunObserver | undefined {
     return this.#current;
   }
@@ -78,7 +78,7 @@ class ObservedRuns implements Watch {
     if (event.path !== undefined) return;
     if (event.type === "run-start") return this.#start(event);
     const observer = this.#live.get(event.runId);
-    if (event.type === "pass-start") this.#current = observer;
+    if (event.type === "iteration-start") this.#current = observer;
     observer?.onEvent(event);
   }
 

@@ -20,7 +20,7 @@ export type StartObserving = (run: ObservedRun) => RunObserver | undefined;
 
 /** What is watched, and by whom. */
 export interface Observing {
-  /** The events that observers hear; `pass-start` they hear always. */
+  /** The events that observers hear; `iteration-start` they hear always. */
   readonly hears: readonly LoopEventType[];
   /** Called when a run begins. */
   readonly start: StartObserving;

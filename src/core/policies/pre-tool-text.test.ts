@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import type { PreToolTextPolicy } from "../types/policies.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
-import { type FinishedPass, shouldEndAfterPreToolText } from "./pre-tool-text.ts";
+import { type FinishedIteration, shouldEndAfterPreToolText } from "./pre-tool-text.ts";
 
-type Calls = FinishedPass["calls"];
+type Calls = FinishedIteration["calls"];
 
 const call = (name: string) => ({ callId: name, name, args: {} });
 const done = (name: string): Calls[number] => ({ outcome: { call: call(name), durationMs: 0, kind: "completed", data: null } });
@@ -15,7 +15,7 @@ const memory = done("update_short_term_memory");
 const restarted = { ...memory, restart: {} };
 const quiet = { ...done("other"), needsNoFollowUp: true };
 
-it.for<[title: string, pass: Partial<FinishedPass>, ends: boolean, policy?: PreToolTextPolicy]>([
+it.for<[title: string, iteration: Partial<FinishedIteration>, ends: boolean, policy?: PreToolTextPolicy]>([
   ["text, and a tool after which nothing is left to say", {}, true],
   ["no text", { text: "" }, false],
   ["blanks", { text: " \n\t" }, false],
@@ -29,7 +29,7 @@ it.for<[title: string, pass: Partial<FinishedPass>, ends: boolean, policy?: PreT
   ["a restart", { calls: [restarted] }, false],
   ["a restart of a family whose text is the answer", { calls: [memory, restarted], family: "novelai" }, false],
   ...(["interrupted", "not-run", "limit", "truncated", "denied", "malformed"] as const).map(
-    (kind): [string, Partial<FinishedPass>, boolean] => [
+    (kind): [string, Partial<FinishedIteration>, boolean] => [
       `a call that ended as ${kind}`,
       { calls: [memory, ended(kind)], family: "novelai" },
       false,
@@ -40,6 +40,6 @@ it.for<[title: string, pass: Partial<FinishedPass>, ends: boolean, policy?: PreT
   ["no family", { calls: [done("other")] }, false, { endAfterTextFamilies: ["undefined", ""] }],
   ["a tool that the policy names", { calls: [done("other")] }, true, { suppressFollowUpAfterText: ["other"] }],
   ["a tool that it does not name", {}, false, { suppressFollowUpAfterText: [] }],
-])("%s", ([, pass, ends, policy]) => {
-  expect(shouldEndAfterPreToolText({ text: "Noted.", family: undefined, calls: [memory], ...pass }, policy)).toBe(ends);
+])("%s", ([, iteration, ends, policy]) => {
+  expect(shouldEndAfterPreToolText({ text: "Noted.", family: undefined, calls: [memory], ...iteration }, policy)).toBe(ends);
 });

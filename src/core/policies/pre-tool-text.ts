@@ -6,8 +6,8 @@ import type { ToolOutcome } from "../types/tool-outcome.ts";
 const defaultFamilies: readonly string[] = ["novelai"];
 const defaultTools: readonly string[] = ["update_short_term_memory"];
 
-/** A pass and what became of its calls. */
-export interface FinishedPass {
+/** An iteration and what became of its calls. */
+export interface FinishedIteration {
   readonly text: string;
   readonly family: string | undefined;
   readonly calls: readonly {
@@ -17,8 +17,8 @@ export interface FinishedPass {
   }[];
 }
 
-/** Whether a pass that said something and whose every call succeeded ends the run. A call that restarted the context asks for more. */
-export function shouldEndAfterPreToolText({ text, family, calls }: FinishedPass, policy: PreToolTextPolicy = {}): boolean {
+/** Whether an iteration that said something and whose every call succeeded ends the run. A call that restarted the context asks for more. */
+export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
   if (calls.length === 0 || text.trim() === "") return false;
   if (!calls.every(({ outcome, restart }) => outcome.kind === "completed" && restart === undefined)) return false;
   const { endAfterTextFamilies = defaultFamilies, suppressFollowUpAfterText } = policy;

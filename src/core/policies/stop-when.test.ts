@@ -26,10 +26,10 @@ function at({ text = "", calls = [], tokens = 0, ...facts }: Facts): StopContext
 }
 
 it.for<[title: string, condition: StopCondition, facts: Facts, stops: boolean]>([
-  ["the pass before", iterationCountIs(3), { iteration: 2 }, false],
-  ["the pass itself", iterationCountIs(3), { iteration: 3 }, true],
-  ["a pass behind it", iterationCountIs(3), { iteration: 4 }, true],
-  ["no pass", iterationCountIs(Number.POSITIVE_INFINITY), { iteration: 1e6 }, false],
+  ["the iteration before", iterationCountIs(3), { iteration: 2 }, false],
+  ["the iteration itself", iterationCountIs(3), { iteration: 3 }, true],
+  ["an iteration behind it", iterationCountIs(3), { iteration: 4 }, true],
+  ["no iteration", iterationCountIs(Number.POSITIVE_INFINITY), { iteration: 1e6 }, false],
   ["a call of the name", hasToolCall("done"), { calls: [call("a"), call("done")] }, true],
   ["a call of one of the names", hasToolCall(["x", "done"]), { calls: [call("done")] }, true],
   ["other calls", hasToolCall("done"), { calls: [call("a"), call("done2"), call("toString")] }, false],
@@ -69,7 +69,7 @@ it("keeps the names that it was given", () => {
 
 it.for<[title: string, make: () => StopCondition, message: string]>([
   [
-    "0 passes",
+    "0 iterations",
     () => iterationCountIs(0),
     'Option "iterationCountIs" must be a whole number of at least 1, or Infinity, but is 0.',
   ],

@@ -7,13 +7,13 @@ import { describeRule, isWithin } from "../utils/number-rule.ts";
 const count = { min: 1 };
 
 /**
- * Stops at the `passes`th pass, before its calls run. Throws LoopError "invalid-option" where that is no whole number of at least 1.
+ * Stops at the `iterations`th iteration, before its calls run. Throws LoopError "invalid-option" where that is no whole number of at least 1.
  *
  * @example runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(5) } });
  */
-export function iterationCountIs(passes: number): StopCondition {
-  checkCount("iterationCountIs", passes);
-  return ({ iteration }) => iteration >= passes;
+export function iterationCountIs(iterations: number): StopCondition {
+  checkCount("iterationCountIs", iterations);
+  return ({ iteration }) => iteration >= iterations;
 }
 
 /**

@@ -17,7 +17,7 @@ export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 export interface PlannedAttempt {
   readonly provider: Provider;
   readonly request: ModelRequest;
-  /** Its own limits of silence, in milliseconds, where somebody else can be asked. Default: those of the pass, which ends with it. */
+  /** Its own limits of silence, in milliseconds, where somebody else can be asked. Default: those of the iteration, which ends with it. */
   readonly patience?: Pick<Timeouts, "firstChunkMs" | "streamIdleMs"> | undefined;
   /** How long to wait before it, in milliseconds. Default 0. */
   readonly delayMs?: number | undefined;

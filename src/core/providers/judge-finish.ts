@@ -7,14 +7,14 @@ import type { StreamStatus, Termination } from "../types/termination.ts";
 import { quote } from "../utils/describe-value.ts";
 import { providerError } from "../errors/provider-error.ts";
 
-/** What a turn holds, its earlier hops included. */
+/** What a turn holds, its earlier continuations included. */
 export interface TurnContent {
   /** It has text that is not blank. */
   readonly text: boolean;
   readonly calls: boolean;
 }
 
-/** A status, and the reason where the pass ends the turn. */
+/** A status, and the reason where the iteration ends the turn. */
 export interface Judgement {
   readonly status: StreamStatus;
   readonly reason?: Termination | undefined;
@@ -35,7 +35,7 @@ const doneWithCalls =
 const judges: { readonly [Reason in FinishReason]: Judge } = {
   stop: ({ text, calls }) => {
     if (calls) return failed("finish-unknown", doneWithCalls);
-    return text ? completed("answered") : { status: "empty_response", reason: { kind: "empty" } };
+    return text ? completed("answered") : { status: "empty-response", reason: { kind: "empty" } };
   },
   "tool-calls": ({ text, calls }) => {
     if (calls) return { status: "function_call" };
@@ -71,13 +71,13 @@ function inBrackets(raw: string | undefined): string {
   return raw === undefined ? "" : ` (${raw})`;
 }
 
-/** What a finish makes of every call of its turn, earlier hops included: none of them runs. */
+/** What a finish makes of every call of its turn, earlier continuations included: none of them runs. */
 export function problemOf(finish: FinishReason | undefined): "malformed" | "truncated" | undefined {
   if (finish === "length" || finish === "context-full") return "truncated";
   return finish === "malformed-call" ? "malformed" : undefined;
 }
 
-/** Whether the turn goes on with another stream of the same pass. */
+/** Whether the turn goes on with another stream of the same iteration. */
 export function isResent(finish: FinishReason | undefined): boolean {
   return finish === "paused" || finish === "continue";
 }

@@ -39,7 +39,7 @@ const final: ReadonlySet<ProviderErrorCode> = new Set(["auth", "bad-request", "c
  * Makes a provider that asks the same provider again after an error that is `retryable`, thrown or in the stream, as long as nothing
  * was heard of the attempt: once a user has seen text, reasoning or a call, its failure is the stream's. A stream that ends
  * without a finish or with "error" counts as such an error; "unknown" and the codes `auth`, `bad-request` and `context-too-long` are
- * never tried again, nor is anything after a stop or an abort. Silence is not an error: the pass ends with it.
+ * never tried again, nor is anything after a stop or an abort. Silence is not an error: the iteration ends with it.
  *
  * It waits between half and all of `baseDelayMs`, doubled with each attempt up to `maxDelayMs`, and no less than the service asks for.
  * The last failure is handed on as it came. Each attempt is told as `attempt-start`, each that failed as `attempt-discarded`, and what

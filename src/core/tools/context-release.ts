@@ -8,7 +8,7 @@ import { argumentSchema, issue } from "./argument-schema.ts";
 import { markSignal } from "./loop-signal.ts";
 import { toolResult } from "./tool-result.ts";
 
-/** What the model asks for: no ids mean all results of the passes before. */
+/** What the model asks for: no ids mean all results of the iterations before. */
 export interface ReleaseRequest {
   readonly callIds: readonly string[] | undefined;
 }
@@ -43,7 +43,7 @@ const inputSchema = argumentSchema<ReleaseRequest>(
 
 /**
  * Makes the tool `context_release`. With it a model drops results that it has done with: those of the calls that it names, or all of
- * the passes before. They are left out of every later request, as `policies.masking` leaves old ones out, whose `minTokens` holds for
+ * the iterations before. They are left out of every later request, as `policies.masking` leaves old ones out, whose `minTokens` holds for
  * them too; the transcript keeps them. It works without that policy as well. What was released is part of the call's outcome, so that a
  * resumed run sends the same.
  *

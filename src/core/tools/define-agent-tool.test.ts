@@ -93,8 +93,8 @@ describe("what an agent's run gives, unless its author says otherwise", () => {
   });
 
   it.for<[result: Partial<LoopResult>, error: string]>([
-    [{ status: "stopped_by_user", reason: { kind: "killed" } }, "The agent agent ended as stopped_by_user (killed)."],
-    [{ status: "empty_response", reason: { kind: "empty" } }, "The agent agent ended as empty_response (empty)."],
+    [{ status: "stopped-by-user", reason: { kind: "killed" } }, "The agent agent ended as stopped-by-user (killed)."],
+    [{ status: "empty-response", reason: { kind: "empty" } }, "The agent agent ended as empty-response (empty)."],
     [
       { status: "timeout", reason: { kind: "max-iterations", limit: 3 }, text: "Half" },
       "The agent agent ended as timeout (max-iterations). It had said: Half",

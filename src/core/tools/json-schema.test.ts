@@ -65,7 +65,7 @@ describe("toJsonSchema", () => {
     [{ type: "object", properties: { q: { type: "string" } }, $schema: "http://json-schema.org/draft-07/schema#" }],
     [{}],
     [Object.assign(Object.create(null), { type: "object" })],
-  ])("passes plain JSON Schema as it is (%#)", ([schema]) => {
+  ])("iterations plain JSON Schema as it is (%#)", ([schema]) => {
     expect(toJsonSchema(schema, "search")).toBe(schema);
   });
 

@@ -12,7 +12,7 @@ import { toJsonSchema } from "./json-schema.ts";
 import { toolResult } from "./tool-result.ts";
 import { validateArgs } from "./validate-args.ts";
 
-/** A registry whose tools may come and go. A running loop sees the change on its next pass. */
+/** A registry whose tools may come and go. A running loop sees the change on its next iteration. */
 export interface MutableToolRegistry extends ToolRegistry {
   /** Adds a tool. Throws LoopError "duplicate-tool", "invalid-tool" or "invalid-schema". */
   register(tool: Tool): void;

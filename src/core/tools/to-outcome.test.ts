@@ -50,7 +50,7 @@ describe("toOutcome", () => {
     expect(toOutcome(toolResult({ content: many }))).toMatchObject({ outcome: { content: [...many.slice(0, 1_000), note] } });
   });
 
-  it("passes content, the end of the turn and metadata on", () => {
+  it("iterations content, the end of the turn and metadata on", () => {
     const content = [{ type: "text", text: "a" }] as const;
     const metadata = { rows: 7n };
     expect(toOutcome(toolResult({ data: 1, content, endTurn: true, metadata }))).toEqual({

@@ -1,5 +1,5 @@
 /**
- * A piece of content that a user or a tool hands to the model. What a provider has no form for ends the pass as `bad-request` before
+ * A piece of content that a user or a tool hands to the model. What a provider has no form for ends the iteration as `bad-request` before
  * the request where a user sent it; where a tool returned it, the model is told in the result. docs/guides/providers.md has a table.
  */
 export type ContentPart =

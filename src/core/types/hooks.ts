@@ -7,7 +7,7 @@ import type { Usage } from "./usage.ts";
 /** Called at fixed points of a run. One that throws or takes longer than `hookMs` ends the run as `hook-failed`. */
 export interface LoopHooks {
   /** Before each model stream, resends included; may change what is sent. */
-  preparePass?(view: PassView): PassPlan | undefined | void | PromiseLike<PassPlan | undefined | void>;
+  prepareIteration?(view: IterationView): IterationPlan | undefined | void | PromiseLike<IterationPlan | undefined | void>;
   /** After each batch, with the number of finished iterations. */
   onIteration?(
     iteration: number,
@@ -16,7 +16,7 @@ export interface LoopHooks {
 }
 
 /** What is about to be sent. */
-export interface PassView {
+export interface IterationView {
   readonly iteration: number;
   readonly messages: readonly Message[];
   readonly tools: readonly ToolDefinition[];
@@ -26,8 +26,8 @@ export interface PassView {
   readonly usage: Usage;
 }
 
-/** What to change for this pass only. */
-export interface PassPlan {
+/** What to change for this iteration only. */
+export interface IterationPlan {
   readonly provider?: Provider | undefined;
   readonly modelSettings?: ModelSettings | undefined;
   /** Names of the tools to expose; names that are not there are ignored. */

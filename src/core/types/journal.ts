@@ -5,7 +5,7 @@ export type StepKind = "run" | "inbox" | "model" | "validation" | "approval" | "
 
 /** One effect of a run. Its key comes from its position and is unique in the run. */
 export interface Step<T> {
-  /** Its place, such as `p0/model`; unique in the run. */
+  /** Its place, such as `i0/model`; unique in the run. */
   readonly key: string;
   /** What it does. */
   readonly kind: StepKind;

@@ -1,8 +1,8 @@
 /** How much a run may do. Whole numbers, USD apart; absent means the default, `Infinity` none. */
 export interface LoopLimits {
-  /** Most passes. Default 100. */
+  /** Most iterations. Default 100. */
   readonly maxIterations?: number | undefined;
-  /** The 0-based pass before which a "still-working" notice goes out, and from which on `ToolContext.showKillHint` is true. Default 20. */
+  /** The 0-based iteration before which a "still-working" notice goes out, and from which on `ToolContext.showKillHint` is true. Default 20. */
   readonly softWarnIteration?: number | undefined;
   /** Tool errors in a row that end the run. Default 5. */
   readonly maxConsecutiveToolErrors?: number | undefined;

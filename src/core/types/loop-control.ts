@@ -5,14 +5,14 @@ import type { UserMessage } from "./message.ts";
  * the run that holds the control ends, and else "accepted".
  */
 export interface LoopControl {
-  /** Sends a message before the next pass, and has one more pass made of a run that would be complete. Nothing is cut off. */
+  /** Sends a message before the next iteration, and has one more iteration made of a run that would be complete. Nothing is cut off. */
   steer(message: string | UserMessage): "accepted" | "finished";
   /**
    * Before the first call of the run: cuts the model off and ends the run as `interrupted`. From the first call on the run goes on,
    * and the message comes back in `undelivered`.
    */
   interrupt(message: string | UserMessage): "accepted" | "finished";
-  /** Ends the run as `drained` before its next pass; the pass that runs finishes, its calls included. Can be resumed. */
+  /** Ends the run as `drained` before its next iteration; the iteration that runs finishes, its calls included. Can be resumed. */
   drain(): "accepted" | "finished";
   /** Ends the run as `stopped`: the model is cut, running tools get `settleMs`. */
   stop(request?: StopRequest): "accepted" | "finished";

@@ -10,7 +10,7 @@ import type { Usage } from "./usage.ts";
 /** What every event says. */
 export interface EventBase {
   readonly runId: string;
-  /** 0-based pass. */
+  /** 0-based iteration. */
   readonly iteration: number;
   /** For events of nested runs: ids of the calls that they run in, outermost first. */
   readonly path?: readonly string[] | undefined;
@@ -45,9 +45,9 @@ export interface DeltaEvent extends EventBase {
   readonly attempt?: number | undefined;
 }
 
-/** Every event and its payload. They nest as a tree: run > pass > tool; each start has exactly one end. */
+/** Every event and its payload. They nest as a tree: run > iteration > tool; each start has exactly one end. */
 export interface LoopEvents {
-  /** The run begins, before its first pass. */
+  /** The run begins, before its first iteration. */
   "run-start": EventBase & { readonly provider: string; readonly model: string };
   /** The last event of every run: how it ended and what it used. */
   "run-end": EventBase & {
@@ -59,11 +59,11 @@ export interface LoopEvents {
     readonly toolCallsExecuted: number;
     readonly durationMs: number;
   };
-  /** A stream begins; `hop` counts the streams of one pass, from 0. */
-  "pass-start": EventBase & { readonly hop: number };
-  /** A pass is over, its calls included; what its stream gave. */
-  "pass-end": EventBase & {
-    readonly hop: number;
+  /** A stream begins; `continuation` counts the streams of one iteration, from 0. */
+  "iteration-start": EventBase & { readonly continuation: number };
+  /** An iteration is over, its calls included; what its stream gave. */
+  "iteration-end": EventBase & {
+    readonly continuation: number;
     readonly status: StreamStatus;
     readonly provider: string;
     readonly model: string;
@@ -117,9 +117,9 @@ export interface LoopEvents {
     readonly reason?: string | undefined;
     readonly error?: PlainError | undefined;
   };
-  /** The model asks for the same calls again: a sequence of `cycle` passes for the `count`th time. */
+  /** The model asks for the same calls again: a sequence of `cycle` iterations for the `count`th time. */
   "loop-detected": EventBase & {
-    /** The first tool of the pass. */
+    /** The first tool of the iteration. */
     readonly toolName: string;
     readonly count: number;
     readonly cycle: number;

@@ -27,7 +27,7 @@ export interface LoopOptions<Output = unknown> {
   readonly messages: readonly Message[];
   /** System text; it is not among the messages. */
   readonly system?: string | undefined;
-  /** Settings of every pass; `preparePass` may change them. */
+  /** Settings of every iteration; `prepareIteration` may change them. */
   readonly modelSettings?: ModelSettings | undefined;
   /** Which tools the model may use. A call of another tool is blocked. Default: the provider's. */
   readonly toolChoice?: ToolChoice | undefined;
@@ -56,7 +56,7 @@ export interface LoopOptions<Output = unknown> {
   /** Names the run, so that it can be resumed. Default: made up. */
   readonly runId?: string | undefined;
   /**
-   * "retry-last" goes on behind a recorded ending of status "error", "timeout" or "stopped_by_user": the model is asked again.
+   * "retry-last" goes on behind a recorded ending of status "error", "timeout" or "stopped-by-user": the model is asked again.
    * Without effect on a run that is not recorded.
    */
   readonly resume?: "retry-last" | undefined;
@@ -104,7 +104,7 @@ export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
 export interface ToolContext {
   readonly callId: string;
   readonly name: string;
-  /** 0-based pass that asked for the call. */
+  /** 0-based iteration that asked for the call. */
   readonly iteration: number;
   /** Fires on stop, kill, abort and this call's timeout. Hand it to everything that takes one. */
   readonly signal: AbortSignal;

@@ -31,9 +31,9 @@ export interface LoopResult<Output = unknown> {
   readonly messages: readonly Message[];
   /** Of all streams, those of nested runs included. */
   readonly usage: Usage;
-  /** USD; undefined where the cost of a pass is unknown. */
+  /** USD; undefined where the cost of an iteration is unknown. */
   readonly costUSD: number | undefined;
-  /** Passes that counted towards `maxIterations`. */
+  /** Iterations that counted towards `maxIterations`. */
   readonly iterations: number;
   /** Calls that were dispatched, those of nested runs included. */
   readonly toolCallsExecuted: number;
@@ -43,7 +43,7 @@ export interface LoopResult<Output = unknown> {
   readonly error?: PlainError | undefined;
   /** True where the known costs are above `limits.maxCostUSD`: the stream that crossed it was let finish. */
   readonly budgetExceeded: boolean;
-  /** True where the text comes from the pass that `policies.finalAnswer` granted. */
+  /** True where the text comes from the iteration that `policies.finalAnswer` granted. */
   readonly finalAnswer: boolean;
   /** The answer as a value, where `policies.output` has validated it: plain data, and the same when the run is replayed. */
   readonly output?: Output | undefined;

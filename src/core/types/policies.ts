@@ -22,7 +22,7 @@ export interface LoopPolicies<Output = unknown> {
   readonly restarts?: RestartPolicy | undefined;
   /** Ends runs whose model has said what there was to say before it called its tools. */
   readonly preToolText?: PreToolTextPolicy | undefined;
-  /** Grants one more pass without tools when the iteration or the tool-call limit ends the run. Default false. */
+  /** Grants one more iteration without tools when the iteration or the tool-call limit ends the run. Default false. */
   readonly finalAnswer?: boolean | undefined;
   /** Ends the run as `stop-condition` before the calls of a response run. The first of several that says so does. */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
@@ -42,7 +42,7 @@ export interface LoopDetection {
   readonly threshold?: number | undefined;
   /** Tells listeners, and does nothing else, ends the run as `loop-detected`, or tells the model too. Default "warn". */
   readonly action?: LoopAction | undefined;
-  /** The longest sequence of passes that is looked for, 1 to 100: 2 finds A B A B. Default 4. */
+  /** The longest sequence of iterations that is looked for, 1 to 100: 2 finds A B A B. Default 4. */
   readonly maxCycle?: number | undefined;
   /** Whether calls whose results have changed are other calls, such as those of a model that polls. Default false. */
   readonly compareResults?: boolean | undefined;
@@ -103,7 +103,7 @@ export interface ContextSource {
 }
 
 /**
- * Whether a pass that said something and then called tools, all of which succeeded, ends the run as `pre-tool-text`: where its provider's
+ * Whether an iteration that said something and then called tools, all of which succeeded, ends the run as `pre-tool-text`: where its provider's
  * family is named, or where each call's tool is named here or says `requiresFollowUp: false`.
  */
 export interface PreToolTextPolicy {

@@ -14,11 +14,11 @@ export interface Provider {
   readonly model: string;
   /** API family that policies may ask for. */
   readonly family?: string | undefined;
-  /** Streams one pass. It ends with exactly one `finish` chunk, or with an `error` chunk, or throws. */
+  /** Streams one iteration. It ends with exactly one `finish` chunk, or with an `error` chunk, or throws. */
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
 }
 
-/** What one pass asks of the model. Valid while the stream runs. */
+/** What one iteration asks of the model. Valid while the stream runs. */
 export interface ModelRequest {
   /** What to send of the transcript: a frozen list, made when it is read. Read it while the stream runs. */
   readonly messages: readonly Message[];
@@ -26,9 +26,9 @@ export interface ModelRequest {
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice?: ToolChoice | undefined;
   readonly settings?: ModelSettings | undefined;
-  /** 0-based pass. */
+  /** 0-based iteration. */
   readonly iteration: number;
-  /** What the `finish` chunk of a "continue" hop gave, to go on from there. */
+  /** What the `finish` chunk of a "continue" continuation gave, to go on from there. */
   readonly continuationToken?: string | undefined;
   /** The run so far as it is kept, for wrappers that look back at it. Not what is sent: `messages` is. */
   readonly transcript?: RequestTranscript | undefined;
@@ -43,7 +43,7 @@ export interface RequestTranscript {
 
 /** What goes with a request: how to be cancelled, and the clock to wait with. */
 export interface ModelCall {
-  /** Fires when the pass is cut. */
+  /** Fires when the iteration is cut. */
   readonly signal: AbortSignal;
   /**
    * Says that the stream is alive although no chunk came. It puts a limit of silence off to twelve times its length at most, unless
@@ -120,7 +120,7 @@ export type ModelChunk =
   // bookkeeping
   /** A snapshot replaces what the attempt has said before; a delta adds to it. */
   | { readonly type: "usage"; readonly usage: Usage; readonly mode: "snapshot" | "delta" }
-  /** A provider-native part, echoed verbatim on the next pass. */
+  /** A provider-native part, echoed verbatim on the next iteration. */
   | { readonly type: "native"; readonly item: Json }
   /** Text that is shown below the answer. */
   | { readonly type: "details"; readonly text: string }

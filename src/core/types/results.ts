@@ -50,13 +50,13 @@ export interface ResultCacher {
  * nor is any error.
  */
 export interface MaskingPolicy {
-  /** How many of the passes before a request keep their results. `Infinity` masks nothing by age. Default 2. */
+  /** How many of the iterations before a request keep their results. `Infinity` masks nothing by age. Default 2. */
   readonly keepIterations?: number | undefined;
   /** Results of fewer estimated tokens stay. Default 500. */
   readonly minTokens?: number | undefined;
-  /** 0-based passes whose results are left out whatever their age. Read before each pass; what was left out stays so. */
+  /** 0-based iterations whose results are left out whatever their age. Read before each iteration; what was left out stays so. */
   readonly force?: ReadonlySet<number> | undefined;
-  /** Masks by age in steps of so many passes, so that most requests begin as the one before. Default 1. */
+  /** Masks by age in steps of so many iterations, so that most requests begin as the one before. Default 1. */
   readonly batchOf?: number | undefined;
 }
 

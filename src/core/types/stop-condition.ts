@@ -13,7 +13,7 @@ export type StopDecision =
 
 /** What a stop condition may look at. */
 export interface StopContext {
-  /** The number of this pass, from 1. */
+  /** The number of this iteration, from 1. */
   readonly iteration: number;
   /** What the model said. Where its turn came in several streams: the last one, with the text, reasoning and calls of all. */
   readonly response: StreamResult;
@@ -21,7 +21,7 @@ export interface StopContext {
   readonly totalUsage: Usage;
   /** USD so far, this response included; undefined where unknown. */
   readonly costUSD: number | undefined;
-  /** Calls that earlier passes have dispatched. */
+  /** Calls that earlier iterations have dispatched. */
   readonly toolCallsExecuted: number;
   /** What became of the calls of the last batch, in call order. */
   readonly lastToolResults: readonly ToolOutcome[];

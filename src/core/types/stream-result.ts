@@ -6,10 +6,10 @@ import type { CostUnknownWhy, StreamStatus, Termination } from "./termination.ts
 import type { NestedSpending, ToolCall, ToolOutcome } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
 
-/** What one pass gave. Plain data: it is what the journal keeps of a model step. */
+/** What one iteration gave. Plain data: it is what the journal keeps of a model step. */
 export interface StreamResult {
   readonly status: StreamStatus;
-  /** Why the pass ended so; absent on `function_call` and on hops that are resent. */
+  /** Why the iteration ended so; absent on `function_call` and on continuations that are resent. */
   readonly reason?: Termination | undefined;
   readonly text: string;
   readonly reasoning: string;
@@ -29,7 +29,7 @@ export interface StreamResult {
   /** What was used inside calls that were started early by an attempt which was taken back, and that the next attempt did not ask for again. */
   readonly eagerSpent?: readonly NestedSpending[] | undefined;
   readonly finish?: FinishReason | undefined;
-  /** Where a "continue" hop goes on. */
+  /** Where a "continue" continuation goes on. */
   readonly token?: string | undefined;
   readonly native: readonly Json[];
   /** Undefined where the provider did not say. Discarded attempts included. */

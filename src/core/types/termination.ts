@@ -4,15 +4,15 @@ import type { PlainError, ProviderError } from "./plain-error.ts";
 import type { PendingApproval } from "./tool-outcome.ts";
 import type { Issue } from "./schema.ts";
 
-/** How a pass ended. */
+/** How an iteration ended. */
 export type StreamStatus =
   | "completed"
   | "function_call"
   | "error"
   | "timeout"
-  | "empty_response"
-  | "stopped_by_user"
-  | "follow_up_interrupt";
+  | "empty-response"
+  | "stopped-by-user"
+  | "follow-up-interrupt";
 
 /** How a run ended, coarsely. `suspended` runs can be resumed on purpose. `function_call` is never the status of a run. */
 export type LoopStatus = StreamStatus | "suspended";
@@ -33,7 +33,7 @@ export type Termination =
   | { readonly kind: "restart-cap"; readonly count: number }
   /** `expectedUSD` is what one more stream was taken to cost. */
   | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number; readonly expectedUSD?: number | undefined }
-  /** Who made the first stream or attempt without a known cost, and in which 0-based pass; absent where it was none of this run's own. */
+  /** Who made the first stream or attempt without a known cost, and in which 0-based iteration; absent where it was none of this run's own. */
   | {
       readonly kind: "cost-unknown";
       readonly provider?: string | undefined;
@@ -50,14 +50,14 @@ export type Termination =
   // timeout
   | { readonly kind: "max-iterations"; readonly limit: number }
   | { readonly kind: "stream-idle" | "first-chunk" | "wall-clock"; readonly limitMs: number }
-  // empty_response
+  // empty-response
   | { readonly kind: "empty" }
-  // stopped_by_user
+  // stopped-by-user
   | { readonly kind: "stopped"; readonly requester?: string | undefined; readonly note?: string | undefined }
   | { readonly kind: "killed" }
   | { readonly kind: "aborted"; readonly reason: PlainError | Json }
   | { readonly kind: "iteration-abort"; readonly reason?: string | undefined }
-  // follow_up_interrupt
+  // follow-up-interrupt
   | { readonly kind: "interrupted"; readonly message: UserMessage }
   // suspended
   | { readonly kind: "drained" }

@@ -23,7 +23,7 @@ export interface ToolCall {
 export interface PendingApproval {
   /**
    * Its name in `decisions`: its call id, after those of the calls that it is inside of, with "/" between. If somebody was asked anew,
-   * because the tool had changed, the number of the question follows: `call_p0_0#2`.
+   * because the tool had changed, the number of the question follows: `call_i0_0#2`.
    */
   readonly id: string;
   readonly callId: string;
@@ -84,13 +84,13 @@ export type ToolOutcome = {
   | { readonly kind: "truncated" | "interrupted" | "not-run" | "limit" }
 );
 
-/** Ids of calls whose results the model has done with, or all of the passes before. */
+/** Ids of calls whose results the model has done with, or all of the iterations before. */
 export type ContextRelease = "all" | readonly string[];
 
 /** What the runs inside one call have used. */
 export interface NestedSpending {
   readonly usage: Usage;
-  /** USD; undefined where the cost of a pass is unknown. */
+  /** USD; undefined where the cost of an iteration is unknown. */
   readonly costUSD: number | undefined;
   /** The part of the cost that is known, where `costUSD` is not. */
   readonly knownCostUSD?: number | undefined;
@@ -121,6 +121,6 @@ export interface ToolHistoryEntry {
   readonly iteration: number;
   readonly durationMs: number;
   readonly content?: readonly ContentPart[] | undefined;
-  /** What the model said in the same pass. */
+  /** What the model said in the same iteration. */
   readonly preToolText?: string | undefined;
 }

@@ -15,7 +15,7 @@ export interface ToolTraits<Args = never> {
   readonly idempotent?: boolean | undefined;
   /** More attempts after a failure, within the one deadline. Only for idempotent tools. Default none. */
   readonly retry?: { readonly maxAttempts: number } | undefined;
-  /** False: where the model says something in the same pass, and every call of it succeeds and says so, the run is over. Default true. */
+  /** False: where the model says something in the same iteration, and every call of it succeeds and says so, the run is over. Default true. */
   readonly requiresFollowUp?: boolean | undefined;
   /**
    * Starts a call as soon as it is complete, while the model goes on speaking. For tools that only read: a crash runs them again. Off

@@ -1,4 +1,4 @@
-/** Tokens of one model pass, or the sum of several. */
+/** Tokens of one model iteration, or the sum of several. */
 export interface Usage {
   /** All input tokens, cached ones included. */
   readonly inputTokens: number;
@@ -13,5 +13,5 @@ export interface Usage {
   readonly reasoningTokens?: number | undefined;
 }
 
-/** The price of one pass in USD, or undefined where it is not known. */
+/** The price of one iteration in USD, or undefined where it is not known. */
 export type Pricing = (usage: Usage, model: { readonly provider: string; readonly model: string }) => number | undefined;

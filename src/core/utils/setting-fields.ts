@@ -1,4 +1,4 @@
-// Settings of a pass as fields of a request.
+// Settings of an iteration as fields of a request.
 
 import type { ModelSettings } from "../types/provider.ts";
 

@@ -77,7 +77,7 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
     text: state.finalText.trim(),
     usage: state.usage,
     costUSD: state.costUSD,
-    iterations: state.countedPasses,
+    iterations: state.countedIterations,
     toolCallsExecuted: state.toolCallsExecuted,
     lastSeenMs: state.lastInbox?.now,
   };

@@ -4,7 +4,7 @@ import type { Json, ShownTool, ToolChange } from "../../core/entry-kit.ts";
 export type PendingCall = {
   /**
    * Its name in the option `decisions`: its call id, after those of the calls that it is inside of, with "/" between. If somebody was
-   * asked anew, because the tool had changed, the number of the question follows: `call_p0_0#2`.
+   * asked anew, because the tool had changed, the number of the question follows: `call_i0_0#2`.
    */
   readonly id: string;
   readonly callId: string;

@@ -1,4 +1,4 @@
-// What became of the calls of a pass, from their records.
+// What became of the calls of an iteration, from their records.
 
 import { isCallKey, type SettledCall, stepKey } from "../../core/entry-kit.ts";
 import type { PendingCall } from "./pending-call.ts";

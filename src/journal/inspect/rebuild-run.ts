@@ -139,7 +139,7 @@ function readInbox(reading: Reading): Stop {
   const { state, records } = reading;
   const stays = state.phase === "start" || state.phase === "resume";
   const key = inboxKey(state, stays ? 0 : 1, stays ? state.resumes : 0);
-  // A message that came with the last look is sent only if a limit leaves it a pass.
+  // A message that came with the last look is sent only if a limit leaves it an iteration.
   const isOver = state.phase === "close" && !records.has(key) && state.lastInbox?.goesOn !== true;
   if (isOver) return { ending: state.ending, pendingCalls: [] };
   return foldFound(reading, key, (answer: InboxAnswer) => ({ kind: "inbox", answer }));
@@ -147,7 +147,7 @@ function readInbox(reading: Reading): Stop {
 
 function readStream(reading: Reading, { finalAnswerTo }: Extract<NextStep, { kind: "model" }>): Stop {
   const { records, state, way } = reading;
-  const isLast = state.hop === 0 ? isLastWord(records, way, state) : finalAnswerTo !== undefined;
+  const isLast = state.continuation === 0 ? isLastWord(records, way, state) : finalAnswerTo !== undefined;
   return foldFound(reading, streamKey(state, isLast ? "final-answer" : "model"), (result: StreamResult) => ({
     kind: "model",
     result,
@@ -171,7 +171,7 @@ function startOf(records: Records, { priced }: RunStart): RunStart {
   return records.find<RunStart>(runKey) ?? { messages: [], ...(priced === undefined ? {} : { priced }) };
 }
 
-/** Whether the run has gone on after the batch of this pass. */
+/** Whether the run has gone on after the batch of this iteration. */
 function isPast(reading: Reading): boolean {
   const { records, state } = reading;
   const isOn = records.has(stepKey(state, "iteration")) || records.has(inboxKey(state, 1, 0));

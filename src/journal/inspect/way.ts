@@ -9,7 +9,7 @@ import {
   isLastLook,
   lastInboxKey,
   type LoopState,
-  passOf,
+  iterationOf,
   type ReopenAnswer,
   retryKey,
   retryOf,
@@ -50,7 +50,7 @@ export function findClose(records: Records, way: Way, state: LoopState): Close |
     if (answer === undefined) return undefined;
     const { ending, before } = answer;
     if (ending === undefined || before !== endingKey(state, ending)) continue;
-    // Before or after the calls of the pass: that is all that the place does not say.
+    // Before or after the calls of the iteration: that is all that the place does not say.
     if ((answer.after === "model") !== (state.phase === "model")) continue;
     if (isGoal(way, state, answer) || isReopened(records, state, answer)) return { answer, ending, attempt };
   }
@@ -65,13 +65,13 @@ function isGoal(way: Way, state: LoopState, { before, ended }: InboxAnswer): boo
 /** Whether an answer was followed by a message that came with the last look. */
 function isReopened(records: Records, state: LoopState, { ending, messages = [] }: InboxAnswer): boolean {
   const isAnswer =
-    ending?.status === "completed" || ending?.status === "empty_response" || ending?.reason.kind === "invalid-output";
+    ending?.status === "completed" || ending?.status === "empty-response" || ending?.reason.kind === "invalid-output";
   return isAnswer && [...state.unsent, ...messages].some(({ verb }) => verb === "steer") && records.has(inboxKey(state, 1, 0));
 }
 
-/** Whether the first stream of the current pass was a last word. With a higher limit the run asked another question in its place. */
+/** Whether the first stream of the current iteration was a last word. With a higher limit the run asked another question in its place. */
 export function isLastWord(records: Records, way: Way, state: LoopState): boolean {
   if (!records.has(streamKey(state, "final-answer"))) return false;
   const goal = way.get(state.retry) ?? "";
-  return !records.has(streamKey(state, "model")) || (passOf(goal) === state.iteration && goal.includes("/final-answer"));
+  return !records.has(streamKey(state, "model")) || (iterationOf(goal) === state.iteration && goal.includes("/final-answer"));
 }

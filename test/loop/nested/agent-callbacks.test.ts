@@ -86,7 +86,7 @@ describe("prepare", () => {
     await playing.clock.flush();
     playing.control[verb]();
     const result = await playing.result;
-    expect([outcomesOf(result), playing.clock.now(), playing.clock.pending]).toEqual([["call_p0_0: interrupted"], 0, 0]);
+    expect([outcomesOf(result), playing.clock.now(), playing.clock.pending]).toEqual([["call_i0_0: interrupted"], 0, 0]);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
@@ -141,15 +141,15 @@ describe("prepare", () => {
       ["completed", "OSLO"],
       ["invalid-input", {}],
     ]);
-    const key = `${playing.options.runId}/p0/tool/0/agent`;
-    expect(seen).toEqual([["OSLO", 3, "call_p0_0", "agent", 0, 0, key, "mine", { userName: "Ada" }, 2, false]]);
+    const key = `${playing.options.runId}/i0/tool/0/agent`;
+    expect(seen).toEqual([["OSLO", 3, "call_i0_0", "agent", 0, 0, key, "mine", { userName: "Ada" }, 2, false]]);
   });
 
   it("may not name the journal nor the run", async () => {
     const journal = { durable: false, step: broken("journal"), all: broken("journal") };
     const playing = playAgent(agent(() => ({ ...answers(), journal, runId: "mine" })));
     expect(answersOf(await playing.result)[0]?.result).toBe("c");
-    expect(playing.recording.of("run-end")[0]?.runId).toBe(`${playing.options.runId}/p0/tool/0/agent`);
+    expect(playing.recording.of("run-end")[0]?.runId).toBe(`${playing.options.runId}/i0/tool/0/agent`);
   });
 });
 

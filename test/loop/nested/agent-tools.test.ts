@@ -38,7 +38,7 @@ describe("an agent tool", () => {
     const playing = play([toolCall("agent"), text("Done.")], { tools: wrapper });
     const result = await playing.result;
     expect([answersOf(result)[0]?.result, result.toolCallsExecuted]).toEqual(["c", 2]);
-    expect(playing.recording.of("run-end").map(({ path }) => path)).toEqual([["call_p0_0"], undefined]);
+    expect(playing.recording.of("run-end").map(({ path }) => path)).toEqual([["call_i0_0"], undefined]);
   });
 
   it.for<[what: string, agentOf: unknown]>([
@@ -93,12 +93,12 @@ describe("an agent tool", () => {
     const script = [[toolCall("agent", "yes"), toolCall("agent", "no")], text("Done.")];
     const result = await play(script, { tools: [child], policies: { approve } }).result;
     expect([outcomesOf(result), asked, prepared]).toEqual([
-      ["call_p0_0: completed", "call_p0_1: denied"],
+      ["call_i0_0: completed", "call_i0_1: denied"],
       ['agent "yes"', 'agent "no"'],
       ["edited"],
     ]);
     const gated = await play(script, { tools: [child], policies: { gate: { active: true, allowedNames: [] } } }).result;
-    expect([outcomesOf(gated), provider.calls]).toEqual([["call_p0_0: blocked", "call_p0_1: blocked"], 1]);
+    expect([outcomesOf(gated), provider.calls]).toEqual([["call_i0_0: blocked", "call_i0_1: blocked"], 1]);
   });
 
   it("is answered in its place among ordinary calls of the same batch", async () => {
@@ -113,11 +113,11 @@ describe("an agent tool", () => {
     await clock.runAll();
     const result = await playing.result;
     expect(answersOf(result).map(({ callId, result: said }) => `${callId} ${JSON.stringify(said)}`)).toEqual([
-      "call_p0_0 1",
-      'call_p0_1 "agent 30"',
-      "call_p0_2 2",
-      'call_p0_3 "agent 10"',
-      "call_p0_4 3",
+      "call_i0_0 1",
+      'call_i0_1 "agent 30"',
+      "call_i0_2 2",
+      'call_i0_3 "agent 10"',
+      "call_i0_4 3",
     ]);
     expect(playing.endedAt()).toBe(30);
   });
@@ -147,7 +147,7 @@ describe("an agent tool", () => {
     const result = await playing.result;
     expect([result.reason.kind, outcomesOf(result), alone.provider.calls]).toEqual([
       "fatal-tool-error",
-      ["call_p0_0: completed", "call_p0_1: failed", "call_p0_2: not-run"],
+      ["call_i0_0: completed", "call_i0_1: failed", "call_i0_2: not-run"],
       0,
     ]);
   });

@@ -39,7 +39,7 @@ function setUp(levels: number, other: () => unknown): Stage {
 }
 
 const decisionFor = (levels: number): LoopOptions["decisions"] => ({
-  [Array.from({ length: levels + 1 }, () => "call_p0_0").join("/")]: { kind: "approve" },
+  [Array.from({ length: levels + 1 }, () => "call_i0_0").join("/")]: { kind: "approve" },
 });
 
 /** It is told as it was, and no decision makes it go on. */
@@ -69,11 +69,11 @@ describe.for([1, 2])("a call inside %i others that waits for a decision never ru
     await playing.clock.flush();
     end(playing);
     const result = await playing.result;
-    expect([result.reason.kind, outcomesOf(result)]).toEqual([kind, ["call_p0_0: interrupted", "call_p0_1: interrupted"]]);
-    const ended = playing.recording.of("tool-end").filter((event) => event.callId === "call_p0_0" && event.name === "agent0");
+    expect([result.reason.kind, outcomesOf(result)]).toEqual([kind, ["call_i0_0: interrupted", "call_i0_1: interrupted"]]);
+    const ended = playing.recording.of("tool-end").filter((event) => event.callId === "call_i0_0" && event.name === "agent0");
     expect([ended.length <= 1, playing.clock.pending]).toEqual([true, 0]);
     expect(playing.recording.of("run-end").map(({ status }) => status)).toEqual(
-      Array.from({ length: levels + 1 }, () => "stopped_by_user"),
+      Array.from({ length: levels + 1 }, () => "stopped-by-user"),
     );
     await checkOver(stage, result, () => store.open());
   });
@@ -84,7 +84,7 @@ describe.for([1, 2])("a call inside %i others that waits for a decision never ru
     });
     const store = createDurableStore();
     const result = await stage.start({ journal: store.open() }).result;
-    expect([result.reason.kind, outcomesOf(result).at(-1)]).toEqual(["fatal-tool-error", "call_p0_1: failed"]);
+    expect([result.reason.kind, outcomesOf(result).at(-1)]).toEqual(["fatal-tool-error", "call_i0_1: failed"]);
     await checkOver(stage, result, () => store.open());
   });
 
@@ -92,7 +92,7 @@ describe.for([1, 2])("a call inside %i others that waits for a decision never ru
     const stage = setUp(levels, () => 1);
     const inner = createDurableStore().open();
     const broken = new Error("The disk is full.");
-    const step: Journal["step"] = (one) => (one.key === "p0/tool/1/other" ? Promise.reject(broken) : inner.step(one));
+    const step: Journal["step"] = (one) => (one.key === "i0/tool/1/other" ? Promise.reject(broken) : inner.step(one));
     const playing = stage.start({ journal: { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) } });
     await expect(playing.result).rejects.toBe(broken);
     await playing.clock.flush();
@@ -108,7 +108,7 @@ describe.for([1, 2])("a call inside %i others that waits for a decision never ru
     const first = await stage.start({ journal: store.open() }).result;
     expect([first.reason.kind, outcomesOf(first)]).toEqual([
       "approval-required",
-      ["call_p0_0: interrupted", "call_p0_1: completed"],
+      ["call_i0_0: interrupted", "call_i0_1: completed"],
     ]);
     expect((await stage.start({ journal: store.open(), decisions: decisionFor(levels) }).result).text).toBe("Done.");
     expect(stage.ran).toEqual(["pay"]);

@@ -58,7 +58,7 @@ async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promi
   const seen = await inspectJournal(store.open());
   expect([seen.status, seen.pendingCalls]).toEqual([ended.status, []]);
   const decisions: LoopOptions["decisions"] = Object.fromEntries(
-    ["call_p0_0", "call_p0_1", "call_p0_2", "call_p0_0/call_p0_1"].map((id) => [id, { kind: "approve" }]),
+    ["call_i0_0", "call_i0_1", "call_i0_2", "call_i0_0/call_i0_1"].map((id) => [id, { kind: "approve" }]),
   );
   await expect(start({ decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
   expect(ran).toEqual(before);
@@ -87,10 +87,10 @@ describe("where only the run inside a call did something new in this execution, 
     ]);
     const first = await stage.start().result;
     expect(first.reason.kind).toBe("approval-required");
-    const second = stage.start({ decisions: { "call_p0_0/call_p0_0": { kind: "approve" } } });
+    const second = stage.start({ decisions: { "call_i0_0/call_i0_0": { kind: "approve" } } });
     end = () => (verb === "abort" ? second.abort.abort() : void second.control[verb]());
     const result = await second.result;
-    expect([result.status, outcomesOf(result).at(-1)]).toEqual(["stopped_by_user", "call_p0_1: not-run"]);
+    expect([result.status, outcomesOf(result).at(-1)]).toEqual(["stopped-by-user", "call_i0_1: not-run"]);
     await checkOver(stage, result);
     expect(stage.ran).toEqual([]);
   });
@@ -102,12 +102,12 @@ describe("where only the run inside a call did something new in this execution, 
       tool("pay", () => end()),
     ]);
     await stage.start().result;
-    const second = stage.start({ decisions: { call_p0_1: { kind: "approve" } } });
+    const second = stage.start({ decisions: { call_i0_1: { kind: "approve" } } });
     end = () => void second.control.stop();
     const result = await second.result;
     expect([result.status, outcomesOf(result)]).toEqual([
-      "stopped_by_user",
-      ["call_p0_0: interrupted", "call_p0_1: interrupted"],
+      "stopped-by-user",
+      ["call_i0_0: interrupted", "call_i0_1: interrupted"],
     ]);
     await checkOver(stage, result);
     expect(stage.ran).toEqual(["look"]);
@@ -162,7 +162,7 @@ it("a fatal failure of an agent's toResult cancels what waits beside it", async 
   const result = await playing.result;
   expect([result.reason.kind, outcomesOf(result)]).toEqual([
     "fatal-tool-error",
-    ["call_p0_0: failed", "call_p0_1: not-run", "call_p0_2: completed"],
+    ["call_i0_0: failed", "call_i0_1: not-run", "call_i0_2: completed"],
   ]);
   await checkOver(stage, result);
 });
@@ -178,7 +178,7 @@ describe("a sequential call does not begin", () => {
     expect([first.reason.kind, stage.ran]).toEqual(["approval-required", []]);
     const told = await stage.start({ journal: replayJournal(stage.store.open()) }).result;
     expect(told.messages).toEqual(first.messages);
-    const second = await stage.start({ decisions: { "call_p0_0/call_p0_0": { kind: "approve" } } }).result;
+    const second = await stage.start({ decisions: { "call_i0_0/call_i0_0": { kind: "approve" } } }).result;
     expect([second.text, stage.ran]).toEqual(["Done.", ["payIn", "alone", "look"]]);
   });
 
@@ -198,7 +198,7 @@ describe("a sequential call does not begin", () => {
     ]);
     const first = await stage.start().result;
     expect([first.reason.kind, stage.ran]).toEqual(["approval-required", ["look"]]);
-    const second = await stage.start({ decisions: { "call_p0_1/call_p0_0": { kind: "approve" } } }).result;
+    const second = await stage.start({ decisions: { "call_i0_1/call_i0_0": { kind: "approve" } } }).result;
     expect([second.text, stage.ran]).toEqual(["Done.", ["look", "payIn", "late"]]);
   });
 });
@@ -222,7 +222,7 @@ it("after a fatal failure nobody is asked about a call whose tool has changed, a
   };
   const options = { runId: "r", provider, tools: registry, policies: { approve: note } };
   const result = await play([], { ...options, journal: store.open() }).result;
-  const ends = ["call_p0_0: failed", "call_p0_1: not-run"];
+  const ends = ["call_i0_0: failed", "call_i0_1: not-run"];
   expect([result.reason.kind, outcomesOf(result), asked, ran]).toEqual(["fatal-tool-error", ends, ["swap", "pay"], []]);
   for (const journal of [store.open(), replayJournal(store.open())]) {
     const again = await play([], { ...options, journal }).result;

@@ -46,37 +46,37 @@ describe("a call inside a call that nobody can decide about", () => {
     expect(result.reason).toMatchObject({
       kind: "approval-required",
       calls: [
-        { id: "call_p0_0/call_p0_0", callId: "call_p0_0", name: "pay" },
-        { id: "call_p0_1", callId: "call_p0_1", name: "pay" },
+        { id: "call_i0_0/call_i0_0", callId: "call_i0_0", name: "pay" },
+        { id: "call_i0_1", callId: "call_i0_1", name: "pay" },
       ],
     });
-    expect(result.pendingCalls.map(({ callId }) => callId)).toEqual(["call_p0_1"]);
-    expect(ran).toEqual(["r/p0/tool/2/look", "r/p0/tool/0/agent/p0/tool/1/look"]);
+    expect(result.pendingCalls.map(({ callId }) => callId)).toEqual(["call_i0_1"]);
+    expect(ran).toEqual(["r/i0/tool/2/look", "r/i0/tool/0/agent/i0/tool/1/look"]);
 
-    const half = start({ journal: await savedOf(first), decisions: { call_p0_1: { kind: "approve" } } });
-    expect((await half.result).reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_p0_0/call_p0_0" }] });
+    const half = start({ journal: await savedOf(first), decisions: { call_i0_1: { kind: "approve" } } });
+    expect((await half.result).reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0" }] });
 
-    const last = start({ journal: await savedOf(half), decisions: { "call_p0_0/call_p0_0": { kind: "approve" } } });
+    const last = start({ journal: await savedOf(half), decisions: { "call_i0_0/call_i0_0": { kind: "approve" } } });
     const done = await last.result;
     expect([done.text, answersOf(done)[0]?.result, outcomesOf(done)]).toEqual([
       "Done.",
       "Paid inside.",
-      ["call_p0_0: completed", "call_p0_1: completed", "call_p0_2: completed"],
+      ["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: completed"],
     ]);
-    expect(ran.slice(2)).toEqual(["r/p0/tool/1/pay", "r/p0/tool/0/agent/p0/tool/0/pay"]);
+    expect(ran.slice(2)).toEqual(["r/i0/tool/1/pay", "r/i0/tool/0/agent/i0/tool/0/pay"]);
     expect([inner.calls, done.toolCallsExecuted]).toEqual([2, 5]);
   });
 
-  it.for(["call_p0_0/call_p0_9", "call_p0_0/call_p0_1"])(
+  it.for(["call_i0_0/call_i0_9", "call_i0_0/call_i0_1"])(
     "takes no decision for another one, and then nothing goes on: %s",
     async (id) => {
       const { ran, inner, start } = setUp("agent tool");
       const journal = await savedOf(start());
-      const decisions = { "call_p0_0/call_p0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
+      const decisions = { "call_i0_0/call_i0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
       const thrown: unknown = await start({ journal, decisions }).result.catch((error: unknown) => error);
       expect(isLoopError(thrown, "unknown-decision") && thrown.details).toEqual({
         call: id,
-        waiting: ["call_p0_1", "call_p0_0/call_p0_0"],
+        waiting: ["call_i0_1", "call_i0_0/call_i0_0"],
       });
       expect([inner.calls, ran.length]).toEqual([1, 2]);
     },
@@ -85,7 +85,7 @@ describe("a call inside a call that nobody can decide about", () => {
   it("is denied where the outer call is an ordinary tool, for that cannot wait", async () => {
     const { ran, inner, start } = setUp("ordinary tool");
     const result = await start().result;
-    expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_p0_1" }] });
+    expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_1" }] });
     const [, , answer] = inner.requests[1]?.messages ?? [];
     expect(answer).toMatchObject({
       results: [{ outcome: "denied", result: { reason: "Nobody can be asked inside this tool." } }, { outcome: "completed" }],
@@ -101,7 +101,7 @@ describe("a call inside a call that nobody can decide about", () => {
       return { kind: "approve" };
     };
     expect((await start({ journal: { ...memoryJournal(), wait } }).result).text).toBe("Done.");
-    expect(asked).toEqual(["p0/approval/1/pay/decision1", "p0/tool/0/agent/p0/approval/0/pay/decision1"]);
+    expect(asked).toEqual(["i0/approval/1/pay/decision1", "i0/tool/0/agent/i0/approval/0/pay/decision1"]);
     expect(ran).toHaveLength(4);
   });
 });

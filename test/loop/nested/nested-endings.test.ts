@@ -69,7 +69,7 @@ describe("runs inside calls end with the outermost one", () => {
       const isLeft = what === "a stream that ignores its signal";
       expect(playing.endedAt()).toBe(settlesAt.includes(how) ? 540 : 500);
       const result = await playing.result;
-      expect([result.reason.kind, outcomesOf(result)]).toEqual([reason, ["call_p0_0: interrupted"]]);
+      expect([result.reason.kind, outcomesOf(result)]).toEqual([reason, ["call_i0_0: interrupted"]]);
       expect(playing.recording.of("run-end").map(({ reason: { kind: ended } }) => ended)).toEqual([reason, reason, reason]);
       expect(playing.recording.of("tool-end").map(({ outcome }) => outcome)).not.toContain("completed");
       expect([playing.asked(), playing.active()]).toEqual([3, isLeft ? 1 : 0]);
@@ -102,7 +102,7 @@ describe("runs inside calls end with the outermost one", () => {
     await playing.clock.flush();
     playing.control.stop();
     const result = await playing.result;
-    expect([outcomesOf(result), prepared]).toEqual([["call_p0_0: interrupted", "call_p0_1: not-run"], 0]);
+    expect([outcomesOf(result), prepared]).toEqual([["call_i0_0: interrupted", "call_i0_1: not-run"], 0]);
     expect(result.toolCallsExecuted).toBe(1);
   });
 
@@ -153,9 +153,9 @@ describe("a call that is given up ends the runs inside it", () => {
     });
     await playing.clock.advance(70);
     const result = await playing.result;
-    expect([outcomesOf(result), result.text, playing.endedAt()]).toEqual([["call_p0_0: timed-out"], "Moving on.", 70]);
+    expect([outcomesOf(result), result.text, playing.endedAt()]).toEqual([["call_i0_0: timed-out"], "Moving on.", 70]);
     expect(playing.recording.of("run-end").map(({ status, reason }) => [status, reason.kind])).toEqual([
-      ["stopped_by_user", "aborted"],
+      ["stopped-by-user", "aborted"],
       ["completed", "answered"],
     ]);
     expect([child.provider.calls, child.provider.active]).toEqual([1, what === "a stream that ignores its signal" ? 1 : 0]);
@@ -181,7 +181,7 @@ describe("a call that is given up ends the runs inside it", () => {
     const loses = tool("loses", (_, ctx) => execute(() => Promise.all([ctx.runToolLoop(options), ctx.runToolLoop(options)])));
     const playing = play([toolCall("loses"), text("Done.")], { tools: [loses] });
     const result = await playing.result;
-    expect([outcomesOf(result), result.text]).toEqual([[`call_p0_0: ${outcome}`], "Done."]);
+    expect([outcomesOf(result), result.text]).toEqual([[`call_i0_0: ${outcome}`], "Done."]);
     expect([provider.calls, provider.active, playing.clock.pending]).toEqual([asked, 0, 0]);
     expect(playing.recording.of("run-end").map(({ reason }) => reason.kind)).toEqual(["aborted", "aborted", "answered"]);
   });

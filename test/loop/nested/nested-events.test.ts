@@ -40,27 +40,27 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     await playing.result;
     expect(playing.recording.outline()).toMatchInlineSnapshot(`
       "run-start
-        pass-start 0
-          tool-args-delta child (call_p0_0) "{}"
-          tool-args-end child (call_p0_0) {}
-          tool-start child (call_p0_0) {}
+        iteration-start 0
+          tool-args-delta child (call_i0_0) "{}"
+          tool-args-end child (call_i0_0) {}
+          tool-start child (call_i0_0) {}
           run-start
-            pass-start 0
-              tool-args-delta ok (call_p0_0) "{}"
-              tool-args-end ok (call_p0_0) {}
-              tool-start ok (call_p0_0) {}
-              tool-progress ok (call_p0_0) "on it"
-              tool-end ok (call_p0_0) completed
-            pass-end 0 function_call
-            pass-start 1
+            iteration-start 0
+              tool-args-delta ok (call_i0_0) "{}"
+              tool-args-end ok (call_i0_0) {}
+              tool-start ok (call_i0_0) {}
+              tool-progress ok (call_i0_0) "on it"
+              tool-end ok (call_i0_0) completed
+            iteration-end 0 function_call
+            iteration-start 1
               text-delta "c"
-            pass-end 1 completed
+            iteration-end 1 completed
           run-end completed answered
-          tool-end child (call_p0_0) completed
-        pass-end 0 function_call
-        pass-start 1
+          tool-end child (call_i0_0) completed
+        iteration-end 0 function_call
+        iteration-start 1
           text-delta "Done."
-        pass-end 1 completed
+        iteration-end 1 completed
       run-end completed answered"
     `);
   });
@@ -71,7 +71,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     const { stream } = start([toolCall("child"), text("Done.")], { tools: [child.tool], events: recording.emitter });
     const events = await readAll(stream);
     expect(events).toEqual(recording.events);
-    expect(pathsOf(events, "text-delta")).toEqual(["call_p0_0", "-"]);
+    expect(pathsOf(events, "text-delta")).toEqual(["call_i0_0", "-"]);
     expect(events.at(-1)).toMatchObject({ type: "run-end", status: "completed" });
   });
 
@@ -106,7 +106,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     expect(inner.of("listener-error").map(({ error }) => error.message)).toEqual(["inner"]);
     expect(playing.recording.of("listener-error").map(({ error, path }) => [error.message, path])).toEqual([
       ["outer", undefined],
-      ["inner", ["call_p0_0"]],
+      ["inner", ["call_i0_0"]],
     ]);
   });
 
@@ -117,7 +117,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
     const playing = play([toolCall("loses"), text("Done.")], { tools: [loses], clock });
     await clock.runAll();
     const { events } = playing.recording;
-    expect(pathsOf(events, "run-end")).toEqual(["call_p0_0", "-"]);
+    expect(pathsOf(events, "run-end")).toEqual(["call_i0_0", "-"]);
     const [ended, called] = [
       events.findIndex(({ type }) => type === "run-end"),
       events.findIndex(({ type }) => type === "tool-end"),
@@ -133,10 +133,10 @@ it("events of an agent tool are told again over the journal, as recalled, with t
   const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
   const again = recordEvents();
   await runToolLoop({ ...playing.options, journal, events: again.emitter });
-  const told = ["text-delta", "tool-start", "tool-end", "pass-end"] as const;
+  const told = ["text-delta", "tool-start", "tool-end", "iteration-end"] as const;
   for (const type of told) {
     expect(pathsOf(again.events, type)).toEqual(pathsOf(playing.recording.events, type));
     expect(again.of(type).every(({ replayed }) => replayed === true)).toBe(true);
   }
-  expect(pathsOf(again.events, "run-end")).toEqual(["call_p0_0", "-"]);
+  expect(pathsOf(again.events, "run-end")).toEqual(["call_i0_0", "-"]);
 });

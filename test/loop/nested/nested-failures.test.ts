@@ -40,7 +40,7 @@ const failures: readonly (readonly [ending: string, script: readonly MockTurn[],
     [],
     {
       hooks: {
-        preparePass: () => {
+        prepareIteration: () => {
           throw new Error("no");
         },
       },
@@ -50,8 +50,8 @@ const failures: readonly (readonly [ending: string, script: readonly MockTurn[],
   ["timeout: first-chunk", [stall()]],
   ["timeout: stream-idle", [[text("Half"), stall({ ignoreSignal: true })]]],
   ["timeout: wall-clock", [toolCall("deaf")], { limits: { wallClockMs: 90 } }],
-  ["empty_response: empty", [[]]],
-  ["stopped_by_user: iteration-abort", [toolCall("ok")], { hooks: { onIteration: () => ({ abort: true }) } }],
+  ["empty-response: empty", [[]]],
+  ["stopped-by-user: iteration-abort", [toolCall("ok")], { hooks: { onIteration: () => ({ abort: true }) } }],
 ];
 
 describe("a nested run that ends badly by itself is a failed call, and the run around it goes on", () => {
@@ -70,7 +70,7 @@ describe("a nested run that ends badly by itself is a failed call, and the run a
       expect(answersOf(result)).toMatchObject([
         { outcome: "failed", result: { status: "tool_execution_failed", reason: ending, tool_name: "child" } },
       ]);
-      // One error of two, and one pass of its own.
+      // One error of two, and one iteration of its own.
       expect([result.reason.kind, result.iterations, playing.clock.pending]).toEqual(["max-iterations", 1, 0]);
       expect(playing.recording.of("run-end").map(({ status, reason }) => `${status}: ${reason.kind}`)).toEqual([
         ending,
@@ -89,10 +89,10 @@ describe("a nested run that ends badly by itself is a failed call, and the run a
 
 describe.for(kinds)("a nested run with handles of its own, in an %s", (kind) => {
   it.for<[how: string, act: (control: ReturnType<typeof createLoopControl>, abort: AbortController) => void, ending: string]>([
-    ["its own stop", (control) => control.stop(), "stopped_by_user: stopped"],
-    ["its own kill", (control) => control.kill(), "stopped_by_user: killed"],
-    ["its own signal", (_, abort) => abort.abort(), "stopped_by_user: aborted"],
-    ["its own interrupt", (control) => control.interrupt("Wait."), "follow_up_interrupt: interrupted"],
+    ["its own stop", (control) => control.stop(), "stopped-by-user: stopped"],
+    ["its own kill", (control) => control.kill(), "stopped-by-user: killed"],
+    ["its own signal", (_, abort) => abort.abort(), "stopped-by-user: aborted"],
+    ["its own interrupt", (control) => control.interrupt("Wait."), "follow-up-interrupt: interrupted"],
   ])("ends by %s, alone", async ([, act, ending]) => {
     const control = createLoopControl();
     const abort = new AbortController();
@@ -101,7 +101,7 @@ describe.for(kinds)("a nested run with handles of its own, in an %s", (kind) => 
     await playing.clock.flush();
     act(control, abort);
     const result = await playing.result;
-    expect([result.text, outcomesOf(result)]).toEqual(["Moving on.", ["call_p0_0: failed"]]);
+    expect([result.text, outcomesOf(result)]).toEqual(["Moving on.", ["call_i0_0: failed"]]);
     expect(answersOf(result)[0]?.result).toMatchObject({ reason: ending });
     expect([child.provider.active, playing.clock.pending]).toEqual([0, 0]);
   });
@@ -127,12 +127,12 @@ describe.for(kinds)("a nested run with handles of its own, in an %s", (kind) => 
     const result = await play([toolCall("child"), text("Moving on.")], { tools: [child] }).result;
     // A run of an agent tool is named by the loop.
     const runs = kind === "agent tool" && what === "runId";
-    expect([result.text, outcomesOf(result)]).toEqual(["Moving on.", [`call_p0_0: ${runs ? "completed" : "failed"}`]]);
+    expect([result.text, outcomesOf(result)]).toEqual(["Moving on.", [`call_i0_0: ${runs ? "completed" : "failed"}`]]);
     control.kill();
     await holding;
   });
 
-  it("has passes and restarts of its own", async () => {
+  it("has iterations and restarts of its own", async () => {
     const restart = tool("restart", () => contextRestart({ type: "context_restart_more", enhanced_context_item: { fact: 7 } }));
     const child = scripted([kind, "child"], [toolCall("restart"), toolCall("ok"), toolCall("ok"), text("c")], {
       tools: [ok, restart],
@@ -144,7 +144,7 @@ describe.for(kinds)("a nested run with handles of its own, in an %s", (kind) => 
     });
     const result = await playing.result;
     expect([result.text, result.iterations, answersOf(result)[0]?.result]).toEqual(["Done.", 2, "c"]);
-    expect(playing.recording.of("restart").map(({ path }) => path)).toEqual([["call_p0_0"]]);
+    expect(playing.recording.of("restart").map(({ path }) => path)).toEqual([["call_i0_0"]]);
     const context = { role: "user", content: 'Context:\n{"fact":7}' };
     expect(child.provider.requests[1]?.messages.at(-1)).toEqual(context);
     expect(playing.provider.requests[1]?.messages).not.toContainEqual(context);
@@ -160,7 +160,7 @@ describe("the time of an agent tool's call", () => {
     const playing = play([toolCall("child"), text("Done.")], { tools: [child.tool], timeouts: { toolMs: 50 } });
     await playing.clock.runAll();
     const result = await playing.result;
-    expect([outcomesOf(result), playing.endedAt()]).toEqual([["call_p0_0: completed"], 1_800]);
+    expect([outcomesOf(result), playing.endedAt()]).toEqual([["call_i0_0: completed"], 1_800]);
   });
 
   it("ends a model that nobody hears from after the silence that its run allows", async () => {

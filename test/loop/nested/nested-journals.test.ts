@@ -43,7 +43,7 @@ describe("where steps have to come in one order", () => {
     ];
     const result = await runToolLoop({ ...optionsOf(turns, [ok, child]), journal: store.open() });
     expect(outcomesOf(result).every((line) => line.endsWith("completed"))).toBe(true);
-    for (const call of ["p0/tool/1/child/", "p0/tool/4/child/", "p0/tool/1/child/p0/tool/2/grandchild/"]) {
+    for (const call of ["i0/tool/1/child/", "i0/tool/4/child/", "i0/tool/1/child/i0/tool/2/grandchild/"]) {
       const places = store.keys.flatMap((key, place) => (key.startsWith(call) ? [place] : []));
       expect([call, places.length > 5, (places.at(-1) ?? 0) - (places[0] ?? 0)]).toEqual([call, true, places.length - 1]);
     }
@@ -96,11 +96,11 @@ function failingOnce(at: string): { open(): Journal } {
 
 describe("a journal that fails", () => {
   it.for([
-    "p0/agent/1/child",
-    "p0/tool/1/child/run",
-    "p0/tool/1/child/p0/model",
-    "p0/tool/1/child/p1/inbox-end",
-    "p0/tool/1/child",
+    "i0/agent/1/child",
+    "i0/tool/1/child/run",
+    "i0/tool/1/child/i0/model",
+    "i0/tool/1/child/i1/inbox-end",
+    "i0/tool/1/child",
   ])("at %s, in a nested run, ends the outer run with its error; resumed, both go on", async (at) => {
     const { open } = failingOnce(at);
     const options = optionsOf(
@@ -113,7 +113,7 @@ describe("a journal that fails", () => {
   });
 
   it("beside a nested run does not end that one for good: resumed, it goes on", async () => {
-    const { open } = failingOnce("p0/tool/0/ok");
+    const { open } = failingOnce("i0/tool/0/ok");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);
     const options = {
@@ -129,11 +129,11 @@ describe("a journal that fails", () => {
 
   it.for(
     [
-      "p0/agent/0/outer",
-      "p0/tool/0/outer/run",
-      "p0/tool/0/outer/p0/agent/0/inner",
-      "p0/tool/0/outer/p0/tool/0/inner/p0/inbox",
-      "p0/tool/0/outer/p0/tool/0/inner/p0/tool/0/ok",
+      "i0/agent/0/outer",
+      "i0/tool/0/outer/run",
+      "i0/tool/0/outer/i0/agent/0/inner",
+      "i0/tool/0/outer/i0/tool/0/inner/i0/inbox",
+      "i0/tool/0/outer/i0/tool/0/inner/i0/tool/0/ok",
     ].flatMap((slow) => (["before", "after"] as const).map((when) => [slow, when] as const)),
   )(
     "beside a nested run that waits for it at %s, %s it is written, lets go of that run: the same call can be made again at once",
@@ -162,7 +162,7 @@ describe("a journal that fails", () => {
         if (one.key === slow && when === "before") await pause(200);
         const answer = await journal.step(one);
         if (one.key === slow && when === "after") await pause(200);
-        if (one.key !== "p0/tool/1/quick") return answer;
+        if (one.key !== "i0/tool/1/quick") return answer;
         await pause(10);
         throw new Error("The connection is lost.");
       };
@@ -185,7 +185,7 @@ describe("a journal that fails", () => {
   );
 
   it("for one call leaves no outcome of the call beside it that was cut off by that", async () => {
-    const { open } = failingOnce("p0/tool/1/ok");
+    const { open } = failingOnce("i0/tool/1/ok");
     const clock = createTestClock();
     const slow = tool("slow", () => new Promise((resolve) => void clock.setTimeout(() => resolve("s"), 50)), { replay: "safe" });
     const options = {

@@ -60,7 +60,7 @@ describe.for(kinds)("what a run inside an %s is not told", (kind) => {
         gate: { active: true, allowedNames: ["child"] },
       },
       hooks: {
-        preparePass: ({ iteration }) => void hooked.push(iteration),
+        prepareIteration: ({ iteration }) => void hooked.push(iteration),
         onIteration: (count) => void hooked.push(`after ${count}`),
       },
     };
@@ -145,7 +145,7 @@ describe.for(kinds)("what a run inside an %s is told", (kind) => {
     const child = nesting(kind, "child", () => options as NestedLoopOptions);
     const playing = play([toolCall("child"), text("Done.")], { tools: [child] });
     const result = await playing.result;
-    expect([outcomesOf(result), result.text, playing.provider.calls]).toEqual([["call_p0_0: failed"], "Done.", 2]);
+    expect([outcomesOf(result), result.text, playing.provider.calls]).toEqual([["call_i0_0: failed"], "Done.", 2]);
     expect(answersOf(result)[0]?.result).toMatchObject({ reason: expect.stringContaining(reason) });
     expect([playing.recording.of("run-start").length, playing.clock.pending]).toEqual([1, 0]);
   });

@@ -66,7 +66,7 @@ describe("a finished run over its own records", () => {
   });
 });
 
-it.for(["p0/agent/0/child", "p0/tool/0/child/p0/model"])(
+it.for(["i0/agent/0/child", "i0/tool/0/child/i0/model"])(
   "a call that is recorded up to %s has its place among those that may be made",
   async (last) => {
     const child = nesting("agent tool", "child", (_, context) => ({
@@ -115,7 +115,7 @@ it("what runs inside a recorded ordinary call have used is counted when the run 
   };
   const first = await runToolLoop(options);
   const entries = Object.entries(stepsOf(first));
-  const end = entries.findIndex(([key]) => key.endsWith("p1/tool/0/look"));
+  const end = entries.findIndex(([key]) => key.endsWith("i1/tool/0/look"));
   await runToolLoop({ ...options, runId: first.runId, journal: over(entries.slice(0, end)) });
   // The calls of child, inside, ok, ok and look itself, and the tokens of five streams.
   expect(left).toEqual([

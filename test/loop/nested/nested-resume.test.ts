@@ -62,35 +62,35 @@ it("pins the keys of nested runs", async () => {
   expect(again.text).toBe("Done.");
   expect(Object.keys(stepsOf(again)).join("\n")).toMatchInlineSnapshot(`
     "run
-    p0/inbox
-    p0/model
-    p0/agent/0/child
-    p0/tool/0/child/p0/inbox
-    p0/tool/0/child/p0/model
-    p0/tool/0/child/p0/tool/0/ok
-    p0/tool/0/child/p1/inbox
-    p0/tool/0/child/p1/model
-    p0/tool/0/child/p1/inbox-end
-    p0/tool/0/child
-    p0/tool/1/inside
-    p0/agent/2/child
-    p0/tool/2/child/p0/inbox
-    p0/tool/2/child/p0/model
-    p0/tool/2/child/p0/inbox-end
-    p0/tool/2/child
-    p1/inbox
-    p1/model
-    p1/inbox-end
+    i0/inbox
+    i0/model
+    i0/agent/0/child
+    i0/tool/0/child/i0/inbox
+    i0/tool/0/child/i0/model
+    i0/tool/0/child/i0/tool/0/ok
+    i0/tool/0/child/i1/inbox
+    i0/tool/0/child/i1/model
+    i0/tool/0/child/i1/inbox-end
+    i0/tool/0/child
+    i0/tool/1/inside
+    i0/agent/2/child
+    i0/tool/2/child/i0/inbox
+    i0/tool/2/child/i0/model
+    i0/tool/2/child/i0/inbox-end
+    i0/tool/2/child
+    i1/inbox
+    i1/model
+    i1/inbox-end
     retry1
-    retry1/p1/model
-    retry1/p1/agent/0/child
-    retry1/p1/tool/0/child/p0/inbox
-    retry1/p1/tool/0/child/p0/model
-    retry1/p1/tool/0/child/p0/inbox-end
-    retry1/p1/tool/0/child
-    retry1/p2/inbox
-    retry1/p2/model
-    retry1/p2/inbox-end"
+    retry1/i1/model
+    retry1/i1/agent/0/child
+    retry1/i1/tool/0/child/i0/inbox
+    retry1/i1/tool/0/child/i0/model
+    retry1/i1/tool/0/child/i0/inbox-end
+    retry1/i1/tool/0/child
+    retry1/i2/inbox
+    retry1/i2/model
+    retry1/i2/inbox-end"
   `);
 });
 
@@ -146,7 +146,7 @@ describe("a run that lost what came after a step of a nested run", () => {
     expect(tools).toEqual([...new Set(tools)]);
   });
 
-  it.for(["p0/tool/0/child/p0/tool/0/work", "p0/tool/0/child/p0/tool/1/grandchild/p0/tool/0/work"])(
+  it.for(["i0/tool/0/child/i0/tool/0/work", "i0/tool/0/child/i0/tool/1/grandchild/i0/tool/0/work"])(
     "reads that a tool inside it may have run, where it crashed within %s",
     async (within) => {
       const store = createDurableStore();
@@ -162,7 +162,7 @@ describe("a run that lost what came after a step of a nested run", () => {
   );
 
   it("asks a model again whose answer was not recorded, and counts it once", async () => {
-    const within = "p0/tool/0/child/p1/model";
+    const within = "i0/tool/0/child/i1/model";
     const store = createDurableStore();
     const log: Log = [];
     await expect(runToolLoop({ ...threeLevels(log, { replay: "safe" }), journal: store.open({ within }) })).rejects.toThrow(

@@ -14,7 +14,7 @@ describe.for(kinds)("what a run inside an %s has used", (kind) => {
     const result = await playing.result;
     expect([result.text, answersOf(result)[0]?.result]).toEqual(["child is done.", "ok is done."]);
     expect(spendingOf(result)).toEqual([1_111, 1_111 / 8, 2]);
-    // Passes are each run's own.
+    // Iterations are each run's own.
     expect([result.iterations, result.streamResults.length]).toEqual([2, 2]);
   });
 
@@ -82,7 +82,7 @@ describe.for(kinds)("what a run inside an %s has used", (kind) => {
     const playing = play(callAndAnswer("child"), { tools: [child], pricing, timeouts: { streamIdleMs: 1_000 } });
     await playing.clock.runAll();
     const result = await playing.result;
-    expect(outcomesOf(result)).toEqual([`call_p0_0: ${outcome}`]);
+    expect(outcomesOf(result)).toEqual([`call_i0_0: ${outcome}`]);
     expect(spendingOf(result)).toEqual([32, 4, 2]);
   });
 
@@ -100,11 +100,11 @@ describe.for(kinds)("what a run inside an %s has used", (kind) => {
     playing.control[verb]();
     await playing.clock.runAll();
     const result = await playing.result;
-    expect(outcomesOf(result)).toEqual(["call_p0_0: interrupted"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
     expect(spendingOf(result)).toEqual([31, 31 / 8, 2]);
   });
 
-  it("has no known cost where that of one pass is unknown", async () => {
+  it("has no known cost where that of one iteration is unknown", async () => {
     const child = scripted([kind, "child"], callAndAnswer("ok", [10, 20]), { tools: [ok], pricing: () => undefined });
     const result = await play(callAndAnswer("child"), { tools: [child.tool], pricing }).result;
     expect(spendingOf(result)).toEqual([32, undefined, 2]);
@@ -179,7 +179,7 @@ describe("several runs inside one ordinary tool", () => {
     );
     await clock.runAll();
     const result = await playing.result;
-    expect(outcomesOf(result)).toEqual(["call_p0_0: failed", "call_p0_1: timed-out", "call_p0_2: completed"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: failed", "call_i0_1: timed-out", "call_i0_2: completed"]);
     expect([spendingOf(result), hanging.provider.active, clock.pending]).toEqual([[123, 123 / 8, 3], 0, 0]);
   });
 });

@@ -141,7 +141,7 @@ describe("a message to the control of an inner run", () => {
       const control = createLoopControl();
       const { run } = setUp(when, levels, () => control.stop());
       const first = await run({ control });
-      expect([first.status, first.undelivered]).toEqual(["stopped_by_user", [message]]);
+      expect([first.status, first.undelivered]).toEqual(["stopped-by-user", [message]]);
       expect((await run({ journal: first.journal })).undelivered).toEqual([message]);
     },
   );
@@ -150,7 +150,7 @@ describe("a message to the control of an inner run", () => {
     const { results, run } = setUp("with a stop");
     const { status, undelivered } = await run();
     expect([status, undelivered]).toEqual(["completed", []]);
-    expect(results.map((inner) => [inner.status, inner.undelivered])).toEqual([["stopped_by_user", [message]]]);
+    expect(results.map((inner) => [inner.status, inner.undelivered])).toEqual([["stopped-by-user", [message]]]);
   });
 
   it("is read by the inner model if the run waits for the decision itself", async () => {

@@ -15,7 +15,7 @@ import { createOrderedStore } from "./ordered-store.ts";
 import { kinds, nesting, pathsOf, question, scripted, spendingOf, tokens } from "./nesting.ts";
 
 const control = createLoopControl();
-/** Asks the run that holds `control` to suspend itself after this pass. */
+/** Asks the run that holds `control` to suspend itself after this iteration. */
 const drain = tool("drain", () => void control.drain());
 const ok = tool("ok", () => "fine");
 
@@ -25,7 +25,7 @@ interface Draining {
   asked(): readonly number[];
 }
 
-/** A run of `levels` levels, of which the innermost is drained in its first pass, and answers in its next one. */
+/** A run of `levels` levels, of which the innermost is drained in its first iteration, and answers in its next one. */
 function draining(levels: number, more: Partial<LoopOptions> = {}): Draining {
   const inner = scripted(
     ["agent tool", "inner"],
@@ -87,7 +87,7 @@ describe("a nested run that is drained suspends the runs around it", () => {
       expect([first.status, first.reason, outcomesOf(first)]).toEqual([
         "suspended",
         { kind: "drained" },
-        ["call_p0_0: interrupted"],
+        ["call_i0_0: interrupted"],
       ]);
       expect(recording.of("run-end").map(({ status }) => status)).toEqual(Array.from({ length: levels }, () => "suspended"));
       expect([asked(), spendingOf(first)]).toEqual([
@@ -139,11 +139,11 @@ describe("a nested run that is drained suspends the runs around it", () => {
     const first = await runToolLoop(options);
     expect([first.status, outcomesOf(first)]).toEqual([
       "suspended",
-      ["call_p0_0: completed", "call_p0_1: interrupted", "call_p0_2: completed"],
+      ["call_i0_0: completed", "call_i0_1: interrupted", "call_i0_2: completed"],
     ]);
     const second = await runToolLoop({ ...options, journal: saved(first) });
     expect([second.text, outcomesOf(second).every((line) => line.endsWith("completed"))]).toEqual(["Done.", true]);
-    expect([[...ran].sort(), other.provider.calls]).toEqual([["r/p0/tool/0/other/p0/tool/0/work", "r/p0/tool/2/work"], 2]);
+    expect([[...ran].sort(), other.provider.calls]).toEqual([["r/i0/tool/0/other/i0/tool/0/work", "r/i0/tool/2/work"], 2]);
   });
 
   it.for(kinds)("but not out of an ordinary tool: there it is what the tool makes of it, in an %s", async (kind) => {
@@ -156,7 +156,7 @@ describe("a nested run that is drained suspends the runs around it", () => {
     const outer = scripted([kind, "outer"], [toolCall("inner"), text("o")], { tools: [inner] });
     const playing = play([toolCall("outer"), text("Done.")], { tools: [outer.tool] });
     const result = await playing.result;
-    expect([result.text, outcomesOf(result)]).toEqual(["Done.", ["call_p0_0: completed"]]);
+    expect([result.text, outcomesOf(result)]).toEqual(["Done.", ["call_i0_0: completed"]]);
     expect(outer.provider.requests[1]?.messages.at(-1)).toMatchObject({
       results: [{ result: { reason: "suspended: drained" } }],
     });
@@ -169,7 +169,7 @@ describe("a nested run that is drained suspends the runs around it", () => {
     playing.control.drain();
     await playing.clock.runAll();
     const result = await playing.result;
-    expect([result.status, outcomesOf(result)]).toEqual(["suspended", ["call_p0_0: completed"]]);
+    expect([result.status, outcomesOf(result)]).toEqual(["suspended", ["call_i0_0: completed"]]);
   });
 });
 
@@ -186,7 +186,7 @@ describe("a suspension of a nested run", () => {
       if (verb === "abort") playing.abort.abort();
       else playing.control[verb]();
       const { status, messages, journal } = await playing.result;
-      expect([status, playing.clock.pending, inner.provider.calls]).toEqual(["stopped_by_user", 0, 1]);
+      expect([status, playing.clock.pending, inner.provider.calls]).toEqual(["stopped-by-user", 0, 1]);
       const again = play([], {
         ...playing.options,
         control: undefined,

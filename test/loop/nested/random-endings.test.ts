@@ -62,8 +62,8 @@ function checkEvents({ recording, stage }: Ended): void {
   const names = (type: "run-start" | "run-end"): readonly string[] => [...recording.of(type)].map(({ runId }) => runId).sort();
   expect(names("run-end")).toEqual(names("run-start"));
   expect(recording.types().at(-1)).toBe("run-end");
-  for (const type of ["pass-start", "pass-end", "tool-start", "tool-end"] as const) {
-    expect(recording.of(type).length).toBe(recording.of(type.startsWith("pass") ? "pass-start" : "tool-start").length);
+  for (const type of ["iteration-start", "iteration-end", "tool-start", "tool-end"] as const) {
+    expect(recording.of(type).length).toBe(recording.of(type.startsWith("iteration") ? "iteration-start" : "tool-start").length);
   }
   expect(stage.clock.pending).toBe(0);
 }

@@ -6,20 +6,20 @@ import { createMockProvider, type MockTurn, type TestClock, text, toolCall, wait
 import { tool } from "../play.ts";
 import { type Kind, kinds, nesting, question, tokens } from "./nesting.ts";
 
-/** One run: its limits, and the calls of each of its passes. */
+/** One run: its limits, and the calls of each of its iterations. */
 export interface Plan {
   readonly kind: Kind;
   readonly maxToolCalls: number | undefined;
   readonly maxTokens: number | undefined;
-  readonly passes: readonly { readonly waitMs: number; readonly calls: readonly (Plan | "leaf" | "slow leaf" | "alone")[] }[];
+  readonly iterations: readonly { readonly waitMs: number; readonly calls: readonly (Plan | "leaf" | "slow leaf" | "alone")[] }[];
 }
 
-const { plan } = fc.letrec<{ plan: Plan; call: Plan["passes"][number]["calls"][number] }>((tie) => ({
+const { plan } = fc.letrec<{ plan: Plan; call: Plan["iterations"][number]["calls"][number] }>((tie) => ({
   plan: fc.record({
     kind: fc.constantFrom(...kinds),
     maxToolCalls: fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined, freq: 3 }),
     maxTokens: fc.option(fc.integer({ min: 1, max: 60 }), { nil: undefined, freq: 2 }),
-    passes: fc.array(
+    iterations: fc.array(
       fc.record({ waitMs: fc.constantFrom(0, 0, 3, 7), calls: fc.array(tie("call"), { minLength: 1, maxLength: 4 }) }),
       { maxLength: 3 },
     ),
@@ -55,7 +55,7 @@ export interface Stage {
 
 /** What a run is told, and its part of the counting. */
 export function optionsOf(
-  { passes, maxToolCalls, maxTokens }: Plan,
+  { iterations, maxToolCalls, maxTokens }: Plan,
   stage: Stage,
   outer?: Count,
 ): NestedLoopOptions & { readonly provider: Provider } {
@@ -82,10 +82,10 @@ export function optionsOf(
       leaf(() => new Promise((resolve) => void clock.setTimeout(() => resolve(1), 5))),
     ),
   ];
-  const turns = passes.map(({ waitMs, calls }, pass): MockTurn => {
+  const turns = iterations.map(({ waitMs, calls }, iteration): MockTurn => {
     const parts = calls.map((call, index) => {
       if (typeof call === "string") return toolCall(call.replace(" ", "_"));
-      const name = `run_${pass}_${index}`;
+      const name = `run_${iteration}_${index}`;
       const prepare = (): NestedLoopOptions => {
         countOne(count);
         return optionsOf(call, stage, count);

@@ -110,7 +110,7 @@ function placesOf(key: string): readonly { readonly index: number; readonly isAl
 
 const idOf = (key: string): string =>
   placesOf(key)
-    .map(({ index }) => `call_p0_${index}`)
+    .map(({ index }) => `call_i0_${index}`)
     .join("/");
 
 /** A sequential call begins when all before it are over, and what is behind it when it is. */

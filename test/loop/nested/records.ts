@@ -9,9 +9,9 @@ export type Log = string[];
 /** A model that says what comes next in its conversation, in whatever process it is asked. */
 export function scriptOf(runKey: string, turns: readonly MockTurn[], log: Log): Provider {
   return createMockProvider(({ messages }) => {
-    const pass = messages.filter(({ role }) => role === "assistant").length;
-    log.push(`${runKey}p${pass}/model`);
-    return turns[pass];
+    const iteration = messages.filter(({ role }) => role === "assistant").length;
+    log.push(`${runKey}i${iteration}/model`);
+    return turns[iteration];
   });
 }
 

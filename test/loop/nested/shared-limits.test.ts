@@ -8,7 +8,7 @@ const ok = tool("ok", () => "fine");
 const busyTurn = (total: number): MockTurn => [toolCall("ok"), tokens(total)];
 
 describe.for(kinds)("maxTokens of a run around an %s", (kind) => {
-  it("ends the inner run at its next pass, and then the outer one", async () => {
+  it("ends the inner run at its next iteration, and then the outer one", async () => {
     const provider = createMockProvider(() => busyTurn(100));
     const child = nesting(kind, "child", () => ({ messages: question, provider, tools: [ok], limits: { maxIterations: 50 } }));
     const playing = play([[toolCall("child"), tokens(10)]], { tools: [child], limits: { maxTokens: 250 } });
@@ -78,7 +78,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
       limits: { maxToolCalls: 3 },
     });
     const result = await playing.result;
-    expect(outcomesOf(result)).toEqual(["call_p0_0: completed", "call_p1_0: limit"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: completed", "call_i1_0: limit"]);
     expect(result.toolCallsExecuted).toBe(3);
     const [, , answers] = child.provider.requests[1]?.messages ?? [];
     expect(outcomesOf({ messages: answers === undefined ? [] : [answers] }).map((line) => line.split(" ")[1])).toEqual([
@@ -86,7 +86,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
       "completed",
       "limit",
     ]);
-    // The inner run's next pass is told to answer, and so is the outer one's.
+    // The inner run's next iteration is told to answer, and so is the outer one's.
     expect(child.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, "none"]);
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, "none"]);
   });
@@ -130,7 +130,7 @@ describe.for(kinds)("maxToolCalls of a run around an %s", (kind) => {
 });
 
 describe.for(kinds)("what is left, as a tool inside an %s sees it,", (kind) => {
-  it("is the least of all runs around it; passes are its own run's", async () => {
+  it("is the least of all runs around it; iterations are its own run's", async () => {
     const seen: (readonly [where: string, ToolBudget])[] = [];
     const look = tool("look", (_, { budget, depth }) => void seen.push([`tool at ${depth}`, budget]));
     const clock = createTestClock();

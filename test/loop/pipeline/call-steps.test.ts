@@ -9,7 +9,7 @@ import { answersOf, never, outcomesOf, play, tool, type Playing } from "../play.
 const trigger: TriggerMatch = { trigger: "who*", match: "who", source: "stem" };
 const restart = contextRestart({ type: "context_restart_profile", pending_context_key: "k" });
 
-/** Notes every step of a run whose calls pass all that there is. */
+/** Notes every step of a run whose calls iteration all that there is. */
 function startNoting(
   turns: readonly MockTurn[],
   allowedNames: readonly string[],
@@ -35,7 +35,7 @@ function startNoting(
       restarts: { stash: { take: (key) => note(`take ${key}`, 7) } },
     },
     hooks: {
-      preparePass: ({ iteration }) => note(`pass ${iteration}`, undefined),
+      prepareIteration: ({ iteration }) => note(`iteration ${iteration}`, undefined),
       onIteration: () => note("iteration", undefined),
     },
   });
@@ -52,8 +52,8 @@ describe("the steps around a call", () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], ["enrich"]);
     await playing.result;
     expect(log).toEqual([
-      ...["pass 0", "validate", "approve enrich", "start enrich", "execute enrich", "take k", "end enrich"],
-      ...["retain enrich", "hidden-notice enrich", "restart", "iteration", "pass 1"],
+      ...["iteration 0", "validate", "approve enrich", "start enrich", "execute enrich", "take k", "end enrich"],
+      ...["retain enrich", "hidden-notice enrich", "restart", "iteration", "iteration 1"],
     ]);
   });
 
@@ -61,15 +61,15 @@ describe("the steps around a call", () => {
     const { log, playing } = startNoting([[toolCall("plain"), toolCall("enrich")], text("Done.")], ["plain", "enrich"]);
     await playing.result;
     expect(log.filter((step) => step !== "take k" && !/^(start|end) /.test(step))).toEqual([
-      ...["pass 0", "validate", "validate", "approve plain", "approve enrich", "execute plain", "execute enrich"],
-      ...["retain plain", "hidden-notice plain", "retain enrich", "hidden-notice enrich", "restart", "iteration", "pass 1"],
+      ...["iteration 0", "validate", "validate", "approve plain", "approve enrich", "execute plain", "execute enrich"],
+      ...["retain plain", "hidden-notice plain", "retain enrich", "hidden-notice enrich", "restart", "iteration", "iteration 1"],
     ]);
   });
 
   it("are none for a call that the gate does not let through: it is told, and nothing else", async () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], []);
     await playing.result;
-    expect(log).toEqual(["pass 0", "start enrich", "end enrich", "iteration", "pass 1"]);
+    expect(log).toEqual(["iteration 0", "start enrich", "end enrich", "iteration", "iteration 1"]);
     expect(answersOf(await playing.result)[0]?.result).toEqual({
       status: "blocked_by_deliberate_tool_mode",
       functionName: "enrich",
@@ -96,7 +96,7 @@ describe("a call", () => {
     };
     const playing = play([toolCall("work"), text("Done.")], { tools: registry });
     await playing.clock.runAll();
-    expect([outcomesOf(await playing.result), dispatched]).toEqual([[`call_p0_0: ${outcome}`], 1]);
+    expect([outcomesOf(await playing.result), dispatched]).toEqual([[`call_i0_0: ${outcome}`], 1]);
   });
 
   it("tells how long it took", async () => {
@@ -114,9 +114,9 @@ describe("a call", () => {
     playing.control.kill();
     const result = await playing.result;
     expect([result.status, playing.endedAt(), result.functionHistory, playing.provider.calls]).toEqual([
-      ...["stopped_by_user", 100, [], 1],
+      ...["stopped-by-user", 100, [], 1],
     ]);
-    expect(outcomesOf(result)).toEqual(["call_p0_0: interrupted"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: interrupted"]);
   });
 
   it("may hand its signal on: what it waits for is cut off by a kill", async () => {

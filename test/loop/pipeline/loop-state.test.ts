@@ -1,4 +1,4 @@
-// What a run gathers from pass to pass, as its result and its requests tell it.
+// What a run gathers from iteration to each, as its result and its requests tell it.
 
 import { describe, expect, it } from "vitest";
 import { toolResult, type LoopOptions } from "turnwright";
@@ -25,14 +25,14 @@ describe("stream results", () => {
     ["completed", text("Done.")],
     ["error", [text("Half"), fail({ status: 503 })]],
     ["timeout", [text("Half"), stall()], ({ clock }) => clock.advance(120_000)],
-    ["empty_response", finish("stop")],
-    ["stopped_by_user", [text("Half"), stall()], ({ control }) => control.stop()],
+    ["empty-response", finish("stop")],
+    ["stopped-by-user", [text("Half"), stall()], ({ control }) => control.stop()],
   ])("are there for every stream, also for one that ends as %s", async ([status, turn, act]) => {
     const playing = start([toolCall("look"), turn]);
     await playing.clock.flush();
     await act?.(playing);
     const result = await playing.result;
-    expect([result.status, result.streamResults.map((pass) => pass.status)]).toEqual([status, ["function_call", status]]);
+    expect([result.status, result.streamResults.map((each) => each.status)]).toEqual([status, ["function_call", status]]);
   });
 
   it("are there for a stream that was interrupted", async () => {
@@ -40,12 +40,12 @@ describe("stream results", () => {
     await playing.clock.flush();
     playing.control.interrupt("Wait.");
     const { streamResults } = await playing.result;
-    expect(streamResults.map(({ status, text: said }) => [status, said])).toEqual([["follow_up_interrupt", "Half"]]);
+    expect(streamResults.map(({ status, text: said }) => [status, said])).toEqual([["follow-up-interrupt", "Half"]]);
   });
 });
 
 describe("the history of functions", () => {
-  it("pairs each call with its answer, over all passes, in the order of the calls", async () => {
+  it("pairs each call with its answer, over all iterations, in the order of the calls", async () => {
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
     const paint = tool("paint", () => toolResult({ data: "painted", content: [image] }));
     const playing = start(
@@ -64,7 +64,7 @@ describe("the history of functions", () => {
         preToolText: "See: ",
       },
       {
-        functionCall: { id: "call_p0_1", name: "paint", args: {} },
+        functionCall: { id: "call_i0_1", name: "paint", args: {} },
         functionResponse: { name: "paint", response: { result: "painted" } },
         outcome: "completed",
         iteration: 0,
@@ -87,7 +87,7 @@ describe("the history of functions", () => {
 });
 
 describe("native parts of the model's turns", () => {
-  it("add up over the passes, and go back with the turns that they came with", async () => {
+  it("add up over the iterations, and go back with the turns that they came with", async () => {
     const playing = start([
       [native({ sign: 1 }), native({ sign: 2 }), toolCall("look")],
       [native({ sign: 3 }), toolCall("look")],
@@ -111,7 +111,7 @@ describe("the text of a run", () => {
     ["breaks off", [text("Mo"), fail({ status: 503 })], "Mo"],
     ["breaks off in silence", fail({ status: 503 }), "First."],
     ["calls a tool again", [text("More."), toolCall("look")], "More."],
-  ])("is the last that was not blank, where the last pass %s", async ([, last, said]) => {
+  ])("is the last that was not blank, where the last iteration %s", async ([, last, said]) => {
     const result = await start([[text(" First. "), toolCall("look")], last], { limits: { maxIterations: 2 } }).result;
     expect(result.text).toBe(said);
   });
@@ -134,7 +134,7 @@ describe("details", () => {
       `Hi.\n\n${label}\nNight.\n\nRain.`,
     ],
     [
-      "those of an earlier pass, where later ones have none",
+      "those of an earlier iteration, where later ones have none",
       [
         [details("Night."), toolCall("look")],
         [text("Hi."), details(" ")],
@@ -143,7 +143,7 @@ describe("details", () => {
       `Hi.\n\n${label}\nNight.`,
     ],
     [
-      "those of the last pass that has some",
+      "those of the last iteration that has some",
       [
         [details("Night."), toolCall("look")],
         [text("Hi."), details("Day.")],
@@ -165,7 +165,7 @@ describe("details", () => {
 describe("the thought log", () => {
   const logged = (mood: string): MockPart => thoughtLog({ mood });
 
-  it("is the last that any pass has given, whatever comes after it", async () => {
+  it("is the last that any iteration has given, whatever comes after it", async () => {
     const result = await start([
       [logged("calm"), toolCall("look")],
       [logged("merry"), logged("stern"), toolCall("look")],

@@ -30,7 +30,7 @@ function start(
   return play(turns, { tools: [tool("enrich", () => answer)], policies: { restarts: { stash } }, ...more });
 }
 
-/** What the model was shown behind the results of each pass. */
+/** What the model was shown behind the results of each iteration. */
 const contextsOf = ({ provider }: Playing): readonly unknown[] =>
   provider.requests.slice(1).map(({ messages }) => (messages.at(-1)?.role === "user" ? messages.at(-1) : undefined));
 
@@ -172,7 +172,7 @@ describe("a stash is not looked at", () => {
   it("on replay: what was found is in the outcome of the call", async () => {
     const first = start(naming("k"), createNoting());
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
-    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("p1/")));
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("i1/")));
     const untouched = createNoting({ another: "item" });
     const again = start("unused", untouched, { journal: memoryJournal({ steps: kept }), turns: [text("Hello again.")] });
     expect((await again.result).text).toBe("Hello again.");

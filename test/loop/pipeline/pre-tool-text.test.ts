@@ -1,4 +1,4 @@
-// Passes in which the model says something and then calls tools: whether what it said was its answer.
+// Iterations in which the model says something and then calls tools: whether what it said was its answer.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -116,7 +116,7 @@ describe("text before a call", () => {
     expect(await endOf([family, said, calls])).toBe(end);
   });
 
-  it("is not what was only thought, nor what an earlier pass said", async () => {
+  it("is not what was only thought, nor what an earlier iteration said", async () => {
     const thought = start("novelai", [[reasoning("Noted."), ...callsOf("plain")], text("An answer.")]);
     expect((await thought.result).reason.kind).toBe("answered");
     const earlier = start(undefined, [[text("Noted."), ...callsOf("plain")], callsOf("memory"), text("An answer.")]);
@@ -152,8 +152,8 @@ describe("text before a call", () => {
     const result = await start(undefined, [[text("Noted."), ...callsOf("memory quiet")]]).result;
     expect(linesOf(result.messages)).toEqual([
       "user: Go.",
-      "assistant: Noted.[call_p0_0][call_p0_1]",
-      "tool: call_p0_0 completed, call_p0_1 completed",
+      "assistant: Noted.[call_i0_0][call_i0_1]",
+      "tool: call_i0_0 completed, call_i0_1 completed",
     ]);
     expect(result.functionHistory.map(({ preToolText, outcome }) => [preToolText, outcome])).toEqual([
       ["Noted.", "completed"],
@@ -161,7 +161,7 @@ describe("text before a call", () => {
     ]);
   });
 
-  it("ends a run in the last pass that it had", async () => {
+  it("ends a run in the last iteration that it had", async () => {
     expect(await endOf([undefined, "Noted.", "memory"], { limits: { maxIterations: 1 } })).toBe(ended);
   });
 });
@@ -177,7 +177,7 @@ describe("what comes before text ends a run", () => {
     });
     expect(await endOf([undefined, "Noted.", "memory"], { hooks: hooks() })).toBe(ended);
     expect(await endOf([undefined, "Noted.", "memory"], { hooks: hooks("enough") })).toBe(
-      "stopped_by_user/iteration-abort: Noted.",
+      "stopped-by-user/iteration-abort: Noted.",
     );
     expect(asked).toEqual([1, 1]);
   });
@@ -187,7 +187,7 @@ describe("what comes before text ends a run", () => {
       const control = createLoopControl();
       return endOf([undefined, "Noted.", "memory"], { control, hooks: { onIteration: () => void ask(control) } });
     };
-    expect(await endAfter((control) => control.stop())).toBe("stopped_by_user/stopped: Noted.");
+    expect(await endAfter((control) => control.stop())).toBe("stopped-by-user/stopped: Noted.");
     expect(await endAfter((control) => control.steer("And then?"))).toBe(wentOn);
   });
 });
@@ -261,6 +261,6 @@ describe("requiresFollowUp", () => {
     const mute = (options.tools as readonly Tool[]).map((one) => ({ ...one, execute: () => never }));
     const again = start(undefined, [stall()], { tools: mute, journal: memoryJournal(saved as never) });
     const result = await again.result;
-    expect([result.reason.kind, result.text, outcomesOf(result)]).toEqual(["pre-tool-text", "Noted.", ["call_p0_0: completed"]]);
+    expect([result.reason.kind, result.text, outcomesOf(result)]).toEqual(["pre-tool-text", "Noted.", ["call_i0_0: completed"]]);
   });
 });

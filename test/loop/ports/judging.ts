@@ -56,8 +56,8 @@ const schema = (validate: Fault): never => ({ "~standard": { version: 1, vendor:
 
 /** Verbs of hooks, policies and stores. */
 export const judgingPorts: Ports = {
-  "hooks.preparePass": {
-    over: (fault) => ({ hooks: { preparePass: fault as never } }),
+  "hooks.prepareIteration": {
+    over: (fault) => ({ hooks: { prepareIteration: fault as never } }),
     ends: ["hook-failed", "answered"],
     hangs: "hook-failed",
   },

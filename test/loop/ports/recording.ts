@@ -80,10 +80,10 @@ export const recordingPorts: Ports = {
   "journal.open": asked((fault) => journal(() => ({ open: fault })), ["invalid-option"]),
   "journal's close": asked((fault) => journal(() => ({ open: () => Promise.resolve(fault) })), ["answered"]),
   "journal.step, the first": asked(atStep("run"), ["journal-mismatch"]),
-  "journal.step, a stream": asked(atStep("p1/model")),
-  "journal.step, a tool": asked(atStep("p1/tool/0/t")),
+  "journal.step, a stream": asked(atStep("i1/model")),
+  "journal.step, a tool": asked(atStep("i1/tool/0/t")),
   // An answer of another look is passed over, and the next one is taken.
-  "journal.step, the last": asked(atStep("p2/inbox-end"), ["answered"]),
+  "journal.step, the last": asked(atStep("i2/inbox-end"), ["answered"]),
   "journal.all": asked((fault) => journal(() => ({ all: fault }))),
   "journal.replays": asked(
     (fault) => ({ ...called(() => 1), ...asking, ...resumed(waiting, { replays: fault }) }),

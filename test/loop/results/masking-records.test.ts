@@ -5,10 +5,10 @@ import { type LoopOptions, type MaskingPolicy, memoryJournal, type Message, runT
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { play, tool } from "../play.ts";
-import { masksOf, playPasses, search, turnsOf } from "./masking-stage.ts";
+import { masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";
 
-describe("a live set of forced passes", () => {
-  it("is read before each pass; what was left out stays so", async () => {
+describe("a live set of forced iterations", () => {
+  it("is read before each iteration; what was left out stays so", async () => {
     const force = new Set<number>();
     const tools = [
       tool("search", (_, { iteration }) => {
@@ -30,7 +30,7 @@ describe("a live set of forced passes", () => {
     await first.result;
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
     const kept = Object.fromEntries(
-      Object.entries(steps).filter(([key]) => !/^p[45]\/(model|tool|inbox-end)/.test(key) && !key.startsWith("p5")),
+      Object.entries(steps).filter(([key]) => !/^i[45]\/(model|tool|inbox-end)/.test(key) && !key.startsWith("i5")),
     );
     const none = new Set<number>();
     const again = play([toolCall("search", {}, { id: "c4" }), text("Done.")], {
@@ -40,7 +40,7 @@ describe("a live set of forced passes", () => {
     });
     await again.result;
     expect(masksOf(first.provider.requests)).toEqual(["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"]);
-    // Pass 4's look outside was recorded, pass 5's was not.
+    // Iteration 4's look outside was recorded, iteration 5's was not.
     expect(masksOf(again.provider.requests)).toEqual(["c0 c1 c2", "c0 c1 c2"]);
     expect(again.provider.requests[0]?.messages).toEqual(first.provider.requests[4]?.messages);
   });
@@ -50,7 +50,7 @@ describe("a run that goes on elsewhere", () => {
   const masking: MaskingPolicy = { keepIterations: 1 };
 
   it("sends what it would have sent, whichever record was its last", async () => {
-    const whole = playPasses(5, { policies: { masking } });
+    const whole = playIterations(5, { policies: { masking } });
     await whole.result;
     for (let records = 1; records < 24; records += 1) {
       const store = createDurableStore();
@@ -76,9 +76,9 @@ describe("a run that goes on elsewhere", () => {
   });
 
   it("tells again what it does without", async () => {
-    const first = playPasses(3, { policies: { masking } });
+    const first = playIterations(3, { policies: { masking } });
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
-    const again = playPasses(3, { policies: { masking }, journal });
+    const again = playIterations(3, { policies: { masking }, journal });
     const { runId } = await again.result;
     expect(again.recording.of("masked")).toEqual(
       first.recording.of("masked").map((event) => ({ ...event, runId, replayed: true })),
@@ -103,7 +103,7 @@ describe("a run that goes on elsewhere", () => {
   });
 });
 
-it("a run inside a call masks by its own policy and its own passes", async () => {
+it("a run inside a call masks by its own policy and its own iterations", async () => {
   const inner = createMockProvider(turnsOf(3));
   const nested = tool("nested", async (_, context) => {
     const { text: said } = await context.runToolLoop({
@@ -120,5 +120,5 @@ it("a run inside a call masks by its own policy and its own passes", async () =>
     ["", "", "c0", "c0 c1"],
     ["", "", "", ""],
   ]);
-  expect(recording.of("masked").map(({ path }) => path)).toEqual([["call_p0_0"], ["call_p0_0"]]);
+  expect(recording.of("masked").map(({ path }) => path)).toEqual([["call_i0_0"], ["call_i0_0"]]);
 });

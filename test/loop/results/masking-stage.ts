@@ -1,4 +1,4 @@
-// Runs of many passes with large results, and what was sent of them.
+// Runs of many iterations with large results, and what was sent of them.
 
 import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
 import { type MockTurn, text, toolCall } from "turnwright/testing";
@@ -13,8 +13,8 @@ export const turnsOf = (count: number, name = "search"): readonly MockTurn[] => 
 /** A tool whose results are so many tokens. */
 export const search = (tokens = 1_000): Tool => tool("search", () => "x".repeat(tokens * 4));
 
-/** Starts a run of so many passes that search, and one that answers. */
-export const playPasses = (count: number, more: Partial<LoopOptions>): Playing =>
+/** Starts a run of so many iterations that search, and one that answers. */
+export const playIterations = (count: number, more: Partial<LoopOptions>): Playing =>
   play(turnsOf(count), { tools: [search()], ...more });
 
 /** Ids of the calls whose results were left out. */

@@ -4,13 +4,13 @@ import { describe, expect, it } from "vitest";
 import { contextRestart, type MaskingPolicy, type Message, toolResult } from "turnwright";
 import { finish, type MockTurn, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../play.ts";
-import { maskedIn, masksOf, playPasses, search, turnsOf } from "./masking-stage.ts";
+import { maskedIn, masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";
 
 describe("which results each request does without", () => {
   it.for<[what: string, masking: MaskingPolicy, requests: readonly string[]]>([
-    ["by default those of all but the last two passes", {}, ["", "", "", "c0", "c0 c1", "c0 c1 c2"]],
+    ["by default those of all but the last two iterations", {}, ["", "", "", "c0", "c0 c1", "c0 c1 c2"]],
     ["none are kept", { keepIterations: 0 }, ["", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3", "c0 c1 c2 c3 c4"]],
-    ["one pass is kept", { keepIterations: 1 }, ["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"]],
+    ["one iteration is kept", { keepIterations: 1 }, ["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"]],
     ["all are kept", { keepIterations: Number.POSITIVE_INFINITY }, ["", "", "", "", "", ""]],
     ["results just below the minimum", { minTokens: 1_001 }, ["", "", "", "", "", ""]],
     ["results just as large as it", { minTokens: 1_000 }, ["", "", "", "c0", "c0 c1", "c0 c1 c2"]],
@@ -18,15 +18,15 @@ describe("which results each request does without", () => {
     ["in steps of three", { keepIterations: 2, batchOf: 3 }, ["", "", "", "", "", "c0 c1 c2"]],
     ["forced, whatever the age", { keepIterations: 4, force: new Set([1, 3]) }, ["", "", "c1", "c1", "c1 c3", "c0 c1 c3"]],
     ["forced, below the minimum", { minTokens: 1_001, force: new Set([0, 1]) }, ["", "", "", "", "", ""]],
-    ["forced, of no such pass", { keepIterations: 9, force: new Set([-1, 77, 0.5]) }, ["", "", "", "", "", ""]],
+    ["forced, of no such iteration", { keepIterations: 9, force: new Set([-1, 77, 0.5]) }, ["", "", "", "", "", ""]],
   ])("%s", async ([, masking, requests]) => {
-    const { provider, result } = playPasses(5, { policies: { masking } });
+    const { provider, result } = playIterations(5, { policies: { masking } });
     await result;
     expect(masksOf(provider.requests)).toEqual(requests);
   });
 
   it("none at all without the policy", async () => {
-    const { provider, result } = playPasses(5, {});
+    const { provider, result } = playIterations(5, {});
     await result;
     expect(masksOf(provider.requests)).toEqual(["", "", "", "", "", ""]);
   });
@@ -54,7 +54,7 @@ describe("which results each request does without", () => {
       { role: "tool", results: [{ callId: "old", name: "search", outcome: "completed", result: "x".repeat(8_000) }] },
       { role: "user", content: "Once more." },
     ];
-    const { provider, result } = playPasses(2, {
+    const { provider, result } = playIterations(2, {
       messages,
       policies: { masking: { keepIterations: 0, force: new Set([0, 1]) } },
     });
@@ -75,26 +75,26 @@ describe("which results each request does without", () => {
           callId: "search",
           name: "search",
           outcome: "completed",
-          result: "[Result of search (call search) from pass 0 left out: 1,000 tokens.]",
+          result: "[Result of search (call search) from iteration 0 left out: 1,000 tokens.]",
         },
         { callId: "small", name: "small", outcome: "completed", result: "x" },
         {
           callId: "look",
           name: "look",
           outcome: "completed",
-          result: "[Result of look (call look) from pass 0 left out: 1,001 tokens.]",
+          result: "[Result of look (call look) from iteration 0 left out: 1,001 tokens.]",
         },
       ],
     });
   });
 
   it("what the pipeline has made of a result counts, not what the tool gave", async () => {
-    const { provider, result } = playPasses(2, {
+    const { provider, result } = playIterations(2, {
       policies: { masking: { keepIterations: 0 }, results: { processor: (_, output) => output.slice(0, 1_999) } },
     });
     await result;
     expect(masksOf(provider.requests)).toEqual(["", "c0", "c0 c1"]);
-    const shorter = playPasses(2, {
+    const shorter = playIterations(2, {
       policies: { masking: { keepIterations: 0 }, results: { processor: (_, output) => output.slice(0, 1_996) } },
     });
     await shorter.result;
@@ -119,18 +119,18 @@ describe("what is not sent", () => {
     ]);
   });
 
-  it("is what preparePass is shown", async () => {
+  it("is what prepareIteration is shown", async () => {
     const shown: string[] = [];
-    const { provider, result } = playPasses(4, {
+    const { provider, result } = playIterations(4, {
       policies: { masking: {} },
-      hooks: { preparePass: ({ messages }) => void shown.push(maskedIn(messages).join(" ")) },
+      hooks: { prepareIteration: ({ messages }) => void shown.push(maskedIn(messages).join(" ")) },
     });
     await result;
     expect(shown).toEqual(masksOf(provider.requests));
   });
 
-  it("is told once: the pass, the calls, the tokens before and after", async () => {
-    const { recording, result } = playPasses(4, { policies: { masking: {} } });
+  it("is told once: the iteration, the calls, the tokens before and after", async () => {
+    const { recording, result } = playIterations(4, { policies: { masking: {} } });
     await result;
     const told = recording
       .of("masked")
@@ -139,11 +139,11 @@ describe("what is not sent", () => {
       [3, ["c0"], 1_000, 16],
       [4, ["c1"], 1_000, 16],
     ]);
-    expect(recording.outline()).toContain("  pass-start 3\n    masked c0 1000 -> 16\n");
+    expect(recording.outline()).toContain("  iteration-start 3\n    masked c0 1000 -> 16\n");
   });
 
   it("is the same object in every later request", async () => {
-    const { provider, result } = playPasses(8, { policies: { masking: {} } });
+    const { provider, result } = playIterations(8, { policies: { masking: {} } });
     await result;
     const last = provider.requests.at(-1)?.messages ?? [];
     for (const { messages } of provider.requests) {
@@ -177,7 +177,7 @@ it.for<[option: string, masking: unknown, code: string]>([
   ["policies.masking.force", { force: [1] }, "invalid-option"],
   ["policies.masking.keep", { keep: 1 }, "unknown-option"],
 ])("%s is looked at before any request: %o", async ([option, masking, code]) => {
-  const { provider, result } = playPasses(1, { policies: { masking: masking as MaskingPolicy } });
+  const { provider, result } = playIterations(1, { policies: { masking: masking as MaskingPolicy } });
   await expect(result).rejects.toMatchObject({ code, details: { option } });
   expect(provider.calls).toBe(0);
 });

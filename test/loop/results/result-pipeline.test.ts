@@ -121,7 +121,7 @@ describe("the stages", () => {
     expect(await readingsOf(playing)).toEqual(["a!", "b!"]);
     expect(seen).toEqual(["begin a", "end a", "begin b", "end b"]);
     const keys = memoryJournal(JSON.parse(JSON.stringify((await playing.result).journal))).keys();
-    expect(keys.filter((key) => key.includes("results"))).toEqual(["p0/results"]);
+    expect(keys.filter((key) => key.includes("results"))).toEqual(["i0/results"]);
   });
 });
 
@@ -159,7 +159,7 @@ it.for<[what: string, give: () => unknown]>([
     policies: { results: { processor } },
   });
   const { journal } = await playing.result;
-  expect([asked, JSON.stringify(journal).includes("p0/results")]).toEqual([[], false]);
+  expect([asked, JSON.stringify(journal).includes("i0/results")]).toEqual([[], false]);
 });
 
 it("truncateResults is a processor", async () => {

@@ -104,12 +104,12 @@ describe("a recorded batch", () => {
     expect(changesOf(again)).toEqual(changesOf(live));
   });
 
-  it("that was lost while its calls were kept is processed anew, in a pass that is recalled", async () => {
+  it("that was lost while its calls were kept is processed anew, in an iteration that is recalled", async () => {
     const { results, asked } = counting();
     const first = start(texts(100), {});
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
     const kept = Object.fromEntries(
-      Object.entries(steps).filter(([key]) => key.startsWith("p0/tool") || /^p0\/(inbox|model)$/.test(key)),
+      Object.entries(steps).filter(([key]) => key.startsWith("i0/tool") || /^p0\/(inbox|model)$/.test(key)),
     );
     const again = play([text("Done.")], {
       tools: [tool("give", () => "unused")],
@@ -120,7 +120,7 @@ describe("a recorded batch", () => {
     expect(asked).toEqual(["processor", "extractor", "store"]);
     const { recording } = again;
     expect([recording.of("tool-end")[0]?.replayed, recording.of("result-cached")[0]?.replayed]).toEqual([true, undefined]);
-    expect([recording.of("pass-start")[0]?.replayed, recording.of("pass-end")[0]?.replayed]).toEqual([true, true]);
+    expect([recording.of("iteration-start")[0]?.replayed, recording.of("iteration-end")[0]?.replayed]).toEqual([true, true]);
   });
 
   const durable = async (fate: Parameters<ReturnType<typeof createDurableStore>["open"]>[0]): Promise<readonly string[]> => {
@@ -141,7 +141,7 @@ describe("a recorded batch", () => {
   };
 
   it("that a crash lost is looked at again: its tool does not run again", async () => {
-    expect(await durable({ within: "p0/results" })).toEqual([
+    expect(await durable({ within: "i0/results" })).toEqual([
       "processor",
       "extractor",
       "store",

@@ -124,7 +124,7 @@ export const completed: readonly Scenario[] = [
     text: "One two three",
   },
   {
-    title: "a call in a paused turn, answered by the next hop",
+    title: "a call in a paused turn, answered by the next continuation",
     status: "completed",
     reason: "answered",
     script: [[toolCall("echo", { say: "x" }), finish("paused")], [finish("tool-calls")], text("Good.")],

@@ -7,7 +7,7 @@ import type { Scenario } from "./scenario.ts";
 export const controlled: readonly Scenario[] = [
   {
     title: "an interrupt in a stream",
-    status: "follow_up_interrupt",
+    status: "follow-up-interrupt",
     reason: "interrupted",
     script: [[text("Let me "), stall()]],
     meanwhile: async ({ clock, control }) => {
@@ -19,7 +19,7 @@ export const controlled: readonly Scenario[] = [
   },
   {
     title: "an interrupt of a deaf model",
-    status: "follow_up_interrupt",
+    status: "follow-up-interrupt",
     reason: "interrupted",
     script: [stall({ ignoreSignal: true })],
     meanwhile: async ({ clock, control }) => {
@@ -31,7 +31,7 @@ export const controlled: readonly Scenario[] = [
   },
   {
     title: "an interrupt before the start",
-    status: "follow_up_interrupt",
+    status: "follow-up-interrupt",
     reason: "interrupted",
     script: [],
     meanwhile: ({ control }) => void control.interrupt("No, wait."),
@@ -50,7 +50,7 @@ export const controlled: readonly Scenario[] = [
     text: "Done.",
   },
   {
-    title: "a message steered into the last pass",
+    title: "a message steered into the last iteration",
     status: "completed",
     reason: "answered",
     script: [[text("Done."), wait(50)], text("Shorter.")],
@@ -62,7 +62,7 @@ export const controlled: readonly Scenario[] = [
     text: "Shorter.",
   },
   {
-    title: "a message steered into the last pass that is allowed",
+    title: "a message steered into the last iteration that is allowed",
     status: "completed",
     reason: "answered",
     script: [[text("Done."), wait(50)]],
@@ -95,7 +95,7 @@ export const controlled: readonly Scenario[] = [
     text: "Hm.",
   },
   {
-    title: "a drain behind a message steered into the last pass",
+    title: "a drain behind a message steered into the last iteration",
     status: "suspended",
     reason: "drained",
     script: [[text("Done."), wait(50)]],

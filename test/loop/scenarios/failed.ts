@@ -137,7 +137,7 @@ export const failed: readonly Scenario[] = [
     script: [],
     options: () => ({
       hooks: {
-        preparePass: () => {
+        prepareIteration: () => {
           throw new Error("no");
         },
       },

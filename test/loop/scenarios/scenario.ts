@@ -15,7 +15,7 @@ export interface Scenario {
   readonly meanwhile?: (stage: Stage) => Promise<void> | void;
   /** What `result.text` is. */
   readonly text: string;
-  /** What a run that is suspended says in the end, where it does not ask for the one pass that it is given. */
+  /** What a run that is suspended says in the end, where it does not ask for the one iteration that it is given. */
   readonly goesOnTo?: string;
   /** The provider never notices that it was left. */
   readonly deafProvider?: true;

@@ -7,7 +7,7 @@ import { always, type Scenario } from "./scenario.ts";
 export const stopped: readonly Scenario[] = [
   {
     title: "a stop in a stream",
-    status: "stopped_by_user",
+    status: "stopped-by-user",
     reason: "stopped",
     script: [[text("Let me "), stall()]],
     meanwhile: async ({ clock, control }) => {
@@ -18,14 +18,14 @@ export const stopped: readonly Scenario[] = [
   },
   {
     title: "a stop from within a tool",
-    status: "stopped_by_user",
+    status: "stopped-by-user",
     reason: "stopped",
     script: [[toolCall("stopper"), toolCall("alone")]],
     text: "",
   },
   {
     title: "a stop while tools run",
-    status: "stopped_by_user",
+    status: "stopped-by-user",
     reason: "stopped",
     script: [[text("Working. "), toolCall("polite"), toolCall("echo", { say: "x" }), toolCall("deaf"), toolCall("alone")]],
     meanwhile: async ({ clock, control }) => {
@@ -37,7 +37,7 @@ export const stopped: readonly Scenario[] = [
   },
   {
     title: "a stop before the start",
-    status: "stopped_by_user",
+    status: "stopped-by-user",
     reason: "stopped",
     script: [],
     options: ({ control }) => (control.stop(), {}),
@@ -45,7 +45,7 @@ export const stopped: readonly Scenario[] = [
   },
   {
     title: "a kill of a deaf tool",
-    status: "stopped_by_user",
+    status: "stopped-by-user",
     reason: "killed",
     script: [[text("Working. "), toolCall("deaf"), toolCall("echo", { say: "x" })]],
     meanwhile: async ({ clock, control }) => {
@@ -56,7 +56,7 @@ export const stopped: readonly Scenario[] = [
   },
   {
     title: "an abort of a deaf stream",
-    status: "stopped_by_user",
+    status: "stopped-by-user",
     reason: "aborted",
     script: [[text("Le"), stall({ ignoreSignal: true })]],
     meanwhile: async ({ clock, abort }) => {
@@ -68,7 +68,7 @@ export const stopped: readonly Scenario[] = [
   },
   {
     title: "an abort before the start",
-    status: "stopped_by_user",
+    status: "stopped-by-user",
     reason: "aborted",
     script: [],
     options: ({ abort }) => (abort.abort(), {}),
@@ -76,7 +76,7 @@ export const stopped: readonly Scenario[] = [
   },
   {
     title: "a hook that aborts",
-    status: "stopped_by_user",
+    status: "stopped-by-user",
     reason: "iteration-abort",
     script: always("alone"),
     options: () => ({ hooks: { onIteration: (n) => (n === 2 ? { abort: true, reason: "two is enough" } : undefined) } }),

@@ -64,6 +64,6 @@ export const timedOut: readonly Scenario[] = [
     meanwhile: ({ clock }) => clock.advance(6_000),
     text: "Tock",
   },
-  { title: "nothing at all", status: "empty_response", reason: "empty", script: [finish("stop")], text: "" },
-  { title: "only blanks", status: "empty_response", reason: "empty", script: [text(" \n ")], text: "" },
+  { title: "nothing at all", status: "empty-response", reason: "empty", script: [finish("stop")], text: "" },
+  { title: "only blanks", status: "empty-response", reason: "empty", script: [text(" \n ")], text: "" },
 ];

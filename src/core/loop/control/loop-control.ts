@@ -50,8 +50,8 @@ export interface ClaimPorts {
 const states = sharedMap<LoopControl, ControlState>("controls");
 
 /**
- * Makes a control to hand to `runToolLoop` or `streamToolLoop`. `steer` sends a message before the next pass, `interrupt` ends a run
- * that has called no tool yet so that the message can be answered first, `drain` suspends the run between two passes, `stop` lets
+ * Makes a control to hand to `runToolLoop` or `streamToolLoop`. `steer` sends a message before the next iteration, `interrupt` ends a run
+ * that has called no tool yet so that the message can be answered first, `drain` suspends the run between two iterations, `stop` lets
  * running tools finish within `settleMs`, and `kill` leaves them at once. A kill outranks a stop, and a stop an interrupt.
  *
  * All of them answer "accepted", or "finished" once it is decided how the run ends, until the next run takes the control; before the first run they queue. What

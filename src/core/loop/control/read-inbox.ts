@@ -17,7 +17,7 @@ import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
 /** How the run ends after a look, if it ends with it. */
 export type FindEnd = (looked: LoopState) => Ending | undefined;
 
-/** Reads the inbox: a new pass begins. */
+/** Reads the inbox: a new iteration begins. */
 export function readInbox(run: Run, findEnd: FindEnd): void | PromiseLike<void> {
   const { state } = run;
   const { phase } = state;

@@ -56,7 +56,7 @@ async function reopenRun(run: Run, ending: Ending): Promise<boolean> {
   const { state, options, clock, token, journal, scope } = run;
   const before = endingKey(state, ending);
   for (let attempt = state.retry + 1; ; attempt += 1) {
-    // Once this has run, the pass counts as new: an ending that a limit brings about at once is not reopened again.
+    // Once this has run, the iteration counts as new: an ending that a limit brings about at once is not reopened again.
     const body = (): ReopenAnswer => {
       const reopen = options.resume === "retry-last" && scope.cause === undefined;
       if (!reopen) run.control?.shut();

@@ -27,12 +27,12 @@ it.for([
     outer: undefined,
     isPart: false,
   };
-  const call = new JournalCall(ports, "step", "p0/model");
+  const call = new JournalCall(ports, "step", "i0/model");
   const taken = Promise.resolve(call.take<number, number>(answer(), (value) => value)).catch(() => 0);
   expect(scope.size).toBe(1);
   await taken;
   let told = 0;
   Object.assign(call, { pause: () => (told += 1), watch: () => (told += 1) });
-  void traffic.runBody(() => 1, call.expect("p0/tool/0/t"));
+  void traffic.runBody(() => 1, call.expect("i0/tool/0/t"));
   expect([scope.size, told, clock.pending]).toEqual([0, 0, 0]);
 });

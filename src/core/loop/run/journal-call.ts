@@ -234,7 +234,7 @@ function partialOf(run: JournalPorts, marks: readonly StepMark[]): PartialResult
     functionHistory: [...state.functionHistory],
     usage: state.usage,
     costUSD: state.costUSD,
-    iterations: state.countedPasses,
+    iterations: state.countedIterations,
     toolCallsExecuted: state.toolCallsExecuted,
     unrecorded: marks.flatMap(({ key, answer }) => (answer === undefined ? [] : [{ key, answer }])),
   };

@@ -3,7 +3,7 @@
 import type { Ending, LoopStatus } from "../../types/termination.ts";
 import type { Run } from "./run.ts";
 
-const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped_by_user"]);
+const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped-by-user"]);
 
 /** Whether a retry may follow an ending: one that is recorded, or one that this call asks for. What led to the ending was replayed. */
 export function mayReopen(run: Pick<Run, "replayed" | "isPart">, { status }: Ending): boolean {

@@ -47,7 +47,7 @@ export function isCut(run: Run): boolean {
 /** A run, and those around it whose steps are in the same journal. */
 type Part = Pick<Run, "replayed" | "isPart"> & { readonly outer: Part | undefined };
 
-/** Notes that a run does something new. Then the runs around it do, for it is part of what their passes do. */
+/** Notes that a run does something new. Then the runs around it do, for it is part of what their iterations do. */
 export function noteWork(run: Part): void {
   for (let one: Part | undefined = run; one !== undefined; one = outerOf(one)) one.replayed = false;
 }

@@ -17,13 +17,13 @@ describe("prefixJournal", () => {
       },
       all: (steps) => steps.map((one) => journal.step(one)) as never,
     };
-    const part = prefixJournal(journal, { prefix: "p0/tool/0/a/" });
-    expect(part.step(step("p0/inbox", 1))).toBe(1);
+    const part = prefixJournal(journal, { prefix: "i0/tool/0/a/" });
+    expect(part.step(step("i0/inbox", 1))).toBe(1);
     expect(part.all([step("x", 2), step("y", 3)])).toEqual([2, 3]);
     expect(asked).toEqual([
-      ["p0/tool/0/a/p0/inbox", "tool", { key: "p0/inbox" }],
-      ["p0/tool/0/a/x", "tool", { key: "x" }],
-      ["p0/tool/0/a/y", "tool", { key: "y" }],
+      ["i0/tool/0/a/i0/inbox", "tool", { key: "i0/inbox" }],
+      ["i0/tool/0/a/x", "tool", { key: "x" }],
+      ["i0/tool/0/a/y", "tool", { key: "y" }],
     ]);
     expect([part.durable, part.ordered]).toEqual([true, true]);
   });

@@ -35,13 +35,13 @@ export type Prepared = ReadyCall | ToolOutcome;
 /** What preparing uses of a run. */
 export interface PreparePorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
-  /** The tools that the model was shown in this pass. */
+  /** The tools that the model was shown in this iteration. */
   readonly exposed: ReadonlyMap<string, ToolDefinition>;
   /** Tools of recorded calls that have changed since: what the calls ask for is not judged by them. */
   readonly changed?: ReadonlyMap<string, unknown> | undefined;
   /** Names that the deliberate gate lets through; undefined where it is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
-  /** What `toolChoice` says of this pass, for servers and models that do not obey it. Default: any tool may run. */
+  /** What `toolChoice` says of this iteration, for servers and models that do not obey it. Default: any tool may run. */
   readonly choice?: StreamResult["toolChoice"];
   /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
   hint?(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined;

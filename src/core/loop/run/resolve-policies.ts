@@ -25,7 +25,7 @@ export interface Bounds {
   /** Whether a stream of unknown cost ends a run with a `maxCostUSD`. Default true. */
   readonly unknownCostEnds?: boolean | undefined;
   readonly wallClockMs: number;
-  /** Whether a limit grants one more pass without tools. */
+  /** Whether a limit grants one more iteration without tools. */
   readonly finalAnswer: boolean;
   /** Whether there is an `onIteration` hook to ask. */
   readonly asksIteration: boolean;

@@ -56,7 +56,7 @@ function badAnswer(answer: unknown, asked: string): Error {
 
 /**
  * Kinds of steps by which a run does something: asks the model, runs a tool, calls a hook. The others only find out where it stands: "run",
- * "inbox", "validation" and "approval". With the first acting step that is not replayed, the pass is new.
+ * "inbox", "validation" and "approval". With the first acting step that is not replayed, the iteration is new.
  */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 

@@ -98,9 +98,9 @@ export interface Nesting {
 }
 
 /** A stream whose end listeners have not heard of. */
-export interface OpenPass {
+export interface OpenIteration {
   readonly result: StreamResult;
-  readonly hop: number;
+  readonly continuation: number;
   /** The calls of earlier streams of the iteration. */
   readonly earlier: readonly ToolCall[];
   /** Whether it was streamed in this execution. */
@@ -162,18 +162,18 @@ export interface Run {
   nest(options: LoopOptions, nesting: Nesting): StartedRun;
   /** The tools that the model was shown last. */
   exposure: Exposure;
-  /** What `toolChoice` forbids in the current pass; undefined if any tool may run. */
+  /** What `toolChoice` forbids in the current iteration; undefined if any tool may run. */
   toolChoice: StreamResult["toolChoice"];
   /** The tools that the run's first record names; undefined in runs that nobody can go on with. */
   firstTools: FirstTools | undefined;
-  /** Whether all that the current pass has done so far was replayed from the journal: `runStep` clears it, and so does `readInbox`. */
+  /** Whether all that the current iteration has done so far was replayed from the journal: `runStep` clears it, and so does `readInbox`. */
   replayed: boolean;
   /** The calls of a turn whose stream was live, as they were found when it ended; undefined where the stream was replayed. */
   prepared: ReadonlyMap<string, Prepared | Promise<Prepared>> | undefined;
   /** What the requests of the run show of its transcript; made with the first one. */
   requestViews: RequestViews | undefined;
-  /** The last stream, until listeners are told that its pass is over. */
-  openPass: OpenPass | undefined;
+  /** The last stream, until listeners are told that its iteration is over. */
+  openIteration: OpenIteration | undefined;
   /** Lets go of all that it and its parts hold, once. */
   release(): void;
 }
@@ -185,7 +185,7 @@ interface FirstTools {
   readonly registered: readonly ToolDefinition[] | undefined;
 }
 
-/** What a replayed pass says of the tools of its calls. */
+/** What a replayed iteration says of the tools of its calls. */
 interface RecordedTools {
   /** Whether a policy was there to decide about the calls. */
   readonly asks: boolean;
@@ -199,11 +199,11 @@ interface RecordedTools {
 export interface Exposure {
   readonly tools: readonly ToolDefinition[];
   readonly byName: ReadonlyMap<string, ToolDefinition>;
-  /** The definitions that it may be used again for; none where it is for one pass. */
+  /** The definitions that it may be used again for; none where it is for one iteration. */
   readonly source: readonly ToolDefinition[];
   /** What the registry gave when it was made. */
   readonly registered: readonly ToolDefinition[];
-  /** Set in a replayed pass. */
+  /** Set in a replayed iteration. */
   readonly recorded?: RecordedTools | undefined;
   readonly hiddenCount: number;
   /** Whether one of them starts early. */

@@ -1,7 +1,7 @@
 // Checks what a caller hands in, before any request: unknown keys, wrong types, limits out of range.
 
 import type { LoopOptions } from "../../types/loop-options.ts";
-import type { PassPlan } from "../../types/hooks.ts";
+import type { IterationPlan } from "../../types/hooks.ts";
 import type {
   DeliberateGate,
   LoopDetection,
@@ -104,11 +104,11 @@ const settingsChecks: Checks<ModelSettings> = {
 };
 
 const hookChecks: Checks<NonNullable<LoopOptions["hooks"]>> = {
-  preparePass: is.fn,
+  prepareIteration: is.fn,
   onIteration: is.fn,
 };
 
-const planChecks: Checks<PassPlan> = {
+const planChecks: Checks<IterationPlan> = {
   provider: optionChecks.provider,
   modelSettings: optionChecks.modelSettings,
   tools: ["an array of tool names", isListOfTexts],
@@ -185,11 +185,11 @@ function checkPlacement(options: unknown): void {
   }
 }
 
-/** Throws LoopError where the answer of `preparePass` is no plan. */
-export function checkPlan(plan: unknown): asserts plan is PassPlan {
-  checkFields("preparePass", plan, planChecks);
-  const { modelSettings } = plan as PassPlan;
-  if (modelSettings !== undefined) checkFields("preparePass.modelSettings", modelSettings, settingsChecks);
+/** Throws LoopError where the answer of `prepareIteration` is no plan. */
+export function checkPlan(plan: unknown): asserts plan is IterationPlan {
+  checkFields("prepareIteration", plan, planChecks);
+  const { modelSettings } = plan as IterationPlan;
+  if (modelSettings !== undefined) checkFields("prepareIteration.modelSettings", modelSettings, settingsChecks);
 }
 
 function checkPolicies(policies: LoopPolicies): void {

@@ -35,7 +35,7 @@ const cacherChecks: Checks<ResultCacher> = {
 const maskingChecks: Checks<MaskingPolicy> = {
   keepIterations: count,
   minTokens: count,
-  force: ["a Set of pass numbers", (value) => value instanceof Set],
+  force: ["a Set of iteration numbers", (value) => value instanceof Set],
   batchOf: numberWithin({ min: 1, infinite: false }),
 };
 

@@ -56,7 +56,7 @@ function snapshotPolicies(policies: LoopPolicies): LoopPolicies {
     gate: gate === undefined ? undefined : snapshotGate(gate),
     restarts: restarts === undefined ? undefined : snapshotRestarts(restarts),
     loopDetection: loopDetection === undefined ? undefined : { ...loopDetection },
-    // The set of `force` stays the caller's: it is documented to be read before each pass.
+    // The set of `force` stays the caller's: it is documented to be read before each iteration.
     masking: masking === undefined ? undefined : { ...masking },
     results: results === undefined ? undefined : snapshotResults(results),
     stopWhen: Array.isArray(stopWhen) ? [...stopWhen] : stopWhen,

@@ -72,7 +72,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     toolChoice: undefined,
     replayed: false,
     prepared: undefined,
-    openPass: undefined,
+    openIteration: undefined,
     requestViews: undefined,
     release: (): void => {
       if (!isHeld) return;

@@ -48,7 +48,7 @@ describe("active time", () => {
       "counts to the last look",
       [
         inbox(500),
-        { kind: "close", answer: { now: 700, token: "t" }, ending: { status: "empty_response", reason: { kind: "empty" } } },
+        { kind: "close", answer: { now: 700, token: "t" }, ending: { status: "empty-response", reason: { kind: "empty" } } },
       ],
       200,
     ],
@@ -58,23 +58,23 @@ describe("active time", () => {
 });
 
 describe("what was said", () => {
-  it.for<[title: string, passes: readonly Partial<StreamResult>[], finalText: string]>([
+  it.for<[title: string, iterations: readonly Partial<StreamResult>[], finalText: string]>([
     ["is the last text", [{ text: "One" }, { text: "Two" }], "Two"],
     ["is no blank text", [{ text: "One" }, { text: " \n" }], "One"],
     ["is the text before calls too", [{ text: "One", status: "function_call", calls: [call("a")] }, {}], "One"],
-    ["is the text of a pass that failed too", [{ text: "One" }, { text: "Tw", status: "error" }], "Tw"],
-    ["is the text of a pass that was cut too", [{ text: "One" }, { text: "Tw", status: "stopped_by_user" }], "Tw"],
-  ])("%s", ([, passes, finalText]) => {
-    const steps = passes.flatMap((pass) => [inbox(), model(pass)]);
+    ["is the text of an iteration that failed too", [{ text: "One" }, { text: "Tw", status: "error" }], "Tw"],
+    ["is the text of an iteration that was cut too", [{ text: "One" }, { text: "Tw", status: "stopped-by-user" }], "Tw"],
+  ])("%s", ([, iterations, finalText]) => {
+    const steps = iterations.flatMap((iteration) => [inbox(), model(iteration)]);
     expect(after(steps).finalText).toBe(finalText);
   });
 
-  it("is joined over the hops of a turn, calls and native parts included", () => {
-    const hops = [
+  it("is joined over the continuations of a turn, calls and native parts included", () => {
+    const continuations = [
       model({ text: "One ", reasoning: "a", native: [1], calls: [call("a")], finish: "paused" }),
       model({ text: "two", reasoning: "b", native: [2], calls: [call("b")] }),
     ];
-    const state = after([inbox(), ...hops]);
+    const state = after([inbox(), ...continuations]);
     const native = [1, 2].map((item) => ({ provider: "p", model: "m", item }));
     expect(state.messages.slice(1)).toEqual([
       {
@@ -88,7 +88,7 @@ describe("what was said", () => {
         native,
       },
     ]);
-    expect([state.finalText, state.modelParts, [...state.heldIds], state.countedPasses, state.pauses]).toEqual([
+    expect([state.finalText, state.modelParts, [...state.heldIds], state.countedIterations, state.pauses]).toEqual([
       "One two",
       native,
       ["a", "b"],
@@ -103,14 +103,14 @@ describe("what was said", () => {
   });
 
   it("keeps the last details and the last thought log", () => {
-    const passes = [{ details: "Night.", thoughtLog: { mood: 1 } }, { details: " " }, { details: "Rain." }, {}];
-    const state = after(passes.flatMap((pass) => [inbox(), model(pass)]));
+    const iterations = [{ details: "Night.", thoughtLog: { mood: 1 } }, { details: " " }, { details: "Rain." }, {}];
+    const state = after(iterations.flatMap((iteration) => [inbox(), model(iteration)]));
     expect([state.detailsText, state.thoughtLog]).toEqual(["Rain.", { mood: 1 }]);
   });
 });
 
 describe("what was spent", () => {
-  it.for<[title: string, passes: readonly Partial<StreamResult>[], tokens: number, costUSD: number | undefined]>([
+  it.for<[title: string, iterations: readonly Partial<StreamResult>[], tokens: number, costUSD: number | undefined]>([
     [
       "is summed",
       [
@@ -128,8 +128,8 @@ describe("what was spent", () => {
     ],
     ["is not known where no usage was told", [{ costUSD: 1 }, {}], 0, undefined],
     ["may be nothing", [{ usage: usage(3), costUSD: 0 }], 3, 0],
-  ])("%s", ([, passes, tokens, costUSD]) => {
-    const state = after(passes.flatMap((pass) => [inbox(), model(pass)]));
+  ])("%s", ([, iterations, tokens, costUSD]) => {
+    const state = after(iterations.flatMap((iteration) => [inbox(), model(iteration)]));
     expect([state.usage.totalTokens, state.costUSD]).toEqual([tokens, costUSD]);
   });
 

@@ -10,7 +10,7 @@ import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
 import { joinTurn } from "./join-turn.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
 import { emptyTurn, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
-import { countPass, createRepetition, noteResults, type Repeats } from "./repetition.ts";
+import { countIteration, createRepetition, noteResults, type Repeats } from "./repetition.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
 import { earlyOutcomesOf, isNamed, placeResults, placeTurn } from "./transcript.ts";
 
@@ -54,13 +54,13 @@ export function applyStep(state: LoopState, step: StepResult): void {
   state.phase = step.kind;
 }
 
-/** A new pass begins with its inbox. */
+/** A new iteration begins with its inbox. */
 function applyInbox(state: LoopState, answer: InboxAnswer): void {
   if (state.phase !== "start" && state.phase !== "resume") beginIteration(state);
   applyMessages(state, answer);
-  if (answer.force !== undefined) state.forcedPasses.push(...answer.force);
+  if (answer.force !== undefined) state.forcedIterations.push(...answer.force);
   state.ending = undefined;
-  beginPass(state);
+  clearIteration(state);
 }
 
 function beginIteration(state: LoopState): void {
@@ -69,12 +69,12 @@ function beginIteration(state: LoopState): void {
   state.endChecks = 0;
 }
 
-function beginPass(state: LoopState): void {
-  state.hop = 0;
+function clearIteration(state: LoopState): void {
+  state.continuation = 0;
   state.turn = emptyTurn;
   state.turnPlaced = false;
   state.lastOutput = undefined;
-  state.passStart = state.messages.length;
+  state.iterationStart = state.messages.length;
   noteBeforeTurn(state);
 }
 
@@ -83,7 +83,7 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   if (state.closedAfter === "model" || state.closedAfter === "output") {
     const hasRun = state.turn.eagerOutcomes?.some(({ kind }) => wasDispatched(kind)) === true;
     if (!hasRun) takeTurnBack(state);
-    if (state.finalAnswerTo === undefined) state.countedPasses -= 1;
+    if (state.finalAnswerTo === undefined) state.countedIterations -= 1;
   }
   applyTime(state, { now: answer.now, token: answer.token });
   state.retry = attempt;
@@ -97,7 +97,7 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   state.pauses = 0;
   state.toolLimitBroken = false;
   beginCounts(state);
-  beginPass(state);
+  clearIteration(state);
 }
 
 function applyResumption(state: LoopState): void {
@@ -124,7 +124,7 @@ function applySteering(state: LoopState): void {
   for (const { verb, message } of unsent) if (verb === "steer") messages.push(message);
   const rest = unsent.filter(({ verb }) => verb !== "steer");
   unsent.splice(0, unsent.length, ...rest);
-  state.passStart = messages.length;
+  state.iterationStart = messages.length;
   // Whoever was told something new may do again what was done before.
   beginCounts(state);
 }
@@ -155,12 +155,12 @@ export function previewLook(state: LoopState, answer: InboxAnswer): LoopState {
 function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Ending | undefined): void {
   state.streamResults.push(result);
   state.finalAnswerTo = finalAnswerTo;
-  if (state.hop > 0) state.pauses += 1;
-  else if (finalAnswerTo === undefined) state.countedPasses += 1;
+  if (state.continuation > 0) state.pauses += 1;
+  else if (finalAnswerTo === undefined) state.countedIterations += 1;
   applyStream(state, result);
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
-  // What an interrupted pass said is in its stream's result only: the next run answers anew.
-  if (result.status !== "follow_up_interrupt") applySaid(state, result);
+  // What an interrupted iteration said is in its stream's result only: the next run answers anew.
+  if (result.status !== "follow-up-interrupt") applySaid(state, result);
   if (result.status !== "function_call" && !isUnfinished(result)) state.identical = noIdenticalCalls;
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
 }
@@ -180,7 +180,7 @@ function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void
 
 function countCalls(state: LoopState, { status }: StreamResult): void {
   if (state.repetition === undefined) return;
-  state.repetition = countPass(state.repetition, status === "function_call" ? state.turn.calls : []);
+  state.repetition = countIteration(state.repetition, status === "function_call" ? state.turn.calls : []);
 }
 
 function applySaid(state: LoopState, result: StreamResult): void {
@@ -188,9 +188,9 @@ function applySaid(state: LoopState, result: StreamResult): void {
   if (state.turn.text.trim() !== "") state.finalText = state.turn.text;
   if (result.details.trim() !== "") state.detailsText = result.details;
   const resent = isUnfinished(result);
-  // A "continue" hop is asked for with the request as it was; a "paused" one with the turn behind it.
+  // A "continue" continuation is asked for with the request as it was; a "paused" one with the turn behind it.
   if (!resent || result.finish === "paused") placeTurn(state);
-  state.hop = resent ? state.hop + 1 : state.hop;
+  state.continuation = resent ? state.continuation + 1 : state.continuation;
 }
 
 function applyTurn(state: LoopState, result: StreamResult): void {
@@ -200,7 +200,7 @@ function applyTurn(state: LoopState, result: StreamResult): void {
   const { text, reasoning, calls, eagerOutcomes } = result;
   const { turn } = state;
   state.turn =
-    state.hop === 0
+    state.continuation === 0
       ? { text, reasoning, calls, native, eagerOutcomes }
       : {
           ...joinTurn(turn, result),
@@ -256,7 +256,7 @@ function applyEnding(state: LoopState, ending: Ending): void {
   state.ending = ending;
   if (state.phase !== "resume") state.closedAfter = state.phase;
   if (state.phase !== "model") return;
-  // Also where an earlier hop of it is placed: a "continue" hop behind that one is not there yet.
+  // Also where an earlier continuation of it is placed: a "continue" continuation behind that one is not there yet.
   placeTurn(state);
   answerOpenCalls(state);
 }

@@ -17,7 +17,7 @@ export function noteBeforeTurn(state: LoopState): void {
 /** Brings back what was there before the turn. What the turn has cost stays, and so does its stream in `streamResults`. */
 export function takeTurnBack(state: LoopState): void {
   const { modelParts, functionHistory, ...before } = state.beforeTurn;
-  state.messages.length = state.passStart;
+  state.messages.length = state.iterationStart;
   state.modelParts.length = modelParts;
   state.functionHistory.length = functionHistory;
   Object.assign(state, before);

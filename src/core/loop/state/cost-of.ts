@@ -7,7 +7,7 @@ import { describeValue } from "../../utils/describe-value.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { promiseOrValue } from "../../utils/promise-or-value.ts";
 
-/** Who answered, and in which pass. */
+/** Who answered, and in which iteration. */
 interface Answerer {
   readonly provider: string;
   readonly model: string;

@@ -10,18 +10,18 @@ import { toJson } from "../../utils/to-json.ts";
 
 /** The ending that a cause leads to; plain data. */
 export function endingOfCause(cause: Cause): {
-  readonly status: "stopped_by_user" | "timeout" | "follow_up_interrupt";
+  readonly status: "stopped-by-user" | "timeout" | "follow-up-interrupt";
   readonly reason: Termination;
 } {
   switch (cause.kind) {
     case "stop":
-      return { status: "stopped_by_user", reason: { kind: "stopped", requester: cause.requester, note: cause.note } };
+      return { status: "stopped-by-user", reason: { kind: "stopped", requester: cause.requester, note: cause.note } };
     case "kill":
-      return { status: "stopped_by_user", reason: { kind: "killed" } };
+      return { status: "stopped-by-user", reason: { kind: "killed" } };
     case "abort":
-      return { status: "stopped_by_user", reason: { kind: "aborted", reason: toAbortReason(cause.reason) } };
+      return { status: "stopped-by-user", reason: { kind: "aborted", reason: toAbortReason(cause.reason) } };
     case "interrupt":
-      return { status: "follow_up_interrupt", reason: { kind: "interrupted", message: cause.message } };
+      return { status: "follow-up-interrupt", reason: { kind: "interrupted", message: cause.message } };
     case "wall-clock":
       return { status: "timeout", reason: { kind: "wall-clock", limitMs: cause.limitMs } };
     default:

@@ -14,7 +14,7 @@ export function joinTurn(turn: Turn, { text, reasoning, calls, finish }: StreamR
   };
 }
 
-/** What cuts a hop off cuts the whole turn: the calls of its earlier hops run no more than its own. */
+/** What cuts a continuation off cuts the whole turn: the calls of its earlier continuations run no more than its own. */
 function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): readonly ToolCall[] {
   return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
 }

@@ -10,23 +10,23 @@ export interface LoopRule {
   readonly action: LoopAction;
 }
 
-/** A loop that the last pass has come round in. */
+/** A loop that the last iteration has come round in. */
 export interface FoundLoop extends Repeats {
-  /** The first tool of the pass. */
+  /** The first tool of the iteration. */
   readonly toolName: string;
 }
 
 /** The iterations in a row that did the same, once there are too many. One more iteration than `maxIterations` there is none of anyway. */
 export function findIdenticalCalls(
-  { identical, countedPasses }: LoopState,
+  { identical, countedIterations }: LoopState,
   { maxIdenticalCalls, maxIterations }: { readonly maxIdenticalCalls?: number | undefined; readonly maxIterations: number },
 ): Pick<FoundLoop, "toolName" | "count"> | undefined {
   const { count, outcomes } = identical;
-  if (maxIdenticalCalls === undefined || count < maxIdenticalCalls || countedPasses >= maxIterations) return undefined;
+  if (maxIdenticalCalls === undefined || count < maxIdenticalCalls || countedIterations >= maxIterations) return undefined;
   return { toolName: outcomes[0]?.call.name ?? "", count };
 }
 
-/** Finds out whether the calls that the model has just asked for are a loop. A pass that ends the run in another way is none. */
+/** Finds out whether the calls that the model has just asked for are a loop. An iteration that ends the run in another way is none. */
 export function findLoop(state: LoopState, rule: LoopRule | undefined): FoundLoop | undefined {
   const { repetition, turn, streamResults, finalAnswerTo } = state;
   const last = streamResults.at(-1);

@@ -1,5 +1,5 @@
-// The accumulator of one run: all that is known after the steps so far. Owned by the run and folded in place, so that a pass costs
-// the same at pass 5 and at pass 5,000.
+// The accumulator of one run: all that is known after the steps so far. Owned by the run and folded in place, so that an iteration costs
+// the same at iteration 5 and at iteration 5,000.
 
 import type { Json } from "../../types/json.ts";
 import type { Message, NativePart, UserMessage } from "../../types/message.ts";
@@ -40,7 +40,7 @@ export interface InboxAnswer {
   /** What was said to the control since the last look, in order. */
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly drain?: true | undefined;
-  /** Passes whose results the caller wants left out, and did not before. */
+  /** Iterations whose results the caller wants left out, and did not before. */
   readonly force?: readonly number[] | undefined;
   /** The ending that a last look was for; one for another ending is out of date. */
   readonly before?: string | undefined;
@@ -107,13 +107,13 @@ export type StepResult =
   /** The run goes on past a recorded suspension. */
   | { readonly kind: "resume" };
 
-/** Results that a tool has released, and in which pass it did. */
+/** Results that a tool has released, and in which iteration it did. */
 export interface ReleasedResults {
   readonly iteration: number;
   readonly release: ContextRelease;
 }
 
-/** The turn of the current pass, its earlier hops included. */
+/** The turn of the current iteration, its earlier continuations included. */
 export interface Turn {
   readonly text: string;
   readonly reasoning: string;
@@ -127,12 +127,12 @@ export interface Turn {
 export interface LoopState {
   /** What was folded last. */
   phase: "start" | StepResult["kind"];
-  /** 0-based pass. */
+  /** 0-based iteration. */
   iteration: number;
-  /** 0-based stream of this pass; more than one where a paused turn is resent. */
-  hop: number;
-  /** Passes that count towards `maxIterations`. */
-  countedPasses: number;
+  /** 0-based stream of this iteration; more than one where a paused turn is resent. */
+  continuation: number;
+  /** Iterations that count towards `maxIterations`. */
+  countedIterations: number;
   pauses: number;
   restarts: number;
   toolCallsExecuted: number;
@@ -150,8 +150,8 @@ export interface LoopState {
   /** The context items as one message; made anew when they change. */
   contextMessage: UserMessage | undefined;
   readonly hiddenTools: Set<string>;
-  /** Passes whose results the caller wants left out of what is sent. */
-  readonly forcedPasses: number[];
+  /** Iterations whose results the caller wants left out of what is sent. */
+  readonly forcedIterations: number[];
   /** What tools want left out of it, in order. */
   readonly releases: ReleasedResults[];
 
@@ -165,9 +165,9 @@ export interface LoopState {
   /** A tool has delivered content that users see. */
   contentDelivered: boolean;
   usage: Usage;
-  /** USD; undefined once the cost of one pass is unknown. */
+  /** USD; undefined once the cost of one iteration is unknown. */
   costUSD: number | undefined;
-  /** Who made the first stream of this run whose cost is not known, and in which pass. */
+  /** Who made the first stream of this run whose cost is not known, and in which iteration. */
   unpriced: (NonNullable<StreamResult["unpriced"]> & { readonly iteration: number }) | undefined;
   /** USD, of the streams whose cost is known. */
   spentUSD: number;
@@ -191,25 +191,25 @@ export interface LoopState {
   toolLimitReached: boolean;
   /** The model has asked for tools even after that. */
   toolLimitBroken: boolean;
-  /** How the calls of the last passes repeat; undefined where nobody looks. */
+  /** How the calls of the last iterations repeat; undefined where nobody looks. */
   repetition: Repetition | undefined;
   /** How many iterations in a row have done the same. */
   identical: IdenticalCalls;
-  /** What became of the last answer, until the next pass. */
+  /** What became of the last answer, until the next iteration. */
   lastOutput: OutputAnswer | undefined;
   /** Answers in a row that did not fit. */
   invalidAnswers: number;
-  /** The ending whose final answer the last pass was. */
+  /** The ending whose final answer the last iteration was. */
   finalAnswerTo: Ending | undefined;
   /** The retry that the run is in; 0 before the first. */
   retry: number;
-  /** How often the run was resumed past a suspension of this pass. */
+  /** How often the run was resumed past a suspension of this iteration. */
   resumes: number;
-  /** How often the inbox was read before an ending in this pass. */
+  /** How often the inbox was read before an ending in this iteration. */
   endChecks: number;
-  /** How many messages there were when this pass began. */
-  passStart: number;
-  /** What the turn of this pass adds to, as it was before. */
+  /** How many messages there were when this iteration began. */
+  iterationStart: number;
+  /** What the turn of this iteration adds to, as it was before. */
   beforeTurn: BeforeTurn;
   /** What was folded last before the ending. */
   closedAfter: LoopState["phase"];
@@ -253,8 +253,8 @@ export function createLoopState(initial: InitialState): LoopState {
   return {
     phase: "start",
     iteration: 0,
-    hop: 0,
-    countedPasses: 0,
+    continuation: 0,
+    countedIterations: 0,
     pauses: 0,
     restarts: 0,
     toolCallsExecuted: 0,
@@ -266,7 +266,7 @@ export function createLoopState(initial: InitialState): LoopState {
     contextItems: [...initial.contextItems],
     contextMessage: toContextMessage(initial.contextItems),
     hiddenTools: new Set(),
-    forcedPasses: [],
+    forcedIterations: [],
     releases: [],
     streamResults: [],
     functionHistory: [],
@@ -298,7 +298,7 @@ export function createLoopState(initial: InitialState): LoopState {
     retry: 0,
     resumes: 0,
     endChecks: 0,
-    passStart: 0,
+    iterationStart: 0,
     beforeTurn: nothingBefore,
     closedAfter: "start",
     ending: undefined,

@@ -1,4 +1,4 @@
-// The view of a growing transcript, held against a mask that is worked out anew for each pass.
+// The view of a growing transcript, held against a mask that is worked out anew for each iteration.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -12,8 +12,8 @@ interface Call {
   readonly tokens: number;
 }
 
-/** What happens in one pass after its stream: its calls, and what they and the caller want left out. */
-interface Pass {
+/** What happens in one iteration after its stream: its calls, and what they and the caller want left out. */
+interface Iteration {
   readonly calls: readonly Call[];
   readonly force: readonly number[];
   readonly release: readonly number[] | "all" | undefined;
@@ -23,10 +23,10 @@ interface Pass {
 class GrowingState implements MaskingSource {
   readonly messages: Message[] = [];
   readonly functionHistory: ToolHistoryEntry[] = [];
-  readonly forcedPasses: number[] = [];
+  readonly forcedIterations: number[] = [];
   readonly releases: ReleasedResults[] = [];
   iteration = 0;
-  passStart = 0;
+  iterationStart = 0;
   looks = 0;
   /** Ids of the calls so far, and where each stands. */
   readonly ids: string[] = [];
@@ -34,11 +34,11 @@ class GrowingState implements MaskingSource {
   constructor() {
     const old: ToolResultPart = { callId: "old", name: "search", outcome: "completed", result: "x".repeat(40_000) };
     this.messages.push({ role: "user", content: "Go." }, assistant(["old"]), { role: "tool", results: [old] });
-    this.passStart = this.messages.length;
+    this.iterationStart = this.messages.length;
   }
 
-  /** Ends the pass, and begins the next. */
-  add({ calls, force, release }: Pass): void {
+  /** Ends the iteration, and begins the next. */
+  add({ calls, force, release }: Iteration): void {
     const results = calls.map(({ outcome, tokens }, index): ToolResultPart => {
       const callId = `c${this.iteration}_${index}`;
       const result = "x".repeat(tokens * 4);
@@ -55,9 +55,9 @@ class GrowingState implements MaskingSource {
     if (results.length > 0)
       this.messages.push(assistant(results.map(({ callId }) => callId)), this.#watch({ role: "tool", results }));
     if (release !== undefined) this.releases.push({ iteration: this.iteration, release: this.#toRelease(release) });
-    this.forcedPasses.push(...force.filter((pass) => pass <= this.iteration));
+    this.forcedIterations.push(...force.filter((each) => each <= this.iteration));
     this.iteration += 1;
-    this.passStart = this.messages.length;
+    this.iterationStart = this.messages.length;
   }
 
   #toRelease(release: readonly number[] | "all"): ContextRelease {
@@ -83,24 +83,24 @@ function assistant(ids: readonly string[]): Message {
   return { role: "assistant", content: ids.map((callId) => ({ type: "tool-call", callId, name: "search", args: {} })) };
 }
 
-/** Which calls are masked in a pass, worked out from all that was said so far. */
+/** Which calls are masked in an iteration, worked out from all that was said so far. */
 function expectedMasks(
-  passes: readonly Pass[],
+  iterations: readonly Iteration[],
   state: GrowingState,
   { keepIterations, minTokens, batchOf }: MaskingRules,
 ): Set<string> {
   const masked = new Set<string>();
-  const forced = new Set(state.forcedPasses);
-  const now = passes.length;
+  const forced = new Set(state.forcedIterations);
+  const now = iterations.length;
   // Age masks once and for all, so that the furthest step so far counts; it never goes back.
   const cutoff = Math.floor((now - keepIterations) / batchOf) * batchOf;
-  passes.forEach(({ calls }, pass) => {
+  iterations.forEach(({ calls }, each) => {
     calls.forEach(({ outcome, tokens }, index) => {
-      const callId = `c${pass}_${index}`;
+      const callId = `c${each}_${index}`;
       const released = state.releases.some(({ iteration, release }) =>
-        release === "all" ? pass < iteration : release.includes(callId),
+        release === "all" ? each < iteration : release.includes(callId),
       );
-      const isDue = pass < cutoff || forced.has(pass) || released;
+      const isDue = each < cutoff || forced.has(each) || released;
       if (isDue && outcome === "completed" && tokens >= minTokens) masked.add(callId);
     });
   });
@@ -130,7 +130,7 @@ const calls = fc.array(
   }),
   { maxLength: 4 },
 );
-const passes = fc.array(
+const iterations = fc.array(
   fc.record({
     calls,
     force: fc.array(fc.nat(12), { maxLength: 2 }),
@@ -150,18 +150,18 @@ const rules = fc.record({
 describe("of any run", () => {
   it("exactly what is due is masked, pairs stay, a second look changes nothing, and what is masked is the same object ever after", () => {
     fc.assert(
-      fc.property(passes, rules, (played, rule) => {
+      fc.property(iterations, rules, (played, rule) => {
         const state = new GrowingState();
         const view = new MaskedView(rule);
         const told = new Set<string>();
         const seen = new Map<number, { readonly message: Message; readonly masks: number }>();
-        for (let pass = 0; pass <= played.length; pass += 1) {
+        for (let each = 0; each <= played.length; each += 1) {
           const before = JSON.stringify(state.messages);
           for (const callId of view.update(state)?.calls ?? []) {
             expect(told.has(callId)).toBe(false);
             told.add(callId);
           }
-          expect(told).toEqual(expectedMasks(played.slice(0, pass), state, rule));
+          expect(told).toEqual(expectedMasks(played.slice(0, each), state, rule));
           expect(new Set(maskedIn(view.messages))).toEqual(told);
           expect(idsOf(view.messages)).toEqual(idsOf(state.messages));
           expect(JSON.stringify(state.messages)).toBe(before);
@@ -174,7 +174,7 @@ describe("of any run", () => {
             if (masks === seen.get(at)?.masks) expect(message).toBe(seen.get(at)?.message);
             seen.set(at, { message, masks });
           });
-          const next = played[pass];
+          const next = played[each];
           if (next !== undefined) state.add(next);
         }
       }),
@@ -193,10 +193,10 @@ it.for<[batchOf: number, force: boolean]>([
     const looksIn = (count: number): number => {
       const state = new GrowingState();
       const view = new MaskedView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
-      for (let pass = 0; pass < count; pass += 1) {
+      for (let each = 0; each < count; each += 1) {
         view.update(state);
         view.findForced(new Set());
-        state.add({ calls: [{ outcome: "completed", tokens: 20 }], force: force ? [pass] : [], release: undefined });
+        state.add({ calls: [{ outcome: "completed", tokens: 20 }], force: force ? [each] : [], release: undefined });
       }
       return state.looks;
     };
@@ -236,7 +236,7 @@ it("counts what stands beside a result, and leaves it out with the result", () =
     results: [{ callId: "c0_0", name: "look", outcome: "completed", result: { a: 1 }, content }],
   };
   expect(view.update(state)).toEqual({ calls: ["c0_0"], tokensBefore: 22, tokensAfter: 16 });
-  const result = "[Result of look (call c0_0) from pass 0 left out: 22 tokens.]";
+  const result = "[Result of look (call c0_0) from iteration 0 left out: 22 tokens.]";
   expect(view.messages.at(-1)).toEqual({
     role: "tool",
     results: [{ callId: "c0_0", name: "look", outcome: "completed", result }],
@@ -247,24 +247,24 @@ it.for<[tokens: number, told: string]>([
   [999, "999"],
   [1_240, "1,240"],
   [1_234_567, "1,234,567"],
-])("a placeholder names the tool, the pass and the tokens: %d", ([tokens, told]) => {
+])("a placeholder names the tool, the iteration and the tokens: %d", ([tokens, told]) => {
   const state = new GrowingState();
   const view = new MaskedView({ keepIterations: 0, minTokens: 1, batchOf: 1 });
   view.update(state);
   state.add({ calls: [{ outcome: "completed", tokens }], force: [], release: undefined });
   view.update(state);
-  expect(JSON.stringify(view.messages.at(-1))).toContain(`[Result of search (call c0_0) from pass 0 left out: ${told} tokens.]`);
+  expect(JSON.stringify(view.messages.at(-1))).toContain(`[Result of search (call c0_0) from iteration 0 left out: ${told} tokens.]`);
 });
 
-it("asks only for passes that can still be masked, and for the last one", () => {
+it("asks only for iterations that can still be masked, and for the last one", () => {
   const state = new GrowingState();
   const view = new MaskedView({ keepIterations: 2, minTokens: 10, batchOf: 1 });
   const any = new Set([0, 1, 2, 3, 4, 5, 6]);
   const asked: (readonly number[])[] = [];
-  for (let pass = 0; pass < 5; pass += 1) {
+  for (let each = 0; each < 5; each += 1) {
     asked.push(view.findForced(any));
     view.update(state);
-    state.add({ calls: [{ outcome: "completed", tokens: pass === 1 ? 1 : 20 }], force: [], release: undefined });
+    state.add({ calls: [{ outcome: "completed", tokens: each === 1 ? 1 : 20 }], force: [], release: undefined });
   }
   expect(view.findForced(new Set([2, 9]))).toEqual([2]);
   expect(asked).toEqual([[], [0], [0, 1], [0, 2], [2, 3]]);

@@ -1,4 +1,4 @@
-// Leaves old results out of what is sent: a view of the transcript that is kept from pass to pass, so that each message is looked at once
+// Leaves old results out of what is sent: a view of the transcript that is kept from iteration to each, so that each message is looked at once
 // and each result is replaced once, however long the run.
 
 import type { Message, ToolResultPart } from "../../types/message.ts";
@@ -25,7 +25,7 @@ export interface Masked {
 /** What the view is made of. */
 export type MaskingSource = Pick<
   LoopState,
-  "messages" | "iteration" | "passStart" | "functionHistory" | "forcedPasses" | "releases"
+  "messages" | "iteration" | "iterationStart" | "functionHistory" | "forcedIterations" | "releases"
 >;
 
 /** A result that can be masked, and where it is. */
@@ -48,51 +48,51 @@ export class MaskedView {
   #historyRead = 0;
   #forcedRead = 0;
   #releasesRead = 0;
-  /** What can still be masked: by call, and by pass, the oldest first. */
+  /** What can still be masked: by call, and by iteration, the oldest first. */
   readonly #open = new Map<string, Entry>();
-  readonly #passes = new Map<number, Entry[]>();
-  /** The pass that was sent last. */
-  #lastPass: number | undefined;
+  readonly #iterations = new Map<number, Entry[]>();
+  /** The iteration that was sent last. */
+  #lastIteration: number | undefined;
 
   constructor(rules: MaskingRules) {
     this.#rules = rules;
   }
 
-  /** The messages to send, once `update` has been called for the pass. */
+  /** The messages to send, once `update` has been called for the iteration. */
   get messages(): readonly Message[] {
     return this.#messages;
   }
 
-  /** Of the passes whose results can still be masked, those that somebody wants masked. */
+  /** Of the iterations whose results can still be masked, those that somebody wants masked. */
   findForced(force: ReadonlySet<number>): readonly number[] {
-    const last = this.#lastPass;
-    // Results of the pass that was sent last have come since, and are not in the view yet.
+    const last = this.#lastIteration;
+    // Results of the iteration that was sent last have come since, and are not in the view yet.
     const found = last !== undefined && isIn(force, last) ? [last] : [];
-    const passes = this.#passes;
+    const iterations = this.#iterations;
     // Either may be long; to look through the shorter one is enough.
     const size: unknown = force.size;
     dropPromise(size);
-    const isShort = typeof size === "number" && size < passes.size;
+    const isShort = typeof size === "number" && size < iterations.size;
     const before = isShort
-      ? listItems(force).filter((pass) => passes.has(pass))
-      : [...passes.keys()].filter((pass) => isIn(force, pass));
-    return [...before.filter((pass) => pass !== last), ...found];
+      ? listItems(force).filter((each) => iterations.has(each))
+      : [...iterations.keys()].filter((each) => isIn(force, each));
+    return [...before.filter((each) => each !== last), ...found];
   }
 
   /** Brings the view up to date before a stream, and tells what is newly masked. */
   update(state: MaskingSource): Masked | undefined {
     this.#take(state);
     const due = [...this.#findForced(state), ...this.#findReleased(state), ...this.#findOld(state.iteration)];
-    this.#lastPass = state.iteration;
+    this.#lastIteration = state.iteration;
     return due.length === 0 ? undefined : this.#mask(due);
   }
 
-  /** Takes over what was added, and once more what may have been replaced: the turn of a pass that is not over. */
-  #take({ messages, functionHistory, passStart }: MaskingSource): void {
-    const passes = new Map<string, number>();
+  /** Takes over what was added, and once more what may have been replaced: the turn of an iteration that is not over. */
+  #take({ messages, functionHistory, iterationStart }: MaskingSource): void {
+    const iterations = new Map<string, number>();
     for (; this.#historyRead < functionHistory.length; this.#historyRead += 1) {
       const entry = functionHistory[this.#historyRead];
-      if (entry?.outcome === "completed") passes.set(entry.functionCall.id, entry.iteration);
+      if (entry?.outcome === "completed") iterations.set(entry.functionCall.id, entry.iteration);
     }
     this.#messages.length = this.#stable;
     for (let at = this.#stable; at < messages.length; at += 1) {
@@ -100,26 +100,26 @@ export class MaskedView {
       if (message === undefined) continue;
       this.#messages.push(message);
       if (message.role !== "tool") continue;
-      message.results.forEach((part, index) => this.#note(part, { at, index, iteration: passes.get(part.callId) }));
+      message.results.forEach((part, index) => this.#note(part, { at, index, iteration: iterations.get(part.callId) }));
     }
-    this.#stable = passStart;
+    this.#stable = iterationStart;
   }
 
-  /** Results that were handed in belong to no pass, and errors say something as long as they are there. */
+  /** Results that were handed in belong to no iteration, and errors say something as long as they are there. */
   #note(part: ToolResultPart, { iteration, ...place }: Pick<Entry, "at" | "index"> & { iteration: number | undefined }): void {
     if (iteration === undefined || part.outcome !== "completed") return;
     const tokens = estimateResult(part);
     if (tokens < this.#rules.minTokens) return;
     const entry = { callId: part.callId, ...place, iteration, tokens };
     this.#open.set(part.callId, entry);
-    const entries = this.#passes.get(iteration);
-    if (entries === undefined) this.#passes.set(iteration, [entry]);
+    const entries = this.#iterations.get(iteration);
+    if (entries === undefined) this.#iterations.set(iteration, [entry]);
     else entries.push(entry);
   }
 
-  #findForced({ forcedPasses }: MaskingSource): readonly Entry[] {
-    const found = forcedPasses.slice(this.#forcedRead).flatMap((pass) => this.#close(pass));
-    this.#forcedRead = forcedPasses.length;
+  #findForced({ forcedIterations }: MaskingSource): readonly Entry[] {
+    const found = forcedIterations.slice(this.#forcedRead).flatMap((each) => this.#close(each));
+    this.#forcedRead = forcedIterations.length;
     return found;
   }
 
@@ -144,18 +144,18 @@ export class MaskedView {
     return this.#closeBefore(Math.floor((iteration - keepIterations) / batchOf) * batchOf);
   }
 
-  #closeBefore(pass: number): readonly Entry[] {
+  #closeBefore(each: number): readonly Entry[] {
     const found: Entry[] = [];
-    for (const open of this.#passes.keys()) {
-      if (open >= pass) break;
+    for (const open of this.#iterations.keys()) {
+      if (open >= each) break;
       found.push(...this.#close(open));
     }
     return found;
   }
 
-  #close(pass: number): readonly Entry[] {
-    const entries = this.#passes.get(pass) ?? [];
-    this.#passes.delete(pass);
+  #close(each: number): readonly Entry[] {
+    const entries = this.#iterations.get(each) ?? [];
+    this.#iterations.delete(each);
     return entries.filter(({ callId }) => this.#open.delete(callId));
   }
 
@@ -190,8 +190,8 @@ export class MaskedView {
 }
 
 /** The set is the caller's own, and may be of a class of theirs. */
-function isIn(force: ReadonlySet<number>, pass: number): boolean {
-  const answer: unknown = force.has(pass);
+function isIn(force: ReadonlySet<number>, each: number): boolean {
+  const answer: unknown = force.has(each);
   dropPromise(answer);
   return answer === true;
 }
@@ -207,5 +207,5 @@ function estimateResult({ result, content = [] }: ToolResultPart): number {
 function describeMasked({ name, callId }: ToolResultPart, iteration: number, tokens: number): string {
   const count = String(tokens).replace(/\B(?=(\d{3})+$)/g, ",");
   const call = `${cutText(name, longestName)} (call ${cutText(callId, longestName)})`;
-  return `[Result of ${call} from pass ${iteration} left out: ${count} tokens.]`;
+  return `[Result of ${call} from iteration ${iteration} left out: ${count} tokens.]`;
 }

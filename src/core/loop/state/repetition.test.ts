@@ -3,22 +3,22 @@ import { expect, it } from "vitest";
 import type { Json } from "../../types/json.ts";
 import type { ToolResultPart } from "../../types/message.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import { countPass, createRepetition, findRepeats, noteResults, type Repeats, type Repetition } from "./repetition.ts";
+import { countIteration, createRepetition, findRepeats, noteResults, type Repeats, type Repetition } from "./repetition.ts";
 
 const call = (name: string, args: Json = {}): ToolCall => ({ callId: "c", name, args });
 const result = (value: Json): ToolResultPart => ({ callId: "c", name: "t", outcome: "completed", result: value });
 
-/** What is found at each pass, where a letter is a pass with one call, and "." one without. */
-function findIn(passes: string, threshold: number, maxCycle = 4): string {
+/** What is found at each iteration, where a letter is an iteration with one call, and "." one without. */
+function findIn(iterations: string, threshold: number, maxCycle = 4): string {
   let repetition = createRepetition({ maxCycle, compareResults: false });
-  return Array.from(passes, (name) => {
-    repetition = countPass(repetition, name === "." ? [] : [call(name)]);
+  return Array.from(iterations, (name) => {
+    repetition = countIteration(repetition, name === "." ? [] : [call(name)]);
     const found = findRepeats(repetition, threshold);
     return found === undefined ? "-" : `${found.count}x${found.cycle}`;
   }).join(" ");
 }
 
-it.for<[passes: string, threshold: number, found: string]>([
+it.for<[iterations: string, threshold: number, found: string]>([
   ["AAA", 3, "- - 3x1"],
   ["AAAAAAA", 3, "- - 3x1 - - 6x1 -"],
   ["AABAA", 2, "- 2x1 - - 2x1"],
@@ -33,8 +33,8 @@ it.for<[passes: string, threshold: number, found: string]>([
   ["ABCABD", 2, "- - - - - -"],
   ["AA.A", 2, "- 2x1 - -"],
   ["AA.AA", 3, "- - - - -"],
-])("%s, threshold %i: %s", ([passes, threshold, found]) => {
-  expect(findIn(passes, threshold)).toBe(found);
+])("%s, threshold %i: %s", ([iterations, threshold, found]) => {
+  expect(findIn(iterations, threshold)).toBe(found);
 });
 
 it("looks for no cycle that is longer than it is told", () => {
@@ -45,7 +45,7 @@ it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], 
   ["the order of calls says nothing", [call("a"), call("b", 1)], [call("b", 1), call("a")], true],
   ["nor does that of keys", [call("a", { x: 1, y: { p: 1, q: 2 } })], [call("a", { y: { q: 2, p: 1 }, x: 1 })], true],
   ["nor do ids", [{ ...call("a"), callId: "1" }], [{ ...call("a"), callId: "2", argsText: "{ }" }], true],
-  ["how often a call comes in a pass does", [call("a"), call("a")], [call("a")], false],
+  ["how often a call comes in an iteration does", [call("a"), call("a")], [call("a")], false],
   ["arguments do", [call("a", { x: 1 })], [call("a", { x: "1" })], false],
   ["the order within an array does", [call("a", [1, 2])], [call("a", [2, 1])], false],
   ["names do", [call("a", 1)], [call("b", 1)], false],
@@ -59,7 +59,7 @@ it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], 
   ],
   ["and are not whole ones", [{ ...call("a"), problem: "malformed", argsText: "{" }], [call("a")], false],
 ])("%s", ([, first, second, same]) => {
-  const repetition = countPass(countPass(createRepetition({ maxCycle: 1, compareResults: false }), first), second);
+  const repetition = countIteration(countIteration(createRepetition({ maxCycle: 1, compareResults: false }), first), second);
   expect(findRepeats(repetition, 2)).toEqual(same ? { cycle: 1, count: 2 } : undefined);
 });
 
@@ -67,27 +67,27 @@ it("compares what a call gave with what the same call gave before, whatever thei
   const one = [call("a"), call("b")];
   const other = [call("b"), call("a")];
   const started = createRepetition({ maxCycle: 2, compareResults: true });
-  const first = noteResults(countPass(started, one), one, [result(1), result(2)]);
-  const same = noteResults(countPass(first, other), other, [result(2), result(1)]);
-  const swapped = noteResults(countPass(first, other), other, [result(1), result(2)]);
+  const first = noteResults(countIteration(started, one), one, [result(1), result(2)]);
+  const same = noteResults(countIteration(first, other), other, [result(2), result(1)]);
+  const swapped = noteResults(countIteration(first, other), other, [result(1), result(2)]);
   expect([findRepeats(same, 2), findRepeats(swapped, 2)]).toEqual([{ cycle: 1, count: 2 }, undefined]);
 });
 
-/** A pass: which calls, and what they give. */
-type Pass = readonly [calls: string, gives: number];
+/** An iteration: which calls, and what they give. */
+type Iteration = readonly [calls: string, gives: number];
 
 /** What a reader of the whole history would find, by the definition and not by counting. */
-function findByHand(passes: readonly Pass[], threshold: number, { maxCycle, compareResults }: Repetition): Repeats | undefined {
-  // What the last pass gives is not known yet.
+function findByHand(iterations: readonly Iteration[], threshold: number, { maxCycle, compareResults }: Repetition): Repeats | undefined {
+  // What the last iteration gives is not known yet.
   const isSame = (a: number, b: number): boolean =>
-    passes[a]?.[0] === passes[b]?.[0] && (!compareResults || a === passes.length - 1 || passes[a]?.[1] === passes[b]?.[1]);
+    iterations[a]?.[0] === iterations[b]?.[0] && (!compareResults || a === iterations.length - 1 || iterations[a]?.[1] === iterations[b]?.[1]);
   const hasPeriod = (length: number, period: number): boolean => {
-    for (let at = passes.length - 1; at - period >= passes.length - length; at -= 1) if (!isSame(at, at - period)) return false;
+    for (let at = iterations.length - 1; at - period >= iterations.length - length; at -= 1) if (!isSame(at, at - period)) return false;
     return true;
   };
   for (let cycle = 1; cycle <= maxCycle; cycle += 1) {
     let length = cycle;
-    while (length < passes.length && hasPeriod(length + 1, cycle)) length += 1;
+    while (length < iterations.length && hasPeriod(length + 1, cycle)) length += 1;
     const count = length / cycle;
     const shorter = Array.from({ length: cycle - 1 }, (_, index) => index + 1);
     const isPrimitive = !shorter.some((period) => cycle % period === 0 && hasPeriod(length, period));
@@ -96,27 +96,27 @@ function findByHand(passes: readonly Pass[], threshold: number, { maxCycle, comp
   return undefined;
 }
 
-it("finds at each pass what a reader of the whole history finds, in memory that does not grow", () => {
+it("finds at each iteration what a reader of the whole history finds, in memory that does not grow", () => {
   const letters = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1 }));
-  // Blocks that repeat, between passes of all kinds.
+  // Blocks that repeat, between iterations of all kinds.
   const block = fc.tuple(fc.array(letters, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 5 }));
   const histories = fc
     .array(block, { maxLength: 4 })
-    .map((blocks) => blocks.flatMap(([passes, times]) => Array.from({ length: times }, () => passes).flat()));
+    .map((blocks) => blocks.flatMap(([iterations, times]) => Array.from({ length: times }, () => iterations).flat()));
   const rules = fc.record({
     threshold: fc.integer({ min: 2, max: 4 }),
     maxCycle: fc.integer({ min: 1, max: 6 }),
     compareResults: fc.boolean(),
   });
   fc.assert(
-    fc.property(histories, rules, (history: readonly Pass[], { threshold, maxCycle, compareResults }) => {
+    fc.property(histories, rules, (history: readonly Iteration[], { threshold, maxCycle, compareResults }) => {
       let repetition = createRepetition({ maxCycle, compareResults });
       history.forEach(([name, gives], index) => {
         const calls = [call(name)];
-        repetition = countPass(repetition, calls);
+        repetition = countIteration(repetition, calls);
         expect(findRepeats(repetition, threshold)).toEqual(findByHand(history.slice(0, index + 1), threshold, repetition));
         repetition = noteResults(repetition, calls, [result(gives)]);
-        expect(repetition.passes.length).toBeLessThanOrEqual(maxCycle + 1);
+        expect(repetition.iterations.length).toBeLessThanOrEqual(maxCycle + 1);
       });
     }),
     { numRuns: 500 },

@@ -1,64 +1,64 @@
-// Counts how often a model has asked for the same calls in a row, alone or in a cycle of passes. Pure; what a pass costs, in time and in
-// memory, depends on the longest cycle and not on how many passes there were.
+// Counts how often a model has asked for the same calls in a row, alone or in a cycle of iterations. Pure; what an iteration costs, in time and in
+// memory, depends on the longest cycle and not on how many iterations there were.
 
 import type { ToolResultPart } from "../../types/message.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { digest, stableJson } from "../../utils/stable-json.ts";
 
-/** The calls of one pass, and what they gave where that is compared, each as a digest. */
-export interface CountedPass {
+/** The calls of one iteration, and what they gave where that is compared, each as a digest. */
+export interface CountedIteration {
   readonly calls: string;
   readonly results: string | undefined;
 }
 
-/** What is known of the last passes. */
+/** What is known of the last iterations. */
 export interface Repetition {
-  /** The most passes that one cycle may have. */
+  /** The most iterations that one cycle may have. */
   readonly maxCycle: number;
-  /** Whether passes with other results are other passes. */
+  /** Whether iterations with other results are other iterations. */
   readonly compareResults: boolean;
-  /** The last passes, newest first: one more than the longest cycle has. */
-  readonly passes: readonly CountedPass[];
-  /** At index `n - 1`: how many passes in a row, up to the last one, equal the pass `n` before them. */
+  /** The last iterations, newest first: one more than the longest cycle has. */
+  readonly iterations: readonly CountedIteration[];
+  /** At index `n - 1`: how many iterations in a row, up to the last one, equal the iteration `n` before them. */
   readonly matches: readonly number[];
 }
 
 /** How often a cycle has come. */
 export interface Repeats {
-  /** How many passes the cycle has. */
+  /** How many iterations the cycle has. */
   readonly cycle: number;
   readonly count: number;
 }
 
 /** Begins to count. */
 export function createRepetition({ maxCycle, compareResults }: Pick<Repetition, "maxCycle" | "compareResults">): Repetition {
-  return { maxCycle, compareResults, passes: [], matches: Array.from({ length: maxCycle }, () => 0) };
+  return { maxCycle, compareResults, iterations: [], matches: Array.from({ length: maxCycle }, () => 0) };
 }
 
-/** Counts one more pass. The order of its calls, and of the keys of their arguments, says nothing. One without calls begins anew. */
-export function countPass(repetition: Repetition, calls: readonly ToolCall[]): Repetition {
+/** Counts one more iteration. The order of its calls, and of the keys of their arguments, says nothing. One without calls begins anew. */
+export function countIteration(repetition: Repetition, calls: readonly ToolCall[]): Repetition {
   if (calls.length === 0) return createRepetition(repetition);
-  const { maxCycle, passes, matches } = repetition;
-  const pass: CountedPass = { calls: digestOf(calls.map(describeCall)), results: undefined };
+  const { maxCycle, iterations, matches } = repetition;
+  const iteration: CountedIteration = { calls: digestOf(calls.map(describeCall)), results: undefined };
   return {
     ...repetition,
-    passes: [pass, ...passes].slice(0, maxCycle + 1),
-    matches: matches.map((count, index) => (passes[index]?.calls === pass.calls ? count + 1 : 0)),
+    iterations: [iteration, ...iterations].slice(0, maxCycle + 1),
+    matches: matches.map((count, index) => (iterations[index]?.calls === iteration.calls ? count + 1 : 0)),
   };
 }
 
-/** Notes what the calls of the last pass gave. Where that differs from a pass before, the two are not the same. */
+/** Notes what the calls of the last iteration gave. Where that differs from an iteration before, the two are not the same. */
 export function noteResults(repetition: Repetition, calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition {
-  const [last, ...earlier] = repetition.passes;
+  const [last, ...earlier] = repetition.iterations;
   if (last === undefined || !repetition.compareResults) return repetition;
   const lines = calls.map((call, index) => `${digest(describeCall(call))} ${digest(describeResult(results[index]))}`);
-  const noted: CountedPass = { ...last, results: digestOf(lines) };
+  const noted: CountedIteration = { ...last, results: digestOf(lines) };
   const matches = repetition.matches.map((count, index) => (earlier[index]?.results === noted.results ? count : 0));
-  return { ...repetition, passes: [noted, ...earlier], matches };
+  return { ...repetition, iterations: [noted, ...earlier], matches };
 }
 
 /**
- * The shortest cycle that the last pass has completed for the `threshold`th time, or for a multiple of that. A cycle that is itself made
+ * The shortest cycle that the last iteration has completed for the `threshold`th time, or for a multiple of that. A cycle that is itself made
  * of a shorter one is not told again: A A A A are four times A, and not twice A A.
  */
 export function findRepeats({ matches }: Repetition, threshold: number): Repeats | undefined {

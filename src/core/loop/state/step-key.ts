@@ -2,7 +2,7 @@
 //
 //   key     = "run" | retry | [retry "/"] place
 //   retry   = "retry" n                     a question whether to try again; the keys of all that the retry does start with it
-//   place   = "p" n "/" step [suffix]       n counts passes
+//   place   = "i" n "/" step [suffix]       n counts iterations
 //   step    = "inbox" | "model" | "tool/" n "/" name | ...
 //   suffix  = "/" word n                    something that is done again in one place; each kind has its own word
 //
@@ -14,8 +14,8 @@ import type { LoopState } from "./loop-state.ts";
 /** The key of the first step, which says what run this is. */
 export const runKey = "run";
 
-/** Steps that a pass has once. */
-type PassStep = "output" | "iteration" | "results";
+/** Steps that an iteration has once. */
+type IterationStep = "output" | "iteration" | "results";
 
 const callSteps = ["validation", "approval", "intent", "agent", "tool"] as const;
 
@@ -30,31 +30,31 @@ export interface CallPlace {
   readonly round?: number | undefined;
 }
 
-type PassPlace = Pick<LoopState, "iteration" | "retry">;
+type IterationPlace = Pick<LoopState, "iteration" | "retry">;
 
-/** The key of a step of the current pass. */
-export function stepKey(state: PassPlace, step: PassStep): string {
+/** The key of a step of the current iteration. */
+export function stepKey(state: IterationPlace, step: IterationStep): string {
   return placeKey(state, step);
 }
 
-/** The key of the next stream of the current pass. A last word answers another question than a stream in the same place. */
-export function streamKey(state: PassPlace & Pick<LoopState, "hop">, word: "model" | "final-answer"): string {
-  return placeKey(state, state.hop === 0 ? word : `${word}/hop${state.hop}`);
+/** The key of the next stream of the current iteration. A last word answers another question than a stream in the same place. */
+export function streamKey(state: IterationPlace & Pick<LoopState, "continuation">, word: "model" | "final-answer"): string {
+  return placeKey(state, state.continuation === 0 ? word : `${word}/continuation${state.continuation}`);
 }
 
-/** The key of the look at the inbox that begins a pass, `ahead` passes after the current one. */
-export function inboxKey({ iteration, retry }: PassPlace, ahead: number, resumes: number): string {
+/** The key of the look at the inbox that begins an iteration, `ahead` iterations after the current one. */
+export function inboxKey({ iteration, retry }: IterationPlace, ahead: number, resumes: number): string {
   return againKey(placeKey({ iteration: iteration + ahead, retry }, "inbox"), "resume", resumes);
 }
 
 /** The key of a last look at the inbox before an ending. */
-export function lastInboxKey(state: PassPlace, attempt: number): string {
+export function lastInboxKey(state: IterationPlace, attempt: number): string {
   return againKey(placeKey(state, "inbox-end"), "again", attempt);
 }
 
 /** Whether a key of a run is that of a last look; the keys of runs inside its calls are not. */
 export function isLastLook(key: string): boolean {
-  return /^(?:retry\d+\/)?p\d+\/inbox-end(?:\/|$)/.test(key);
+  return /^(?:retry\d+\/)?i\d+\/inbox-end(?:\/|$)/.test(key);
 }
 
 /** The key of the look at the inbox that comes next if the run resumes past a suspension. */
@@ -62,13 +62,13 @@ export function nextKeyAfter(state: LoopState): string {
   return state.ending === undefined ? inboxKey(state, 0, state.resumes + 1) : lastInboxKey(state, state.endChecks);
 }
 
-/** The key of a step of one call of the current pass. */
-export function callKey(state: PassPlace, step: CallStep, { index, name, round = 0 }: CallPlace): string {
+/** The key of a step of one call of the current iteration. */
+export function callKey(state: IterationPlace, step: CallStep, { index, name, round = 0 }: CallPlace): string {
   return againKey(placeKey(state, `${step}/${index}/${escapeName(name)}`), "again", round);
 }
 
-/** Whether a key belongs to a call of the current pass: to a step of the call, or of a run inside it. */
-export function isCallKey(state: PassPlace, key: string): boolean {
+/** Whether a key belongs to a call of the current iteration: to a step of the call, or of a run inside it. */
+export function isCallKey(state: IterationPlace, key: string): boolean {
   return callSteps.some((step) => key.startsWith(`${placeKey(state, step)}/`));
 }
 
@@ -83,7 +83,7 @@ export function isDecisionKey(key: string): boolean {
 }
 
 /** The key under which is recorded whether what a person made of the arguments of a call fits. */
-export function editKey(state: PassPlace, place: CallPlace): string {
+export function editKey(state: IterationPlace, place: CallPlace): string {
   return `${callKey(state, "validation", place)}/edit`;
 }
 
@@ -97,22 +97,22 @@ export function retryOf(key: string): number {
   return Number(/^retry(\d+)(?:\/|$)/.exec(key)?.[1] ?? 0);
 }
 
-/** The pass that a key or an ending of a run belongs to; -1 for none. */
-export function passOf(key: string): number {
-  return Number(/^(?:retry\d+\/)?p(\d+)\//.exec(key)?.[1] ?? -1);
+/** The iteration that a key or an ending of a run belongs to; -1 for none. */
+export function iterationOf(key: string): number {
+  return Number(/^(?:retry\d+\/)?i(\d+)\//.exec(key)?.[1] ?? -1);
 }
 
 /**
  * Names an ending by its place in the run, for records that are about one ending. With other limits a run may end in several ways in one
- * pass: before a stream of it, after one, or after a last word.
+ * iteration: before a stream of it, after one, or after a last word.
  */
-export function endingKey(state: PassPlace & Pick<LoopState, "streamResults" | "finalAnswerTo">, { reason }: Ending): string {
+export function endingKey(state: IterationPlace & Pick<LoopState, "streamResults" | "finalAnswerTo">, { reason }: Ending): string {
   const word = state.finalAnswerTo === undefined ? "" : "final-answer/";
   return placeKey(state, `${state.streamResults.length}/${word}${reason.kind}`);
 }
 
-function placeKey({ iteration, retry }: PassPlace, step: string): string {
-  const place = `p${iteration}/${step}`;
+function placeKey({ iteration, retry }: IterationPlace, step: string): string {
+  const place = `i${iteration}/${step}`;
   return retry === 0 ? place : `${retryKey(retry)}/${place}`;
 }
 

@@ -13,7 +13,7 @@ export const restartedResult: Json = { status: "context_restarted" };
 /** What the model would read of a call that somebody has yet to decide about. */
 const awaitingResult: Json = { status: "awaiting_approval" };
 
-/** Puts the current turn at the end of the transcript, in place of its earlier hops. */
+/** Puts the current turn at the end of the transcript, in place of its earlier continuations. */
 export function placeTurn(state: LoopState): void {
   const message = toAssistantMessage(state.turn);
   if (message === undefined) return;

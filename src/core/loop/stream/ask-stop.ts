@@ -40,7 +40,7 @@ export async function askStopConditions(run: Run, result: StreamResult): Promise
 function toContext({ state }: Run, result: StreamResult): StopContext {
   const context: StopContext = {
     iteration: state.iteration + 1,
-    response: freezeDeep(state.hop === 0 ? result : { ...result, ...joinTurn(state.turn, result) }),
+    response: freezeDeep(state.continuation === 0 ? result : { ...result, ...joinTurn(state.turn, result) }),
     totalUsage: addUsage(state.usage, result.usage ?? noUsage),
     costUSD: addCost(state.costUSD, result.costUSD),
     toolCallsExecuted: state.toolCallsExecuted,

@@ -1,4 +1,4 @@
-// What one attempt of a pass has said so far, and how its chunks are read.
+// What one attempt of an iteration has said so far, and how its chunks are read.
 
 import type { Json } from "../../types/json.ts";
 import type { ProviderError, ProviderErrorCode } from "../../types/plain-error.ts";

@@ -41,7 +41,7 @@ export class CallDrafts {
   /** How many of them `takeReady` has given. */
   #taken = 0;
 
-  /** @param firstIndex how many calls earlier hops of the turn had */
+  /** @param firstIndex how many calls earlier continuations of the turn had */
   constructor(firstIndex: number, idOf: IdOf) {
     this.#firstIndex = firstIndex;
     this.#idOf = idOf;

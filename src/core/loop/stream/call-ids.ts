@@ -15,10 +15,10 @@ export interface CallPlace {
 /** Gives each call an id of its own. */
 export function createCallIds({ iteration, heldIds, places }: CallPlace): IdOf {
   return (index, id) => {
-    // With a slash in it, it could pass for the path to a call inside another one; with "#2" at its end, for a later question.
+    // With a slash in it, it could iteration for the path to a call inside another one; with "#2" at its end, for a later question.
     let callId = id === undefined || /\/|#\d+$/.test(id) ? "" : id;
     for (let copy = 0; callId === "" || heldIds.has(callId) || places.has(callId); copy += 1) {
-      callId = `call_p${iteration}_${index}${copy === 0 ? "" : `_${copy}`}`;
+      callId = `call_i${iteration}_${index}${copy === 0 ? "" : `_${copy}`}`;
     }
     places.set(callId, index);
     return callId;

@@ -1,4 +1,4 @@
-// Which tools the model is shown: what the registry has now, less what restarts have hidden, less what a hook left out. In a replayed pass
+// Which tools the model is shown: what the registry has now, less what restarts have hidden, less what a hook left out. In a replayed iteration
 // also what has changed of the tools that its calls are of.
 
 import type { StreamResult } from "../../types/stream-result.ts";
@@ -11,7 +11,7 @@ import { toShown } from "../../tools/shown-tool.ts";
 import { checkDefinitions } from "../../tools/check-definitions.ts";
 import { type Exposure, noExposure, type Run } from "../run/run.ts";
 
-/** The tools of the coming pass; made anew only where something has changed. */
+/** The tools of the coming iteration; made anew only where something has changed. */
 export function expose(run: Run, names?: readonly string[]): Exposure {
   const { hiddenTools } = run.state;
   const source = run.registry.definitions();
@@ -19,7 +19,7 @@ export function expose(run: Run, names?: readonly string[]): Exposure {
   if (run.exposure.registered !== source) checkDefinitions(source);
   const shown = names === undefined ? undefined : new Set(names);
   const tools = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
-  // One that a hook has narrowed is for its pass only.
+  // One that a hook has narrowed is for its iteration only.
   run.exposure = {
     ...toExposure(tools, source),
     ...(shown === undefined ? { source, hiddenCount: hiddenTools.size } : {}),
@@ -28,7 +28,7 @@ export function expose(run: Run, names?: readonly string[]): Exposure {
 }
 
 /**
- * The tools that a replayed pass was shown, as they are now. A tool that is gone stays in it as it was recorded. A change that breaks
+ * The tools that a replayed iteration was shown, as they are now. A tool that is gone stays in it as it was recorded. A change that breaks
  * calls is noted for tools that were called: the others do not matter to anything that is recorded.
  */
 export function exposeRecorded(run: Run, result: StreamResult): Exposure {

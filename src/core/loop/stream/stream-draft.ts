@@ -1,4 +1,4 @@
-// One pass while it streams: takes chunks, tells listeners, and holds what has come so far.
+// One iteration while it streams: takes chunks, tells listeners, and holds what has come so far.
 
 import type { EventSink } from "../../types/loop-event.ts";
 import type { Json } from "../../types/json.ts";
@@ -38,11 +38,11 @@ export interface DraftPorts {
 
 const nothing: readonly never[] = [];
 
-/** Collects the chunks of one pass. */
+/** Collects the chunks of one iteration. */
 export class StreamDraft implements GuardedStream {
   readonly #request: ModelRequest;
   readonly #source: Provider;
-  /** Calls of earlier hops come before those of this one. */
+  /** Calls of earlier continuations come before those of this one. */
   readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
@@ -133,7 +133,7 @@ export class StreamDraft implements GuardedStream {
     return [...ended, { provider, model, usage: this.#usage }];
   }
 
-  /** Takes one chunk. Throws on what is not a chunk: that is the provider's mistake and ends the pass as its error. */
+  /** Takes one chunk. Throws on what is not a chunk: that is the provider's mistake and ends the iteration as its error. */
   take(chunk: ModelChunk): void {
     const { type } = chunk;
     // Asked first, because nearly every chunk is text.

@@ -103,15 +103,15 @@ describe("one stream", () => {
     expect([ports.clock.pending, ports.scope.size]).toEqual([0, 0]);
   });
 
-  it("judges what earlier hops have left with its own", async () => {
+  it("judges what earlier continuations have left with its own", async () => {
     const judged = async (turn: MockTurn, carried: StreamPorts["carried"]): Promise<unknown> => {
       const { status, reason, calls } = await streamOnce(request, setUp(turn, { carried }));
       return [status, reason?.kind, calls.map(({ callId }) => callId)];
     };
     expect(await judged(finish("stop"), { text: true, callCount: 0 })).toEqual(["completed", "answered", []]);
-    expect(await judged(finish("stop"), undefined)).toEqual(["empty_response", "empty", []]);
+    expect(await judged(finish("stop"), undefined)).toEqual(["empty-response", "empty", []]);
     expect(await judged(finish("tool-calls"), { text: false, callCount: 2 })).toEqual(["function_call", undefined, []]);
-    expect(await judged(toolCall("t"), { text: false, callCount: 2 })).toEqual(["function_call", undefined, ["call_p3_2"]]);
+    expect(await judged(toolCall("t"), { text: false, callCount: 2 })).toEqual(["function_call", undefined, ["call_i3_2"]]);
   });
 
   it("ends as an error that it was told of, whoever told it", async () => {
@@ -192,6 +192,6 @@ describe("one stream", () => {
     const ports = setUp([], { provider });
     ports.scope.cancel({ kind: "kill" });
     const { status, reason } = await streamOnce(request, ports);
-    expect([status, reason, provider.calls]).toEqual(["stopped_by_user", { kind: "killed" }, 0]);
+    expect([status, reason, provider.calls]).toEqual(["stopped-by-user", { kind: "killed" }, 0]);
   });
 });

@@ -24,7 +24,7 @@ export interface StreamPorts extends GuardPorts {
   readonly heldIds: ReadonlySet<string>;
   /** The places of all calls of the run that events have named, by id. Default: none were. */
   readonly places?: Map<string, number> | undefined;
-  /** What earlier hops of the same turn left. Default nothing. */
+  /** What earlier continuations of the same turn left. Default nothing. */
   readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
   /** Starts calls while the stream goes on. Default: none is. */
@@ -34,7 +34,7 @@ export interface StreamPorts extends GuardPorts {
 }
 
 /**
- * Streams one pass and says how it ended. Never rejects: a provider that throws, stalls, or ends without a finish gives a result
+ * Streams one iteration and says how it ended. Never rejects: a provider that throws, stalls, or ends without a finish gives a result
  * with `status` "error" or "timeout", and what it had said before is in it.
  *
  * @example
@@ -45,24 +45,24 @@ export function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<S
   const draft = new StreamDraft(request, ports);
   return guardStream(draft, ports).then((end) => {
     const calls = draft.endCalls();
-    const pass = { request, ports, calls, durationMs: ports.clock.now() - startedAt };
+    const facts = { request, ports, calls, durationMs: ports.clock.now() - startedAt };
     const eager = draft.settleEager(calls);
     return eager === undefined
-      ? toResult(draft, end, pass)
-      : eager.then((early) => ({ ...toResult(draft, end, pass), ...early }));
+      ? toResult(draft, end, facts)
+      : eager.then((early) => ({ ...toResult(draft, end, facts), ...early }));
   });
 }
 
 const nothingCarried = { text: false, callCount: 0 };
 
-interface Pass {
+interface Iteration {
   readonly request: ModelRequest;
   readonly ports: StreamPorts;
   readonly calls: readonly ToolCall[];
   readonly durationMs: number;
 }
 
-function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, durationMs }: Pass): StreamResult {
+function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, durationMs }: Iteration): StreamResult {
   const { usage, text } = draft;
   const { costUSD, unpriced } = costOfAttempts(draft, ports);
   const { carried = nothingCarried } = ports;

@@ -81,7 +81,7 @@ function wantsDecision({ options }: Run, { needsApproval = false }: ToolDefiniti
   return options.policies?.approve !== undefined || needsApproval !== false;
 }
 
-/** Whether the call has a question in the journal, or will have. A recorded pass is asked about as it was then. */
+/** Whether the call has a question in the journal, or will have. A recorded iteration is asked about as it was then. */
 function isAsked(run: Run, { definition, call }: ReadyCall): boolean {
   const { recorded } = run.exposure;
   const shown = recorded?.tools.get(call.name);
@@ -106,7 +106,7 @@ function approvalStep(run: Run, asked: Asked): Step<RecordedDecision> {
   return { key: approvalKey(run, asked), kind: "approval", input: { callId, name, args }, run: body };
 }
 
-/** About a call of a recorded pass whose tool has changed nobody is asked: it was made for another one. */
+/** About a call of a recorded iteration whose tool has changed nobody is asked: it was made for another one. */
 async function askFirst(run: Run, asked: Asked): Promise<RecordedDecision> {
   refuseChangedTools(run, [asked.ready]);
   const { unfit } = asked.ready;

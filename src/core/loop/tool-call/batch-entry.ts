@@ -8,7 +8,7 @@ import type { AwaitingCall } from "../run/run.ts";
 export interface OverCall {
   readonly kind: "over";
   readonly outcome: ToolOutcome;
-  /** Whether its end is of this execution, also where its pass was replayed. */
+  /** Whether its end is of this execution, also where its iteration was replayed. */
   readonly live: boolean;
   /** Whether listeners have heard of it. */
   readonly announced: boolean;

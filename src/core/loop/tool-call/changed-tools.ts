@@ -6,7 +6,7 @@ import type { BatchEntry } from "./batch-entry.ts";
 import type { Run } from "../run/run.ts";
 
 /**
- * Throws LoopError "tools-changed" for calls of a recorded pass, unless `policies.allowToolChange` allows each change. A call that somebody
+ * Throws LoopError "tools-changed" for calls of a recorded iteration, unless `policies.allowToolChange` allows each change. A call that somebody
  * decides about is asked about again instead, but not without its tool.
  */
 export function refuseChangedTools(run: Run, entries: readonly BatchEntry[]): void {

@@ -32,9 +32,9 @@ export function prepareCalls(run: Run, result: StreamResult): StreamResult {
 }
 
 /** The calls of the whole turn, without those that were started while the model spoke. */
-function findCalls({ state: { hop, turn } }: Run, result: StreamResult): readonly ToolCall[] {
-  const early = new Map([...earlyOutcomesOf(hop === 0 ? {} : turn), ...earlyOutcomesOf(result)]);
-  const { calls } = hop === 0 ? result : joinTurn(turn, result);
+function findCalls({ state: { continuation, turn } }: Run, result: StreamResult): readonly ToolCall[] {
+  const early = new Map([...earlyOutcomesOf(continuation === 0 ? {} : turn), ...earlyOutcomesOf(result)]);
+  const { calls } = continuation === 0 ? result : joinTurn(turn, result);
   return calls.filter(({ callId }) => !early.has(callId));
 }
 

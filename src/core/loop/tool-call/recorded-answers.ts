@@ -30,7 +30,7 @@ export function questionId(callId: string, earlier = 0): string {
 
 /** What the journal keeps: a decision, why there is none, or a question that is open. */
 export type RecordedDecision =
-  /** `tool` is what it is about, where that is not the tool of the pass. */
+  /** `tool` is what it is about, where that is not the tool of the iteration. */
   | (Extract<ApprovalDecision, { kind: "approve" | "modify" }> & { readonly tool?: ShownTool })
   | Extract<ApprovalDecision, { kind: "deny" }>
   | Cancelled

@@ -1,4 +1,4 @@
-// The calls of one pass in three phases: every call is prepared, then approved, then dispatched in waves; the answers are folded in
+// The calls of one iteration in three phases: every call is prepared, then approved, then dispatched in waves; the answers are folded in
 // call order.
 
 import type { CallEvent, TriggerMatch } from "../../types/loop-event.ts";

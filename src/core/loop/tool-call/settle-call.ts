@@ -88,7 +88,7 @@ export async function settleCall(run: Run, placed: Placed, first: Answered): Pro
   }
   sendDecision(run, placed, { answer, live });
   const obeyed = await obey(run, { ...placed, ready: bind(run, placed, { answer, asked, live }) }, answer);
-  // What is refused now is told as new, however much of its pass was replayed.
+  // What is refused now is told as new, however much of its iteration was replayed.
   return obeyed.kind === "ready" || !live ? obeyed : { kind: "over", outcome: obeyed, live, announced: false };
 }
 

@@ -80,7 +80,7 @@ export class CallContext implements ToolContext {
   get budget(): ToolBudget {
     const { state, bounds, meter, scope, clock } = this.#run;
     return {
-      iterations: Math.max(0, bounds.maxIterations - state.countedPasses),
+      iterations: Math.max(0, bounds.maxIterations - state.countedIterations),
       toolCalls: meter.toolCallsLeft,
       tokens: meter.tokensLeft,
       costUSD: meter.costLeftUSD,

@@ -1,4 +1,4 @@
-// One pass of a provider without a loop around it.
+// One iteration of a provider without a loop around it.
 
 import { systemClock } from "../../src/core/utils/clock.ts";
 import type { ModelCall, ModelChunk, ModelRequest, Provider, ProviderError, Usage } from "../../src/core/provider-kit.ts";
@@ -24,7 +24,7 @@ export function ask(question: string, rest: Partial<ModelRequest> = {}): ModelRe
 }
 
 /** A call as the provider told it. */
-export interface PassCall {
+export interface IterationCall {
   readonly id: string | undefined;
   readonly name: string;
   readonly args: unknown;
@@ -32,11 +32,11 @@ export interface PassCall {
 }
 
 /** All that one stream said. */
-export interface Pass {
+export interface Iteration {
   readonly text: string;
   readonly reasoning: string;
   readonly refusal: string;
-  readonly calls: readonly PassCall[];
+  readonly calls: readonly IterationCall[];
   readonly usage: Usage | undefined;
   /** Undefined where the stream had none. */
   readonly finish: string | undefined;
@@ -45,7 +45,7 @@ export interface Pass {
 }
 
 /** How a stream is watched and cut. */
-export interface PassPorts {
+export interface IterationPorts {
   /** Cuts the stream. */
   readonly signal?: AbortSignal;
   /** Sees every chunk as it comes. */
@@ -55,11 +55,11 @@ export interface PassPorts {
 }
 
 /** Reads one stream to its end. */
-export async function runPass(
+export async function runIteration(
   provider: Provider,
   request: ModelRequest,
-  { signal, onChunk, clock = systemClock }: PassPorts = {},
-): Promise<Pass> {
+  { signal, onChunk, clock = systemClock }: IterationPorts = {},
+): Promise<Iteration> {
   const chunks: ModelChunk[] = [];
   let error: ProviderError | undefined;
   try {
@@ -73,12 +73,12 @@ export async function runPass(
   return { ...summarize(chunks), error: error ?? errorIn(chunks) };
 }
 
-function summarize(chunks: readonly ModelChunk[]): Omit<Pass, "error"> {
+function summarize(chunks: readonly ModelChunk[]): Omit<Iteration, "error"> {
   const textOf = (type: ModelChunk["type"]): string =>
     chunks.map((chunk) => (chunk.type === type && "text" in chunk ? chunk.text : "")).join("");
   let usage: Usage | undefined;
   let finish: string | undefined;
-  const calls: PassCall[] = [];
+  const calls: IterationCall[] = [];
   for (const chunk of chunks) {
     if (chunk.type === "usage") usage = chunk.usage;
     if (chunk.type === "finish") finish = chunk.reason;

@@ -1,6 +1,6 @@
 // One provider stream as a step: what is sent, what listeners hear, and the fold of what came back.
 
-import type { PassPlan } from "../types/hooks.ts";
+import type { IterationPlan } from "../types/hooks.ts";
 import type { CallSummary } from "../types/loop-event.ts";
 import type { PlainError } from "../types/plain-error.ts";
 import type { ModelRequest, ToolChoice } from "../types/provider.ts";
@@ -27,7 +27,7 @@ import { expose, exposeRecorded, needsBasis, withBasis } from "./stream/exposure
 import { replayCall, toSpending } from "./tool-call/replay-call.ts";
 import { readProvider } from "./start/snapshot-options.ts";
 import { releaseOnly } from "./run/resolve-policies.ts";
-import type { OpenPass, RequestViews, Run } from "./run/run.ts";
+import type { OpenIteration, RequestViews, Run } from "./run/run.ts";
 import { runStep } from "./run/run-step.ts";
 import { suspensionOf } from "./state/loop-state.ts";
 import { streamKey } from "./state/step-key.ts";
@@ -41,19 +41,19 @@ interface ModelStep {
 }
 
 /** Streams the model once, or replays what it said. */
-export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
+export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void> {
   const { state } = run;
-  const { hop } = state;
+  const { continuation } = state;
   // A last word is asked for without tools: a run with higher limits asks another question in the same place.
   const key = streamKey(state, next.finalAnswerTo === undefined ? "model" : "final-answer");
   const masked = maskOld(run);
-  const earlier = hop === 0 ? [] : state.turn.calls;
-  if (hop === 0) run.ports.ended.clear();
+  const earlier = continuation === 0 ? [] : state.turn.calls;
+  if (continuation === 0) run.ports.ended.clear();
   run.replayed = true;
   run.prepared = undefined;
   const body = (): Promise<StreamResult> => {
     sendStart(run, masked);
-    return streamPass(run, next).then((result) => (next.finalAnswerTo === undefined ? prepareCalls(run, result) : result));
+    return streamIteration(run, next).then((result) => (next.finalAnswerTo === undefined ? prepareCalls(run, result) : result));
   };
   return runStep({ key, kind: "model", input: null, run: body }, run, (result, live) => {
     if (!live) {
@@ -67,23 +67,23 @@ export function runPass(run: Run, next: ModelStep): void | PromiseLike<void> {
     run.meter.add({ tokens: usage?.totalTokens, costUSD, costUnknown: costUSD === undefined });
     applyStep(state, { kind: "model", result, finalAnswerTo: next.finalAnswerTo });
     if (!live) replayEarly(run, result);
-    run.openPass = { result, hop, earlier, live };
+    run.openIteration = { result, continuation, earlier, live };
     sendLoop(run);
   });
 }
 
-/** What was started early in a replayed pass, and what was spent on what nobody asked for in the end. */
+/** What was started early in a replayed iteration, and what was spent on what nobody asked for in the end. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
 }
 
-function streamPass(run: Run, next: ModelStep): Promise<StreamResult> {
-  const { preparePass } = run.options.hooks ?? {};
-  return unlessBroken(run, () => (preparePass === undefined ? streamPlanned(run, next, {}) : planPass(run, next)));
+function streamIteration(run: Run, next: ModelStep): Promise<StreamResult> {
+  const { prepareIteration } = run.options.hooks ?? {};
+  return unlessBroken(run, () => (prepareIteration === undefined ? streamPlanned(run, next, {}) : planIteration(run, next)));
 }
 
-/** A registry of the caller's own may throw when it is asked for its tools: then the pass has failed, not the run. */
+/** A registry of the caller's own may throw when it is asked for its tools: then the iteration has failed, not the run. */
 function unlessBroken(run: Run, stream: () => Promise<StreamResult>): Promise<StreamResult> {
   try {
     return stream();
@@ -92,8 +92,8 @@ function unlessBroken(run: Run, stream: () => Promise<StreamResult>): Promise<St
   }
 }
 
-/** Asks the hook what to change. One that fails, or a run that ends meanwhile, is a pass without a stream. */
-function planPass(run: Run, next: ModelStep): Promise<StreamResult> {
+/** Asks the hook what to change. One that fails, or a run that ends meanwhile, is an iteration without a stream. */
+function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
   const { options, state } = run;
   const { tools } = expose(run);
   const view = {
@@ -105,23 +105,23 @@ function planPass(run: Run, next: ModelStep): Promise<StreamResult> {
     toolChoice: options.toolChoice,
     usage: freezeDeep(state.usage),
   };
-  return askHook(() => options.hooks?.preparePass?.(view), toPlan, run).then((answer) => {
+  return askHook(() => options.hooks?.prepareIteration?.(view), toPlan, run).then((answer) => {
     // The registry is asked again, and may be broken by now.
     if (answer.kind === "value") return unlessBroken(run, () => streamPlanned(run, next, answer.value));
     if (answer.kind === "cancelled") return unstreamed(run, endingOfCause(answer.cause));
-    return failed(run, "preparePass", answer.error);
+    return failed(run, "prepareIteration", answer.error);
   });
 }
 
 /** What the hook answers is looked at like an option: one that is no plan has failed. */
-function toPlan(answer: unknown): PassPlan {
+function toPlan(answer: unknown): IterationPlan {
   const plan: unknown = answer === undefined || answer === null ? {} : answer;
   checkPlan(plan);
   const { provider, modelSettings, tools, toolChoice, system } = plan;
   return { provider: provider === undefined ? undefined : readProvider(provider), modelSettings, tools, toolChoice, system };
 }
 
-function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<StreamResult> {
+function streamPlanned(run: Run, next: ModelStep, plan: IterationPlan): Promise<StreamResult> {
   const { options, state, clock, timeouts, scope, alarm, events } = run;
   const { turn } = state;
   const { tools } = expose(run, plan.tools);
@@ -134,11 +134,11 @@ function streamPlanned(run: Run, next: ModelStep, plan: PassPlan): Promise<Strea
     toolChoice: next.withoutTools ? "none" : toolChoice,
     settings: plan.modelSettings ?? options.modelSettings,
     iteration: state.iteration,
-    continuationToken: state.hop === 0 ? undefined : state.streamResults.at(-1)?.token,
+    continuationToken: state.continuation === 0 ? undefined : state.streamResults.at(-1)?.token,
     transcript: views.transcript,
   };
   const request = Object.defineProperty(fields, "messages", views.messages) as ModelRequest;
-  const carried = state.hop === 0 ? undefined : { text: turn.text.trim() !== "", callCount: turn.calls.length };
+  const carried = state.continuation === 0 ? undefined : { text: turn.text.trim() !== "", callCount: turn.calls.length };
   const streamed = streamOnce(request, {
     provider: plan.provider ?? options.provider,
     clock,
@@ -194,7 +194,7 @@ function failed(run: Run, hook: string, error: PlainError): StreamResult {
   return unstreamed(run, { status: "error", reason: { kind: "hook-failed", hook, error } });
 }
 
-/** A pass that ended before its stream began. */
+/** An iteration that ended before its stream began. */
 function unstreamed(run: Run, judgement: Judgement): StreamResult {
   const { id, model, family } = run.options.provider;
   const nothing = { text: "", reasoning: "", details: "", calls: [], native: [], exposedTools: [], costUSD: 0, durationMs: 0 };
@@ -203,15 +203,15 @@ function unstreamed(run: Run, judgement: Judgement): StreamResult {
 
 function sendStart(run: Run, masked: Masked | undefined): void {
   const { events, state } = run;
-  const { iteration, hop } = state;
+  const { iteration, continuation } = state;
   const base = eventBase(run, !run.replayed);
-  const warns = iteration === run.bounds.softWarnIteration && hop === 0 && run.session.surfaceUserErrors !== false;
+  const warns = iteration === run.bounds.softWarnIteration && continuation === 0 && run.session.surfaceUserErrors !== false;
   if (warns) events.send({ type: "notice", ...base, kind: "still-working" });
-  if (events.wants("pass-start")) events.send({ type: "pass-start", ...base, hop });
+  if (events.wants("iteration-start")) events.send({ type: "iteration-start", ...base, continuation });
   if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
 }
 
-/** What a replayed pass had said, in one piece each. */
+/** What a replayed iteration had said, in one piece each. */
 function sendReplayed(run: Run, { text, reasoning, calls }: StreamResult, firstIndex: number): void {
   const base = eventBase(run, false);
   const { events } = run;
@@ -230,31 +230,31 @@ function sendLoop(run: Run): void {
 }
 
 /**
- * Tells listeners that the pass is over: after its batch, where it had one, for the calls belong to it. Recalled where its start was: what
+ * Tells listeners that the iteration is over: after its batch, where it had one, for the calls belong to it. Recalled where its start was: what
  * it says of usage and cost was spent then, even if calls ran in this execution.
  */
-export function endPass(run: Run, isPaused: boolean): void {
-  const { events, openPass } = run;
-  run.openPass = undefined;
-  if (openPass === undefined || !events.wants("pass-end")) return;
-  const { status, provider, model, finish, usage, costUSD, durationMs } = openPass.result;
-  const { hop, live } = openPass;
+export function endIteration(run: Run, isPaused: boolean): void {
+  const { events, openIteration } = run;
+  run.openIteration = undefined;
+  if (openIteration === undefined || !events.wants("iteration-end")) return;
+  const { status, provider, model, finish, usage, costUSD, durationMs } = openIteration.result;
+  const { continuation, live } = openIteration;
   events.send({
-    type: "pass-end",
+    type: "iteration-end",
     ...eventBase(run, live),
-    hop,
+    continuation,
     status,
     provider,
     model,
     finish,
     usage,
     costUSD,
-    calls: isPaused ? [] : summarize(run, openPass),
+    calls: isPaused ? [] : summarize(run, openIteration),
     durationMs,
   });
 }
 
-function summarize({ state, ports }: Run, { earlier, result }: OpenPass): readonly CallSummary[] {
+function summarize({ state, ports }: Run, { earlier, result }: OpenIteration): readonly CallSummary[] {
   const unended = suspensionOf(state) === undefined ? "not-run" : "waiting";
   return [...earlier, ...result.calls].map(({ callId, name }, index) => ({
     callId,

@@ -1,4 +1,4 @@
-// One pass: a plan whose commands become calls, or the answer.
+// One iteration: a plan whose commands become calls, or the answer.
 
 import { continuesTurn, type ModelChunk, type ModelRequest, providerError, type ToolDefinition } from "../core/entry-kit.ts";
 import { makePlan, type PlanSettings } from "./make-plan.ts";
@@ -9,7 +9,7 @@ import type { PlannerInput } from "./planner-input.ts";
 import { type Asking, mayAskOn } from "./read-chunks.ts";
 
 /** The options of `withPlanner`, with their defaults. */
-export interface PassSettings extends PlanSettings {
+export interface IterationSettings extends PlanSettings {
   readonly maxRounds: number;
   readonly extraRequirement: string | undefined;
   readonly extraInstruction: string;
@@ -21,11 +21,11 @@ const noAnswer: ModelChunk = {
   error: providerError("no-output", "The model planned to answer, and the limits of the run leave no request for the answer."),
 };
 
-/** Streams a pass. Rounds are looked at before the plan, so that the last one is followed by the answer alone. */
-export async function* streamPass(
+/** Streams an iteration. Rounds are looked at before the plan, so that the last one is followed by the answer alone. */
+export async function* streamIteration(
   asking: Asking,
   request: ModelRequest,
-  settings: PassSettings,
+  settings: IterationSettings,
 ): AsyncGenerator<ModelChunk, void, undefined> {
   // Whoever asks without a run has no round behind it.
   const transcript = request.transcript ?? { messages: request.messages, given: request.messages.length };
@@ -76,7 +76,7 @@ function toolsOf(request: ModelRequest): readonly ToolDefinition[] {
   return chosen === undefined ? tools : tools.filter(({ name }) => name === chosen);
 }
 
-/** The commands as the calls of this pass. */
+/** The commands as the calls of this iteration. */
 function* toCalls(plan: MadePlan): Generator<ModelChunk, void, undefined> {
   yield toNativePlan(plan);
   for (const [index, { tool_name, tool_kwargs }] of plan.decision.execution_commands.entries()) {
