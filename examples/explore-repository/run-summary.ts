@@ -1,6 +1,6 @@
 // The end of a run at one glance: how it ended and why, and what it took.
 
-import type { LoopResult, Termination } from "turnwright";
+import type { LoopResult, EndReason } from "turnwright";
 import { fitLine, type Style, type Terminal } from "./terminal.ts";
 import { formatDuration } from "./tool-row.ts";
 
@@ -22,7 +22,7 @@ export function printSummary(result: LoopResult, priceNote: string, terminal: Te
 }
 
 /** The exact reason with its facts, such as "max-iterations, limit 20". */
-function describeReason({ kind, ...facts }: Termination): string {
+function describeReason({ kind, ...facts }: EndReason): string {
   const said = Object.entries<unknown>(facts).flatMap(([name, fact]) => {
     if (typeof fact === "string" || typeof fact === "number") return [`${name} ${fact}`];
     if (typeof fact !== "object" || fact === null || !("message" in fact)) return [];

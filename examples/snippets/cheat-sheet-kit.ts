@@ -97,7 +97,7 @@ interface Testing {
   finish(reason: FinishReason, options?: { token?: string; raw?: string }): MockPart;
   details(added: string): MockPart;
   thoughtLog(payload: unknown): MockPart;
-  native(item: Json): MockPart;
+  providerMetadata(item: Json): MockPart;
   chunk(verbatim: ModelChunk): MockPart;
   wait(ms: number): MockPart;
   stall(options?: { ignoreSignal?: boolean }): MockPart;

@@ -10,7 +10,7 @@ import {
   type DeliberateTurnGate,
   type Json,
   type Message,
-  type NativePart,
+  type ProviderMetadataPart,
   type PlainError,
   type ToolHistoryEntry,
   type ToolMessage,
@@ -54,7 +54,7 @@ interface User {
 interface Assistant {
   role: "assistant";
   content: AssistantMessage["content"];
-  native?: readonly NativePart[] | undefined; // the turn as its provider wrote it
+  providerMetadata?: readonly ProviderMetadataPart[] | undefined; // the turn as its provider wrote it
 }
 
 interface Results {

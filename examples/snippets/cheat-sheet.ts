@@ -31,7 +31,7 @@ import type {
   Message,
   ModelRequest,
   ModelSettings,
-  NativePart,
+  ProviderMetadataPart,
   NextStep,
   PlainError,
   Pricing,
@@ -46,7 +46,7 @@ import type {
   StopCondition,
   StreamPorts,
   StreamResult,
-  Termination,
+  EndReason,
   ThoughtLogOwner,
   Timeouts,
   Tool,
@@ -157,7 +157,7 @@ interface Core {
     state: LoopState,
     facts: { ending: Ending; undelivered?: readonly UserMessage[]; runId: string; journal: Journal; session: Session },
   ): LoopResult;
-  RunScope: new () => object; // live cancellation, for the ports of the stages
+  CancelScope: new () => object; // live cancellation, for the ports of the stages
 }
 // #endregion core
 
@@ -220,7 +220,7 @@ interface WaitingTimes {
 // #region result
 interface Result {
   status: LoopStatus;
-  reason: Termination;
+  reason: EndReason;
   text: string; // the last text that was not blank, trimmed
   details: string;
   responseText: string; // text and labelled details
@@ -229,7 +229,7 @@ interface Result {
   messages: readonly Message[]; // the transcript, sendable as it is
   functionHistory: readonly ToolHistoryEntry[];
   streamResults: readonly StreamResult[]; // one per provider stream
-  accumulatedModelParts: readonly NativePart[];
+  accumulatedModelParts: readonly ProviderMetadataPart[];
   usage: Usage; // inputTokens, outputTokens, totalTokens, cachedInputTokens?, cacheWriteTokens?, reasoningTokens?
   costUSD: number | undefined; // undefined where unknown
   iterations: number;

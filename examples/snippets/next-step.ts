@@ -22,10 +22,10 @@ const answer: StreamResult = {
   reasoning: "",
   details: "",
   calls: [],
-  native: [],
+  providerMetadata: [],
   provider: "mock",
   model: "mock-model",
-  exposedTools: [],
+  visibleTools: [],
   durationMs: 3,
 };
 

@@ -15,9 +15,9 @@ import { createPartsReader } from "./stream-parts.ts";
  *
  * The stream ends with `finish` where the model said why it stopped. Provider packages also say that a stream has finished where
  * it was cut: "interrupted", v2's "unknown", and "other" without the service's own word are no finish. The parts of a
- * finished turn are `native` chunks and go back to the same model as they came, with their `providerMetadata` as `providerOptions`: text,
+ * finished turn are `provider-metadata` chunks and go back to the same model as they came, with their `providerMetadata` as `providerOptions`: text,
  * reasoning with its signature or item id, calls, files, and what tools of the service's own side did. Sources and
- * citations are kept beside them, in `native` of the message, and are not sent. To another model, or where the turn was changed, its text
+ * citations are kept beside them, in `providerMetadata` of the message, and are not sent. To another model, or where the turn was changed, its text
  * and calls are sent.
  *
  * A file is sent by its URL where the model says that it takes such URLs. Nothing is ever fetched: a user's message with any other URL

@@ -47,7 +47,7 @@ export interface AiSdkWarning {
 export interface AiSdkModelOptions {
   /** Such as `openai("gpt-5")`; also what `wrapLanguageModel` makes of one. */
   readonly model: AiSdkLanguageModel;
-  /** Who serves the model, for usage, prices and native parts. Default: the model's own `provider`, such as "openai.responses". */
+  /** Who serves the model, for usage, prices and provider metadata. Default: the model's own `provider`, such as "openai.responses". */
   readonly id?: string | undefined;
   /** API family that policies may ask for. Default none. */
   readonly family?: string | undefined;

@@ -4,7 +4,7 @@ import { assertNever, readTurn, toArgumentsObject, toWireName, writeUserMedia } 
 import type { AssistantMessage, Json, MediaPlace, Message, ToolCallPart, UserMessage } from "../core/provider-kit.ts";
 import { createFileForms, type FileForms } from "./file-source.ts";
 import type { PromptMessage, PromptPart } from "./model-wire.ts";
-import { type NativeReader, readNativeTurn } from "./native-turn.ts";
+import { type MetadataReader, readMetadata } from "./provider-metadata.ts";
 import { toResultParts } from "./tool-results.ts";
 
 /** One message as it is sent, and what the calls in it carry for their results. */
@@ -19,7 +19,7 @@ type PromptConverter = (messages: readonly Message[], urls: unknown) => readonly
 const noOptions: ReadonlyMap<string, Json> = new Map();
 
 /** Makes a converter that remembers what it has converted, by the identity of the message. */
-export function createPromptConverter(reader: NativeReader): PromptConverter {
+export function createPromptConverter(reader: MetadataReader): PromptConverter {
   const known = new WeakMap<Message, { readonly after: ReadonlyMap<string, Json>; readonly converted: ConvertedMessage }>();
   return (messages, urls) => {
     const prompt: PromptMessage[] = [];
@@ -48,7 +48,7 @@ interface Surroundings {
   readonly index: number;
 }
 
-function convert(message: Message, reader: NativeReader, { forms, callOptions, index }: Surroundings): ConvertedMessage {
+function convert(message: Message, reader: MetadataReader, { forms, callOptions, index }: Surroundings): ConvertedMessage {
   switch (message.role) {
     case "user":
       return { messages: toUserMessages(message, forms, { provider: reader.id, message: index }), callOptions: noOptions };
@@ -77,9 +77,9 @@ function toUserMessages(
   return parts.length === 0 ? [] : [{ role: "user", content: parts }];
 }
 
-function convertTurn(message: AssistantMessage, reader: NativeReader): ConvertedMessage {
-  const native = readNativeTurn(message, reader);
-  if (native !== undefined) return native;
+function convertTurn(message: AssistantMessage, reader: MetadataReader): ConvertedMessage {
+  const providerMetadata = readMetadata(message, reader);
+  if (providerMetadata !== undefined) return providerMetadata;
   const content = rebuildTurn(message);
   return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
 }

@@ -16,7 +16,7 @@ import { toModelError } from "./model-error.ts";
 import { type ModelWords, readFinish, type SaidFinish, toFinishReason } from "./model-finish.ts";
 import type { ModelSettings } from "./model-options.ts";
 import { readModelUsage } from "./model-usage.ts";
-import { type ApprovalAnswer, toNativeItems } from "./native-turn.ts";
+import { type ApprovalAnswer, toMetadataItems } from "./provider-metadata.ts";
 import { RawEnding } from "./raw-ending.ts";
 import { TurnCalls } from "./turn-calls.ts";
 import { createTurnParts, type TurnParts } from "./turn-parts.ts";
@@ -227,7 +227,8 @@ function endReading(reading: Reading): void {
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
   // What came before a refusal is not to be sent back as it was.
   if (reason !== "refusal" && reason !== "content-filter") {
-    for (const item of toNativeItems({ parts: parts.all(), references, answers })) out.push({ type: "native", item });
+    for (const item of toMetadataItems({ parts: parts.all(), references, answers }))
+      out.push({ type: "provider-metadata", item });
   }
   out.push({ type: "finish", reason, raw: finish.raw });
 }

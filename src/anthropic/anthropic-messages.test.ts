@@ -84,10 +84,10 @@ describe("anthropicMessages", () => {
     ["2999-01-01T00:00:00Z", "c1"],
   ])("asks the calendar, not the loop's clock, whether a container has expired: at %s", async ([expiresAt, container]) => {
     const client = createFakeClient([ending, marker]);
-    const native = [{ provider: "anthropic", model: "m", item: { container: { id: "c1", expires_at: expiresAt } } }];
+    const providerMetadata = [{ provider: "anthropic", model: "m", item: { container: { id: "c1", expires_at: expiresAt } } }];
     const messages: ModelRequest["messages"] = [
       { role: "user", content: "hi" },
-      { role: "assistant", content: [{ type: "text", text: "Hello." }], native },
+      { role: "assistant", content: [{ type: "text", text: "Hello." }], providerMetadata },
       { role: "user", content: "And?" },
     ];
     const provider = anthropicMessages({ client, model: "m" });
@@ -112,7 +112,7 @@ describe("anthropicMessages", () => {
         { type: "text-delta", text: "a" },
         { type: "text-delta", text: "b" },
         { type: "usage", usage: { inputTokens: 0, outputTokens: 2, totalTokens: 2 }, mode: "snapshot" },
-        { type: "native", item: { content_block: { type: "text", text: "ab" } } },
+        { type: "provider-metadata", item: { content_block: { type: "text", text: "ab" } } },
         { type: "finish", reason: "stop", raw: "end_turn" },
       ],
       thrown: undefined,

@@ -14,7 +14,7 @@ import { checkMessagesOptions, type AnthropicMessagesOptions } from "./messages-
  *
  * The stream ends with `finish` where it came to `message_stop` and said why the model stopped, and without one where it did
  * not: then the answer is not complete, whatever it holds. What the SDK throws passes through. The blocks of a finished turn are
- * `native` chunks and go back to the same model exactly as they came: thinking with its signature, the server's own tools and
+ * `provider-metadata` chunks and go back to the same model exactly as they came: thinking with its signature, the server's own tools and
  * blocks that are not known yet. To another model, or where the turn was changed, its text and calls are sent. `seed` of the
  * settings is not sent, because the wire has none.
  *

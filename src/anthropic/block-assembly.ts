@@ -13,7 +13,7 @@ import {
 } from "../core/provider-kit.ts";
 import type { Json, ModelChunk, UnknownRecord } from "../core/provider-kit.ts";
 import type { WireBlock } from "./messages-wire.ts";
-import { invalidJsonKey } from "./native-turn.ts";
+import { invalidJsonKey } from "./provider-metadata.ts";
 
 /** The blocks of one stream. */
 export interface BlockAssembly {

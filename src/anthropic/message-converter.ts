@@ -4,7 +4,7 @@ import { assertNever, hasSucceeded, isRecord, memoize, readTurn, toWireName } fr
 import type { AssistantMessage, Json, Message, ToolCallPart, ToolMessage, ToolResultPart } from "../core/provider-kit.ts";
 import { toResultBlocks, toTextBlocks, toUserBlocks } from "./content-blocks.ts";
 import type { WireBlock, WireContainer, WireMessage } from "./messages-wire.ts";
-import { closeTurn, invalidJsonKey, type NativeReader, readNativeTurn, toWireId } from "./native-turn.ts";
+import { closeTurn, invalidJsonKey, type MetadataReader, readMetadata, toWireId } from "./provider-metadata.ts";
 
 /** One message as it is sent. */
 interface ConvertedMessage {
@@ -24,11 +24,11 @@ interface ConvertedMessage {
 export type MessageConverter = (message: Message, index: number) => ConvertedMessage;
 
 /** Makes a converter that remembers what it has converted, by the identity of the message. */
-export function createMessageConverter(reader: NativeReader): MessageConverter {
+export function createMessageConverter(reader: MetadataReader): MessageConverter {
   return memoize((message: Message, index: number) => convert(message, index, reader));
 }
 
-function convert(message: Message, index: number, reader: NativeReader): ConvertedMessage {
+function convert(message: Message, index: number, reader: MetadataReader): ConvertedMessage {
   switch (message.role) {
     case "user":
       return toUserMessage(toUserBlocks(message.content, { provider: reader.id, message: index }));
@@ -46,8 +46,8 @@ function toUserMessage(content: readonly WireBlock[]): ConvertedMessage {
   return { wire, asLast: wire, isRebuilt: false, container: undefined };
 }
 
-function convertTurn(message: AssistantMessage, reader: NativeReader): ConvertedMessage {
-  const { blocks, container } = readNativeTurn(message, reader);
+function convertTurn(message: AssistantMessage, reader: MetadataReader): ConvertedMessage {
+  const { blocks, container } = readMetadata(message, reader);
   const asLast: WireMessage = { role: "assistant", content: blocks ?? rebuildTurn(message) };
   const closed = closeTurn(asLast.content);
   const wire = closed === asLast.content ? asLast : { ...asLast, content: closed };

@@ -137,7 +137,7 @@ describe("the body of a request", () => {
         {
           role: "assistant",
           content: [call],
-          native: [
+          providerMetadata: [
             { provider: "anthropic", model: "m", item: { content_block: { type: "tool_use", id: "a", name: "f", input: {} } } },
           ],
         },
@@ -161,7 +161,7 @@ describe("the body of a request", () => {
     const held = (id: string): Message => ({
       role: "assistant",
       content: [{ type: "text", text: id }],
-      native: [{ provider: "anthropic", model: "m", item: { container: { id, expires_at: "2026-01-01T00:00:00Z" } } }],
+      providerMetadata: [{ provider: "anthropic", model: "m", item: { container: { id, expires_at: "2026-01-01T00:00:00Z" } } }],
     });
     const messages = [user("a"), held("c1"), user("b"), held("c2"), user("c")];
     expect(Reflect.get(build({ messages, settings: { extra } }, {}, now), "container")).toEqual(container);

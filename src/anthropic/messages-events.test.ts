@@ -4,10 +4,10 @@ import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/provider-kit.ts";
 import { begin, call, delta, input, opening, read, stop, text, thinking } from "../../test/wire/messages-events.ts";
 
-/** One short line per chunk; native parts are shown by themselves. */
+/** One short line per chunk; provider metadata are shown by themselves. */
 const linesOf = (chunks: readonly ModelChunk[]): readonly string[] =>
   chunks.flatMap((chunk) => {
-    if (chunk.type === "native") return [];
+    if (chunk.type === "provider-metadata") return [];
     if (chunk.type === "call-ready") return `ready ${chunk.id} ${chunk.problem ?? JSON.stringify(chunk.args)}`;
     if (chunk.type === "finish") return `finish ${chunk.reason} (${chunk.raw})`;
     if (chunk.type === "usage") return `usage ${chunk.usage.inputTokens} ${chunk.usage.outputTokens} ${chunk.mode}`;

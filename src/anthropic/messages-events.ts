@@ -15,7 +15,7 @@ import { createBlockAssembly, type BlockAssembly } from "./block-assembly.ts";
 import { mayBeCut, stopWords, toFinishReason } from "./messages-finish.ts";
 import { countUsage, type UsageCounts } from "./messages-usage.ts";
 import type { WireContainer } from "./messages-wire.ts";
-import { toContainer, toNativeItems } from "./native-turn.ts";
+import { toContainer, toMetadataItems } from "./provider-metadata.ts";
 
 /** What has come so far. */
 interface Reading {
@@ -154,7 +154,8 @@ function endReading({ out, words, blocks, container, stopReason, explanation, ha
     // What came before a refusal is not to be sent back as the model's own words, so that none of it is native.
     if (explanation !== "") out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
   } else {
-    for (const item of toNativeItems(blocks.blocks(mayBeCut(stopReason, words)), container)) out.push({ type: "native", item });
+    for (const item of toMetadataItems(blocks.blocks(mayBeCut(stopReason, words)), container))
+      out.push({ type: "provider-metadata", item });
   }
   out.push({ type: "finish", reason, raw: stopReason });
 }

@@ -1,7 +1,7 @@
 // What the other entries use of the core beside what it publishes. Nothing of it is published.
 
 export { followSignal } from "./cancellation/follow-signal.ts";
-export { RunScope } from "./cancellation/run-scope.ts";
+export { CancelScope } from "./cancellation/cancel-scope.ts";
 export {
   type Check,
   checkFields,
@@ -113,7 +113,7 @@ export type {
 export type { ResultCacher, ResultStore, StoredResult } from "./types/results.ts";
 export type { Issue, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "./types/schema.ts";
 export type { StreamResult } from "./types/stream-result.ts";
-export type { Ending, LoopStatus, Termination } from "./types/termination.ts";
+export type { Ending, LoopStatus, EndReason } from "./types/termination.ts";
 export type { ShownTool, ToolChange } from "./types/tool-change.ts";
 export type { NestedSpending, ToolCall, ToolOutcome } from "./types/tool-outcome.ts";
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";

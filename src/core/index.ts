@@ -57,8 +57,8 @@ export type {
   AssistantMessage,
   AssistantPart,
   Message,
-  NativePart,
-  NativeTurn,
+  ProviderMetadataPart,
+  ProviderMetadata,
   TextPart,
   ToolCallPart,
   ToolMessage,
@@ -89,7 +89,7 @@ export type {
 export type { ResponseTarget, Session } from "./types/session.ts";
 export type { StopCondition, StopContext, StopDecision } from "./types/stop-condition.ts";
 export type { CallBasis, StreamResult } from "./types/stream-result.ts";
-export type { CostUnknownWhy, Ending, LoopStatus, StreamStatus, Termination } from "./types/termination.ts";
+export type { CostUnknownWhy, Ending, LoopStatus, StreamStatus, EndReason } from "./types/termination.ts";
 export type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "./types/tool-types.ts";
 export type {
   ContextRelease,
@@ -120,7 +120,7 @@ export { isLoopError, LoopError, type LoopErrorCode, type LoopErrorDetails, type
 export { isProviderError, providerError, type ProviderErrorFacts, toProviderError } from "./errors/provider-error.ts";
 export { type MemoryJournal, memoryJournal, type SavedJournal } from "./journal/memory-journal.ts";
 export { parseToolArguments, type ParsedArguments } from "./utils/parse-arguments.ts";
-export { RunScope, type Cause, type Slot } from "./cancellation/run-scope.ts";
+export { CancelScope, type CancelReason, type Cancellable } from "./cancellation/cancel-scope.ts";
 export { createLoopEvents } from "./loop/create-loop-events.ts";
 export { type GenerateOptions, type GenerateRequest, generateWithTools, type ToolExecutor } from "./loop/generate-with-tools.ts";
 export { createLoopControl } from "./loop/control/loop-control.ts";

@@ -8,8 +8,8 @@ export type {
   AssistantMessage,
   AssistantPart,
   Message,
-  NativePart,
-  NativeTurn,
+  ProviderMetadataPart,
+  ProviderMetadata,
   TextPart,
   ToolCallPart,
   ToolMessage,
@@ -32,7 +32,7 @@ export type { LoopLimits } from "./types/limits.ts";
 export type { LoopEvent, LoopEvents, LoopEventType } from "./types/loop-event.ts";
 export type { LoopOptions, Tool, ToolContext, ToolRegistry } from "./types/loop-options.ts";
 export type { JsonSchema } from "./types/schema.ts";
-export type { LoopStatus, StreamStatus, Termination } from "./types/termination.ts";
+export type { LoopStatus, StreamStatus, EndReason } from "./types/termination.ts";
 export type { ToolOutcome } from "./types/tool-outcome.ts";
 export type { ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export type { Pricing, Usage } from "./types/usage.ts";

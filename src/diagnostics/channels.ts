@@ -1,6 +1,6 @@
 // The names of the channels, and what their messages say.
 
-import type { FinishReason, Json, LoopStatus, StreamStatus, Termination, ToolOutcome, Usage } from "../core/provider-kit.ts";
+import type { FinishReason, Json, LoopStatus, StreamStatus, EndReason, ToolOutcome, Usage } from "../core/provider-kit.ts";
 
 /** The tracing channel of runs; its channels are `tracing:turnwright:run:start` and so on. Messages are `RunMessage`. */
 export const runChannel = "turnwright:run";
@@ -18,7 +18,7 @@ export interface RunMessage {
   /** The call that the run is inside of, and the run of that call. */
   readonly inside?: { readonly runId: string; readonly callId: string; readonly name: string } | undefined;
   status?: LoopStatus | undefined;
-  reason?: Termination["kind"] | undefined;
+  reason?: EndReason["kind"] | undefined;
   usage?: Usage | undefined;
   /** USD; undefined where unknown. */
   costUSD?: number | undefined;

@@ -4,7 +4,14 @@ import { type LoopEvent, type LoopEvents, type LoopEventType, type ToolContext, 
 import { countsAsError, cutName, errorTypeOf, handleEvent, heardBy, isFailed } from "../core/observe-kit.ts";
 import type { EventHandlers, ObservedRun, RunObserver, StartObserving, StreamObserver } from "../core/observe-kit.ts";
 import { type ChannelTrace, type Scope, TraceSource } from "./channel-trace.ts";
-import { iterationChannel, type IterationMessage, runChannel, type RunMessage, toolChannel, type ToolMessage } from "./channels.ts";
+import {
+  iterationChannel,
+  type IterationMessage,
+  runChannel,
+  type RunMessage,
+  toolChannel,
+  type ToolMessage,
+} from "./channels.ts";
 
 const runs = new TraceSource<RunMessage>(runChannel);
 const iterationSource = new TraceSource<IterationMessage>(iterationChannel);

@@ -10,7 +10,7 @@ const placeholder = "skip_thought_signature_validator";
 const turnOf = (content: readonly AssistantPart[], ...parts: readonly Json[]): AssistantMessage => ({
   role: "assistant",
   content,
-  native: parts.map((part) => ({ provider: "gcp.gemini", model: "m", item: { part } })),
+  providerMetadata: parts.map((part) => ({ provider: "gcp.gemini", model: "m", item: { part } })),
 });
 const text = (said: string): AssistantPart => ({ type: "text", text: said });
 const call = (callId: string, name = "f", rest: object = {}): AssistantPart => ({
@@ -42,7 +42,7 @@ describe("a turn", () => {
   });
 
   it.for<[what: string, turn: AssistantMessage]>([
-    ["without native parts", { role: "assistant", content: [text("A"), call("c")] }],
+    ["without provider metadata", { role: "assistant", content: [text("A"), call("c")] }],
     ["whose text was changed", turnOf([text("A"), call("c")], { text: "B" }, signedCall)],
     [
       "whose call was renamed",
@@ -70,8 +70,8 @@ describe("a turn", () => {
     ["model", { model: "n" }],
   ])("of which a part is of another $0 is written anew", ([, author]) => {
     const turn = turnOf([text("A")], { text: "A", thoughtSignature: "s" });
-    const [part] = turn.native ?? [];
-    expect(partsOf({ ...turn, native: part === undefined ? [] : [{ ...part, ...author }] })).toEqual([{ text: "A" }]);
+    const [part] = turn.providerMetadata ?? [];
+    expect(partsOf({ ...turn, providerMetadata: part === undefined ? [] : [{ ...part, ...author }] })).toEqual([{ text: "A" }]);
   });
 
   it("written anew has its reasoning and ids left out, and names and arguments that the service takes", () => {
@@ -117,14 +117,14 @@ describe("the answers of a turn", () => {
 
   it("carry the ids of the turn as it is sent", () => {
     const asked: readonly AssistantPart[] = [call("c1", "f", { providerCallId: "p1" }), call("c2")];
-    const native = turnOf(
+    const providerMetadata = turnOf(
       asked,
       { functionCall: { id: "p1", name: "f" }, thoughtSignature: "s" },
       { functionCall: { id: "", name: "f" } },
     );
     const message: ToolMessage = { role: "tool", results: [result("c1"), result("c2")] };
     const answer = { name: "f", response: { output: "ok" } };
-    expect(answerOf(message, native)).toEqual([{ id: "p1", ...answer }, answer]);
+    expect(answerOf(message, providerMetadata)).toEqual([{ id: "p1", ...answer }, answer]);
     expect(answerOf(message, { role: "assistant", content: asked })).toEqual([answer, answer]);
     expect(answerOf(message)).toEqual([answer, answer]);
   });
@@ -189,5 +189,5 @@ it("each message is converted once, and answers anew for another turn", () => {
   expect(convert(user, undefined, 0)).toBe(convert(user, turn, 2));
   expect(convert(turn, user, 1)).toBe(convert(turn, undefined, 0));
   expect(convert(answers, turn, 2)).toBe(convert(answers, turn, 2));
-  expect(convert(answers, { ...turn, native: [] }, 2)).not.toEqual(convert(answers, turn, 2));
+  expect(convert(answers, { ...turn, providerMetadata: [] }, 2)).not.toEqual(convert(answers, turn, 2));
 });

@@ -13,7 +13,7 @@ import type {
 import { type MediaWirePart, standsInAnswer, toContentParts, toResultMedia, toTextParts } from "./content-parts.ts";
 import type { GenerateSettings } from "./generate-options.ts";
 import type { WireContent, WirePart } from "./generate-wire.ts";
-import { idOfCall, isCallPart, readNativeTurn, toWireName } from "./native-turn.ts";
+import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
 /** What of the options changes how a message is written. */
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
@@ -67,18 +67,21 @@ export function createContentConverter(settings: ContentSettings): ContentConver
 const noIds: ReadonlyMap<string, string> = new Map();
 
 function convertTurn(message: AssistantMessage, settings: ContentSettings): ConvertedTurn {
-  const native = readNativeTurn(message, settings);
-  const written = native ?? rebuildTurn(message);
+  const providerMetadata = readMetadata(message, settings);
+  const written = providerMetadata ?? rebuildTurn(message);
   // Thoughts alone are no turn.
   const parts = written.every(({ thought }) => thought === true) ? [] : written;
   const signed = settings.generation === 3 ? signFirstCall(parts) : parts;
-  return { content: { role: "model", parts: signed }, ids: native === undefined ? noIds : readIds(message, native) };
+  return {
+    content: { role: "model", parts: signed },
+    ids: providerMetadata === undefined ? noIds : readIds(message, providerMetadata),
+  };
 }
 
 /** The calls stand in the same order on both sides. */
-function readIds(turn: AssistantMessage, native: readonly WirePart[]): ReadonlyMap<string, string> {
+function readIds(turn: AssistantMessage, providerMetadata: readonly WirePart[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
-  const asked = native.filter(isCallPart);
+  const asked = providerMetadata.filter(isCallPart);
   for (const [position, call] of readTurn(turn).calls.entries()) {
     const part = asked[position];
     const id = part === undefined ? undefined : idOfCall(part);

@@ -18,8 +18,8 @@ function read(...chunks: readonly unknown[]): readonly ModelChunk[] {
   return out;
 }
 
-const nativeOf = (chunks: readonly ModelChunk[]): readonly Json[] =>
-  chunks.flatMap((chunk) => (chunk.type === "native" ? [Object(chunk.item).part] : []));
+const metadataOf = (chunks: readonly ModelChunk[]): readonly Json[] =>
+  chunks.flatMap((chunk) => (chunk.type === "provider-metadata" ? [Object(chunk.item).part] : []));
 const without = (type: ModelChunk["type"], chunks: readonly ModelChunk[]): readonly ModelChunk[] =>
   chunks.filter((chunk) => chunk.type !== type);
 const finish = (reason: string, raw: string): object => ({ type: "finish", reason, raw });
@@ -39,9 +39,9 @@ describe("a stream of generateContent", () => {
       { type: "text-delta", text: "Mi" },
       { type: "text-delta", text: "ld" },
       { type: "text-delta", text: "." },
-      { type: "native", item: { part: { text: "Hm.", thought: true } } },
-      { type: "native", item: { part: { text: "Mild" } } },
-      { type: "native", item: { part: { text: ".", thoughtSignature: "s" } } },
+      { type: "provider-metadata", item: { part: { text: "Hm.", thought: true } } },
+      { type: "provider-metadata", item: { part: { text: "Mild" } } },
+      { type: "provider-metadata", item: { part: { text: ".", thoughtSignature: "s" } } },
       finish("stop", "STOP"),
     ]);
   });
@@ -57,8 +57,8 @@ describe("a stream of generateContent", () => {
       { type: "call-start", key: "call-1", id: undefined, name: "g" },
       { type: "call-args-delta", key: "call-1", text: "{}" },
       { type: "call-ready", key: "call-1", id: undefined, name: "g", args: {}, argsText: "{}" },
-      { type: "native", item: { part: { functionCall: { id: "a", name, args } } } },
-      { type: "native", item: { part: { functionCall: { name: "g" } } } },
+      { type: "provider-metadata", item: { part: { functionCall: { id: "a", name, args } } } },
+      { type: "provider-metadata", item: { part: { functionCall: { name: "g" } } } },
       finish("tool-calls", "STOP"),
     ]);
   });
@@ -82,7 +82,7 @@ describe("a stream of generateContent", () => {
       { type: "call-args-delta", key: "call-0", text: "}" },
       { type: "call-ready", key: "call-0", id: "a", name: "f", args: { n: 1, m: "x" }, argsText: '{"n":1,"m":"x"}' },
       {
-        type: "native",
+        type: "provider-metadata",
         item: { part: { functionCall: { id: "a", name: "f", args: { n: 1, m: "x" } }, thoughtSignature: "s-1" } },
       },
       finish("tool-calls", "STOP"),
@@ -130,20 +130,20 @@ describe("a stream of generateContent", () => {
 
   it("keeps what it does not know, to be sent back, and keys of prototypes in it as data", () => {
     const part: Fields = JSON.parse('{"novelty":{"__proto__":{"a":1}},"thoughtSignature":"s"}');
-    const native = nativeOf(read(says(part, null, "x"), stop()));
-    expect(JSON.stringify(native)).toBe('[{"novelty":{"__proto__":{"a":1}},"thoughtSignature":"s"}]');
+    const providerMetadata = metadataOf(read(says(part, null, "x"), stop()));
+    expect(JSON.stringify(providerMetadata)).toBe('[{"novelty":{"__proto__":{"a":1}},"thoughtSignature":"s"}]');
   });
 
   it("keeps a call as it came, with fields that are not known yet", () => {
     const part = { functionCall: { name: "f", args: { n: 1 }, novelty: 1 }, thoughtSignature: "s", other: 2 };
-    expect(nativeOf(read(says(part), stop()))).toEqual([part]);
+    expect(metadataOf(read(says(part), stop()))).toEqual([part]);
   });
 
   it("reads the first candidate only", () => {
     const second = { index: 1, content: { parts: [{ text: "B" }] }, finishReason: "SAFETY" };
     expect(read({ candidates: [{ index: 0, content: { parts: [{ text: "A" }] } }, second, 5] }, stop())).toEqual([
       { type: "text-delta", text: "A" },
-      { type: "native", item: { part: { text: "A" } } },
+      { type: "provider-metadata", item: { part: { text: "A" } } },
       finish("stop", "STOP"),
     ]);
   });
@@ -168,7 +168,7 @@ describe("a stream of generateContent", () => {
   ])("tells the service's words on %s that it blocked, and sends nothing of it back", ([, chunks, text]) => {
     const said = read(...chunks);
     expect(said.filter(({ type }) => type === "refusal-delta")).toEqual([{ type: "refusal-delta", text }]);
-    expect(nativeOf(said)).toEqual([]);
+    expect(metadataOf(said)).toEqual([]);
   });
 
   it("gives the latest token of an answer that is to be continued, and of no other", () => {
@@ -187,7 +187,7 @@ describe("a stream of generateContent", () => {
     ["ends for other reasons", "OTHER"],
     ["ends for an unknown reason", "WEATHER"],
   ])("sends nothing back of an answer that %s", ([, reason]) => {
-    expect(nativeOf(read(says({ text: "A" }), stop(reason)))).toEqual([]);
+    expect(metadataOf(read(says({ text: "A" }), stop(reason)))).toEqual([]);
   });
 
   it("counts with each chunk, and passes over counts that say nothing", () => {
@@ -240,6 +240,6 @@ it.for([999, 20_000])("arguments that are nested %i levels deep are kept as a te
   let args: object = {};
   for (let level = 1; level < levels; level += 1) args = { a: args };
   const chunks = read(call({ name: "f", args }), stop());
-  expect(nativeOf(chunks)).toEqual([{ functionCall: { name: "f", args: { INVALID_ARGUMENTS: expect.any(String) } } }]);
+  expect(metadataOf(chunks)).toEqual([{ functionCall: { name: "f", args: { INVALID_ARGUMENTS: expect.any(String) } } }]);
   expect(chunks.at(-1)).toEqual(finish("tool-calls", "STOP"));
 });

@@ -16,7 +16,7 @@ import {
 } from "../core/provider-kit.ts";
 import { generateWords, isCleanEnd, isKept, toFinishReason } from "./generate-finish.ts";
 import { countUsage, type UsageCounts } from "./generate-usage.ts";
-import { toNativeItems } from "./native-turn.ts";
+import { toMetadataItems } from "./provider-metadata.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
 
 /** What has come so far. */
@@ -161,6 +161,6 @@ function endReading({ out, words, parts, finishRaw, blockRaw, explanation, token
   if (reason === "content-filter" && explanation !== "") {
     out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
   }
-  if (isKept(reason)) for (const item of toNativeItems(parts.parts())) out.push({ type: "native", item });
+  if (isKept(reason)) for (const item of toMetadataItems(parts.parts())) out.push({ type: "provider-metadata", item });
   out.push({ type: "finish", reason, raw, ...(reason === "continue" ? { token } : {}) });
 }

@@ -69,7 +69,10 @@ describe("googleGenerateContent", () => {
   });
 
   it("yields what each chunk says, what is to be sent back, and the finish last", async () => {
-    expect(await run([text("A"), ending])).toEqual({ types: ["text-delta", "usage", "native", "finish"], thrown: undefined });
+    expect(await run([text("A"), ending])).toEqual({
+      types: ["text-delta", "usage", "provider-metadata", "finish"],
+      thrown: undefined,
+    });
   });
 
   it("hands its client a signal that fires with the call's", async () => {

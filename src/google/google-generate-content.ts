@@ -14,7 +14,7 @@ import { watchFetch } from "./watched-fetch.ts";
  *
  * The stream ends with `finish` where the service said why the model stopped, or that it has blocked the prompt, and without one
  * where it did not: then the answer is not complete, whatever it holds. What the SDK throws passes through. The parts of a
- * finished turn are `native` chunks and go back to the same model as they came: thought signatures on their parts, and the calls
+ * finished turn are `provider-metadata` chunks and go back to the same model as they came: thought signatures on their parts, and the calls
  * of the service's own tools. To another model, or where the turn was changed, its text and calls are sent. An answer that reached
  * the limit of one request is continued by the loop; the SDK's own continuation is switched off, because it counts against no limit.
  *

@@ -195,7 +195,10 @@ describe("the reader of wire chunks", () => {
     expect(read(chunks)).toEqual([
       { type: "reasoning-delta", text: "Let " },
       { type: "reasoning-delta", text: "me see." },
-      { type: "native", item: { reasoning_details: [{ ...detail, text: "Let me see.", signature: "sig" }, encrypted] } },
+      {
+        type: "provider-metadata",
+        item: { reasoning_details: [{ ...detail, text: "Let me see.", signature: "sig" }, encrypted] },
+      },
       { type: "finish", reason: "stop", raw: "stop" },
     ]);
   });
@@ -204,8 +207,8 @@ describe("the reader of wire chunks", () => {
     const extra = { google: { thought_signature: "sig" } };
     const second = { index: 1, id: "b", function: { name: "g", arguments: "{}" }, extra_content: extra };
     const chunks = read([call("{}"), choice({ tool_calls: [second] }), finish("stop")]);
-    expect(chunks.filter((chunk) => chunk.type === "native")).toEqual([
-      { type: "native", item: { call: 1, extra_content: extra } },
+    expect(chunks.filter((chunk) => chunk.type === "provider-metadata")).toEqual([
+      { type: "provider-metadata", item: { call: 1, extra_content: extra } },
     ]);
   });
 

@@ -19,7 +19,7 @@ import {
 } from "../core/provider-kit.ts";
 import { createCallAssembly, type CallAssembly } from "./call-assembly.ts";
 import { chatWords, isCleanEnd, isCut, toFinishReason } from "./chat-finish.ts";
-import { collectReasoningDetails, toNativeItems, type ReasoningDetails } from "./chat-native.ts";
+import { collectReasoningDetails, toMetadataItems, type ReasoningDetails } from "./chat-metadata.ts";
 import { toUsage } from "./chat-usage.ts";
 
 /** What has come so far. */
@@ -190,7 +190,7 @@ function endReading({ finish, isCounted, failed, refused, calls, details, out }:
   if (failed || (finish === undefined && !isCounted)) return;
   if (finish === undefined) calls.settleWhole();
   else calls.settle(isCut(finish.reason));
-  for (const item of toNativeItems(details.all(), calls.extras())) out.push({ type: "native", item });
+  for (const item of toMetadataItems(details.all(), calls.extras())) out.push({ type: "provider-metadata", item });
   const reason = toFinishReason(finish?.reason ?? "stop", { hasCalls: calls.size > 0, refused });
   out.push({ type: "finish", reason, raw: finish?.raw });
 }

@@ -189,13 +189,13 @@ describe("messages", () => {
     },
   );
 
-  it("carry native parts back to the server and model that sent them, and to no other", () => {
+  it("carry provider metadata back to the server and model that sent them, and to no other", () => {
     const extra = { google: { thought_signature: "s" } };
     const items = [{ reasoning_details: [{ type: "t", text: "Hm" }] }, { call: 1, extra_content: extra }];
     const message: Message = {
       role: "assistant",
       content: [call("a"), call("b")],
-      native: items.map((item) => ({ provider: "openai", model: "m", item })),
+      providerMetadata: items.map((item) => ({ provider: "openai", model: "m", item })),
     };
     const plain = { role: "assistant", content: null, tool_calls: [wireCall("a"), wireCall("b")] };
     expect(convert(message)).toEqual([

@@ -12,7 +12,7 @@ import {
   type ToolMessage,
 } from "../core/provider-kit.ts";
 import { toResultMedia, toUserContent } from "./chat-content.ts";
-import { readNative } from "./chat-native.ts";
+import { readMetadata } from "./chat-metadata.ts";
 import type { ChatSettings } from "./chat-options.ts";
 import type { ChatCall, ChatMessage, ChatPart } from "./chat-wire.ts";
 import { sortResult, toMediaTitle, toWireArguments } from "./wire-calls.ts";
@@ -48,7 +48,7 @@ function convert(message: Message, index: number, settings: MessageSettings): re
 function convertTurn(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
   const { text, calls: asked } = readTurn(turn);
   if (text === "" && asked.length === 0) return [];
-  const { reasoningDetails, extras } = readNative(turn.native, settings);
+  const { reasoningDetails, extras } = readMetadata(turn.providerMetadata, settings);
   const calls = asked.map((part, position) => toChatCall(part, extras.get(position), settings));
   return [
     {

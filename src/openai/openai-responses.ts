@@ -14,7 +14,7 @@ import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-
  *
  * The stream ends with `finish` where the service said that the response is completed or incomplete, with an `error` chunk where it
  * failed or was cancelled, and without either where it said nothing: then the answer is not complete, whatever it holds. What the SDK
- * throws passes through. The items of a completed response are `native` chunks and go back to the same model in their order:
+ * throws passes through. The items of a completed response are `provider-metadata` chunks and go back to the same model in their order:
  * reasoning with its encrypted content, messages with their phase, calls, and what the service's own tools did. Nothing is
  * referred to on the service's side, so that a run goes on without anything being stored there. To another model, or where the turn was
  * changed, its text and calls are sent. Commentary and the final answer are both text, with a blank line between.

@@ -10,7 +10,7 @@ import {
   done,
   incomplete,
   message,
-  nativeOf,
+  metadataOf,
   piece,
   read,
 } from "../../test/wire/responses-events.ts";
@@ -94,11 +94,11 @@ describe("what is sent back", () => {
       done(1, first),
       completed({ ...reasoning, encrypted_content: "later" }),
     ];
-    expect(nativeOf(read(events))).toEqual([finished, first, search, second].map((item) => ({ output_item: item })));
+    expect(metadataOf(read(events))).toEqual([finished, first, search, second].map((item) => ({ output_item: item })));
   });
 
   it("is what only the end tells of, behind the rest", () => {
-    expect(nativeOf(read([done(0, finished), completed(finished, message("m", "Hello"))]))).toEqual([
+    expect(metadataOf(read([done(0, finished), completed(finished, message("m", "Hello"))]))).toEqual([
       { output_item: finished },
       { output_item: message("m", "Hello") },
     ]);
@@ -109,7 +109,7 @@ describe("what is sent back", () => {
     ["failed", [done(0, finished), { type: "response.failed", response: {} }]],
     ["has no end", [done(0, finished)]],
   ])("is nothing of a response that %s", ([, events]) => {
-    expect(nativeOf(read(events))).toEqual([]);
+    expect(metadataOf(read(events))).toEqual([]);
   });
 
   it.for<[asked: boolean, said: unknown, stored: boolean]>([
@@ -119,14 +119,14 @@ describe("what is sent back", () => {
     [false, true, true],
   ])("is stored where that was asked (%s) and the service (%s) does not say otherwise", ([store, said, stored]) => {
     const end = { type: "response.completed", response: { store: said } };
-    expect(nativeOf(read([done(0, finished), end], { store }))).toEqual([
+    expect(metadataOf(read([done(0, finished), end], { store }))).toEqual([
       { output_item: finished, ...(stored ? { stored } : {}) },
     ]);
   });
 
   it("keeps an own key __proto__ as data", () => {
     const item = JSON.parse('{"type":"novelty","__proto__":{"polluted":true}}');
-    expect(JSON.stringify(nativeOf(read([done(0, item), completed()])))).toBe(
+    expect(JSON.stringify(metadataOf(read([done(0, item), completed()])))).toBe(
       '[{"output_item":{"type":"novelty","__proto__":{"polluted":true}}}]',
     );
     expect(Reflect.get({}, "polluted")).toBeUndefined();

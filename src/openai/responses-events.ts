@@ -13,7 +13,7 @@ import {
 import { toUsage } from "./chat-usage.ts";
 import { incompleteWords, isTerminal, toResponseEnd, toResponseError } from "./responses-finish.ts";
 import { ItemAssembly } from "./responses-items.ts";
-import { toNativeItems } from "./responses-native.ts";
+import { toMetadataItems } from "./responses-metadata.ts";
 import { kindOf, wordsOf, type TextKind } from "./responses-texts.ts";
 
 /** What has come so far. */
@@ -139,7 +139,7 @@ function endResponse(eventType: string, value: unknown, reading: Reading): void 
   const stored = typeof response.store === "boolean" ? response.store : store;
   const reason = items.refused ? "refusal" : items.hasCalls ? "tool-calls" : end.reason;
   reading.ending = [
-    ...toNativeItems(items.items(), stored).map((item) => ({ type: "native" as const, item })),
+    ...toMetadataItems(items.items(), stored).map((item) => ({ type: "provider-metadata" as const, item })),
     { type: "finish", reason, raw: end.raw },
   ];
 }

@@ -168,8 +168,8 @@ describe("messages", () => {
       { type: "function_call", call_id: "b", name: "sql", arguments: "{}", caller },
       { type: "function_call", call_id: "c", name: "f", arguments: "{}", caller: null },
     ];
-    const native = items.map((item) => ({ provider: "openai", model: "m", item: { output_item: item } }));
-    const made = { ...turn(asks("a"), asks("b", {}, "sql"), asks("c")), native };
+    const providerMetadata = items.map((item) => ({ provider: "openai", model: "m", item: { output_item: item } }));
+    const made = { ...turn(asks("a"), asks("b", {}, "sql"), asks("c")), providerMetadata };
     expect(convert([made, results(result("a"), result("b"), result("c"))])).toEqual([
       ...items,
       { type: "custom_tool_call_output", call_id: "a", output: "ok" },

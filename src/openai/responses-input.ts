@@ -14,7 +14,7 @@ import {
 } from "../core/provider-kit.ts";
 import { isCallType, type CallType } from "./responses-calls.ts";
 import { toInputContent, toResultMedia } from "./responses-content.ts";
-import { readNativeTurn, toWireCallId } from "./responses-native.ts";
+import { readMetadata, toWireCallId } from "./responses-metadata.ts";
 import type { ResponsesSettings } from "./responses-options.ts";
 import type { InputItem } from "./responses-wire.ts";
 import { sortResult, toMediaTitle, toWireArguments } from "./wire-calls.ts";
@@ -82,7 +82,7 @@ function convert(message: Message, { before, index }: Place, settings: InputSett
 }
 
 function convertTurn(message: AssistantMessage, settings: InputSettings): ConvertedMessage {
-  const items = readNativeTurn(message, settings) ?? rebuildTurn(message, settings);
+  const items = readMetadata(message, settings) ?? rebuildTurn(message, settings);
   const calls = new Map<string, WireCall>();
   for (const { type, call_id: id, caller } of items) if (isCallType(type)) calls.set(textOf(id), { type, caller });
   return { items, calls, turn: undefined };

@@ -70,7 +70,10 @@ export class ChatSpan implements StreamObserver {
   }
 
   /** Ends the span where the stream did. */
-  end({ status, finish, usage, costUSD, provider, model, calls, durationMs }: IterationEnd, error: StreamError | undefined): void {
+  end(
+    { status, finish, usage, costUSD, provider, model, calls, durationMs }: IterationEnd,
+    error: StreamError | undefined,
+  ): void {
     const { instruments, content } = this.#ports;
     const failed = isFailed(status) ? error : undefined;
     const failure = errorFacts(failed?.type);

@@ -1,7 +1,7 @@
 // What attributes are made of: settings, usage, endings. Numbers and names; no texts.
 
 import type { Attributes, AttributeValue } from "@opentelemetry/api";
-import type { LoopEvents, LoopLimits, ModelSettings, Termination, Usage } from "../core/provider-kit.ts";
+import type { LoopEvents, LoopLimits, ModelSettings, EndReason, Usage } from "../core/provider-kit.ts";
 import { cutName, errorTypeOf } from "../core/observe-kit.ts";
 import { common, genAi, otherError, own } from "./names.ts";
 
@@ -54,7 +54,7 @@ export function limitFacts(limits: LoopLimits = {}): Attributes {
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
 /** What of a reason is told: its numbers, and names that the program gave. Its texts, errors and messages are not. */
-const reasonNames: { readonly [Key in KeysOf<Termination>]?: string } = {
+const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   attempts: "turnwright.reason.attempts",
   count: "turnwright.reason.count",
   expectedUSD: "turnwright.reason.expected_usd",
@@ -71,7 +71,7 @@ const reasonNames: { readonly [Key in KeysOf<Termination>]?: string } = {
 };
 
 /** The first tool of a loop may have a name that the model made up. */
-function factOf(reason: Termination, key: string): AttributeValue | undefined {
+function factOf(reason: EndReason, key: string): AttributeValue | undefined {
   const fact: AttributeValue | undefined = Reflect.get(reason, key);
   return typeof fact === "string" ? cutName(fact) : fact;
 }

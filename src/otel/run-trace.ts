@@ -113,7 +113,11 @@ export class RunTrace implements RunObserver {
   /** A stream inside of one is the same: a hook may name the provider that is watched already. */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#chat !== undefined) return undefined;
-    this.#chat = new ChatSpan(request, provider, { ports: this.#ports, parent: this.#span.context, continuation: this.#continuation });
+    this.#chat = new ChatSpan(request, provider, {
+      ports: this.#ports,
+      parent: this.#span.context,
+      continuation: this.#continuation,
+    });
     return this.#chat;
   }
 

@@ -2,7 +2,7 @@
 
 import { type Message, type ModelChunk, type ModelRequest, providerError } from "../core/entry-kit.ts";
 import { joinUserMessages, toResults } from "./plan-messages.ts";
-import { type MadePlan, type PlanRounds, toNativePlan } from "./plan-record.ts";
+import { type MadePlan, type PlanRounds, toPlanMetadata } from "./plan-record.ts";
 import { type Asking, readChunks } from "./read-chunks.ts";
 
 /** What an answer follows. */
@@ -28,8 +28,8 @@ export async function* askForAnswer(
     if (chunk.type === "attempt-discarded") draft = new AnswerDraft();
     if (chunk.type === "finish") {
       yield* asking.account.end();
-      yield* draft.native;
-      if (plan !== undefined) yield toNativePlan(plan);
+      yield* draft.providerMetadata;
+      if (plan !== undefined) yield toPlanMetadata(plan);
     }
     if (draft.take(chunk)) yield chunk.type === "finish" ? draft.toEnd(chunk) : chunk;
   }
@@ -44,24 +44,24 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
   return joinUserMessages([...conversation.slice(0, end), results, ...conversation.slice(end)]);
 }
 
-/** What one attempt has written. Native parts wait for its end: those of an answer with calls in it would be sent back with the calls. */
+/** What one attempt has written. Provider metadata wait for its end: those of an answer with calls in it would be sent back with the calls. */
 class AnswerDraft {
-  readonly #native: ModelChunk[] = [];
+  readonly #providerMetadata: ModelChunk[] = [];
   #hasCalls = false;
   #hasText = false;
 
-  get native(): readonly ModelChunk[] {
-    return this.#hasCalls ? [] : this.#native;
+  get providerMetadata(): readonly ModelChunk[] {
+    return this.#hasCalls ? [] : this.#providerMetadata;
   }
 
   /** Whether a chunk is handed on at once. */
   take(chunk: ModelChunk): boolean {
     const { type } = chunk;
     if (type === "text-delta" || type === "refusal-delta") this.#hasText ||= chunk.text.trim() !== "";
-    if (type === "native") this.#native.push(chunk);
+    if (type === "provider-metadata") this.#providerMetadata.push(chunk);
     const isCall = type === "call-start" || type === "call-args-delta" || type === "call-ready";
     this.#hasCalls ||= isCall;
-    return !isCall && type !== "native";
+    return !isCall && type !== "provider-metadata";
   }
 
   /** How it ended: an answer of nothing but calls is none. */

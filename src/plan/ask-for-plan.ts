@@ -46,7 +46,7 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
   "call-start": true,
   "call-args-delta": true,
   "call-ready": true,
-  native: true,
+  "provider-metadata": true,
   details: true,
   finish: true,
   "reasoning-delta": false,

@@ -9,7 +9,7 @@ import {
   type UserMessage,
   userTextOf,
 } from "../core/entry-kit.ts";
-import { isNativePlan, type PlanRecord, recordsOf } from "./plan-record.ts";
+import { isPlanMetadata, type PlanRecord, recordsOf } from "./plan-record.ts";
 
 /**
  * The conversation without calls. What tools gave before the run stands where it was given; what they gave since is left out, for it is
@@ -31,10 +31,10 @@ function callIdsOf({ content }: AssistantMessage): readonly string[] {
 }
 
 /** What a turn said, if anything. What its provider wrote itself stays only where nothing was taken out. */
-function spoken({ role, content, native }: AssistantMessage): readonly AssistantMessage[] {
+function spoken({ role, content, providerMetadata }: AssistantMessage): readonly AssistantMessage[] {
   const said = content.filter((part) => part.type !== "tool-call");
-  const own = said.length === content.length ? (native ?? []).filter(({ item }) => !isNativePlan(item)) : [];
-  if (own.length > 0) return [{ role, content: said, native: own }];
+  const own = said.length === content.length ? (providerMetadata ?? []).filter(({ item }) => !isPlanMetadata(item)) : [];
+  if (own.length > 0) return [{ role, content: said, providerMetadata: own }];
   return said.length === 0 ? [] : [{ role, content: said }];
 }
 

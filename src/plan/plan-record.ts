@@ -46,7 +46,7 @@ export interface PlanRounds {
   readonly roundIndex: number;
 }
 
-/** By which a plan is known among the native parts of a turn. */
+/** By which a plan is known among the provider metadata of a turn. */
 const planType = "turnwright.plan";
 
 /** A plan that was made. */
@@ -56,15 +56,15 @@ export interface MadePlan {
   readonly text: string;
 }
 
-/** A plan as a native part of its turn. */
-export function toNativePlan({ decision, text }: MadePlan): ModelChunk {
+/** A plan as a part of the provider metadata of its turn. */
+export function toPlanMetadata({ decision, text }: MadePlan): ModelChunk {
   const { next_action, execution_commands } = decision;
   const commands = execution_commands.map(({ purpose, todo_suggestion, next }) => ({ purpose, todo_suggestion, next }));
-  return { type: "native", item: { type: planType, next_action, commands, text } };
+  return { type: "provider-metadata", item: { type: planType, next_action, commands, text } };
 }
 
-/** Whether a native part is a plan, and so nothing that a model could read. */
-export function isNativePlan(item: Json): boolean {
+/** Whether a part of the provider metadata is a plan, and so nothing that a model could read. */
+export function isPlanMetadata(item: Json): boolean {
   return isRecord(item) && item["type"] === planType;
 }
 
@@ -129,8 +129,8 @@ function toRecords(turn: AssistantMessage, results: readonly ToolResultPart[]): 
   return Object.freeze(records);
 }
 
-function planOf({ native }: AssistantMessage): UnknownRecord | undefined {
-  const item = native?.map((part) => part.item).find(isNativePlan);
+function planOf({ providerMetadata }: AssistantMessage): UnknownRecord | undefined {
+  const item = providerMetadata?.map((part) => part.item).find(isPlanMetadata);
   return isRecord(item) ? item : undefined;
 }
 

@@ -4,7 +4,7 @@ import { continuesTurn, type ModelChunk, type ModelRequest, providerError, type 
 import { makePlan, type PlanSettings } from "./make-plan.ts";
 import { askForAnswer } from "./ask-for-answer.ts";
 import { conversationOf, userInputOf } from "./plan-messages.ts";
-import { foldRounds, type MadePlan, toNativePlan } from "./plan-record.ts";
+import { foldRounds, type MadePlan, toPlanMetadata } from "./plan-record.ts";
 import type { PlannerInput } from "./planner-input.ts";
 import { type Asking, mayAskOn } from "./read-chunks.ts";
 
@@ -78,7 +78,7 @@ function toolsOf(request: ModelRequest): readonly ToolDefinition[] {
 
 /** The commands as the calls of this iteration. */
 function* toCalls(plan: MadePlan): Generator<ModelChunk, void, undefined> {
-  yield toNativePlan(plan);
+  yield toPlanMetadata(plan);
   for (const [index, { tool_name, tool_kwargs }] of plan.decision.execution_commands.entries()) {
     yield { type: "call-ready", key: `plan_${index}`, name: tool_name, args: tool_kwargs };
   }

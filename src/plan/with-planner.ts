@@ -51,7 +51,7 @@ const instruction =
  * or has nothing to run, is followed by a request for the answer in the same iteration, with what the tools gave. The wrapper keeps no state:
  * each request reads the rounds so far from the transcript, so that a run is resumed like every other.
  *
- * The plan is a native part of its turn, and never text. `planLogs(result)` gives what was planned and what came of it. A plan that
+ * The plan is a part of the provider metadata of its turn, and never text. `planLogs(result)` gives what was planned and what came of it. A plan that
  * cannot be read is asked for again, then ends the iteration with an error, "no-output". The tokens of a plan that is closed early are
  * estimated where the service has not said them.
  *

@@ -18,7 +18,7 @@ export {
   type MockCall,
   type MockPart,
   type MockTurn,
-  native,
+  providerMetadata,
   reasoning,
   refusal,
   stall,

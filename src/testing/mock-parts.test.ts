@@ -12,7 +12,7 @@ import {
   finish,
   heartbeat,
   type MockTurn,
-  native,
+  providerMetadata,
   reasoning,
   refusal,
   stall,
@@ -48,7 +48,11 @@ describe("a scripted turn", () => {
     ["a refusal", refusal("No"), [{ type: "refusal-delta", text: "No" }, stopped]],
     ["details", details("d"), [{ type: "details", text: "d" }, stopped]],
     ["a thought log", thoughtLog({ a: 1 }), [{ type: "thought-log", payload: { a: 1 } }, stopped]],
-    ["a native part", native({ sig: "x" }), [{ type: "native", item: { sig: "x" } }, stopped]],
+    [
+      "a part of the provider metadata",
+      providerMetadata({ sig: "x" }),
+      [{ type: "provider-metadata", item: { sig: "x" } }, stopped],
+    ],
     [
       "usage",
       usage({ inputTokens: 3, outputTokens: 2, reasoningTokens: 1 }, "delta"),

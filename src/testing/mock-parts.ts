@@ -110,8 +110,8 @@ export function thoughtLog(payload: unknown): MockPart {
 }
 
 /** The service sends a part of its own kind, which has to come back verbatim in the next request. */
-export function native(item: Json): MockPart {
-  return chunk({ type: "native", item });
+export function providerMetadata(item: Json): MockPart {
+  return chunk({ type: "provider-metadata", item });
 }
 
 /** The model ends its turn for `reason`. `token` is where a "continue" goes on. Without a finish a turn ends as its parts suggest. */

@@ -21,7 +21,7 @@ import {
   type ScenarioReply,
   scenarioTool,
 } from "./provider-scenarios.ts";
-import { callsOf, checkFinished, chunksOf, nativeOf, type Reading, readStream, textOf, usageOf } from "./read-stream.ts";
+import { callsOf, checkFinished, chunksOf, metadataOf, type Reading, readStream, textOf, usageOf } from "./read-stream.ts";
 import { check, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 
 /** A provider wired to something that plays one scenario. */
@@ -204,8 +204,12 @@ function followUp({ provider }: Bench, request: ModelRequest, reading: Reading):
     content.push({ type: "tool-call", callId, providerCallId: id, name, args: JSON.parse(JSON.stringify(args)) });
     results.push({ callId, name, outcome: "completed", result: { celsius: 7 + index } });
   }
-  const native = nativeOf(reading).map((item) => ({ provider: provider.id, model: provider.model, item }));
-  const turn: Message = { role: "assistant", content, native: native.length === 0 ? undefined : native };
+  const providerMetadata = metadataOf(reading).map((item) => ({ provider: provider.id, model: provider.model, item }));
+  const turn: Message = {
+    role: "assistant",
+    content,
+    providerMetadata: providerMetadata.length === 0 ? undefined : providerMetadata,
+  };
   return { ...request, messages: [...request.messages, turn, { role: "tool", results }], iteration: 1 };
 }
 

@@ -60,9 +60,9 @@ export function callsOf({ chunks }: Reading): CallReading[] {
   });
 }
 
-/** All native parts of a reading, in order. */
-export function nativeOf({ chunks }: Reading): Json[] {
-  return chunksOf(chunks, "native").map((chunk) => chunk.item);
+/** All provider metadata of a reading, in order. */
+export function metadataOf({ chunks }: Reading): Json[] {
+  return chunksOf(chunks, "provider-metadata").map((chunk) => chunk.item);
 }
 
 /** The tokens that a reading adds up to, or undefined where none were reported. */

@@ -11,7 +11,7 @@ import {
   type LoopOptions,
   numberWithin,
   resolveTimeouts,
-  RunScope,
+  CancelScope,
   systemClock,
   toJson,
   type Tool,
@@ -84,7 +84,7 @@ export async function runTool(tool: Tool, args: unknown = {}, overrides: RunTool
   const registry = createToolRegistry([tool]);
   const timeouts = resolveTimeouts(overrides.timeouts);
   const call = { callId, name: tool.name, args: toJson(args) };
-  const scope = new RunScope();
+  const scope = new CancelScope();
   const letGo = scope.follow(signal);
   try {
     return await executeToolCall(call, {

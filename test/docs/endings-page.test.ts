@@ -1,7 +1,7 @@
 // The page of endings is complete: the compiler knows every kind, and the scenarios reach every one of them.
 
 import { describe, expect, it } from "vitest";
-import type { FinishReason, ProviderErrorCode, Termination } from "turnwright";
+import type { FinishReason, ProviderErrorCode, EndReason } from "turnwright";
 import { defaultRetryable } from "../../src/core/errors/provider-error.ts";
 import { judgeFinish } from "../../src/core/providers/judge-finish.ts";
 import { scenarios } from "../loop/scenarios/all.ts";
@@ -63,7 +63,7 @@ describe("the table of finish reasons", () => {
 });
 
 /** The word by which a cell tells this ending, or that the run goes on. */
-function wordOf(reason: Termination | undefined): RegExp {
+function wordOf(reason: EndReason | undefined): RegExp {
   if (reason === undefined) return /next iteration|same iteration|the calls run/;
   return new RegExp(reason.kind === "provider-error" ? reason.error.code : reason.kind);
 }

@@ -10,14 +10,14 @@ import type {
   ModelChunk,
   ModelRequest,
   ProviderErrorCode,
-  Termination,
+  EndReason,
   ToolTraits,
 } from "turnwright";
 
 type Names<Name extends PropertyKey> = { readonly [Key in Name]: true };
 
 /** Under which status each reason of an ending stands. */
-export const statusByReason: { readonly [Kind in Termination["kind"]]: LoopStatus } = {
+export const statusByReason: { readonly [Kind in EndReason["kind"]]: LoopStatus } = {
   answered: "completed",
   "end-turn": "completed",
   "pre-tool-text": "completed",
@@ -187,7 +187,7 @@ export const chunkFields: { readonly [Type in ModelChunk["type"]]: Names<Exclude
   "call-args-delta": { key: true, text: true },
   "call-ready": { key: true, id: true, name: true, args: true, argsText: true, problem: true },
   usage: { usage: true, mode: true },
-  native: { item: true },
+  "provider-metadata": { item: true },
   details: { text: true },
   "thought-log": { payload: true },
   "attempt-start": { attempt: true, provider: true, model: true, family: true },

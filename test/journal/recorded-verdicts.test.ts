@@ -196,7 +196,7 @@ describe("a call that was refused, or let through, for another reason than its s
     const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };
     const first = await createLives(memoryJournal, tools)([toolCall("look"), text("Done.")], { policies });
     const { steps }: SavedJournal = JSON.parse(JSON.stringify(first.result.journal));
-    const kept = Object.entries(steps).filter(([key]) => key === "run" || /^p0\/(inbox|model)$/.test(key));
+    const kept = Object.entries(steps).filter(([key]) => key === "run" || /^i0\/(inbox|model)$/.test(key));
     const journal = memoryJournal({ steps: Object.fromEntries(kept) });
     const shut = { policies: { ...policies, ...gated("other").policies } };
     const again = await createLives(() => journal, tools)([text("Sorry.")], shut);

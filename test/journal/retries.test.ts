@@ -188,7 +188,7 @@ it("keeps names of tools apart from what else stands in a key", async () => {
       "i0/tool/0/a%2F1",
       "i0/tool/1/a",
       "i0/tool/2/pay%2Fdecision1",
-      "i0/tool/3/x%2Fp0%2Fmodel",
+      "i0/tool/3/x%2Fi0%2Fmodel",
       "i0/tool/4/100%25",
       "i0/tool/5/a%252F1",
     ]

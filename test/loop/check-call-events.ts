@@ -151,7 +151,9 @@ function readAll(events: readonly LoopEvent[]): void {
 
 function readIterations(events: readonly LoopEvent[]): void {
   const iterations = events.filter(({ type }) => type === "iteration-start" || type === "iteration-end");
-  expect(iterations.map(({ type }) => type)).toEqual(iterations.map((_, index) => (index % 2 === 0 ? "iteration-start" : "iteration-end")));
+  expect(iterations.map(({ type }) => type)).toEqual(
+    iterations.map((_, index) => (index % 2 === 0 ? "iteration-start" : "iteration-end")),
+  );
 }
 
 /** Types that a replay tells again, each as often as they happened. */

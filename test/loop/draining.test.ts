@@ -208,7 +208,10 @@ describe("a drain", () => {
       const keeping = make();
       const live = createLives(keeping, []);
       const first = await live(({ control, recording }) => {
-        recording.emitter.on("iteration-start", ({ iteration }) => void (iteration === 2 && (control.steer("Hey."), control.drain())));
+        recording.emitter.on(
+          "iteration-start",
+          ({ iteration }) => void (iteration === 2 && (control.steer("Hey."), control.drain())),
+        );
       });
       expect([first.result.status, first.result.text, textsOf(first.result.undelivered)]).toEqual([
         "suspended",

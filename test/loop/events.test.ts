@@ -146,7 +146,14 @@ describe("the events of a run", () => {
     expect(
       playing.recording
         .of("iteration-end")
-        .map(({ iteration, continuation, calls, provider, model, finish: how }) => [iteration, continuation, calls, provider, model, how]),
+        .map(({ iteration, continuation, calls, provider, model, finish: how }) => [
+          iteration,
+          continuation,
+          calls,
+          provider,
+          model,
+          how,
+        ]),
     ).toEqual([
       [0, 0, [{ callId: "call_i0_0", name: "t", index: 0, outcome: "completed" }], "mock", "mock-model", "tool-calls"],
       [1, 0, [], "mock", "mock-model", "stop"],
@@ -216,7 +223,10 @@ describe("notices", () => {
     await playing.result;
     const types = playing.recording.types();
     const at = types.indexOf("notice");
-    expect([types.slice(at - 1, at + 2), types.lastIndexOf("notice")]).toEqual([["iteration-end", "notice", "iteration-start"], at]);
+    expect([types.slice(at - 1, at + 2), types.lastIndexOf("notice")]).toEqual([
+      ["iteration-end", "notice", "iteration-start"],
+      at,
+    ]);
     expect(playing.recording.events[at + 1]).toMatchObject({ type: "iteration-start", iteration: 20, continuation: 0 });
   });
 });

@@ -37,7 +37,7 @@ describe("prepareIteration", () => {
       ["abc", "auto", "Be brief.", { seed: 7 }],
     ]);
     expect(
-      result.streamResults.map(({ provider, model, family, exposedTools }) => [provider, model, family, exposedTools.join("")]),
+      result.streamResults.map(({ provider, model, family, visibleTools }) => [provider, model, family, visibleTools.join("")]),
     ).toEqual([
       ["mock", "mock-model", undefined, "ac"],
       ["mock", "mock-model", undefined, "abc"],

@@ -84,7 +84,7 @@ describe("limits.maxIdenticalCalls", () => {
     const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
     const again = start([], () => "unused", { journal: memoryJournal(saved) });
     expect([(await again.result).reason, again.provider.calls]).toEqual([first.reason, 0]);
-    const kept = Object.fromEntries(Object.entries(saved.steps).filter(([key]) => key === "run" || /^p[0-6]\//.test(key)));
+    const kept = Object.fromEntries(Object.entries(saved.steps).filter(([key]) => key === "run" || /^i[0-6]\//.test(key)));
     const resumed = start(same, () => "same", { journal: memoryJournal({ steps: kept }) });
     expect([(await resumed.result).reason, resumed.provider.calls]).toEqual([first.reason, 3]);
   });

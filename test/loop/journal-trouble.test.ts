@@ -141,7 +141,8 @@ describe("a journal that fails", () => {
     const tools = [tool("speak", () => (key === "i1/inbox" ? speak() : undefined))];
     const hooks = {
       onIteration: () => undefined,
-      prepareIteration: ({ iteration }: { iteration: number }) => (iteration === 1 && key === "i1/inbox-end" ? speak() : undefined),
+      prepareIteration: ({ iteration }: { iteration: number }) =>
+        iteration === 1 && key === "i1/inbox-end" ? speak() : undefined,
     };
     const first = play([toolCall("speak"), text("Done.")], { control, tools, hooks, journal: failing(key, how) });
     await expect(first.result).rejects.toBe(broken);

@@ -6,7 +6,7 @@ import {
   details,
   heartbeat,
   type MockPart,
-  native,
+  providerMetadata,
   reasoning,
   refusal,
   stall,
@@ -73,7 +73,7 @@ describe("silence within a stream", () => {
     ["a call", toolCall("any", {})],
     ["the start of a call", chunk({ type: "call-start", key: "k", name: "any" })],
     ["a piece of arguments", chunk({ type: "call-args-delta", key: "k", text: "{" })],
-    ["a native part", native(1)],
+    ["a part of the provider metadata", providerMetadata(1)],
     ["details", details(".")],
     ["a thought log", thoughtLog({})],
   ])("ends with any content: %s", async ([, part]) => {

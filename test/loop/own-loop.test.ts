@@ -11,7 +11,7 @@ import {
   memoryJournal,
   nextStep,
   runToolLoop,
-  RunScope,
+  CancelScope,
   type SettledCall,
   streamOnce,
   type Tool,
@@ -38,7 +38,7 @@ const messages = [{ role: "user" as const, content: "Go." }];
 /** A loop of somebody's own, made of the parts that are exported: one call after the other, without journal, control or events. */
 async function runOwnLoop(script: MockScript, tools: readonly Tool[]): Promise<LoopResult> {
   const clock = createTestClock();
-  const scope = new RunScope();
+  const scope = new CancelScope();
   const provider = createMockProvider(script);
   const registry = createToolRegistry(tools);
   const exposed = new Map(registry.definitions().map((definition) => [definition.name, definition]));

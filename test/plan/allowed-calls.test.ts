@@ -1,7 +1,7 @@
 // Which calls a planned iteration makes: those of tools that may be used, and none that a model makes up beside its plan.
 
 import { describe, expect, it } from "vitest";
-import { finish, type MockPart, type MockTurn, native, text, toolCall } from "turnwright/testing";
+import { finish, type MockPart, type MockTurn, providerMetadata, text, toolCall } from "turnwright/testing";
 import { outcomesOf } from "../loop/play.ts";
 import { add, command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
@@ -31,10 +31,12 @@ describe("a planned iteration", () => {
   });
 
   it("leaves out what a provider wrote of an answer with calls in it, and keeps it of one without", async () => {
-    const turn = (...more: readonly MockPart[]): MockTurn => [native({ mark: 1 }), text("Hm."), ...more];
+    const turn = (...more: readonly MockPart[]): MockTurn => [providerMetadata({ mark: 1 }), text("Hm."), ...more];
     const marks = async (...turns: readonly MockTurn[]): Promise<readonly unknown[]> => {
       const { messages } = await plan([respond, ...turns]).result;
-      return messages.flatMap((message) => (message.role === "assistant" ? (message.native ?? []) : [])).map(({ item }) => item);
+      return messages
+        .flatMap((message) => (message.role === "assistant" ? (message.providerMetadata ?? []) : []))
+        .map(({ item }) => item);
     };
     const planned = expect.objectContaining({ type: "turnwright.plan" });
     expect(await marks(turn())).toEqual([{ mark: 1 }, planned]);

@@ -10,7 +10,7 @@ import {
   finish,
   type MockProvider,
   type MockTurn,
-  native,
+  providerMetadata,
   text,
   usage,
 } from "turnwright/testing";
@@ -187,11 +187,11 @@ it("a refusal to plan is the run's, whoever wraps it", async () => {
 
 describe("what an attempt wrote", () => {
   it("is forgotten with an answer that is taken back", async () => {
-    const a = dear(respond, [native({ mark: 1 }), text("Do"), busy]);
-    const { result } = await run(plans(withFallback([a, cheap([native({ mark: 2 }), text("Done.")])])));
+    const a = dear(respond, [providerMetadata({ mark: 1 }), text("Do"), busy]);
+    const { result } = await run(plans(withFallback([a, cheap([providerMetadata({ mark: 2 }), text("Done.")])])));
     expect((await result).messages.at(-1)).toMatchObject({
       content: [{ text: "Done." }],
-      native: [{ item: { mark: 2 } }, { item: { type: "turnwright.plan" } }],
+      providerMetadata: [{ item: { mark: 2 } }, { item: { type: "turnwright.plan" } }],
     });
   });
 
@@ -199,7 +199,7 @@ describe("what an attempt wrote", () => {
     const { result } = await run(plans(retry(dear(respond, busy, text("Done.")))));
     expect((await result).messages.at(-1)).toMatchObject({
       content: [{ text: "Done." }],
-      native: [{ item: { type: "turnwright.plan", next_action: "response" } }],
+      providerMetadata: [{ item: { type: "turnwright.plan", next_action: "response" } }],
     });
   });
 });

@@ -96,19 +96,22 @@ describe.for([0, 1, 2])("a process that dies in life %d", (life) => {
   });
 });
 
-it.for([0, 1, 2])("a process that dies in iteration %d while it asks, asks for that iteration again, and for no other", async (iteration) => {
-  const store = createDurableStore();
-  const died = new Set<string>();
-  const within = `i${iteration}/model`;
-  const lives = await liveOver(store, () => {
-    const fate = died.has(within) || iterationsIn(store).length < iteration ? {} : { within };
-    if ("within" in fate && iterationsIn(store).length === iteration) died.add(within);
-    return fate;
-  });
-  expect(comesTo(lives)).toEqual(comesTo(undisturbed));
-  const asked = lives.flatMap((lived) => lived.asked).filter((one) => one === iteration);
-  expect(asked).toHaveLength(iteration === 2 ? 4 : 2);
-});
+it.for([0, 1, 2])(
+  "a process that dies in iteration %d while it asks, asks for that iteration again, and for no other",
+  async (iteration) => {
+    const store = createDurableStore();
+    const died = new Set<string>();
+    const within = `i${iteration}/model`;
+    const lives = await liveOver(store, () => {
+      const fate = died.has(within) || iterationsIn(store).length < iteration ? {} : { within };
+      if ("within" in fate && iterationsIn(store).length === iteration) died.add(within);
+      return fate;
+    });
+    expect(comesTo(lives)).toEqual(comesTo(undisturbed));
+    const asked = lives.flatMap((lived) => lived.asked).filter((one) => one === iteration);
+    expect(asked).toHaveLength(iteration === 2 ? 4 : 2);
+  },
+);
 
 it("a process that dies between two rounds is followed by a plan that knows what the first one gave", async () => {
   const store = createDurableStore();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FatalToolError, type LoopOptions, type Message, runToolLoop } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
-import { createMockProvider, finish, type MockTurn, native, reasoning, text, usage } from "turnwright/testing";
+import { createMockProvider, finish, type MockTurn, providerMetadata, reasoning, text, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "../loop/play.ts";
 import { add, asksForPlan, command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 
@@ -165,12 +165,17 @@ describe("a planned run", () => {
   });
 
   it("sends an answer that was put aside on, and does not plan again", async () => {
-    const script = [execute(sum(1, 2)), respond, [text("Half, "), native({ mark: 1 }), finish("paused")], [text("whole.")]];
+    const script = [
+      execute(sum(1, 2)),
+      respond,
+      [text("Half, "), providerMetadata({ mark: 1 }), finish("paused")],
+      [text("whole.")],
+    ];
     const { result, model } = plan(script);
     expect([(await result).text, model.calls]).toEqual(["Half, whole.", 4]);
     const { messages = [] } = model.requests[3] ?? {};
     expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
-    expect(messages.at(-1)).toMatchObject({ native: [{ item: { mark: 1 } }] });
+    expect(messages.at(-1)).toMatchObject({ providerMetadata: [{ item: { mark: 1 } }] });
   });
 
   it("that is not enabled is the provider's own", async () => {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Message, type ModelRequest, toolResult, withFallback, withRetry } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
-import { createMockProvider, fail, finish, type MockTurn, native, text, toolCall } from "turnwright/testing";
+import { createMockProvider, fail, finish, type MockTurn, providerMetadata, text, toolCall } from "turnwright/testing";
 import { never, play, tool } from "../loop/play.ts";
 import { add, command, execute, look, plan, respond, shownTo } from "./plan-stage.ts";
 
@@ -66,9 +66,13 @@ describe("the messages of a request", () => {
   });
 
   it("keep a turn of which only its provider can make sense, where it goes on", async () => {
-    const { result, model } = plan([respond, [native({ mark: 1 }), finish("paused")], text("Whole.")]);
+    const { result, model } = plan([respond, [providerMetadata({ mark: 1 }), finish("paused")], text("Whole.")]);
     expect((await result).text).toBe("Whole.");
-    expect(model.requests[2]?.messages.at(-1)).toMatchObject({ role: "assistant", content: [], native: [{ item: { mark: 1 } }] });
+    expect(model.requests[2]?.messages.at(-1)).toMatchObject({
+      role: "assistant",
+      content: [],
+      providerMetadata: [{ item: { mark: 1 } }],
+    });
   });
 
   it("are not filled twice where a planner is around another one", async () => {

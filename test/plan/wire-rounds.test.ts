@@ -73,9 +73,9 @@ describe.for(wires)("over $name, a run of two rounds", (wire) => {
       ["the place", "a quiet place"],
       ["the next sum", 7],
     ]);
-    expect(result.streamResults.map(({ native }) => JSON.stringify(native).split("turnwright.plan").length - 1)).toEqual([
-      1, 1, 1,
-    ]);
+    expect(
+      result.streamResults.map(({ providerMetadata }) => JSON.stringify(providerMetadata).split("turnwright.plan").length - 1),
+    ).toEqual([1, 1, 1]);
     const [, second = "{}", third = "{}", answer = "{}"] = bodies.map(lastWordsIn);
     expect(JSON.parse(second)).toMatchObject({
       round_index: 1,

@@ -33,15 +33,15 @@ describe("a turn that goes on", () => {
     expect([lines.slice(-2), second.calls]).toEqual([["finish length", "end"], 0]);
   });
 
-  it("goes to its author first where its native parts say who that is", async () => {
+  it("goes to its author first where its provider metadata say who that is", async () => {
     const part = { provider: "b", model: "b-1", item: 1 };
-    const messages: readonly Message[] = [...goRequest.messages, { role: "assistant", content: [], native: [part] }];
+    const messages: readonly Message[] = [...goRequest.messages, { role: "assistant", content: [], providerMetadata: [part] }];
     const make = (): Provider => withFallback([mock("a", text("Hi.")), mock("b", busy)]);
     expect((await outlineAll(make(), { request: { messages } })).filter((line) => line.startsWith("start"))).toEqual([
       "start 1 b/b-1",
       "start 2 a/a-1",
     ]);
-    const other: readonly Message[] = [{ role: "assistant", content: [], native: [{ ...part, model: "b-2" }] }];
+    const other: readonly Message[] = [{ role: "assistant", content: [], providerMetadata: [{ ...part, model: "b-2" }] }];
     expect((await outlineAll(make(), { request: { messages: other } }))[0]).toBe("start 1 a/a-1");
   });
 

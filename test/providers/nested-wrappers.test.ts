@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { providerError, type Provider, withFallback, withRetry } from "turnwright";
-import { chunk, finish, native, stall, text, usage } from "turnwright/testing";
+import { chunk, finish, providerMetadata, stall, text, usage } from "turnwright/testing";
 import { answer, busy, named } from "./models.ts";
 import { outline, outlineAll } from "./outline.ts";
 
@@ -111,7 +111,7 @@ describe("wrappers in wrappers", () => {
   it("keep the tokens of each attempt apart", async () => {
     const tokens = usage({ inputTokens: 5, outputTokens: 2 });
     const provider = withFallback([
-      withRetry(named("a", [tokens, busy], [tokens, native(1), busy]), { maxAttempts: 2, ...quick }),
+      withRetry(named("a", [tokens, busy], [tokens, providerMetadata(1), busy]), { maxAttempts: 2, ...quick }),
       named("b", [text("Hi."), tokens]),
     ]);
     const lines = await outlineAll(provider);

@@ -19,7 +19,7 @@ import {
   finish,
   type MockPart,
   type MockTurn,
-  native,
+  providerMetadata,
   reasoning,
   stall,
   text,
@@ -32,7 +32,12 @@ import { play } from "../loop/play.ts";
 const said: fc.Arbitrary<MockPart> = fc.oneof(
   fc.integer({ min: 1, max: 40 }).map((chunks) => text("x".repeat(40), { chunks })),
   fc.integer({ min: 1, max: 150 }).map(wait),
-  fc.constantFrom<MockPart[]>(reasoning("Hm"), native(1), text(""), usage({ inputTokens: 1, outputTokens: 0 }, "delta")),
+  fc.constantFrom<MockPart[]>(
+    reasoning("Hm"),
+    providerMetadata(1),
+    text(""),
+    usage({ inputTokens: 1, outputTokens: 0 }, "delta"),
+  ),
 );
 const ends: fc.Arbitrary<MockPart> = fc.constantFrom<MockPart[]>(
   finish("stop"),

@@ -8,7 +8,7 @@ import {
   failInBand,
   finish,
   type MockTurn,
-  native,
+  providerMetadata,
   reasoning,
   refusal,
   text,
@@ -49,7 +49,7 @@ describe("withRetry", () => {
     ["of a model that finishes with one", finish("error"), "finish-error"],
     ["after the first tokens are counted", [usage({ inputTokens: 5, outputTokens: 0 }), busy], "overloaded"],
     ["after an empty text", [text(""), busy], "overloaded"],
-    ["after a native part", [native(1), busy], "overloaded"],
+    ["after a part of the provider metadata", [providerMetadata(1), busy], "overloaded"],
   ])("asks again after an error %s", async ([, turn, code]) => {
     const lines = await outlineAll(withRetry(single(turn, text("Hi."))));
     expect(lines).toContain(`discard 1 ${code}`);

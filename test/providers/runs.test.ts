@@ -12,7 +12,7 @@ import {
   type MockPart,
   type MockProvider,
   type MockTurn,
-  native,
+  providerMetadata,
   stall,
   text,
   toolCall,
@@ -109,19 +109,19 @@ describe("the family of a provider", () => {
   });
 });
 
-describe("native parts", () => {
+describe("provider metadata", () => {
   it("belong to who answered, also where two clients serve one model", async () => {
-    const a1 = named("a", [[native(1), toolCall("work")], busy, text("Done.")]);
-    const a2 = createMockProvider([[native(2), toolCall("work")]], { id: "a", model: "a-1" });
+    const a1 = named("a", [[providerMetadata(1), toolCall("work")], busy, text("Done.")]);
+    const a2 = createMockProvider([[providerMetadata(2), toolCall("work")]], { id: "a", model: "a-1" });
     const b = named("b", []);
     const { result } = play([], { provider: withFallback([a1, a2, b]), tools: [tool("work", () => 1)] });
     const parts = [1, 2].map((item) => ({ provider: "a", model: "a-1", item }));
     expect((await result).accumulatedModelParts).toEqual(parts);
-    expect(a2.requests[0]?.messages[1]).toMatchObject({ native: [parts[0]] });
+    expect(a2.requests[0]?.messages[1]).toMatchObject({ providerMetadata: [parts[0]] });
   });
 
   it("of an attempt that was taken back are gone", async () => {
-    const provider = withFallback([named("a", [[native(1), lost]]), named("b", [[native(2), text("Hi.")]])]);
+    const provider = withFallback([named("a", [[providerMetadata(1), lost]]), named("b", [[providerMetadata(2), text("Hi.")]])]);
     expect((await play([], { provider }).result).accumulatedModelParts).toEqual([{ provider: "b", model: "b-1", item: 2 }]);
   });
 });

@@ -26,7 +26,7 @@ const chunks: fc.Arbitrary<unknown> = fc.oneof(
     mode: fc.constantFrom("snapshot", "delta"),
     usage: fc.record({ inputTokens: fc.nat(), outputTokens: fc.nat(), totalTokens: fc.nat() }),
   }),
-  fc.record({ type: fc.constant("native"), item: json }),
+  fc.record({ type: fc.constant("provider-metadata"), item: json }),
   fc.record({ type: fc.constant("thought-log"), payload: json }),
   fc.record({ type: fc.constant("attempt-start"), attempt: fc.nat(), provider: words, model: words }),
   fc.record({ type: fc.constant("attempt-discarded"), attempt: fc.nat(), error }),

@@ -18,10 +18,14 @@ describe("a request", () => {
     ["the order of keys", ask("a", { settings: { seed: 1, topP: 1 } }), ask("a", { settings: { topP: 1, seed: 1 } })],
     ["settings that are not given", ask("a", { settings: { seed: undefined } }), ask("a")],
     [
-      "its native parts",
+      "its provider metadata",
       ask("a", {
         messages: [
-          { role: "assistant", content: [{ type: "text", text: "x" }], native: [{ provider: "p", model: "m", item: 1 }] },
+          {
+            role: "assistant",
+            content: [{ type: "text", text: "x" }],
+            providerMetadata: [{ provider: "p", model: "m", item: 1 }],
+          },
         ],
       }),
       ask("a", { messages: [{ role: "assistant", content: [{ type: "text", text: "x" }] }] }),

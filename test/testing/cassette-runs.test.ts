@@ -12,7 +12,7 @@ import {
   finish,
   memoryCassette,
   type MockTurn,
-  native,
+  providerMetadata,
   providerSuite,
   type ProviderScenario,
   recordTo,
@@ -101,7 +101,7 @@ describe("a run", () => {
 
   it.for<[what: string, turns: readonly MockTurn[], reason: string]>([
     ["with tools", [[text("So. "), toolCall("echo", { n: 1 }, { fragments: 3 })], text("Done.")], "answered"],
-    ["with native parts", [[native({ sealed: "x" }), toolCall("echo")], text("Done.")], "answered"],
+    ["with provider metadata", [[providerMetadata({ sealed: "x" }), toolCall("echo")], text("Done.")], "answered"],
     ["with a continuation", [[text("Half, "), finish("continue", { token: "t" })], text("whole.")], "answered"],
     ["with a thrown error", [[text("Half"), busy]], "provider-error"],
     ["with an error in the stream", [[text("Half"), failInBand(providerError("overloaded", "Busy."))]], "provider-error"],

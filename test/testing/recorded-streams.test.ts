@@ -203,7 +203,7 @@ describe("a recorded stream", () => {
 
 describe("redact", () => {
   it("is given a copy and the number of the request, and an error as a chunk", async () => {
-    const given: ModelChunk = { type: "native", item: { key: "sk" } };
+    const given: ModelChunk = { type: "provider-metadata", item: { key: "sk" } };
     const seen: unknown[] = [];
     const provider = recordTo(
       memoryCassette(),
@@ -211,17 +211,17 @@ describe("redact", () => {
       {
         redact: ({ stream, chunk }) => {
           seen.push([stream, chunk.type]);
-          if (chunk.type === "native") Object.assign(chunk, { item: "gone" });
+          if (chunk.type === "provider-metadata") Object.assign(chunk, { item: "gone" });
           return chunk;
         },
       },
     );
-    expect(await play(provider)).toEqual([{ type: "native", item: "gone" }]);
+    expect(await play(provider)).toEqual([{ type: "provider-metadata", item: "gone" }]);
     await play(provider);
     expect(given.item).toEqual({ key: "sk" });
     expect(seen).toEqual([
-      [0, "native"],
-      [1, "native"],
+      [0, "provider-metadata"],
+      [1, "provider-metadata"],
     ]);
   });
 

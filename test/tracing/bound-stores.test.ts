@@ -42,7 +42,9 @@ describe("a store that is bound to a channel", () => {
         inner,
         tool: call,
       } = { run: stores.run.getStore(), inner: stores.inner.getStore(), tool: stores.tool.getStore() };
-      seen.push(`${where}: ${run?.runId ?? "-"} ${inner === undefined ? "-" : `iteration ${inner.iteration}`} ${call?.name ?? "-"}`);
+      seen.push(
+        `${where}: ${run?.runId ?? "-"} ${inner === undefined ? "-" : `iteration ${inner.iteration}`} ${call?.name ?? "-"}`,
+      );
     };
     const watched = (where: string, provider: Provider): Provider => ({
       ...provider,

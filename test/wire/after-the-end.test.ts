@@ -38,7 +38,8 @@ const sequels = {
 } satisfies { readonly [Sequel: string]: (wire: Wire) => RawReply };
 type Sequel = keyof typeof sequels;
 
-const toLine = ({ text, finish, error }: Iteration): string => `${text.replace("\n\n", "")}, ${error?.code ?? finish ?? "no finish"}`;
+const toLine = ({ text, finish, error }: Iteration): string =>
+  `${text.replace("\n\n", "")}, ${error?.code ?? finish ?? "no finish"}`;
 
 /** The same on every wire but one: Gemini may go on after a finish reason, so that only the end of its stream is an end. */
 const afterAnswer: { readonly [Name in Sequel]: { readonly usual: string; readonly google: string } } = {

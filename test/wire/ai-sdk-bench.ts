@@ -55,8 +55,8 @@ export async function hear(spec: Spec, stream: SpecStream, options: Partial<AiSd
   return { chunks, thrown: undefined };
 }
 
-/** Its native parts. */
+/** Its provider metadata. */
 export const partsOf = ({ chunks }: Heard): readonly unknown[] =>
-  chunks.flatMap((chunk) => (chunk.type === "native" ? [chunk.item] : []));
+  chunks.flatMap((chunk) => (chunk.type === "provider-metadata" ? [chunk.item] : []));
 /** The types of its chunks. */
 export const typesOf = ({ chunks }: Heard): readonly string[] => chunks.map(({ type }) => type);

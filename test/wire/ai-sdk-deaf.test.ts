@@ -42,7 +42,10 @@ it("a stream that does not hear its signal is cancelled", async () => {
   const { stream, reasons } = openStream(text);
   const controller = new AbortController();
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
-  const iteration = await runIteration(provider, ask("Hi"), { signal: controller.signal, onChunk: () => controller.abort("enough") });
+  const iteration = await runIteration(provider, ask("Hi"), {
+    signal: controller.signal,
+    onChunk: () => controller.abort("enough"),
+  });
   expect(iteration).toMatchObject({ text: "A", finish: undefined });
   expect(reasons).toEqual(["enough"]);
 });
@@ -78,7 +81,9 @@ it("a stream that comes after its signal has fired is cancelled", async () => {
 
 it("a model that does not say which URLs it takes ends with its signal", async () => {
   const controller = new AbortController();
-  const iteration = runIteration(aiSdkModel({ model: createModel({ supportedUrls: never }) }), ask("Hi"), { signal: controller.signal });
+  const iteration = runIteration(aiSdkModel({ model: createModel({ supportedUrls: never }) }), ask("Hi"), {
+    signal: controller.signal,
+  });
   controller.abort("enough");
   expect((await iteration).error).toMatchObject({ code: "network", retryable: false });
 });
@@ -109,7 +114,7 @@ it.for<[what: string, model: Partial<AiSdkLanguageModel>]>([
 it("an answer is complete with its last part, though its stream stays open", async () => {
   const { stream, reasons } = openStream(text, finish);
   const provider = aiSdkModel({ model: createModel({ doStream: async () => ({ stream }) }) });
-  expect(await readOpen(provider)).toEqual(["text-delta", "native", "finish"]);
+  expect(await readOpen(provider)).toEqual(["text-delta", "provider-metadata", "finish"]);
   expect(reasons).toHaveLength(1);
 });
 
@@ -123,5 +128,5 @@ it("callbacks that answer with a promise that fails disturb nothing", async () =
   };
   const model = createModel({ doStream: async () => ({ stream }) });
   const provider = aiSdkModel({ model, onWarning: fails, approveProviderTool: fails });
-  expect(await readOpen(provider)).toEqual(["native", "finish"]);
+  expect(await readOpen(provider)).toEqual(["provider-metadata", "finish"]);
 });

@@ -29,7 +29,7 @@ describe.each(specs)("the service's own parts in specification $version", (spec)
       done,
     ];
     const heard = await hear(spec, { parts });
-    expect(typesOf(heard).filter((type) => type !== "native")).toEqual(["text-delta", "finish"]);
+    expect(typesOf(heard).filter((type) => type !== "provider-metadata")).toEqual(["text-delta", "finish"]);
     const result = { type: "tool-result", toolName: "web_search" };
     expect(partsOf(heard)).toEqual([
       {

@@ -9,7 +9,7 @@ describe.each(specs)("a stream of specification $version", (spec) => {
   const usage = { input: 10, output: 4, cached: 3, reasoning: 1 };
   const done = spec.finish("stop", { raw: "end_turn", usage });
 
-  it("becomes reasoning, text, usage, native parts and one finish", async () => {
+  it("becomes reasoning, text, usage, provider metadata and one finish", async () => {
     const signed = { mock: { signature: "c2ln" } };
     const parts = [
       { type: "stream-start", warnings: [] },
@@ -33,8 +33,11 @@ describe.each(specs)("a stream of specification $version", (spec) => {
           mode: "snapshot",
           usage: { inputTokens: 10, outputTokens: 4, totalTokens: 14, cachedInputTokens: 3, reasoningTokens: 1 },
         },
-        { type: "native", item: { part: { type: "reasoning", text: "Hmm.", providerOptions: signed } } },
-        { type: "native", item: { part: { type: "text", text: "Hello", providerOptions: { mock: { itemId: "msg_1" } } } } },
+        { type: "provider-metadata", item: { part: { type: "reasoning", text: "Hmm.", providerOptions: signed } } },
+        {
+          type: "provider-metadata",
+          item: { part: { type: "text", text: "Hello", providerOptions: { mock: { itemId: "msg_1" } } } },
+        },
         { type: "finish", reason: "stop", raw: spec.version === "v2" ? "stop" : "end_turn" },
       ],
       thrown: undefined,
@@ -50,7 +53,7 @@ describe.each(specs)("a stream of specification $version", (spec) => {
       spec.finish("stop"),
     ];
     const heard = await hear(spec, { parts });
-    expect(heard.chunks.filter(({ type }) => type !== "native")).toEqual([
+    expect(heard.chunks.filter(({ type }) => type !== "provider-metadata")).toEqual([
       { type: "call-start", key: "call-0", id: "a", name: "search" },
       { type: "call-args-delta", key: "call-0", text: '{"q' },
       { type: "call-args-delta", key: "call-0", text: '":1}' },
@@ -96,7 +99,14 @@ describe.each(specs)("a stream of specification $version", (spec) => {
     const whole = { type: "tool-call", toolCallId: "a", toolName: "search", input: '{"q":1}' };
     const parts = [start, start, ...rest, whole, whole, spec.finish("tool-calls")].filter((part) => part !== undefined);
     const heard = await hear(spec, { parts });
-    expect(typesOf(heard)).toEqual(["call-start", "call-args-delta", "call-args-delta", "call-ready", "native", "finish"]);
+    expect(typesOf(heard)).toEqual([
+      "call-start",
+      "call-args-delta",
+      "call-args-delta",
+      "call-ready",
+      "provider-metadata",
+      "finish",
+    ]);
   });
 
   it("declares a call cut off that never came whole", async () => {
@@ -116,10 +126,10 @@ describe.each(specs)("a stream of specification $version", (spec) => {
       "was cut after a whole call",
       { parts: [...textParts(["Hel"]), ...callParts("a", ["search", "{}"]), spec.finish(spec.cutOff)] },
     ],
-  ])("has no finish and no native parts where it %s", async ([, stream]) => {
+  ])("has no finish and no provider metadata where it %s", async ([, stream]) => {
     const heard = await hear(spec, stream);
     expect(typesOf(heard)).not.toContain("finish");
-    expect(typesOf(heard)).not.toContain("native");
+    expect(typesOf(heard)).not.toContain("provider-metadata");
     expect(heard.chunks[0]).toEqual({ type: "text-delta", text: "Hel" });
   });
 
@@ -130,7 +140,12 @@ describe.each(specs)("a stream of specification $version", (spec) => {
 
   it("reads nothing after its last part", async () => {
     const heard = await hear(spec, { parts: [...textParts(["A"]), done, ...textParts(["B"]), spec.finish("length")] });
-    expect(heard.chunks.map((chunk) => ("text" in chunk ? chunk.text : chunk.type))).toEqual(["A", "usage", "native", "finish"]);
+    expect(heard.chunks.map((chunk) => ("text" in chunk ? chunk.text : chunk.type))).toEqual([
+      "A",
+      "usage",
+      "provider-metadata",
+      "finish",
+    ]);
   });
 
   it("ends with an error that it carries, and is not read on", async () => {

@@ -5,7 +5,7 @@ import type { AssistantMessage, ToolMessage } from "turnwright";
 import { createBench, user } from "./ai-sdk-bench.ts";
 import { specs } from "./ai-sdk-specs.ts";
 
-const native = (provider: string, model: string, ...items: readonly object[]): AssistantMessage["native"] =>
+const providerMetadata = (provider: string, model: string, ...items: readonly object[]): AssistantMessage["providerMetadata"] =>
   items.map((item) => ({ provider, model, item: JSON.parse(JSON.stringify(item)) }));
 const part = (fields: object): object => ({ part: fields });
 const call = (id: string, name = "search"): AssistantMessage["content"][number] => ({
@@ -33,7 +33,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
   const turn: AssistantMessage = {
     role: "assistant",
     content: [{ type: "reasoning", text: "Hm" }, { type: "text", text: "Let me see." }, call("a")],
-    native: native("mock.chat", "m", ...parts.map(part), { source: { type: "source" } }),
+    providerMetadata: providerMetadata("mock.chat", "m", ...parts.map(part), { source: { type: "source" } }),
   };
   const results: ToolMessage = { role: "tool", results: [answer("a")] };
   const output = { type: "json", value: { n: 1 } };
@@ -60,28 +60,39 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
   });
 
   it.for<[what: string, turn: AssistantMessage]>([
-    ["by another service", { ...turn, native: native("other.chat", "m", ...parts.map(part)) }],
-    ["by another model", { ...turn, native: native("mock.chat", "n", ...parts.map(part)) }],
+    ["by another service", { ...turn, providerMetadata: providerMetadata("other.chat", "m", ...parts.map(part)) }],
+    ["by another model", { ...turn, providerMetadata: providerMetadata("mock.chat", "n", ...parts.map(part)) }],
     [
       "in part by another model",
-      { ...turn, native: [...(turn.native ?? []), ...(native("x", "m", part({ type: "text" })) ?? [])] },
+      {
+        ...turn,
+        providerMetadata: [...(turn.providerMetadata ?? []), ...(providerMetadata("x", "m", part({ type: "text" })) ?? [])],
+      },
     ],
-    ["by nobody who kept it", { ...turn, native: undefined }],
+    ["by nobody who kept it", { ...turn, providerMetadata: undefined }],
     [
       "with a call that has got another id",
       {
         ...turn,
-        native: native(
+        providerMetadata: providerMetadata(
           "mock.chat",
           "m",
           ...parts.map((fields) => part("toolCallId" in fields ? { ...fields, toolCallId: "b" } : fields)),
         ),
       },
     ],
-    ["with another text", { ...turn, native: native("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
+    ["with another text", { ...turn, providerMetadata: providerMetadata("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
     [
       "with another call",
-      { ...turn, native: native("mock.chat", "m", ...parts.slice(0, 2).map(part), part({ type: "text", text: "see." })) },
+      {
+        ...turn,
+        providerMetadata: providerMetadata(
+          "mock.chat",
+          "m",
+          ...parts.slice(0, 2).map(part),
+          part({ type: "text", text: "see." }),
+        ),
+      },
     ],
   ])("is its text and its calls where it was said %s, also behind what its model said", async ([, message]) => {
     const { send } = createBench(spec);
@@ -111,7 +122,11 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     const named: AssistantMessage = {
       role: "assistant",
       content: [{ type: "tool-call", callId: "a", name: unfit, args: "text" }],
-      native: native("mock.chat", "m", part({ type: "tool-call", toolCallId: "a", toolName: unfit, input: {} })),
+      providerMetadata: providerMetadata(
+        "mock.chat",
+        "m",
+        part({ type: "tool-call", toolCallId: "a", toolName: unfit, input: {} }),
+      ),
     };
     const answered: ToolMessage = { role: "tool", results: [answer("a", { name: unfit, outcome: "unknown-tool" })] };
     expect(await send({ messages: [user("Hi"), named, answered] })).toMatchObject({
@@ -133,7 +148,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     const message: AssistantMessage = {
       role: "assistant",
       content: [{ type: "text", text: "Found." }],
-      native: native("mock.chat", "m", ...served.map(part)),
+      providerMetadata: providerMetadata("mock.chat", "m", ...served.map(part)),
     };
     expect(await send({ messages: [user("Hi"), message] })).toMatchObject({
       prompt: [{}, { role: "assistant", content: served }],
@@ -148,7 +163,11 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
       part({ type: "reasoning-file", mediaType: "image/png", data: "aW1n" }),
       part({ type: "custom", kind: "mock.x" }),
     ];
-    const message: AssistantMessage = { role: "assistant", content: [], native: native("mock.chat", "m", ...items) };
+    const message: AssistantMessage = {
+      role: "assistant",
+      content: [],
+      providerMetadata: providerMetadata("mock.chat", "m", ...items),
+    };
     const { prompt } = Object.assign({ prompt: [] as readonly unknown[] }, await send({ messages: [user("Hi"), message] }));
     const files = [
       { type: "file", mediaType: "image/png", data: spec.promptData("aW1n") },
@@ -230,7 +249,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))("an answer to a s
     const message: AssistantMessage = {
       role: "assistant",
       content: [{ type: "text", text: "Then not." }],
-      native: native("mock.chat", "m", part(asked), { approval }, part({ type: "text", text: "Then not." })),
+      providerMetadata: providerMetadata("mock.chat", "m", part(asked), { approval }, part({ type: "text", text: "Then not." })),
     };
     expect(await send({ messages: [user("Pay."), message] })).toMatchObject({
       prompt: [
@@ -248,7 +267,7 @@ describe.each(specs.filter(({ version }) => version !== "v2"))("an answer to a s
     const message: AssistantMessage = {
       role: "assistant",
       content: [call("a")],
-      native: native("mock.chat", "m", part(own), part(asked), { approval }),
+      providerMetadata: providerMetadata("mock.chat", "m", part(own), part(asked), { approval }),
     };
     expect(await send({ messages: [user("Pay."), message, { role: "tool", results: [answer("a")] }] })).toMatchObject({
       prompt: [

@@ -21,7 +21,8 @@ const look = defineTool({ name: "look", description: "Looks", inputSchema: { typ
 async function streamsArguments(adapter: Adapter, connecting: Connecting): Promise<boolean> {
   const script = [{ ...calling, inPieces: connecting.options !== undefined }];
   const { iteration, chunks } = await send(adapter, { tools: [look] }, { ...connecting, script });
-  if (iteration.calls.length !== 2 || iteration.error !== undefined) throw new Error(`The calls are lost: ${JSON.stringify(iteration)}`);
+  if (iteration.calls.length !== 2 || iteration.error !== undefined)
+    throw new Error(`The calls are lost: ${JSON.stringify(iteration)}`);
   const pieces = chunks.filter((chunk) => chunk.type === "call-args-delta" && chunk.text !== "");
   return pieces.length > iteration.calls.length;
 }
@@ -98,8 +99,13 @@ const reasoning: ProbeGroup = {
     {
       title: "Streamed",
       async find(adapter) {
-        const { iteration } = await send(adapter, {}, { script: [{ reasoning: [thought, signature], text: "Mild.", end: "stop" }] });
-        if (iteration.reasoning !== thought || iteration.text !== "Mild.") throw new Error(`It is lost: ${JSON.stringify(iteration)}`);
+        const { iteration } = await send(
+          adapter,
+          {},
+          { script: [{ reasoning: [thought, signature], text: "Mild.", end: "stop" }] },
+        );
+        if (iteration.reasoning !== thought || iteration.text !== "Mild.")
+          throw new Error(`It is lost: ${JSON.stringify(iteration)}`);
         return yes;
       },
     },

@@ -150,7 +150,11 @@ describe("anthropicMessages over a real connection", () => {
   it("shows of a proxy's page no more than its title", async () => {
     const page = "<html><head><title>502 Bad Gateway</title></head></html>";
     const iteration = await read({ status: 502, headers: { "content-type": "text/html" }, frames: [page] });
-    expect(iteration.error).toMatchObject({ code: "server", status: 502, message: "The server sent an HTML page: 502 Bad Gateway" });
+    expect(iteration.error).toMatchObject({
+      code: "server",
+      status: 502,
+      message: "The server sent an HTML page: 502 Bad Gateway",
+    });
   });
 
   it("has a network error where nobody listens", async () => {

@@ -1,4 +1,4 @@
-// Wrapping providers over the real SDKs: native parts go back to who wrote them, and to nobody else.
+// Wrapping providers over the real SDKs: provider metadata go back to who wrote them, and to nobody else.
 
 import { defineTool, type LoopResult, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
@@ -59,7 +59,7 @@ async function run(...providers: readonly Provider[]): Promise<LoopResult & { re
 const says = (body: unknown, ...words: readonly string[]): readonly boolean[] =>
   words.map((word) => JSON.stringify(body).includes(word));
 
-describe("native parts", () => {
+describe("provider metadata", () => {
   it("go back to their own service, and not to the other one, whoever answers in between", async () => {
     const a = await anthropic("claude", thought("sig-1", "t1"), busy, thought("sig-2", "t2"), busy);
     const o = await openai(reasoned, { frames: [delta({ content: "Done." }), delta({}, { finish_reason: "stop" }) + done] });

@@ -37,7 +37,10 @@ function isPart(value: unknown, { data }: MediaPart): boolean {
 const isWords = ({ value }: Leaf): boolean => typeof value === "string" && /\w \w/.test(value);
 
 async function classify(adapter: Adapter, part: MediaPart, wrap: typeof fromUser): Promise<string> {
-  const [without, { iteration, bodies }] = [await send(adapter, { messages: wrap() }), await send(adapter, { messages: wrap(part) })];
+  const [without, { iteration, bodies }] = [
+    await send(adapter, { messages: wrap() }),
+    await send(adapter, { messages: wrap(part) }),
+  ];
   if (bodies.length === 0 && iteration.error?.code === "bad-request") return "refused";
   if (iteration.error !== undefined) throw new Error(iteration.error.message);
   const leaves = newIn(bodies[0], without.bodies[0]);

@@ -40,11 +40,11 @@ it.for<[name: string, provider: Provider]>([
   ["Messages", anthropicMessages({ client: { messages: { create: async () => messages() } }, model: "m", maxTokens: 5 })],
   ["Google", googleGenerateContent({ client: { models: { generateContentStream: async () => generate() } }, model: "m" })],
 ])("a part of %s keeps them", async ([, provider]) => {
-  const native: Json[] = [];
+  const providerMetadata: Json[] = [];
   await runIteration(provider, ask("hi"), {
     onChunk: (chunk) => {
-      if (chunk.type === "native") native.push(chunk.item);
+      if (chunk.type === "provider-metadata") providerMetadata.push(chunk.item);
     },
   });
-  expect(JSON.stringify(native)).toContain(odd);
+  expect(JSON.stringify(providerMetadata)).toContain(odd);
 });

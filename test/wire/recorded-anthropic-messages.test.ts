@@ -17,7 +17,7 @@ interface Recorded {
   readonly finish: string;
   readonly refusal?: string;
   /** The types of the blocks that are sent back. */
-  readonly native: readonly string[];
+  readonly providerMetadata: readonly string[];
 }
 
 const uncached = (inputTokens: number, outputTokens: number): Usage => ({
@@ -31,14 +31,20 @@ const uncached = (inputTokens: number, outputTokens: number): Usage => ({
 const programmatic = "anthropic-programmatic-tool-calling.1";
 
 const recorded: readonly Recorded[] = [
-  { name: "anthropic-text", calls: [], usage: uncached(12, 30), finish: "stop", native: ["text"] },
-  { name: "anthropic-clear-thinking.1", calls: [], usage: uncached(69, 53), finish: "stop", native: ["thinking", "text"] },
+  { name: "anthropic-text", calls: [], usage: uncached(12, 30), finish: "stop", providerMetadata: ["text"] },
+  {
+    name: "anthropic-clear-thinking.1",
+    calls: [],
+    usage: uncached(69, 53),
+    finish: "stop",
+    providerMetadata: ["thinking", "text"],
+  },
   {
     name: "anthropic-tool-no-args",
     calls: [{ id: "toolu_01QE1WLsSVp5hy5Q3GmGTmjP", name: "updateIssueList", args: {} }],
     usage: uncached(565, 48),
     finish: "tool-calls",
-    native: ["text", "tool_use"],
+    providerMetadata: ["text", "tool_use"],
   },
   {
     name: "anthropic-json-tool.1",
@@ -51,21 +57,21 @@ const recorded: readonly Recorded[] = [
     ],
     usage: uncached(849, 47),
     finish: "tool-calls",
-    native: ["tool_use"],
+    providerMetadata: ["tool_use"],
   },
   {
     name: "anthropic-json-other-tool.1",
     calls: [{ id: "toolu_019Zvehfe1XQWweT1pm7okyt", name: "weather", args: { location: "San Francisco" } }],
     usage: uncached(843, 28),
     finish: "tool-calls",
-    native: ["tool_use"],
+    providerMetadata: ["tool_use"],
   },
   {
     name: "anthropic-web-fetch-tool.1",
     calls: [],
     usage: uncached(4_230, 446),
     finish: "stop",
-    native: ["text", "server_tool_use", "web_fetch_tool_result", "text"],
+    providerMetadata: ["text", "server_tool_use", "web_fetch_tool_result", "text"],
   },
   {
     name: "anthropic-refusal",
@@ -73,21 +79,21 @@ const recorded: readonly Recorded[] = [
     usage: uncached(18, 5),
     finish: "refusal",
     refusal: "This request triggered restrictions on violative cyber content and was blocked under Anthropic's Usage Policy.",
-    native: [],
+    providerMetadata: [],
   },
   {
     name: "duplicate-message-start",
     calls: [],
     usage: { inputTokens: 17, outputTokens: 227, totalTokens: 244 },
     finish: "stop",
-    native: ["text"],
+    providerMetadata: ["text"],
   },
   {
     name: programmatic,
     calls: [{ id: "toolu_019jKkXz4jAdwHweHBw92CVY", name: "rollDie", args: { player: "player1" } }],
     usage: uncached(3_369, 725),
     finish: "tool-calls",
-    native: ["text", "server_tool_use", "tool_use", "container"],
+    providerMetadata: ["text", "server_tool_use", "tool_use", "container"],
   },
   {
     name: programmatic,
@@ -95,7 +101,7 @@ const recorded: readonly Recorded[] = [
     calls: [{ id: "toolu_015dGLMbwBKv1ZRQr6KdJzeH", name: "rollDie", args: { player: "player2" } }],
     usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
     finish: "tool-calls",
-    native: ["tool_use", "container"],
+    providerMetadata: ["tool_use", "container"],
   },
   {
     name: programmatic,
@@ -103,7 +109,7 @@ const recorded: readonly Recorded[] = [
     calls: [],
     usage: uncached(4_551, 197),
     finish: "stop",
-    native: ["code_execution_tool_result", "text"],
+    providerMetadata: ["code_execution_tool_result", "text"],
   },
 ];
 
@@ -129,7 +135,7 @@ const kindOf = (item: Json): unknown => Object(item).content_block?.type ?? Obje
 
 if (hasRecorded("anthropic-messages")) {
   describe.for(recorded)("the recorded stream $name $message", { timeout: 30_000 }, (stream) => {
-    const { calls, usage, finish, refusal = "", native } = stream;
+    const { calls, usage, finish, refusal = "", providerMetadata } = stream;
     const events = readEvents(stream);
     const body = events.map(event).join("");
     const iteration: Iteration = {
@@ -148,7 +154,7 @@ if (hasRecorded("anthropic-messages")) {
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);
-        expect(read.native.map(kindOf)).toEqual(native);
+        expect(read.providerMetadata.map(kindOf)).toEqual(providerMetadata);
       },
     );
 

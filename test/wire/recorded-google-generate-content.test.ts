@@ -16,7 +16,7 @@ interface Recorded {
   readonly usage: Usage;
   readonly finish: string;
   /** What each part is that is sent back, and whether it is signed. */
-  readonly native: readonly string[];
+  readonly providerMetadata: readonly string[];
 }
 
 const used = (inputTokens: number, candidates: number, thoughts: number): Usage => ({
@@ -28,21 +28,27 @@ const used = (inputTokens: number, candidates: number, thoughts: number): Usage 
 const called = (name: string, args: object): IterationCall => ({ id: undefined, name, args });
 
 const recorded: readonly Recorded[] = [
-  { name: "google-text", calls: [], usage: used(9, 23, 185), finish: "stop", native: ["text", "text signed"] },
-  { name: "google-reasoning-gemini3", calls: [], usage: used(9, 23, 302), finish: "stop", native: ["text", "text signed"] },
+  { name: "google-text", calls: [], usage: used(9, 23, 185), finish: "stop", providerMetadata: ["text", "text signed"] },
+  {
+    name: "google-reasoning-gemini3",
+    calls: [],
+    usage: used(9, 23, 302),
+    finish: "stop",
+    providerMetadata: ["text", "text signed"],
+  },
   {
     name: "google-tool-call",
     calls: [called("weather", { location: "San Francisco" })],
     usage: used(29, 15, 45),
     finish: "tool-calls",
-    native: ["weather signed"],
+    providerMetadata: ["weather signed"],
   },
   {
     name: "google-tool-call-gemini3",
     calls: [called("weather", { location: "San Francisco" })],
     usage: used(29, 15, 804),
     finish: "tool-calls",
-    native: ["weather signed"],
+    providerMetadata: ["weather signed"],
   },
   {
     name: "google-stream-tool-call-arguments",
@@ -50,7 +56,7 @@ const recorded: readonly Recorded[] = [
     calls: [called("getWeather", { location: "Boston" }), called("getWeather", { location: "San Francisco" })],
     usage: used(26, 23, 132),
     finish: "tool-calls",
-    native: ["getWeather signed", "getWeather"],
+    providerMetadata: ["getWeather signed", "getWeather"],
   },
   {
     name: "google-stream-no-args-tool-call",
@@ -63,7 +69,7 @@ const recorded: readonly Recorded[] = [
     ],
     usage: used(249, 58, 183),
     finish: "tool-calls",
-    native: ["thought", "read_theme signed", "read_screen", "read_screen", "read_screen"],
+    providerMetadata: ["thought", "read_theme signed", "read_screen", "read_screen", "read_screen"],
   },
 ];
 
@@ -93,7 +99,9 @@ if (hasRecorded("google-generate-content")) {
 
     async function check(sent: string, pieceBytes: number): Promise<void> {
       const connect = (url: string): ReturnType<typeof connectGoogle> => connectGoogle(url, { pieceBytes, vertexai });
-      const { iteration, native } = await readBody(sent, (url) => googleGenerateContent({ client: connect(url).client, model: "m" }));
+      const { iteration, providerMetadata } = await readBody(sent, (url) =>
+        googleGenerateContent({ client: connect(url).client, model: "m" }),
+      );
       const { calls, usage, finish } = facts;
       const said: Iteration = {
         text: joinTexts(events, false),
@@ -105,8 +113,8 @@ if (hasRecorded("google-generate-content")) {
         error: undefined,
       };
       expect(iteration).toEqual(said);
-      expect(native.map(kindOf)).toEqual(facts.native);
-      expect(JSON.stringify(native).match(/"thoughtSignature":"[^"]+"/g) ?? []).toEqual(signatures);
+      expect(providerMetadata.map(kindOf)).toEqual(facts.providerMetadata);
+      expect(JSON.stringify(providerMetadata).match(/"thoughtSignature":"[^"]+"/g) ?? []).toEqual(signatures);
     }
 
     it.for([1, 3, 7, 61, 997, 65_537])("says the same in pieces of %i bytes", (pieceBytes) => check(body, pieceBytes));

@@ -69,7 +69,9 @@ function joinField(lines: readonly string[], field: "content" | "reasoning_conte
 
 /** What the adapter reads of a body that is cut into pieces of so many bytes. */
 async function readIteration(body: string, pieceBytes: number): Promise<Iteration> {
-  const { iteration } = await readBody(body, (url) => openaiChat({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }));
+  const { iteration } = await readBody(body, (url) =>
+    openaiChat({ client: connectOpenAI(url, { pieceBytes }).client, model: "m" }),
+  );
   return iteration;
 }
 

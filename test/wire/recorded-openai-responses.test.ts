@@ -19,7 +19,7 @@ interface Recorded {
   readonly usage?: Usage;
   readonly finish?: string;
   /** The kinds of items that are sent back. */
-  readonly native: readonly string[];
+  readonly providerMetadata: readonly string[];
 }
 
 const spent = (inputTokens: number, outputTokens: number, [cachedInputTokens, reasoningTokens] = [0, 0]): Usage => ({
@@ -41,29 +41,29 @@ const recorded: readonly Recorded[] = [
     name: azure,
     calls: [calculation("call_UdvUeOElp5zdU0DKr6IoyhjE", 12, 7)],
     finish: "tool-calls",
-    native: ["reasoning", "function_call"],
+    providerMetadata: ["reasoning", "function_call"],
   },
   {
     name: azure,
     response: 1,
     calls: [calculation("call_Qm7RkNSRinyfYLyTUPXLrgH5", 19, 3)],
     finish: "tool-calls",
-    native: ["function_call"],
+    providerMetadata: ["function_call"],
   },
-  { name: azure, response: 3, finish: "stop", native: ["message"] },
+  { name: azure, response: 3, finish: "stop", providerMetadata: ["message"] },
   {
     name: "azure-tool-call.1",
     calls: [{ id: "call_H5DxLSFnsGhiROnUiDHmgyc8", name: "weather", args: { location: "San Francisco" } }],
     usage: spent(45, 24),
     finish: "tool-calls",
-    native: ["function_call"],
+    providerMetadata: ["function_call"],
   },
   {
     name: "lmstudio-tool-call.1",
     calls: [{ id: "call_2025306790300011", name: "weather", args: { location: "San Francisco" } }],
     usage: spent(182, 61, [2, 48]),
     finish: "tool-calls",
-    native: ["reasoning", "message", "function_call"],
+    providerMetadata: ["reasoning", "message", "function_call"],
   },
   {
     name: "openai-client-tool-search.2",
@@ -72,30 +72,30 @@ const recorded: readonly Recorded[] = [
     ],
     usage: spent(467, 26),
     finish: "tool-calls",
-    native: ["function_call"],
+    providerMetadata: ["function_call"],
   },
   {
     name: "openai-custom-tool.1",
     calls: [{ id: "call_custom_sql_001", name: "write_sql", args: { input: "SELECT * FROM users WHERE age > 25" } }],
     usage: spent(50, 20),
     finish: "tool-calls",
-    native: ["custom_tool_call"],
+    providerMetadata: ["custom_tool_call"],
   },
-  { name: "openai-phase.1", usage: spent(7_112, 463, [3_072, 64]), finish: "stop", native: ["message", "message"] },
+  { name: "openai-phase.1", usage: spent(7_112, 463, [3_072, 64]), finish: "stop", providerMetadata: ["message", "message"] },
   {
     name: "openai-tool-search.1",
     calls: [
       { id: "call_pddfxhfOx4gY56zn4vIIEbFp", name: "get_weather", args: { location: "San Francisco, CA", unit: "fahrenheit" } },
     ],
     finish: "tool-calls",
-    native: ["tool_search_call", "tool_search_output", "function_call"],
+    providerMetadata: ["tool_search_call", "tool_search_output", "function_call"],
   },
   {
     name: "openai-web-search-tool.1",
     finish: "stop",
-    native: [...Array.from({ length: 6 }, () => ["reasoning", "web_search_call"]).flat(), "reasoning", "message"],
+    providerMetadata: [...Array.from({ length: 6 }, () => ["reasoning", "web_search_call"]).flat(), "reasoning", "message"],
   },
-  { name: "openai-error.1", native: [] },
+  { name: "openai-error.1", providerMetadata: [] },
 ];
 
 type WireEvent = { readonly type: string; readonly [field: string]: unknown };
@@ -124,7 +124,7 @@ const kindOf = (item: Json): unknown => Object(item).output_item?.type;
 
 if (hasRecorded("openai-responses")) {
   describe.for(recorded)("the recorded stream $name $response", { timeout: 30_000 }, (stream) => {
-    const { name, calls = [], usage, finish, native } = stream;
+    const { name, calls = [], usage, finish, providerMetadata } = stream;
     const events = readEvents(stream);
     const body = events.map(event).join("");
     const isError = name === "openai-error.1";
@@ -144,7 +144,7 @@ if (hasRecorded("openai-responses")) {
       async (pieceBytes) => {
         const read = await readPieces(body, pieceBytes);
         expect(read.iteration).toEqual(iteration);
-        expect(read.native.map(kindOf)).toEqual(native);
+        expect(read.providerMetadata.map(kindOf)).toEqual(providerMetadata);
       },
     );
 
@@ -164,7 +164,7 @@ if (hasRecorded("openai-responses")) {
     ])("says the same without %s", async ([, isLeft]) => {
       const few = await readPieces(events.filter(isLeft).map(event).join(""), 997);
       expect(few.iteration).toEqual(iteration);
-      expect(few.native.map(kindOf)).toEqual(native);
+      expect(few.providerMetadata.map(kindOf)).toEqual(providerMetadata);
     });
   });
 

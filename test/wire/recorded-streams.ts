@@ -39,14 +39,14 @@ export function readOdd(wire: string): ReadonlyMap<string, string> {
 export async function readBody(
   body: string,
   connect: (url: string) => Provider,
-): Promise<{ readonly iteration: Iteration; readonly native: readonly Json[] }> {
+): Promise<{ readonly iteration: Iteration; readonly providerMetadata: readonly Json[] }> {
   const server = await startRawServer([{ frames: [body] }]);
   onTestFinished(() => server.close());
-  const native: Json[] = [];
+  const providerMetadata: Json[] = [];
   const iteration = await runIteration(connect(server.url), ask("hi"), {
     onChunk: (chunk) => {
-      if (chunk.type === "native") native.push(chunk.item);
+      if (chunk.type === "provider-metadata") providerMetadata.push(chunk.item);
     },
   });
-  return { iteration, native };
+  return { iteration, providerMetadata };
 }

@@ -25,7 +25,9 @@ async function run(provider: Provider): Promise<{ readonly ran: readonly unknown
   const messages = [{ role: "user" as const, content: "Go." }];
   const result = await runToolLoop({ provider, tools: [pay], messages, limits: { maxIterations: 1 } });
   const [turn] = result.messages.filter(({ role }) => role === "assistant");
-  const calls = JSON.stringify(turn?.role === "assistant" ? (turn.native ?? []) : []).match(/"(?:name|toolName)":"pay"/g);
+  const calls = JSON.stringify(turn?.role === "assistant" ? (turn.providerMetadata ?? []) : []).match(
+    /"(?:name|toolName)":"pay"/g,
+  );
   return { ran, kept: calls?.length ?? 0 };
 }
 

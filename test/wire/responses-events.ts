@@ -35,14 +35,14 @@ function say(chunk: ModelChunk): string | undefined {
   }
   if (chunk.type === "finish") return `finish ${chunk.reason} ${chunk.raw}`;
   if (chunk.type === "error") return `error ${chunk.error.code} ${chunk.error.message}`;
-  return chunk.type === "native" ? undefined : chunk.type;
+  return chunk.type === "provider-metadata" ? undefined : chunk.type;
 }
 
 /** The chunks in few words. */
 export const brief = (chunks: readonly ModelChunk[]): readonly string[] => chunks.flatMap((chunk) => say(chunk) ?? []);
 
-export const nativeOf = (chunks: readonly ModelChunk[]): readonly unknown[] =>
-  chunks.flatMap((chunk) => (chunk.type === "native" ? [chunk.item] : []));
+export const metadataOf = (chunks: readonly ModelChunk[]): readonly unknown[] =>
+  chunks.flatMap((chunk) => (chunk.type === "provider-metadata" ? [chunk.item] : []));
 
 export const added = (index: unknown, item: Fields): Fields => ({
   type: "response.output_item.added",

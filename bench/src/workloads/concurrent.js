@@ -13,7 +13,11 @@ export async function measureWorkload() {
   const minimal = together(minimalRun(stream, forecast));
   const turnwright = together(turnwrightRun(stream, forecast));
   return [
-    { workload: "1,000 runs at once, 5 iterations of 5 ms latency, CPU", unit: "ms", ...(await compare({ minimal, turnwright })) },
+    {
+      workload: "1,000 runs at once, 5 iterations of 5 ms latency, CPU",
+      unit: "ms",
+      ...(await compare({ minimal, turnwright })),
+    },
     {
       workload: "1,000 runs at once, highest heap",
       unit: "MB",

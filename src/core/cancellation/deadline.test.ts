@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createTestClock, type TestClock } from "../../testing/test-clock.ts";
 import { Deadline, type DeadlineLimits, type Raced } from "./deadline.ts";
-import { type Cause, RunScope } from "./run-scope.ts";
+import { type CancelReason, CancelScope } from "./cancel-scope.ts";
 
 const none = Number.POSITIVE_INFINITY;
 const never = new Promise<never>(() => {});
@@ -9,11 +9,11 @@ const withProperty = (name: string, value: unknown): object => Object.defineProp
 /** A promise of another kind. */
 const thenable = (then: (resolve: (value: unknown) => void) => void): PromiseLike<unknown> =>
   withProperty("then", then) as PromiseLike<unknown>;
-const stop: Cause = { kind: "stop" };
+const stop: CancelReason = { kind: "stop" };
 
 interface Race {
   readonly clock: TestClock;
-  readonly scope: RunScope;
+  readonly scope: CancelScope;
   readonly deadline: Deadline;
   readonly late: boolean[];
   /** When the race ended, and how. */
@@ -22,7 +22,7 @@ interface Race {
 
 function start(limits: Partial<DeadlineLimits>, work: (clock: TestClock) => PromiseLike<unknown>): Race {
   const clock = createTestClock();
-  const scope = new RunScope();
+  const scope = new CancelScope();
   const deadline = new Deadline({ limitMs: 1_000, ...limits }, { clock, scope });
   const late: boolean[] = [];
   const ended: Race["ended"] = [];
@@ -64,7 +64,7 @@ describe("a race against time", () => {
 
   it("counts from the making of the deadline, also where the work came later", async () => {
     const clock = createTestClock();
-    const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new RunScope() });
+    const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(700);
     let endedAt = 0;
     void deadline.race(never).then(() => (endedAt = clock.now()));
@@ -74,7 +74,7 @@ describe("a race against time", () => {
 
   it("that began too late still waits a moment", async () => {
     const clock = createTestClock();
-    const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new RunScope() });
+    const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(3_000);
     let end: unknown;
     void deadline.race(never).then((raced) => (end = raced));
@@ -148,7 +148,7 @@ describe("a race against silence", () => {
 describe("a race against the end of the run", () => {
   const at = async (
     settleMs: number | undefined,
-    ...causes: readonly (readonly [at: number, cause: Cause])[]
+    ...causes: readonly (readonly [at: number, cause: CancelReason])[]
   ): Promise<readonly unknown[]> => {
     const { clock, scope, ended } = start({ settleMs, limitMs: 9_000 }, () => never);
     for (const [ms, cause] of causes) clock.setTimeout(() => scope.cancel(cause), ms);
@@ -157,7 +157,7 @@ describe("a race against the end of the run", () => {
     return ended.map(([when, end]) => [when, end.kind]);
   };
 
-  it.for<[cause: Cause, settleMs: number | undefined, endedAt: number]>([
+  it.for<[cause: CancelReason, settleMs: number | undefined, endedAt: number]>([
     [stop, 500, 600],
     [{ kind: "wall-clock", limitMs: 100 }, 500, 600],
     [{ kind: "kill" }, 500, 100],
@@ -201,7 +201,7 @@ describe("a race against the end of the run", () => {
 
   it("that came before the race ends it at once", async () => {
     const clock = createTestClock();
-    const scope = new RunScope();
+    const scope = new CancelScope();
     scope.cancel({ kind: "kill" });
     const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope });
     expect(await deadline.race(never)).toEqual({ kind: "cancelled", cause: { kind: "kill" } });
@@ -240,7 +240,7 @@ describe("a deadline without a race", () => {
     [1_000, true],
   ])("knows after %d ms whether its time is up", async ([elapsedMs, expired]) => {
     const clock = createTestClock(50);
-    const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new RunScope() });
+    const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(elapsedMs);
     expect([deadline.expired, deadline.elapsedMs(), deadline.limitMs, deadline.isOver]).toEqual([
       expired,

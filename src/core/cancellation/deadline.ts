@@ -3,21 +3,21 @@
 
 import pTimeout from "p-timeout";
 import type { Clock } from "../types/clock.ts";
-import { Alarm } from "./alarm.ts";
+import { IdleTimer } from "./idle-timer.ts";
 import { LazySignal } from "./lazy-signal.ts";
-import { abortReasonOf, type Cause, type RunScope, type Slot } from "./run-scope.ts";
+import { abortReasonOf, type CancelReason, type CancelScope, type Cancellable } from "./cancel-scope.ts";
 
 /** How a race ended. */
 export type Raced<T> =
   | { readonly kind: "value"; readonly value: T }
   | { readonly kind: "thrown"; readonly error: unknown }
   | { readonly kind: "expired"; readonly limitMs: number }
-  | { readonly kind: "cancelled"; readonly cause: Cause };
+  | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
 /** Time and cancellation, as a race needs them. */
 export interface DeadlinePorts {
   readonly clock: Clock;
-  readonly scope: RunScope;
+  readonly scope: CancelScope;
 }
 
 /** The limits of one race, in milliseconds; `Infinity` means none. */
@@ -36,7 +36,7 @@ interface CustomTimers {
 }
 
 /** One deadline, from its making on. Its signal fires when the race is lost. */
-export class Deadline implements Slot {
+export class Deadline implements Cancellable {
   readonly #ports: DeadlinePorts;
   readonly #limits: DeadlineLimits;
   #signal: LazySignal | undefined;
@@ -144,7 +144,7 @@ export class Deadline implements Slot {
   }
 
   /** Gives the work up: at once on a kill or an abort, else after `settleMs`. */
-  cancel(cause: Cause): void {
+  cancel(cause: CancelReason): void {
     const { settleMs = 0 } = this.#limits;
     const atOnce = cause.kind === "kill" || cause.kind === "abort" || settleMs === 0;
     this.#lazySignal().abort(() => abortReasonOf(cause));
@@ -183,11 +183,11 @@ export class Deadline implements Slot {
     } as CustomTimers;
   }
 
-  #watchSilence(): Alarm | undefined {
+  #watchSilence(): IdleTimer | undefined {
     const { clock } = this.#ports;
     const { idleMs } = this.#limits;
     if (idleMs === undefined || idleMs === Number.POSITIVE_INFINITY) return undefined;
-    const alarm = new Alarm(clock);
+    const alarm = new IdleTimer(clock);
     const ring = (): void => {
       if (this.#holds > 0) this.heartbeat();
       const dueAt = this.#lastSign + idleMs;

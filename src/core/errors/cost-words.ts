@@ -1,10 +1,10 @@
 // Says in words why a limit of cost ended a run.
 
-import type { CostUnknownWhy, Termination } from "../types/termination.ts";
+import type { CostUnknownWhy, EndReason } from "../types/termination.ts";
 import { quote } from "../utils/describe-value.ts";
 
 /** The reasons that a limit of cost gives. */
-export type CostReason = Extract<Termination, { readonly kind: "max-cost" | "cost-unknown" }>;
+export type CostReason = Extract<EndReason, { readonly kind: "max-cost" | "cost-unknown" }>;
 
 const because: { readonly [Why in CostUnknownWhy]: string } = {
   "no-usage": ", because the provider reported no usage",

@@ -1,7 +1,7 @@
 // Says in words how a run ended that did not complete.
 
 import type { LoopResult } from "../types/loop-result.ts";
-import type { Termination } from "../types/termination.ts";
+import type { EndReason } from "../types/termination.ts";
 import { quote } from "../utils/describe-value.ts";
 import { isRecord } from "../utils/is-record.ts";
 import { toPlainError } from "../utils/plain-error.ts";
@@ -9,12 +9,12 @@ import { describeCost } from "./cost-words.ts";
 
 /** How a run can end that did not complete: every `reason.kind` but those of status "completed". */
 export type EndedKind = Exclude<
-  Termination["kind"],
+  EndReason["kind"],
   "answered" | "end-turn" | "pre-tool-text" | "stop-condition" | "length" | "refusal" | "content-filter"
 >;
 
 /** The reasons of some kinds, with the facts that they bring. */
-export type ReasonOf<Kind extends EndedKind> = Termination & { readonly kind: Kind };
+export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
 type Words = { readonly [Kind in EndedKind]: (reason: ReasonOf<Kind>) => string };
 
@@ -61,7 +61,7 @@ export function describeEnding({ status, reason }: Pick<LoopResult, "status" | "
 }
 
 /** False also of kinds that only another version of the package has. */
-function isEnded(reason: Termination): reason is ReasonOf<EndedKind> {
+function isEnded(reason: EndReason): reason is ReasonOf<EndedKind> {
   return Object.hasOwn(words, reason.kind);
 }
 

@@ -15,7 +15,10 @@ const maxIterations: Replacement = { nearest: "limits.maxIterations", instead: "
 const shortIterations: Replacement = { nearest: "maxIterations", instead: "maxIterations: 10" };
 const provider: Replacement = { nearest: "provider", instead: 'provider: openaiChat({ client, model: "..." })' };
 const onIteration: Replacement = { nearest: "hooks.onIteration", instead: "hooks: { onIteration(finished, state) {} }" };
-const prepareIteration: Replacement = { nearest: "hooks.prepareIteration", instead: "hooks: { prepareIteration(view) { return {}; } }" };
+const prepareIteration: Replacement = {
+  nearest: "hooks.prepareIteration",
+  instead: "hooks: { prepareIteration(view) { return {}; } }",
+};
 const events: Replacement = { nearest: "events", instead: 'events: createLoopEvents(), and events.on("run-end", listener)' };
 const output: Replacement = { nearest: "policies.output", instead: "policies: { output: { schema } }" };
 const inputSchema: Replacement = { nearest: "inputSchema", instead: "inputSchema: z.object({ ... })" };

@@ -12,7 +12,7 @@ import type { Run } from "./run/run.ts";
 /** What starts the calls of an iteration early; undefined where something could still veto them. */
 export function createEagerPorts(run: Run): EagerPorts | undefined {
   const { policies } = run.options;
-  if (!run.exposure.hasEager) return undefined;
+  if (!run.visibleTools.hasEager) return undefined;
   if (policies?.stopWhen !== undefined || policies?.loopDetection?.action === "stop") return undefined;
   if (policies?.approve !== undefined || run.meter.maxToolCalls !== Number.POSITIVE_INFINITY) return undefined;
   let running = 0;
@@ -28,8 +28,8 @@ export function createEagerPorts(run: Run): EagerPorts | undefined {
   return { start, onAdopted: (outcome: ToolOutcome): void => sendBoth(run, outcome, true) };
 }
 
-function isEager({ exposure, registry }: Run, { name }: ToolCall): boolean {
-  const { eager, needsApproval = false } = exposure.byName.get(name) ?? {};
+function isEager({ visibleTools, registry }: Run, { name }: ToolCall): boolean {
+  const { eager, needsApproval = false } = visibleTools.byName.get(name) ?? {};
   return eager === true && needsApproval === false && registry.agentOf?.(name) === undefined;
 }
 

@@ -3,7 +3,7 @@ import type { StreamResult } from "../types/stream-result.ts";
 import type { Ending } from "../types/termination.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { applyStep } from "./state/apply-step.ts";
-import { endingOfCause } from "./state/ending-of-cause.ts";
+import { endingOfReason } from "./state/ending-of-cause.ts";
 import { createLoopState, type InboxAnswer, type LoopState, type StepResult } from "./state/loop-state.ts";
 import { nextStep } from "./next-step.ts";
 import type { Bounds } from "./run/resolve-policies.ts";
@@ -27,17 +27,17 @@ const blank = {
   reasoning: "",
   details: "",
   calls: [],
-  native: [],
+  providerMetadata: [],
   provider: "p",
   model: "m",
-  exposedTools: [],
+  visibleTools: [],
   durationMs: 0,
 };
 const answered = { status: "completed", reason: { kind: "answered" } } as const;
-const killed = endingOfCause({ kind: "kill" });
-const aborted = endingOfCause({ kind: "abort", reason: null });
-const stopped = endingOfCause({ kind: "stop" });
-const struck = endingOfCause({ kind: "wall-clock", limitMs: 1_000 });
+const killed = endingOfReason({ kind: "kill" });
+const aborted = endingOfReason({ kind: "abort", reason: null });
+const stopped = endingOfReason({ kind: "stop" });
+const struck = endingOfReason({ kind: "wall-clock", limitMs: 1_000 });
 const timedOut = { status: "timeout", reason: { kind: "stream-idle", limitMs: 5 } } as const;
 
 const inbox = (answer: Partial<InboxAnswer> = {}): StepResult => ({ kind: "inbox", answer: { now: 0, token: "t", ...answer } });

@@ -14,7 +14,7 @@ import { findLoop } from "./state/loop-detection.ts";
 import { type Masked, MaskedView } from "./state/masked-view.ts";
 import { streamOnce } from "./stream/stream-once.ts";
 import { applyStep } from "./state/apply-step.ts";
-import { endingOfCause } from "./state/ending-of-cause.ts";
+import { endingOfReason } from "./state/ending-of-cause.ts";
 import { askHook } from "./run/ask-hook.ts";
 import { askStopConditions } from "./stream/ask-stop.ts";
 import { checkPlan } from "./start/check-options.ts";
@@ -23,7 +23,7 @@ import { createRequestViews } from "./stream/request-views.ts";
 import { findSpent } from "./stream/find-spent.ts";
 import { createEagerPorts } from "./eager-start.ts";
 import { eventBase } from "./run/event-base.ts";
-import { expose, exposeRecorded, needsBasis, withBasis } from "./stream/exposure.ts";
+import { expose, exposeRecorded, needsBasis, withBasis } from "./stream/visible-tools.ts";
 import { replayCall, toSpending } from "./tool-call/replay-call.ts";
 import { readProvider } from "./start/snapshot-options.ts";
 import { releaseOnly } from "./run/resolve-policies.ts";
@@ -57,7 +57,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   };
   return runStep({ key, kind: "model", input: null, run: body }, run, (result, live) => {
     if (!live) {
-      run.exposure = exposeRecorded(run, result);
+      run.visibleTools = exposeRecorded(run, result);
       run.toolChoice = result.toolChoice;
       result.calls.forEach(({ callId }, index) => run.ports.places.set(callId, earlier.length + index));
       sendStart(run, masked);
@@ -108,7 +108,7 @@ function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
   return askHook(() => options.hooks?.prepareIteration?.(view), toPlan, run).then((answer) => {
     // The registry is asked again, and may be broken by now.
     if (answer.kind === "value") return unlessBroken(run, () => streamPlanned(run, next, answer.value));
-    if (answer.kind === "cancelled") return unstreamed(run, endingOfCause(answer.cause));
+    if (answer.kind === "cancelled") return unstreamed(run, endingOfReason(answer.cause));
     return failed(run, "prepareIteration", answer.error);
   });
 }
@@ -197,7 +197,16 @@ function failed(run: Run, hook: string, error: PlainError): StreamResult {
 /** An iteration that ended before its stream began. */
 function unstreamed(run: Run, judgement: Judgement): StreamResult {
   const { id, model, family } = run.options.provider;
-  const nothing = { text: "", reasoning: "", details: "", calls: [], native: [], exposedTools: [], costUSD: 0, durationMs: 0 };
+  const nothing = {
+    text: "",
+    reasoning: "",
+    details: "",
+    calls: [],
+    providerMetadata: [],
+    visibleTools: [],
+    costUSD: 0,
+    durationMs: 0,
+  };
   return { ...judgement, ...nothing, provider: textOf(id), model: textOf(model), family: textOrNone(family) };
 }
 

@@ -3,12 +3,12 @@
 import type { Plain } from "../types/json.ts";
 import type { LoopOptions } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import type { Ending, Termination } from "../types/termination.ts";
+import type { Ending, EndReason } from "../types/termination.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { assertNever } from "../utils/assert-never.ts";
 import { dropPromise } from "../utils/drop-promise.ts";
 import { isThenable } from "../utils/is-thenable.ts";
-import { endingOfCause } from "./state/ending-of-cause.ts";
+import { endingOfReason } from "./state/ending-of-cause.ts";
 import { buildResult } from "./result/build-result.ts";
 import type { LoopState } from "./state/loop-state.ts";
 import { type CloseJournal, openJournal } from "./run/ask-journal.ts";
@@ -108,7 +108,7 @@ function isClosing(error: unknown): boolean {
 function whenOverruled({ scope, decisions, journal, isPart }: Run, ending: Ending): Ending {
   const { cause } = scope;
   if (cause === undefined || ending.reason.kind !== "approval-required" || isPart || journal.replays !== undefined) return ending;
-  return isEnded(scope) || !decisions.isEmpty ? endingOfCause(cause) : ending;
+  return isEnded(scope) || !decisions.isEmpty ? endingOfReason(cause) : ending;
 }
 
 /** How a run broke says more than that its journal could not be closed either. */
@@ -147,7 +147,7 @@ function endAfter({ bounds }: Run, looked: LoopState): Ending | undefined {
 }
 
 /** What users are told of an ending, if they are to be told anything. */
-const notices: { readonly [Kind in Termination["kind"]]?: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
+const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
   "max-iterations": "max-iterations",
   "tool-error-cap": "tool-error-cap",
   "stream-idle": "stream-timeout",

@@ -13,7 +13,15 @@ interface Facts extends Partial<Omit<StopContext, "response" | "totalUsage">> {
 }
 
 function at({ text = "", calls = [], tokens = 0, ...facts }: Facts): StopContext {
-  const streamed = { reasoning: "", details: "", native: [], provider: "p", model: "m", exposedTools: [], durationMs: 0 };
+  const streamed = {
+    reasoning: "",
+    details: "",
+    providerMetadata: [],
+    provider: "p",
+    model: "m",
+    visibleTools: [],
+    durationMs: 0,
+  };
   return {
     iteration: 1,
     response: { ...streamed, status: "function_call", text, calls },

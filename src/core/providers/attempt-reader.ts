@@ -113,7 +113,7 @@ export class AttemptReader implements GuardedStream {
         this.wasHeard = true;
         return;
       case "usage":
-      case "native":
+      case "provider-metadata":
       case "details":
       case "thought-log":
         return;

@@ -4,28 +4,28 @@
 import type { Clock, Timeouts } from "../types/clock.ts";
 import type { EventSink } from "../types/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
-import { Alarm } from "../cancellation/alarm.ts";
+import { IdleTimer } from "../cancellation/idle-timer.ts";
 import { isContent } from "../utils/chunk-text.ts";
 import { dropPromise } from "../utils/drop-promise.ts";
 import { isThenable } from "../utils/is-thenable.ts";
 import { LazySignal } from "../cancellation/lazy-signal.ts";
 import { Lull } from "../cancellation/lull.ts";
-import { abortReasonOf, type Cause, type RunScope, type Slot } from "../cancellation/run-scope.ts";
+import { abortReasonOf, type CancelReason, type CancelScope, type Cancellable } from "../cancellation/cancel-scope.ts";
 
 /** How a guarded stream ended. */
 export type StreamEnd =
   | { readonly kind: "ended" }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "silent"; readonly phase: "first-chunk" | "stream-idle"; readonly limitMs: number }
-  | { readonly kind: "cancelled"; readonly cause: Cause };
+  | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
 /** What a guard uses of the run. */
 export interface GuardPorts {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
-  readonly scope: RunScope;
+  readonly scope: CancelScope;
   /** A timer to share between streams that follow each other; default one of its own. */
-  readonly alarm?: Alarm | undefined;
+  readonly alarm?: IdleTimer | undefined;
   /** Asked after each chunk for the promise of room in a reader that is behind. */
   readonly events?: Pick<EventSink, "room"> | undefined;
 }
@@ -74,14 +74,14 @@ export function guardStream(stream: GuardedStream, ports: GuardPorts): Promise<S
   return new StreamGuard(stream, ports).run();
 }
 
-class StreamGuard implements ModelCall, Slot {
+class StreamGuard implements ModelCall, Cancellable {
   readonly iteration: number;
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly mayAsk: ModelCall["mayAsk"];
   readonly #stream: GuardedStream;
   readonly #ports: GuardPorts;
-  readonly #alarm: Alarm;
+  readonly #alarm: IdleTimer;
   #signal: LazySignal | undefined;
   #iterator: AsyncIterator<ModelChunk> | undefined;
   #phase: "first-chunk" | "stream-idle" | "finished" | "settling" | "closed" = "first-chunk";
@@ -101,7 +101,7 @@ class StreamGuard implements ModelCall, Slot {
     this.mayAsk = stream.mayAsk;
     this.#stream = stream;
     this.#ports = ports;
-    this.#alarm = ports.alarm ?? new Alarm(ports.clock);
+    this.#alarm = ports.alarm ?? new IdleTimer(ports.clock);
   }
 
   get signal(): AbortSignal {
@@ -139,7 +139,7 @@ class StreamGuard implements ModelCall, Slot {
   }
 
   /** The wall clock lets the stream settle, so that its usage is counted; everything else leaves it at once. */
-  cancel(cause: Cause): void {
+  cancel(cause: CancelReason): void {
     const end: StreamEnd = { kind: "cancelled", cause };
     if (cause.kind === "wall-clock") this.#giveUp(end, () => abortReasonOf(cause));
     else this.#close(end, () => abortReasonOf(cause));

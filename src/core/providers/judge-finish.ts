@@ -3,7 +3,7 @@
 import type { FinishReason } from "../types/provider.ts";
 import type { ProviderErrorCode } from "../types/plain-error.ts";
 import type { StreamResult } from "../types/stream-result.ts";
-import type { StreamStatus, Termination } from "../types/termination.ts";
+import type { StreamStatus, EndReason } from "../types/termination.ts";
 import { quote } from "../utils/describe-value.ts";
 import { providerError } from "../errors/provider-error.ts";
 
@@ -17,7 +17,7 @@ export interface TurnContent {
 /** A status, and the reason where the iteration ends the turn. */
 export interface Judgement {
   readonly status: StreamStatus;
-  readonly reason?: Termination | undefined;
+  readonly reason?: EndReason | undefined;
 }
 
 type Judge = (turn: TurnContent, raw: string | undefined) => Judgement;

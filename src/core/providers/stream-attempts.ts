@@ -4,7 +4,7 @@ import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../utils/assert-never.ts";
 import { EventQueue } from "../utils/event-queue.ts";
-import { RunScope } from "../cancellation/run-scope.ts";
+import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { guardStream, type StreamEnd } from "./guard-stream.ts";
 import { answererOf, AttemptLog } from "./attempt-log.ts";
 import { type PlannedAttempt, AttemptReader, type Fault, type FinishChunk, type ReaderPorts } from "./attempt-reader.ts";
@@ -39,7 +39,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   readonly #plan: AttemptPlan;
   readonly #call: ModelCall;
   readonly #queue = new EventQueue<ModelChunk>(capacity);
-  readonly #scope = new RunScope();
+  readonly #scope = new CancelScope();
   readonly #tally = new AttemptTally();
   readonly #tell = (chunk: ModelChunk): void => {
     this.#tally.take(chunk);

@@ -32,7 +32,7 @@ const checks: Checks<FallbackOptions> = {
  * refusal and a stop are no failures, and nobody is asked after a stop or an abort.
  *
  * The request goes along, with the results of all tools: none runs again. `attempt-start` says who answers, and prices, usage,
- * family and native parts follow it. Two clients of one model keep each other's native parts. Errors are held back until nobody is
+ * family and provider metadata follow it. Two clients of one model keep each other's provider metadata. Errors are held back until nobody is
  * left; then the last one is the stream's, and its message says how many were asked. The last one asked has the patience of the run.
  * A turn that a service has paused goes on with that provider alone.
  *
@@ -104,7 +104,7 @@ class Roster {
 
 /** Whether a request ends in the turn of this provider. */
 function isAuthor({ id, model }: Provider, last: Message | undefined): boolean {
-  const part = last?.role === "assistant" ? last.native?.at(-1) : undefined;
+  const part = last?.role === "assistant" ? last.providerMetadata?.at(-1) : undefined;
   return part?.provider === id && part.model === model;
 }
 

@@ -3,7 +3,7 @@ import type { Json } from "./json.ts";
 import type { UserMessage } from "./message.ts";
 import type { PlainError, ProviderError } from "./plain-error.ts";
 import type { FinishReason } from "./provider.ts";
-import type { LoopStatus, StreamStatus, Termination } from "./termination.ts";
+import type { LoopStatus, StreamStatus, EndReason } from "./termination.ts";
 import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
 
@@ -52,7 +52,7 @@ export interface LoopEvents {
   /** The last event of every run: how it ended and what it used. */
   "run-end": EventBase & {
     readonly status: LoopStatus;
-    readonly reason: Termination;
+    readonly reason: EndReason;
     readonly usage: Usage;
     readonly costUSD: number | undefined;
     readonly iterations: number;

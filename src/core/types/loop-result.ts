@@ -1,17 +1,17 @@
 import type { Journal } from "./journal.ts";
 import type { Json } from "./json.ts";
 import type { ResponseTarget } from "./session.ts";
-import type { Message, NativePart, UserMessage } from "./message.ts";
+import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { StreamResult } from "./stream-result.ts";
-import type { LoopStatus, Termination } from "./termination.ts";
+import type { LoopStatus, EndReason } from "./termination.ts";
 import type { ToolCall, ToolHistoryEntry } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
 
 /** Everything a run gave, whatever its ending. `JSON.stringify` of it never throws. `Output` is what `policies.output` makes of the answer. */
 export interface LoopResult<Output = unknown> {
   readonly status: LoopStatus;
-  readonly reason: Termination;
+  readonly reason: EndReason;
   /** The last text that was not blank, trimmed. */
   readonly text: string;
   /** Details of the last stream that had some. */
@@ -25,8 +25,8 @@ export interface LoopResult<Output = unknown> {
   readonly streamResults: readonly StreamResult[];
   /** Answered calls in call order; not those that were interrupted, never ran, or restarted the context. */
   readonly functionHistory: readonly ToolHistoryEntry[];
-  /** Native parts of all streams, in order. */
-  readonly accumulatedModelParts: readonly NativePart[];
+  /** Provider metadata of all streams, in order. */
+  readonly accumulatedModelParts: readonly ProviderMetadataPart[];
   /** The transcript, sendable as it is. */
   readonly messages: readonly Message[];
   /** Of all streams, those of nested runs included. */

@@ -16,7 +16,7 @@ export interface AssistantMessage {
   readonly role: "assistant";
   readonly content: readonly AssistantPart[];
   /** The turn as its provider wrote it, to be echoed verbatim to the same provider and model. */
-  readonly native?: NativeTurn | undefined;
+  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** The results of all calls of the turn before, in call order. */
@@ -56,12 +56,12 @@ export interface ToolResultPart {
   readonly content?: readonly ContentPart[] | undefined;
 }
 
-/** One provider-native part of a turn, and who may read it. */
-export interface NativePart {
+/** One part of the provider metadata of a turn, and who may read it. */
+export interface ProviderMetadataPart {
   readonly provider: string;
   readonly model: string;
   readonly item: Json;
 }
 
-/** All native parts of a turn, in order. */
-export type NativeTurn = readonly NativePart[];
+/** All provider metadata of a turn, in order. */
+export type ProviderMetadata = readonly ProviderMetadataPart[];

@@ -120,13 +120,13 @@ export type ModelChunk =
   // bookkeeping
   /** A snapshot replaces what the attempt has said before; a delta adds to it. */
   | { readonly type: "usage"; readonly usage: Usage; readonly mode: "snapshot" | "delta" }
-  /** A provider-native part, echoed verbatim on the next iteration. */
-  | { readonly type: "native"; readonly item: Json }
+  /** A part of the provider metadata, echoed verbatim on the next iteration. */
+  | { readonly type: "provider-metadata"; readonly item: Json }
   /** Text that is shown below the answer. */
   | { readonly type: "details"; readonly text: string }
   /** The last one of a run becomes `result.thoughtLog`. */
   | { readonly type: "thought-log"; readonly payload: unknown }
-  /** Of a wrapping provider: who answers from here on, and whose usage, prices and native parts follow. */
+  /** Of a wrapping provider: who answers from here on, and whose usage, prices and provider metadata follow. */
   | {
       readonly type: "attempt-start";
       /** From 1 in each stream. */

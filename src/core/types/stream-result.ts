@@ -2,7 +2,7 @@ import type { Json } from "./json.ts";
 import type { PlainError } from "./plain-error.ts";
 import type { FinishReason } from "./provider.ts";
 import type { ShownTool } from "./tool-change.ts";
-import type { CostUnknownWhy, StreamStatus, Termination } from "./termination.ts";
+import type { CostUnknownWhy, StreamStatus, EndReason } from "./termination.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "./tool-outcome.ts";
 import type { Usage } from "./usage.ts";
 
@@ -10,7 +10,7 @@ import type { Usage } from "./usage.ts";
 export interface StreamResult {
   readonly status: StreamStatus;
   /** Why the iteration ended so; absent on `function_call` and on continuations that are resent. */
-  readonly reason?: Termination | undefined;
+  readonly reason?: EndReason | undefined;
   readonly text: string;
   readonly reasoning: string;
   readonly details: string;
@@ -31,7 +31,7 @@ export interface StreamResult {
   readonly finish?: FinishReason | undefined;
   /** Where a "continue" continuation goes on. */
   readonly token?: string | undefined;
-  readonly native: readonly Json[];
+  readonly providerMetadata: readonly Json[];
   /** Undefined where the provider did not say. Discarded attempts included. */
   readonly usage?: Usage | undefined;
   /** USD; undefined where unknown. */
@@ -44,7 +44,7 @@ export interface StreamResult {
   readonly model: string;
   readonly family?: string | undefined;
   /** Names of the tools that the model was shown. */
-  readonly exposedTools: readonly string[];
+  readonly visibleTools: readonly string[];
   /** Set if `toolChoice` let the model call no tool, or only one: other calls are blocked. */
   readonly toolChoice?: "none" | { readonly name: string } | undefined;
   /** What a resumed run has to know of the calls beside the record of the run. Absent where that says all. */

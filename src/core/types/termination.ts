@@ -21,7 +21,7 @@ export type LoopStatus = StreamStatus | "suspended";
 export type CostUnknownWhy = "no-usage" | "no-price" | "pricing-failed";
 
 /** How a run ended, exactly. Each kind is explained in docs/concepts/endings.md. */
-export type Termination =
+export type EndReason =
   // completed
   | { readonly kind: "answered" | "end-turn" | "pre-tool-text" }
   | { readonly kind: "stop-condition"; readonly reason?: string | undefined }
@@ -66,5 +66,5 @@ export type Termination =
 /** A status with the reason for it. */
 export interface Ending {
   readonly status: LoopStatus;
-  readonly reason: Termination;
+  readonly reason: EndReason;
 }

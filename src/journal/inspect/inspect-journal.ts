@@ -10,7 +10,7 @@ import {
   recordVersion,
   runKey,
   type RunRecord,
-  type Termination,
+  type EndReason,
   type Usage,
 } from "../../core/entry-kit.ts";
 import { readJournal } from "../journal-session.ts";
@@ -27,7 +27,7 @@ export interface JournalInspection {
   readonly runId: string | undefined;
   readonly status: InspectedStatus;
   /** How the run ended, or what it waits for; undefined while it has not. */
-  readonly reason: Termination | undefined;
+  readonly reason: EndReason | undefined;
   /** The messages that the run was given. The call that goes on with it is made with them. Empty if it has not started. */
   readonly initialMessages: readonly Message[];
   /** The transcript so far. While calls run, they have no results in it. */

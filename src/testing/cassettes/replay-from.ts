@@ -25,7 +25,7 @@ const optionChecks: Checks<ReplayOptions> = { match: oneOf("request", "order"), 
  * Makes a provider of a cassette, with the id, the model and the family that were recorded. It is read once, now; `file` is a path or a
  * `Cassette`. Nothing is asked of a network, and each recording is played once.
  *
- * Two requests are the same where their system, settings, `toolChoice`, `continuationToken`, tools and messages are; native parts are not
+ * Two requests are the same where their system, settings, `toolChoice`, `continuationToken`, tools and messages are; provider metadata are not
  * compared, and neither is the order of tools. A request without a recording throws an Error that says in what it differs from the
  * nearest one, and so does one more than were recorded: the run ends as `provider-error` (`server`) with its message.
  *

@@ -24,7 +24,7 @@ export interface RequestPrint {
   readonly fields: readonly Part[];
 }
 
-/** Takes the print of a request. Native parts are left out: what a provider wrote for itself is in what it said. */
+/** Takes the print of a request. Provider metadata are left out: what a provider wrote for itself is in what it said. */
 export function printRequest({ messages, tools, system, toolChoice, settings, continuationToken }: ModelRequest): RequestPrint {
   const named = Object.entries(settings ?? {}).map(([name, value]) => [`settings.${name}`, value] as const);
   const fields = [["system", system], ["toolChoice", toolChoice], ["continuationToken", continuationToken], ...named] as const;

@@ -9,7 +9,7 @@ import {
   finish,
   type MockPart,
   type MockTurn,
-  native,
+  providerMetadata,
   stall,
   text,
   thoughtLog,
@@ -86,18 +86,18 @@ describe("the history of functions", () => {
   });
 });
 
-describe("native parts of the model's turns", () => {
+describe("provider metadata of the model's turns", () => {
   it("add up over the iterations, and go back with the turns that they came with", async () => {
     const playing = start([
-      [native({ sign: 1 }), native({ sign: 2 }), toolCall("look")],
-      [native({ sign: 3 }), toolCall("look")],
-      [native({ sign: 4 }), text("Done.")],
+      [providerMetadata({ sign: 1 }), providerMetadata({ sign: 2 }), toolCall("look")],
+      [providerMetadata({ sign: 3 }), toolCall("look")],
+      [providerMetadata({ sign: 4 }), text("Done.")],
     ]);
     const { accumulatedModelParts } = await playing.result;
     const part = (sign: number): object => ({ provider: "mock", model: "mock-model", item: { sign } });
     expect(accumulatedModelParts).toEqual([1, 2, 3, 4].map(part));
     const sent = playing.provider.requests.map(({ messages }) =>
-      messages.flatMap((message) => (message.role === "assistant" ? (message.native ?? []) : [])),
+      messages.flatMap((message) => (message.role === "assistant" ? (message.providerMetadata ?? []) : [])),
     );
     expect(sent).toEqual([[], [1, 2].map(part), [1, 2, 3].map(part)]);
   });

@@ -69,7 +69,7 @@ describe("a release", () => {
   it("is part of the outcome: a run that goes on elsewhere sends the same", async () => {
     const first = play(releasing({ call_ids: ["c0"] }), { tools });
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
-    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => /^p[012]\//.test(key)));
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => /^i[012]\//.test(key)));
     const again = play(releasing({}).slice(3), { tools, journal: memoryJournal({ steps: kept }) });
     await again.result;
     expect(again.provider.requests.map(({ messages }) => messages)).toEqual(

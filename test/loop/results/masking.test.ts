@@ -136,8 +136,8 @@ describe("what is not sent", () => {
       .of("masked")
       .map(({ iteration, calls, tokensBefore, tokensAfter }) => [iteration, calls, tokensBefore, tokensAfter]);
     expect(told).toEqual([
-      [3, ["c0"], 1_000, 16],
-      [4, ["c1"], 1_000, 16],
+      [3, ["c0"], 1_000, 18],
+      [4, ["c1"], 1_000, 18],
     ]);
     expect(recording.outline()).toContain("  iteration-start 3\n    masked c0 1000 -> 16\n");
   });

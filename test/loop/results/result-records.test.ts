@@ -109,7 +109,7 @@ describe("a recorded batch", () => {
     const first = start(texts(100), {});
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
     const kept = Object.fromEntries(
-      Object.entries(steps).filter(([key]) => key.startsWith("i0/tool") || /^p0\/(inbox|model)$/.test(key)),
+      Object.entries(steps).filter(([key]) => key.startsWith("i0/tool") || /^i0\/(inbox|model)$/.test(key)),
     );
     const again = play([text("Done.")], {
       tools: [tool("give", () => "unused")],

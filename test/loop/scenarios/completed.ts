@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { hasToolCall } from "turnwright";
-import { details, finish, native, reasoning, text, thoughtLog, toolCall } from "turnwright/testing";
+import { details, finish, providerMetadata, reasoning, text, thoughtLog, toolCall } from "turnwright/testing";
 import { type Scenario } from "./scenario.ts";
 
 /** Every way to end well. */
@@ -15,7 +15,7 @@ export const completed: readonly Scenario[] = [
     script: [
       [reasoning("Hm."), text("One moment. "), toolCall("later"), toolCall("echo", { say: "a" }, { fragments: 3 })],
       [toolCall("echo", { say: "b" })],
-      [text(" It is done. "), details("Night."), thoughtLog({ mood: "calm" }), native({ sign: "x" })],
+      [text(" It is done. "), details("Night."), thoughtLog({ mood: "calm" }), providerMetadata({ sign: "x" })],
     ],
     meanwhile: ({ clock }) => clock.advance(50),
     text: "It is done.",
@@ -117,7 +117,7 @@ export const completed: readonly Scenario[] = [
     status: "completed",
     reason: "answered",
     script: [
-      [text("One "), native({ part: 1 }), finish("paused")],
+      [text("One "), providerMetadata({ part: 1 }), finish("paused")],
       [text("two "), finish("continue", { token: "t" })],
       [text("three")],
     ],

@@ -1,6 +1,6 @@
 // Whole runs, one for each way in which a run can end.
 
-import { createLoopControl, type LoopOptions, type LoopStatus, type Termination } from "turnwright";
+import { createLoopControl, type LoopOptions, type LoopStatus, type EndReason } from "turnwright";
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { createTools, type Stage } from "./stage.ts";
 
@@ -8,7 +8,7 @@ import { createTools, type Stage } from "./stage.ts";
 export interface Scenario {
   readonly title: string;
   readonly status: LoopStatus;
-  readonly reason: Termination["kind"];
+  readonly reason: EndReason["kind"];
   readonly script: MockScript;
   readonly options?: (stage: Stage) => Partial<LoopOptions>;
   /** What happens outside while the run goes on. */

@@ -9,19 +9,19 @@ import { describeValue, quote } from "../../utils/describe-value.ts";
 import { isRecord } from "../../utils/is-record.ts";
 import { textOrNone } from "../../utils/read-foreign.ts";
 import { sharedMap } from "../../utils/shared-map.ts";
-import type { Cause, RunScope } from "../../cancellation/run-scope.ts";
+import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import { toUserMessage as copyMessage } from "../state/check-messages.ts";
 import type { InboxMessage } from "../state/loop-state.ts";
 
 /** Something that was asked of a run. */
 type Request =
-  | { readonly verb: "cancel"; readonly cause: Cause }
+  | { readonly verb: "cancel"; readonly cause: CancelReason }
   | { readonly verb: "steer" | "interrupt"; readonly message: UserMessage }
   | { readonly verb: "drain" };
 
 /** What a control knows of the run that holds it. */
 interface Holder {
-  readonly scope: RunScope;
+  readonly scope: CancelScope;
   /** Whether a message may interrupt the run, unless its calls have begun. */
   readonly mayInterrupt: boolean;
   readonly messages: InboxMessage[];
@@ -42,7 +42,7 @@ interface ControlState {
 
 /** What a run brings to its claim. */
 export interface ClaimPorts {
-  readonly scope: RunScope;
+  readonly scope: CancelScope;
   readonly maxInterrupts: number;
 }
 
@@ -155,7 +155,7 @@ function toUserMessage(verb: "steer" | "interrupt", message: unknown): UserMessa
 }
 
 /** Neither the wall clock nor a message is a request to stop. */
-function isAsked(cause: Cause | undefined): boolean {
+function isAsked(cause: CancelReason | undefined): boolean {
   return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
 }
 

@@ -2,10 +2,10 @@
 
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending } from "../../types/termination.ts";
-import type { Cause } from "../../cancellation/run-scope.ts";
+import type { CancelReason } from "../../cancellation/cancel-scope.ts";
 import { whenReady } from "../../utils/when-ready.ts";
 import { applyStep, previewLook } from "../state/apply-step.ts";
-import { endingOfCause } from "../state/ending-of-cause.ts";
+import { endingOfReason } from "../state/ending-of-cause.ts";
 import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { Run } from "../run/run.ts";
@@ -126,6 +126,6 @@ function lookAround({ clock, token, scope, control, meter, state }: Run): InboxA
 }
 
 /** The message of an interrupt is in the inbox, and ends the run from there. */
-function endedBy(cause: Cause | undefined): Pick<InboxAnswer, "ended"> {
-  return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfCause(cause) };
+function endedBy(cause: CancelReason | undefined): Pick<InboxAnswer, "ended"> {
+  return cause === undefined || cause.kind === "interrupt" ? {} : { ended: endingOfReason(cause) };
 }

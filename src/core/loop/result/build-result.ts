@@ -5,7 +5,7 @@ import type { Session } from "../../types/session.ts";
 import type { LoopResult, ThoughtLogOwner } from "../../types/loop-result.ts";
 import type { UserMessage } from "../../types/message.ts";
 import type { PlainError } from "../../types/plain-error.ts";
-import type { Ending, Termination } from "../../types/termination.ts";
+import type { Ending, EndReason } from "../../types/termination.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { describeCost } from "../../errors/cost-words.ts";
 import { assertNever } from "../../utils/assert-never.ts";
@@ -92,7 +92,7 @@ function ownerOf({ responseTarget: { kind, name } = { kind: "default" } }: Sessi
   }
 }
 
-function errorOf(reason: Termination): PlainError | undefined {
+function errorOf(reason: EndReason): PlainError | undefined {
   if (reason.kind === "max-cost" || reason.kind === "cost-unknown") {
     return { name: "CostLimitError", message: `The run ended as ${reason.kind}: ${describeCost(reason)}.` };
   }

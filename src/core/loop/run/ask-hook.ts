@@ -5,14 +5,14 @@ import { assertNever } from "../../utils/assert-never.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { promiseOrValue } from "../../utils/promise-or-value.ts";
-import { type Cause, RunScope } from "../../cancellation/run-scope.ts";
+import { type CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Run } from "./run.ts";
 
 /** What became of a hook. */
 export type HookEnd<T> =
   | { readonly kind: "value"; readonly value: T }
   | { readonly kind: "failed"; readonly error: PlainError; readonly thrown?: unknown }
-  | { readonly kind: "cancelled"; readonly cause: Cause };
+  | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
 /**
  * Calls a hook and waits for it, at most `hookMs`. A run that is already ending does not call it. `read` takes what it needs of the
@@ -77,7 +77,7 @@ export async function askAgain<T>(
   if (end.kind !== "cancelled") return end;
   const { hookMs, settleMs } = run.timeouts;
   const graceMs = end.cause.kind === "kill" ? 1 : Math.max(1, Math.min(hookMs, settleMs));
-  return askHook(askOnce, read, { clock: run.clock, scope: new RunScope(), timeouts: { ...run.timeouts, hookMs: graceMs } });
+  return askHook(askOnce, read, { clock: run.clock, scope: new CancelScope(), timeouts: { ...run.timeouts, hookMs: graceMs } });
 }
 
 function once(hook: () => unknown): () => unknown {

@@ -1,4 +1,4 @@
-import type { Termination } from "../../types/termination.ts";
+import type { EndReason } from "../../types/termination.ts";
 import type { InboxMessage } from "../state/loop-state.ts";
 
 /** A run's hold on its control. */
@@ -13,5 +13,5 @@ export interface ControlClaim {
   /** The run has looked for the last time: from then on the verbs answer "finished". */
   shut(): void;
   /** Lets go of the control, once. From then on the verbs answer "finished", and messages that nobody took wait for the next run. */
-  release(ending?: Termination["kind"]): void;
+  release(ending?: EndReason["kind"]): void;
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createTestClock } from "turnwright/testing";
-import { RunScope } from "../../cancellation/run-scope.ts";
+import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { createLoopState } from "../state/loop-state.ts";
 import { JournalCall, JournalTraffic } from "./journal-call.ts";
 
@@ -10,7 +10,7 @@ it.for([
   ["rejects", () => Promise.reject(new Error("The disk is full."))],
 ] as const)("JournalCall: a journal that %s is waited for no more", async ([, answer]) => {
   const clock = createTestClock();
-  const scope = new RunScope();
+  const scope = new CancelScope();
   const traffic = new JournalTraffic();
   const state = createLoopState({ messages: [], heldIds: new Set(), contextItems: [], priced: false });
   const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1, journalMs: 1_000 };

@@ -5,14 +5,14 @@ import type { Clock, Timeouts } from "../../types/clock.ts";
 import type { PartialResult } from "../../types/loop-result.ts";
 import { LoopError, type LoopErrorDetails } from "../../errors/loop-error.ts";
 import { promiseOrValue } from "../../utils/promise-or-value.ts";
-import type { RunScope, Slot } from "../../cancellation/run-scope.ts";
+import type { CancelScope, Cancellable } from "../../cancellation/cancel-scope.ts";
 import type { LoopState } from "../state/loop-state.ts";
 import { refuseBroken } from "./refuse-broken.ts";
 
 /** What asking a journal uses of a run. */
 export interface JournalPorts {
   readonly runId: string;
-  readonly scope: RunScope;
+  readonly scope: CancelScope;
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly bounds: { readonly wallClockMs: number };
@@ -90,7 +90,7 @@ export class JournalTraffic {
 }
 
 /** Waits for one answer of a journal. */
-export class JournalCall implements Slot {
+export class JournalCall implements Cancellable {
   readonly #ports: JournalPorts;
   readonly #verb: Unresponsive["verb"];
   readonly #key: string | undefined;

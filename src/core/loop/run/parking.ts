@@ -2,11 +2,11 @@
 // decided there, once nothing of that batch runs any more: it is suspended with the run around it; it goes on, because somebody has ended
 // it meanwhile; or it is ended, so that what waited in it never runs.
 
-import type { RunScope } from "../../cancellation/run-scope.ts";
+import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 
 /** A run inside a call that waits. */
 interface Parked {
-  readonly scope: RunScope;
+  readonly scope: CancelScope;
   readonly isDrained: boolean;
   /** Whether it has to end although nothing around it does. */
   mustEnd(): boolean;
@@ -21,7 +21,7 @@ export type ParkedEnd = "suspended" | "look-again" | "ended";
 export type Park = (parked: Parked) => Promise<ParkedEnd>;
 
 /** Whether somebody ended a run, so that nothing waits in it. Its wall clock does not: it is for what works, and nobody does. */
-export function isEnded({ cause }: RunScope): boolean {
+export function isEnded({ cause }: CancelScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
 }
 

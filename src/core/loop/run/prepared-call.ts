@@ -1,6 +1,6 @@
 // A tool call before it runs, and what running it uses of a run.
 
-import type { RunScope } from "../../cancellation/run-scope.ts";
+import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Deadline, DeadlinePorts } from "../../cancellation/deadline.ts";
 import type { Clock, Timeouts } from "../../types/clock.ts";
 import type { Json } from "../../types/json.ts";
@@ -58,7 +58,7 @@ export interface DispatchPorts {
   readonly registry: ToolRegistry;
   readonly clock: Clock;
   readonly timeouts: Timeouts;
-  readonly scope: RunScope;
+  readonly scope: CancelScope;
   /** Whether the registry still has the tool that a call was shown. Default: nobody looks. */
   isCurrent?(definition: ToolDefinition): boolean;
   /** Makes what the tool gets beside its arguments. The deadline holds its signal and its heartbeat. */

@@ -3,7 +3,7 @@
 import type { Step, StepKind } from "../../types/journal.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/describe-value.ts";
-import type { RunScope } from "../../cancellation/run-scope.ts";
+import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { whenReady } from "../../utils/when-ready.ts";
 import { refuseBroken } from "./refuse-broken.ts";
 import { JournalCall, type StepMark } from "./journal-call.ts";
@@ -103,7 +103,7 @@ function refuseUnknownDecisions({ decisions, state, registry, scope }: Run): voi
 }
 
 /** An engine that cancels a step aborts the run; its signal is let go when the step ends. */
-function obeyEngine<T>(run: Step<T>["run"], scope: RunScope): Step<T>["run"] {
+function obeyEngine<T>(run: Step<T>["run"], scope: CancelScope): Step<T>["run"] {
   return async (call) => {
     const letGo = scope.follow(call.signal);
     try {

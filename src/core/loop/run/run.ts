@@ -13,8 +13,8 @@ import type { Ending } from "../../types/termination.ts";
 import type { ShownTool, ToolChange } from "../../types/tool-change.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import type { Alarm } from "../../cancellation/alarm.ts";
-import type { RunScope } from "../../cancellation/run-scope.ts";
+import type { IdleTimer } from "../../cancellation/idle-timer.ts";
+import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { WantedOutput } from "../../policies/structured-output.ts";
 import type { MaskedView } from "../state/masked-view.ts";
 import type { Prepared, ReadyCall } from "./prepared-call.ts";
@@ -121,10 +121,10 @@ export interface Run {
   readonly journal: Journal;
   /** What goes on over the journal. */
   readonly traffic: JournalTraffic;
-  readonly scope: RunScope;
+  readonly scope: CancelScope;
   readonly events: LoopEventSink;
   /** The timer that the streams of the run share. */
-  readonly alarm: Alarm;
+  readonly alarm: IdleTimer;
   readonly control: ControlClaim | undefined;
   /** What was decided about calls that wait. */
   readonly decisions: Decisions;
@@ -161,7 +161,7 @@ export interface Run {
   /** Starts the loop again, inside a call of this run. */
   nest(options: LoopOptions, nesting: Nesting): StartedRun;
   /** The tools that the model was shown last. */
-  exposure: Exposure;
+  visibleTools: VisibleTools;
   /** What `toolChoice` forbids in the current iteration; undefined if any tool may run. */
   toolChoice: StreamResult["toolChoice"];
   /** The tools that the run's first record names; undefined in runs that nobody can go on with. */
@@ -196,7 +196,7 @@ interface RecordedTools {
 }
 
 /** Tools by name, and the definitions that they were made from. */
-export interface Exposure {
+export interface VisibleTools {
   readonly tools: readonly ToolDefinition[];
   readonly byName: ReadonlyMap<string, ToolDefinition>;
   /** The definitions that it may be used again for; none where it is for one iteration. */
@@ -213,7 +213,7 @@ export interface Exposure {
 }
 
 /** No tools, made from nothing: never mistaken for what a registry says. */
-export const noExposure: Exposure = {
+export const noVisibleTools: VisibleTools = {
   tools: [],
   byName: new Map(),
   source: [],

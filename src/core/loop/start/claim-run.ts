@@ -4,7 +4,7 @@ import type { Journal } from "../../types/journal.ts";
 import type { LoopControl } from "../../types/loop-control.ts";
 import type { LoopOptions } from "../../types/loop-options.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import type { Cause, RunScope } from "../../cancellation/run-scope.ts";
+import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import { type ClaimPorts, claimControl } from "../control/loop-control.ts";
 import type { ControlClaim } from "../run/control-claim.ts";
 import type { Nesting } from "../run/run.ts";
@@ -59,8 +59,8 @@ function claimOr(letGo: () => void, control: LoopControl, ports: ClaimPorts): Co
 }
 
 /** A nested run ends as the run around it does. */
-function tie(scope: RunScope, outer: RunScope): () => void {
-  const slot = { cancel: (cause: Cause): void => scope.cancel(cause) };
+function tie(scope: CancelScope, outer: CancelScope): () => void {
+  const slot = { cancel: (cause: CancelReason): void => scope.cancel(cause) };
   outer.join(slot);
   if (outer.cause !== undefined) scope.cancel(outer.cause);
   return () => outer.leave(slot);

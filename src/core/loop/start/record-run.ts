@@ -21,12 +21,12 @@ export function recordRun(run: Run): void | PromiseLike<void> {
   const step = { key: runKey, kind: "run" as const, input: print as unknown as Json, run: body };
   return runStep(step, run, (recorded, live) => {
     compare(recorded, print);
-    run.firstTools = { shown: recorded.tools, registered: live ? run.exposure.registered : undefined };
+    run.firstTools = { shown: recorded.tools, registered: live ? run.visibleTools.registered : undefined };
   });
 }
 
-function describeRun({ options: { runId }, exposure, state }: Run): RunPrint {
-  const tools = exposure.source.map((tool) => [tool.name, toShown(tool)] as const);
+function describeRun({ options: { runId }, visibleTools, state }: Run): RunPrint {
+  const tools = visibleTools.source.map((tool) => [tool.name, toShown(tool)] as const);
   const named = runId === undefined ? {} : { runId };
   return {
     version: recordVersion,

@@ -4,11 +4,11 @@ import type { LoopEvent } from "../../types/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { memoryJournal } from "../../journal/memory-journal.ts";
-import { Alarm } from "../../cancellation/alarm.ts";
+import { IdleTimer } from "../../cancellation/idle-timer.ts";
 import { systemClock } from "../../utils/clock.ts";
 import type { EventQueue } from "../../utils/event-queue.ts";
 import { freezeDeep } from "../../utils/freeze-deep.ts";
-import { RunScope } from "../../cancellation/run-scope.ts";
+import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { toJson } from "../../utils/to-json.ts";
 import { toWantedOutput } from "../../policies/structured-output.ts";
 import { checkMessages } from "../state/check-messages.ts";
@@ -27,7 +27,7 @@ import { Meter } from "../run/meter.ts";
 import { resolveLimits, resolveTimeouts } from "../run/resolve-limits.ts";
 import { readOptions, readSession, snapshotOptions } from "./snapshot-options.ts";
 import { allowedBy, createView, toBounds, toRepetition } from "../run/resolve-policies.ts";
-import { noExposure, type Nesting, type Run } from "../run/run.ts";
+import { noVisibleTools, type Nesting, type Run } from "../run/run.ts";
 
 /** What a run gets besides its options. */
 export interface StartPorts {
@@ -46,9 +46,9 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   const options = snapshotOptions(checked);
   const settings = settle(options, nesting);
   const { runId, clock } = settings;
-  const scope = new RunScope(nesting?.run.scope);
+  const scope = new CancelScope(nesting?.run.scope);
   const claims = claimRun({ options, runId, scope, nesting, maxInterrupts: settings.bounds.maxInterrupts });
-  const alarm = new Alarm(clock);
+  const alarm = new IdleTimer(clock);
   const outer = nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId };
   const events = new LoopEventSink({ runId, emitter: options.events, queue, outer });
   const parts = new Set<Run>();
@@ -108,7 +108,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     runId: options.runId ?? `run_${token}`,
     token,
     registry,
-    exposure: { ...noExposure, source: definitions, registered: definitions },
+    visibleTools: { ...noVisibleTools, source: definitions, registered: definitions },
     firstTools: undefined,
     state: createState(options),
     // The least that any of the runs around this one may make.

@@ -9,10 +9,10 @@ const blank = {
   reasoning: "",
   details: "",
   calls: [],
-  native: [],
+  providerMetadata: [],
   provider: "p",
   model: "m",
-  exposedTools: [],
+  visibleTools: [],
   durationMs: 0,
 };
 const model = (result: Partial<StreamResult>): StepResult => ({
@@ -69,13 +69,13 @@ describe("what was said", () => {
     expect(after(steps).finalText).toBe(finalText);
   });
 
-  it("is joined over the continuations of a turn, calls and native parts included", () => {
+  it("is joined over the continuations of a turn, calls and provider metadata included", () => {
     const continuations = [
-      model({ text: "One ", reasoning: "a", native: [1], calls: [call("a")], finish: "paused" }),
-      model({ text: "two", reasoning: "b", native: [2], calls: [call("b")] }),
+      model({ text: "One ", reasoning: "a", providerMetadata: [1], calls: [call("a")], finish: "paused" }),
+      model({ text: "two", reasoning: "b", providerMetadata: [2], calls: [call("b")] }),
     ];
     const state = after([inbox(), ...continuations]);
-    const native = [1, 2].map((item) => ({ provider: "p", model: "m", item }));
+    const providerMetadata = [1, 2].map((item) => ({ provider: "p", model: "m", item }));
     expect(state.messages.slice(1)).toEqual([
       {
         role: "assistant",
@@ -85,12 +85,12 @@ describe("what was said", () => {
           { type: "tool-call", callId: "a", name: "t", args: {} },
           { type: "tool-call", callId: "b", name: "t", args: {} },
         ],
-        native,
+        providerMetadata,
       },
     ]);
     expect([state.finalText, state.modelParts, [...state.heldIds], state.countedIterations, state.pauses]).toEqual([
       "One two",
-      native,
+      providerMetadata,
       ["a", "b"],
       1,
       1,
@@ -99,7 +99,7 @@ describe("what was said", () => {
 
   it("leaves no message where nothing was said", () => {
     expect(after([inbox(), model({})]).messages).toHaveLength(1);
-    expect(after([inbox(), model({ native: [1] })]).messages.at(-1)).toMatchObject({ role: "assistant", content: [] });
+    expect(after([inbox(), model({ providerMetadata: [1] })]).messages.at(-1)).toMatchObject({ role: "assistant", content: [] });
   });
 
   it("keeps the last details and the last thought log", () => {

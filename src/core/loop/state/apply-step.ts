@@ -1,6 +1,6 @@
 // Folds the answer of one step into the state. No I/O, no clock, no randomness: over the same answers it gives the same state.
 
-import type { NativePart, ToolResultPart } from "../../types/message.ts";
+import type { ProviderMetadataPart, ToolResultPart } from "../../types/message.ts";
 import type { StreamResult } from "../../types/stream-result.ts";
 import type { Ending } from "../../types/termination.ts";
 import { assertNever } from "../../utils/assert-never.ts";
@@ -194,23 +194,23 @@ function applySaid(state: LoopState, result: StreamResult): void {
 }
 
 function applyTurn(state: LoopState, result: StreamResult): void {
-  const native = toNativeParts(result);
-  for (const part of native) state.modelParts.push(part);
+  const providerMetadata = toMetadataParts(result);
+  for (const part of providerMetadata) state.modelParts.push(part);
   for (const call of result.calls) state.heldIds.add(call.callId);
   const { text, reasoning, calls, eagerOutcomes } = result;
   const { turn } = state;
   state.turn =
     state.continuation === 0
-      ? { text, reasoning, calls, native, eagerOutcomes }
+      ? { text, reasoning, calls, providerMetadata, eagerOutcomes }
       : {
           ...joinTurn(turn, result),
-          native: [...turn.native, ...native],
+          providerMetadata: [...turn.providerMetadata, ...providerMetadata],
           eagerOutcomes: [...(turn.eagerOutcomes ?? []), ...(eagerOutcomes ?? [])],
         };
 }
 
-function toNativeParts({ native, provider, model }: StreamResult): readonly NativePart[] {
-  return native.length === 0 ? emptyTurn.native : native.map((item) => ({ provider, model, item }));
+function toMetadataParts({ providerMetadata, provider, model }: StreamResult): readonly ProviderMetadataPart[] {
+  return providerMetadata.length === 0 ? emptyTurn.providerMetadata : providerMetadata.map((item) => ({ provider, model, item }));
 }
 
 function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { kind: "batch" }>): void {

@@ -2,16 +2,16 @@
 
 import type { PlainError } from "../../types/plain-error.ts";
 import type { Json } from "../../types/json.ts";
-import type { Termination } from "../../types/termination.ts";
+import type { EndReason } from "../../types/termination.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import { tidyMessage, toPlainError } from "../../utils/plain-error.ts";
-import type { Cause } from "../../cancellation/run-scope.ts";
+import type { CancelReason } from "../../cancellation/cancel-scope.ts";
 import { toJson } from "../../utils/to-json.ts";
 
 /** The ending that a cause leads to; plain data. */
-export function endingOfCause(cause: Cause): {
+export function endingOfReason(cause: CancelReason): {
   readonly status: "stopped-by-user" | "timeout" | "follow-up-interrupt";
-  readonly reason: Termination;
+  readonly reason: EndReason;
 } {
   switch (cause.kind) {
     case "stop":

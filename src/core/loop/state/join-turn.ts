@@ -6,7 +6,7 @@ import { problemOf } from "../../providers/judge-finish.ts";
 import type { Turn } from "./loop-state.ts";
 
 /** The text, the reasoning and the calls of a turn, with those of its next stream. */
-export function joinTurn(turn: Turn, { text, reasoning, calls, finish }: StreamResult): Omit<Turn, "native"> {
+export function joinTurn(turn: Turn, { text, reasoning, calls, finish }: StreamResult): Omit<Turn, "providerMetadata"> {
   return {
     text: turn.text + text,
     reasoning: turn.reasoning + reasoning,

@@ -2,11 +2,11 @@
 // the same at iteration 5 and at iteration 5,000.
 
 import type { Json } from "../../types/json.ts";
-import type { Message, NativePart, UserMessage } from "../../types/message.ts";
+import type { Message, ProviderMetadataPart, UserMessage } from "../../types/message.ts";
 import type { PlainError } from "../../types/plain-error.ts";
 import type { Issue } from "../../types/schema.ts";
 import type { StreamResult } from "../../types/stream-result.ts";
-import type { Ending, Termination } from "../../types/termination.ts";
+import type { Ending, EndReason } from "../../types/termination.ts";
 import type { ToolChange } from "../../types/tool-change.ts";
 import type {
   ContextRelease,
@@ -36,7 +36,7 @@ export interface InboxAnswer {
   /** How the run ends, where it was stopped, killed or aborted, or where the wall clock struck: its own, or that of a run around it. */
   readonly ended?: Ending | undefined;
   /** A budget of a run around this one that is used up. */
-  readonly spentOutside?: Extract<Termination, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
+  readonly spentOutside?: Extract<EndReason, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
   /** What was said to the control since the last look, in order. */
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly drain?: true | undefined;
@@ -118,7 +118,7 @@ export interface Turn {
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly ToolCall[];
-  readonly native: readonly NativePart[];
+  readonly providerMetadata: readonly ProviderMetadataPart[];
   /** What became of the calls that were started while the model spoke. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
 }
@@ -158,7 +158,7 @@ export interface LoopState {
   // results
   readonly streamResults: StreamResult[];
   readonly functionHistory: ToolHistoryEntry[];
-  readonly modelParts: NativePart[];
+  readonly modelParts: ProviderMetadataPart[];
   finalText: string;
   detailsText: string;
   thoughtLog: Json | undefined;
@@ -246,7 +246,7 @@ const nothingBefore: BeforeTurn = {
 };
 
 /** A turn that has not begun. */
-export const emptyTurn: Turn = { text: "", reasoning: "", calls: [], native: [] };
+export const emptyTurn: Turn = { text: "", reasoning: "", calls: [], providerMetadata: [] };
 
 /** The state before the first step. */
 export function createLoopState(initial: InitialState): LoopState {

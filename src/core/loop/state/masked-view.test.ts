@@ -235,7 +235,7 @@ it("counts what stands beside a result, and leaves it out with the result", () =
     role: "tool",
     results: [{ callId: "c0_0", name: "look", outcome: "completed", result: { a: 1 }, content }],
   };
-  expect(view.update(state)).toEqual({ calls: ["c0_0"], tokensBefore: 22, tokensAfter: 16 });
+  expect(view.update(state)).toEqual({ calls: ["c0_0"], tokensBefore: 22, tokensAfter: 17 });
   const result = "[Result of look (call c0_0) from iteration 0 left out: 22 tokens.]";
   expect(view.messages.at(-1)).toEqual({
     role: "tool",
@@ -253,7 +253,9 @@ it.for<[tokens: number, told: string]>([
   view.update(state);
   state.add({ calls: [{ outcome: "completed", tokens }], force: [], release: undefined });
   view.update(state);
-  expect(JSON.stringify(view.messages.at(-1))).toContain(`[Result of search (call c0_0) from iteration 0 left out: ${told} tokens.]`);
+  expect(JSON.stringify(view.messages.at(-1))).toContain(
+    `[Result of search (call c0_0) from iteration 0 left out: ${told} tokens.]`,
+  );
 });
 
 it("asks only for iterations that can still be masked, and for the last one", () => {

@@ -77,12 +77,18 @@ it("compares what a call gave with what the same call gave before, whatever thei
 type Iteration = readonly [calls: string, gives: number];
 
 /** What a reader of the whole history would find, by the definition and not by counting. */
-function findByHand(iterations: readonly Iteration[], threshold: number, { maxCycle, compareResults }: Repetition): Repeats | undefined {
+function findByHand(
+  iterations: readonly Iteration[],
+  threshold: number,
+  { maxCycle, compareResults }: Repetition,
+): Repeats | undefined {
   // What the last iteration gives is not known yet.
   const isSame = (a: number, b: number): boolean =>
-    iterations[a]?.[0] === iterations[b]?.[0] && (!compareResults || a === iterations.length - 1 || iterations[a]?.[1] === iterations[b]?.[1]);
+    iterations[a]?.[0] === iterations[b]?.[0] &&
+    (!compareResults || a === iterations.length - 1 || iterations[a]?.[1] === iterations[b]?.[1]);
   const hasPeriod = (length: number, period: number): boolean => {
-    for (let at = iterations.length - 1; at - period >= iterations.length - length; at -= 1) if (!isSame(at, at - period)) return false;
+    for (let at = iterations.length - 1; at - period >= iterations.length - length; at -= 1)
+      if (!isSame(at, at - period)) return false;
     return true;
   };
   for (let cycle = 1; cycle <= maxCycle; cycle += 1) {

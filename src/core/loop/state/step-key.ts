@@ -106,7 +106,10 @@ export function iterationOf(key: string): number {
  * Names an ending by its place in the run, for records that are about one ending. With other limits a run may end in several ways in one
  * iteration: before a stream of it, after one, or after a last word.
  */
-export function endingKey(state: IterationPlace & Pick<LoopState, "streamResults" | "finalAnswerTo">, { reason }: Ending): string {
+export function endingKey(
+  state: IterationPlace & Pick<LoopState, "streamResults" | "finalAnswerTo">,
+  { reason }: Ending,
+): string {
   const word = state.finalAnswerTo === undefined ? "" : "final-answer/";
   return placeKey(state, `${state.streamResults.length}/${word}${reason.kind}`);
 }

@@ -27,10 +27,10 @@ export function isNamed(call: ToolCall): boolean {
   return call.name.trim() !== "";
 }
 
-function toAssistantMessage({ reasoning, text, calls, native }: Turn): AssistantMessage | undefined {
+function toAssistantMessage({ reasoning, text, calls, providerMetadata }: Turn): AssistantMessage | undefined {
   const parts = calls.length === 0 ? [] : calls.filter(isNamed).map(toCallPart);
   const content = [...toTextPart("reasoning", reasoning), ...toTextPart("text", text), ...parts];
-  if (native.length > 0) return { role: "assistant", content, native };
+  if (providerMetadata.length > 0) return { role: "assistant", content, providerMetadata };
   return content.length === 0 ? undefined : { role: "assistant", content };
 }
 

@@ -7,7 +7,7 @@ import { describeValue } from "../../utils/describe-value.ts";
 import { freezeDeep } from "../../utils/freeze-deep.ts";
 import { isRecord } from "../../utils/is-record.ts";
 import { addCost, addUsage, noUsage } from "../../utils/add-usage.ts";
-import { endingOfCause } from "../state/ending-of-cause.ts";
+import { endingOfReason } from "../state/ending-of-cause.ts";
 import { joinTurn } from "../state/join-turn.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
 import { askAfterStream } from "../run/ask-hook.ts";
@@ -29,7 +29,7 @@ export async function askStopConditions(run: Run, result: StreamResult): Promise
         return { ...result, status: "error", reason: { kind: "hook-failed", hook: "stopWhen", error: end.error } };
       case "cancelled":
         // Calls that nobody has decided about must not run when the run is resumed.
-        return status === "completed" ? result : { ...result, ...endingOfCause(end.cause) };
+        return status === "completed" ? result : { ...result, ...endingOfReason(end.cause) };
       default:
         return assertNever(end);
     }

@@ -10,9 +10,9 @@ export interface AttemptContent {
   reasoning: string;
   details: string;
   thoughtLog: Json | undefined;
-  /** Made with the first call, as `native` is with the first part: most turns have neither. */
+  /** Made with the first call, as `providerMetadata` is with the first part: most turns have neither. */
   calls: CallDrafts | undefined;
-  native: Json[] | undefined;
+  providerMetadata: Json[] | undefined;
 }
 
 /** An attempt that has said nothing yet. */
@@ -22,15 +22,18 @@ export const emptyAttempt = (): AttemptContent => ({
   details: "",
   thoughtLog: undefined,
   calls: undefined,
-  native: undefined,
+  providerMetadata: undefined,
 });
 
 /** Errors of services that turn a request away before the model has worked on it. */
 const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);
 
 /** Whether an attempt was turned away, so that it has cost nothing though nobody said so. */
-export function wasRefused({ text, reasoning, calls, native }: AttemptContent, { code, status }: ProviderError): boolean {
-  if (text !== "" || reasoning !== "" || calls !== undefined || native !== undefined) return false;
+export function wasRefused(
+  { text, reasoning, calls, providerMetadata }: AttemptContent,
+  { code, status }: ProviderError,
+): boolean {
+  if (text !== "" || reasoning !== "" || calls !== undefined || providerMetadata !== undefined) return false;
   return status !== undefined || refusals.has(code);
 }
 

@@ -1,7 +1,7 @@
 // Whether the limits leave one more request inside a stream whose attempts have failed.
 
 import type { AttemptSpending } from "../../types/provider.ts";
-import type { Termination } from "../../types/termination.ts";
+import type { EndReason } from "../../types/termination.ts";
 import { textOf } from "../../utils/read-foreign.ts";
 import { toUsage } from "../../utils/read-foreign.ts";
 import { costOf } from "../state/cost-of.ts";
@@ -11,7 +11,7 @@ import type { Run } from "../run/run.ts";
  * The limit, of this run or of one around it, for which one more request is too much: it is taken to cost what the last one did. An
  * attempt whose cost nobody knows ends the run before its next stream, and not here.
  */
-export function findSpent({ options, state, meter, events }: Run, attempts: readonly AttemptSpending[]): Termination | undefined {
+export function findSpent({ options, state, meter, events }: Run, attempts: readonly AttemptSpending[]): EndReason | undefined {
   const { pricing } = options;
   let tokens = 0;
   let costUSD = 0;

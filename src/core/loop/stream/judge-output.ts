@@ -7,7 +7,7 @@ import { toPlainError } from "../../utils/plain-error.ts";
 import { toJson } from "../../utils/to-json.ts";
 import { describeMisfit, validateOutput } from "../../policies/structured-output.ts";
 import { applyStep } from "../state/apply-step.ts";
-import { endingOfCause } from "../state/ending-of-cause.ts";
+import { endingOfReason } from "../state/ending-of-cause.ts";
 import type { OutputAnswer } from "../state/loop-state.ts";
 import { askAfterStream } from "../run/ask-hook.ts";
 import type { Run } from "../run/run.ts";
@@ -35,7 +35,7 @@ async function askSchema(run: Run): Promise<OutputAnswer> {
     case "failed":
       return { kind: "ended", ending: { status: "error", reason: { kind: "hook-failed", hook: "output", error: end.error } } };
     case "cancelled":
-      return { kind: "ended", ending: endingOfCause(end.cause) };
+      return { kind: "ended", ending: endingOfReason(end.cause) };
     default:
       return assertNever(end);
   }

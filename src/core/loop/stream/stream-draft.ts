@@ -4,7 +4,7 @@ import type { EventSink } from "../../types/loop-event.ts";
 import type { Json } from "../../types/json.ts";
 import type { ProviderError } from "../../types/plain-error.ts";
 import type { AttemptSpending, FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../../types/provider.ts";
-import type { Termination } from "../../types/termination.ts";
+import type { EndReason } from "../../types/termination.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { Usage } from "../../types/usage.ts";
 import { assertNever } from "../../utils/assert-never.ts";
@@ -33,7 +33,7 @@ export interface DraftPorts {
   /** Starts calls early. Default: none does. */
   readonly eager?: EagerPorts | undefined;
   /** The limit that leaves no other request after attempts that have used so much. Default: none does. */
-  readonly findSpent?: ((spent: readonly AttemptSpending[]) => Termination | undefined) | undefined;
+  readonly findSpent?: ((spent: readonly AttemptSpending[]) => EndReason | undefined) | undefined;
 }
 
 const nothing: readonly never[] = [];
@@ -65,7 +65,7 @@ export class StreamDraft implements GuardedStream {
   readonly #idOf: IdOf;
   readonly mayAsk: ModelCall["mayAsk"];
   /** The limit that left no other request. */
-  spent: Termination | undefined;
+  spent: EndReason | undefined;
 
   constructor(request: ModelRequest, { provider, events, carried, heldIds, places = new Map(), eager, findSpent }: DraftPorts) {
     this.mayAsk = (spent) => {
@@ -114,8 +114,8 @@ export class StreamDraft implements GuardedStream {
     return this.#attempt.thoughtLog;
   }
 
-  get native(): readonly Json[] {
-    return this.#attempt.native ?? nothing;
+  get providerMetadata(): readonly Json[] {
+    return this.#attempt.providerMetadata ?? nothing;
   }
 
   /** Of all attempts together. */
@@ -170,9 +170,9 @@ export class StreamDraft implements GuardedStream {
       case "usage":
         this.#usage = chunk.mode === "delta" ? addUsage(this.#usage ?? noUsage, toUsage(chunk.usage)) : toUsage(chunk.usage);
         return;
-      case "native":
-        this.#attempt.native ??= [];
-        this.#attempt.native.push(toJson(chunk.item));
+      case "provider-metadata":
+        this.#attempt.providerMetadata ??= [];
+        this.#attempt.providerMetadata.push(toJson(chunk.item));
         return;
       case "details":
         this.#attempt.details = mergeDetails(this.#attempt.details, textIn(chunk, "text"));

@@ -4,7 +4,7 @@ import type { ProviderError } from "../../types/plain-error.ts";
 import type { ModelChunk, ModelRequest } from "../../types/provider.ts";
 import type { Pricing } from "../../types/usage.ts";
 import { providerError } from "../../errors/provider-error.ts";
-import { RunScope } from "../../cancellation/run-scope.ts";
+import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import {
   chunk,
   endEarly,
@@ -13,7 +13,7 @@ import {
   finish,
   type MockPart,
   type MockTurn,
-  native,
+  providerMetadata,
   reasoning,
   stall,
   text,
@@ -39,7 +39,7 @@ function setUp(
   return {
     provider: createMockProvider([turn], { usage: false }),
     clock: createTestClock(),
-    scope: new RunScope(),
+    scope: new CancelScope(),
     timeouts: { streamIdleMs: 100, firstChunkMs: 200, toolMs: 1, settleMs: 50, approvalMs: 1, hookMs: 1 },
     events: { runId: "r", wants: () => true, send: (event: LoopEvent) => heard.push(event), room: () => undefined },
     heldIds: new Set(),
@@ -65,7 +65,7 @@ const toldCut = (argsText: string): MockTurn => {
 describe("one stream", () => {
   it("is told in full, as plain data", async () => {
     const tokens = usage({ inputTokens: 5, outputTokens: 2 });
-    const ports = setUp([text("Hi. "), wait(10), native({ sign: 1 }), toolCall("t", { n: 1 }, { id: "x" }), tokens], {
+    const ports = setUp([text("Hi. "), wait(10), providerMetadata({ sign: 1 }), toolCall("t", { n: 1 }, { id: "x" }), tokens], {
       pricing: ({ totalTokens }) => totalTokens,
     });
     const running = streamOnce(request, ports);
@@ -78,12 +78,12 @@ describe("one stream", () => {
       details: "",
       calls: [{ callId: "x", providerCallId: "x", name: "t", args: { n: 1 }, argsText: '{"n":1}' }],
       finish: "tool-calls",
-      native: [{ sign: 1 }],
+      providerMetadata: [{ sign: 1 }],
       usage: { inputTokens: 5, outputTokens: 2, totalTokens: 7 },
       costUSD: 7,
       provider: "mock",
       model: "mock-model",
-      exposedTools: ["t"],
+      visibleTools: ["t"],
       durationMs: 10,
     });
     expect(ports.heard.map((event) => [event.type, event.iteration])).toEqual([
@@ -167,7 +167,12 @@ describe("one stream", () => {
     ["an attempt that was turned away after it had begun", [began("a"), text("H"), refused, ...done], 10, undefined],
     ["an attempt that was turned away after a thought", [began("a"), reasoning("H"), refused, ...done], 10, undefined],
     ["an attempt that was turned away after a call", [began("a"), toolCall("t"), refused, ...done], 10, undefined],
-    ["an attempt that was turned away after a native part", [began("a"), native(1), refused, ...done], 10, undefined],
+    [
+      "an attempt that was turned away after a part of the provider metadata",
+      [began("a"), providerMetadata(1), refused, ...done],
+      10,
+      undefined,
+    ],
     ["an attempt that was lost and did not say", [began("a"), lost, ...done], 10, undefined],
     ["a last attempt that does not say", [began("a"), tokens(7), lost, began("b"), text("Hi."), endEarly()], 7, undefined],
     ["an attempt that nothing came after", [began("a"), tokens(7), lost, fail({ status: 500 })], 7, 7],

@@ -10,7 +10,7 @@ import { assertNever } from "../../utils/assert-never.ts";
 import { memoize } from "../../utils/memoize.ts";
 import { addCost } from "../../utils/add-usage.ts";
 import { costOf } from "../state/cost-of.ts";
-import { endingOfCause } from "../state/ending-of-cause.ts";
+import { endingOfReason } from "../state/ending-of-cause.ts";
 import { judgeFinish, type Judgement, type TurnContent } from "../../providers/judge-finish.ts";
 import type { EagerPorts } from "./eager-calls.ts";
 import { guardStream, type GuardPorts, type StreamEnd } from "../../providers/guard-stream.ts";
@@ -83,14 +83,14 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     calls,
     finish: draft.finish,
     token: draft.token,
-    native: draft.native,
+    providerMetadata: draft.providerMetadata,
     usage,
     costUSD,
     unpriced,
     provider: draft.provider,
     model: draft.model,
     family: draft.family,
-    exposedTools: namesOf(request.tools),
+    visibleTools: namesOf(request.tools),
     error,
     durationMs,
   };
@@ -105,7 +105,7 @@ function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: TurnContent): Judgem
     case "silent":
       return { status: "timeout", reason: { kind: end.phase, limitMs: end.limitMs } };
     case "cancelled":
-      return endingOfCause(end.cause);
+      return endingOfReason(end.cause);
     default:
       return assertNever(end);
   }

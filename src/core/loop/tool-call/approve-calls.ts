@@ -83,7 +83,7 @@ function wantsDecision({ options }: Run, { needsApproval = false }: ToolDefiniti
 
 /** Whether the call has a question in the journal, or will have. A recorded iteration is asked about as it was then. */
 function isAsked(run: Run, { definition, call }: ReadyCall): boolean {
-  const { recorded } = run.exposure;
+  const { recorded } = run.visibleTools;
   const shown = recorded?.tools.get(call.name);
   if (recorded === undefined || (shown === undefined && !recorded.asks)) return wantsDecision(run, definition);
   return recorded.asks || shown?.needsApproval !== undefined;

@@ -6,7 +6,7 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { isRecord } from "../../utils/is-record.ts";
-import { RunScope } from "../../cancellation/run-scope.ts";
+import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { validateCall } from "./prepare-call.ts";
 import type { Prepared, ReadyCall } from "../run/prepared-call.ts";
 import { dispatchCall, refuseChanged } from "./dispatch-call.ts";
@@ -91,7 +91,7 @@ export async function beginAgent(run: Run, agentCall: AgentCall): Promise<Begun>
 
 /** The call was taken for one that has begun, which it has not: it begins in its turn. */
 async function takeTurn(run: Run, agentCall: AgentCall): Promise<AgentCall> {
-  const scope = new RunScope();
+  const scope = new CancelScope();
   const end = await agentCall.park({ scope, isDrained: false, mustEnd: () => false, suspend: () => {} });
   refuseBroken(run);
   return { ...agentCall, awaitsTurn: undefined, ...(end === "ended" ? { isBarred: true } : {}) };

@@ -6,7 +6,7 @@ import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { Deadline } from "../../cancellation/deadline.ts";
 import { nearestName } from "../../utils/nearest-name.ts";
-import type { RunScope } from "../../cancellation/run-scope.ts";
+import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { eventBase } from "../run/event-base.ts";
 import type { NestedRun, Run, RunCallPorts } from "../run/run.ts";
 import { mostListed } from "./prepare-call.ts";
@@ -47,7 +47,7 @@ export class CallPorts implements RunCallPorts {
   #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
-  readonly scope: RunScope;
+  readonly scope: CancelScope;
   readonly timeouts: Timeouts;
   readonly allowed: ReadonlySet<string> | undefined;
 
@@ -61,7 +61,7 @@ export class CallPorts implements RunCallPorts {
   }
 
   get exposed(): ReadonlyMap<string, ToolDefinition> {
-    return this.#run.exposure.byName;
+    return this.#run.visibleTools.byName;
   }
 
   get choice(): Run["toolChoice"] {
@@ -69,11 +69,11 @@ export class CallPorts implements RunCallPorts {
   }
 
   get changed(): ReadonlyMap<string, unknown> | undefined {
-    return this.#run.exposure.recorded?.changes;
+    return this.#run.visibleTools.recorded?.changes;
   }
 
   isCurrent(definition: ToolDefinition): boolean {
-    const { registered, byName, recorded } = this.#run.exposure;
+    const { registered, byName, recorded } = this.#run.visibleTools;
     const { name } = definition;
     // Mostly nothing has changed, and then nothing is compared.
     if (recorded === undefined && byName.get(name) === definition && this.#isUnchanged(registered)) return true;

@@ -10,7 +10,7 @@ import type { Run } from "../run/run.ts";
  * decides about is asked about again instead, but not without its tool.
  */
 export function refuseChangedTools(run: Run, entries: readonly BatchEntry[]): void {
-  const { recorded } = run.exposure;
+  const { recorded } = run.visibleTools;
   if (recorded === undefined || recorded.changes.size === 0) return;
   const changes = new Map(
     entries.map((entry) => [nameOf(entry), changesOf(entry, recorded.changes.get(nameOf(entry)))] as const),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { Tool, ToolContext } from "../../types/loop-options.ts";
-import { RunScope } from "../../cancellation/run-scope.ts";
+import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { createTestClock, type TestClock } from "../../../testing/test-clock.ts";
 import { createToolContext } from "../../../testing/tool-context.ts";
 import { defineTool } from "../../tools/define-tool.ts";
@@ -24,7 +24,7 @@ function setUp(tools: readonly Tool[], more: Partial<ToolCallPorts> = {}): ToolC
   return {
     registry,
     clock: createTestClock(),
-    scope: new RunScope(),
+    scope: new CancelScope(),
     timeouts: { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1_000, settleMs: 100, approvalMs: 1, hookMs: 50 },
     exposed: new Map(registry.definitions().map((definition) => [definition.name, definition])),
     contextFor: ({ name }, deadline) =>

@@ -4,7 +4,7 @@ import type { LoopOptions, NestedLoopOptions } from "../../types/loop-options.ts
 import type { NestedSpending } from "../../types/tool-outcome.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
-import { RunScope } from "../../cancellation/run-scope.ts";
+import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { addCost, addUsage, noUsage } from "../../utils/add-usage.ts";
 import type { NestedRun, Nesting, Run, StartedRun } from "../run/run.ts";
 
@@ -59,7 +59,7 @@ export function spendingOf({ usage, costUSD, toolCallsExecuted }: LoopResult, ru
 function endRun({ run, result }: NestedRun): Promise<Raced<LoopResult>> {
   run.scope.cancel({ kind: "abort", reason: new DOMException("The call is over.", "AbortError") });
   const limitMs = Math.max(1, run.timeouts.settleMs);
-  return new Deadline({ limitMs }, { clock: run.clock, scope: new RunScope() }).race(result);
+  return new Deadline({ limitMs }, { clock: run.clock, scope: new CancelScope() }).race(result);
 }
 
 function addSpending(sum: NestedSpending, spent: NestedSpending): NestedSpending {

@@ -53,8 +53,8 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   });
 }
 
-function mayAsk({ options, exposure }: Run): boolean {
-  return options.policies?.approve !== undefined || exposure.hasApproval || exposure.recorded !== undefined;
+function mayAsk({ options, visibleTools }: Run): boolean {
+  return options.policies?.approve !== undefined || visibleTools.hasApproval || visibleTools.recorded !== undefined;
 }
 
 /** Tells listeners that the run ends because its last iterations did the same. */

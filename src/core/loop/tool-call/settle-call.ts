@@ -140,7 +140,7 @@ function bind(
   { answer, asked, live }: { answer: RecordedDecision; asked: OpenQuestion | undefined; live: boolean },
 ): ReadyCall {
   const { call, definition } = ready;
-  const { recorded } = run.exposure;
+  const { recorded } = run.visibleTools;
   const about =
     asked?.tool ?? ("tool" in answer ? answer.tool : undefined) ?? (live ? undefined : recorded?.tools.get(call.name));
   const approved: ReadyCall = { ...ready, approved: true, mustAsk: undefined, questions: countQuestions(ready, asked) };

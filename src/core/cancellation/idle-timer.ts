@@ -3,7 +3,7 @@
 import type { Clock } from "../types/clock.ts";
 
 /** Rings once when the latest due time has come. Shared by the streams of a run, one after the other. */
-export class Alarm {
+export class IdleTimer {
   readonly #clock: Clock;
   #dueAt = Number.POSITIVE_INFINITY;
   #armedFor = Number.POSITIVE_INFINITY;

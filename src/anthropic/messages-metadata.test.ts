@@ -5,11 +5,11 @@ import type { ModelChunk } from "../core/provider-kit.ts";
 import { createMessagesReader } from "./messages-events.ts";
 import { begin, call, delta, input, opening, read, stop, text, thinking } from "../../test/wire/messages-events.ts";
 
-const nativeOf = (chunks: readonly ModelChunk[]): readonly unknown[] =>
-  chunks.flatMap((chunk) => (chunk.type === "native" ? [chunk.item] : []));
+const metadataOf = (chunks: readonly ModelChunk[]): readonly unknown[] =>
+  chunks.flatMap((chunk) => (chunk.type === "provider-metadata" ? [chunk.item] : []));
 
 describe("what is sent back of a stream", () => {
-  it.for<[what: string, events: readonly (readonly unknown[])[], native: readonly unknown[]]>([
+  it.for<[what: string, events: readonly (readonly unknown[])[], providerMetadata: readonly unknown[]]>([
     [
       "blocks as they came",
       [
@@ -85,14 +85,14 @@ describe("what is sent back of a stream", () => {
     ["nothing of a refusal", [thinking(0, "s"), text(1, "a"), stop("refusal")], []],
     ["nothing without the end marker", [text(0, "a")], []],
     ["a message that begins twice once", [[opening(), opening()], text(0, "a"), stop("end_turn")], [{ type: "text", text: "a" }]],
-  ])("keeps to be sent back: %s", ([, events, native]) => {
-    expect(nativeOf(read(events.flat()))).toEqual(native.map((block) => ({ content_block: block })));
+  ])("keeps to be sent back: %s", ([, events, providerMetadata]) => {
+    expect(metadataOf(read(events.flat()))).toEqual(providerMetadata.map((block) => ({ content_block: block })));
   });
 
   it("keeps the container that was named last", () => {
     const events = [opening({ container: { id: "c1" } }), ...stop("end_turn", { container: { id: "c2", expires_at: "2999" } })];
-    expect(nativeOf(read(events))).toEqual([{ container: { id: "c2", expires_at: "2999" } }]);
-    expect(nativeOf(read([opening({ container: { id: "c1" } }), ...stop("end_turn", { container: null })]))).toEqual([
+    expect(metadataOf(read(events))).toEqual([{ container: { id: "c2", expires_at: "2999" } }]);
+    expect(metadataOf(read([opening({ container: { id: "c1" } }), ...stop("end_turn", { container: null })]))).toEqual([
       { container: { id: "c1" } },
     ]);
   });
@@ -105,13 +105,13 @@ describe("what is sent back of a stream", () => {
     block.deep.n = 2;
     for (const event of stop("end_turn")) reader.read(event);
     reader.end();
-    expect(nativeOf(out)).toEqual([{ content_block: { type: "novelty", deep: { n: 1 } } }]);
+    expect(metadataOf(out)).toEqual([{ content_block: { type: "novelty", deep: { n: 1 } } }]);
   });
 });
 
 it("arguments that are nested past any use are sent back as a text", () => {
   const json = `${'{"a":'.repeat(999)}1${"}".repeat(999)}`;
-  expect(nativeOf(read([...call(0, json), ...stop("tool_use")]))).toEqual([
+  expect(metadataOf(read([...call(0, json), ...stop("tool_use")]))).toEqual([
     { content_block: { type: "tool_use", id: "t0", name: "f", input: { INVALID_JSON: json } } },
   ]);
 });

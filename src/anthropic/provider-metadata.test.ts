@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";
 import type { WireBlock } from "./messages-wire.ts";
-import { closeTurn, readNativeTurn, toContainer, toNativeItems, toWireId } from "./native-turn.ts";
+import { closeTurn, readMetadata, toContainer, toMetadataItems, toWireId } from "./provider-metadata.ts";
 
 const reader = { id: "anthropic", model: "m" };
 const thinking = { type: "thinking", thinking: "", signature: "s" };
@@ -14,16 +14,16 @@ const call = (callId: string, name = "f"): AssistantPart => ({ type: "tool-call"
 const asked = { type: "server_tool_use", id: "srv_1", name: "web_search", input: {} };
 const found = { type: "web_search_tool_result", tool_use_id: "srv_1", content: [] };
 
-const native = (items: readonly Json[], changes: object = {}): NonNullable<AssistantMessage["native"]> =>
+const providerMetadata = (items: readonly Json[], changes: object = {}): NonNullable<AssistantMessage["providerMetadata"]> =>
   items.map((item) => ({ provider: "anthropic", model: "m", ...changes, item }));
 
 const turn = (content: readonly AssistantPart[], blocks: readonly WireBlock[], changes: object = {}): AssistantMessage => ({
   role: "assistant",
   content,
-  native: native(toNativeItems(blocks, undefined), changes),
+  providerMetadata: providerMetadata(toMetadataItems(blocks, undefined), changes),
 });
 
-const blocksOf = (message: AssistantMessage): unknown => readNativeTurn(message, reader).blocks;
+const blocksOf = (message: AssistantMessage): unknown => readMetadata(message, reader).blocks;
 
 describe("a turn", () => {
   it.for<[what: string, content: readonly AssistantPart[], blocks: readonly WireBlock[]]>([
@@ -51,8 +51,8 @@ describe("a turn", () => {
   });
 
   it.for<[what: string, message: AssistantMessage]>([
-    ["without native parts", { role: "assistant", content: [said("a")] }],
-    ["with no native parts", { role: "assistant", content: [said("a")], native: [] }],
+    ["without provider metadata", { role: "assistant", content: [said("a")] }],
+    ["with no provider metadata", { role: "assistant", content: [said("a")], providerMetadata: [] }],
     ["of another provider", turn([said("a")], [text("a")], { provider: "bedrock" })],
     ["of another model", turn([said("a")], [text("a")], { model: "other" })],
     [
@@ -60,11 +60,17 @@ describe("a turn", () => {
       {
         role: "assistant",
         content: [said("ab")],
-        native: [...native([{ content_block: text("a") }]), ...native([{ content_block: text("b") }], { model: "x" })],
+        providerMetadata: [
+          ...providerMetadata([{ content_block: text("a") }]),
+          ...providerMetadata([{ content_block: text("b") }], { model: "x" }),
+        ],
       },
     ],
-    ["whose parts are of another make", { role: "assistant", content: [], native: native([{ thoughts: [] }]) }],
-    ["whose parts are no objects", { role: "assistant", content: [], native: native(["x"]) }],
+    [
+      "whose parts are of another make",
+      { role: "assistant", content: [], providerMetadata: providerMetadata([{ thoughts: [] }]) },
+    ],
+    ["whose parts are no objects", { role: "assistant", content: [], providerMetadata: providerMetadata(["x"]) }],
     ["whose text was edited", turn([said("b")], [text("a")])],
     ["whose later continuation was cut off", turn([said("ab")], [text("a")])],
     ["with a call under another id", turn([call("call_i1_0")], [use("t1")])],
@@ -91,9 +97,15 @@ describe("a turn", () => {
 describe("a container", () => {
   it("is the last one of its provider, whatever the model", () => {
     const items = [{ container: { id: "c1" } }, { container: { id: "c2", expires_at: "2999" } }, { container: null }];
-    const message: AssistantMessage = { role: "assistant", content: [], native: native(items, { model: "other" }) };
-    expect(readNativeTurn(message, reader)).toEqual({ blocks: undefined, container: { id: "c2", expires_at: "2999" } });
-    expect(readNativeTurn({ ...message, native: native(items, { provider: "x" }) }, reader).container).toBeUndefined();
+    const message: AssistantMessage = {
+      role: "assistant",
+      content: [],
+      providerMetadata: providerMetadata(items, { model: "other" }),
+    };
+    expect(readMetadata(message, reader)).toEqual({ blocks: undefined, container: { id: "c2", expires_at: "2999" } });
+    expect(
+      readMetadata({ ...message, providerMetadata: providerMetadata(items, { provider: "x" }) }, reader).container,
+    ).toBeUndefined();
   });
 
   it.for<[value: unknown, container: unknown]>([

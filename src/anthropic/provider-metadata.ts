@@ -1,4 +1,4 @@
-// A turn as the model wrote it: its blocks are kept as native parts, in order, and sent back unchanged. Thinking is signed, and
+// A turn as the model wrote it: its blocks are kept as provider metadata, in order, and sent back unchanged. Thinking is signed, and
 // what the server's own tools did is nowhere else.
 
 import {
@@ -6,7 +6,7 @@ import {
   readTurn,
   type AssistantMessage,
   type Json,
-  type NativeTurn,
+  type ProviderMetadata,
   type ToolCallPart,
 } from "../core/provider-kit.ts";
 import type { WireBlock, WireContainer } from "./messages-wire.ts";
@@ -14,37 +14,37 @@ import type { WireBlock, WireContainer } from "./messages-wire.ts";
 /** Marks the text of arguments that are no JSON object, which the wire has no other place for. */
 export const invalidJsonKey = "INVALID_JSON";
 
-/** One native part for each block, as `readNativeTurn` expects them, and one for the container. */
-export function toNativeItems(blocks: readonly WireBlock[], container: WireContainer | undefined): readonly Json[] {
+/** One part of provider metadata for each block, as `readMetadata` expects them, and one for the container. */
+export function toMetadataItems(blocks: readonly WireBlock[], container: WireContainer | undefined): readonly Json[] {
   const items: Json[] = blocks.map((block) => ({ content_block: block }));
   if (container !== undefined) items.push({ container: { ...container } });
   return items;
 }
 
 /** What a turn carries for the service that wrote it. */
-export interface NativeContent {
+export interface MetadataContent {
   /** The turn's blocks; undefined where it must be written anew from its neutral parts. */
   readonly blocks: readonly WireBlock[] | undefined;
   readonly container: WireContainer | undefined;
 }
 
 /** Who would read a turn. */
-export interface NativeReader {
+export interface MetadataReader {
   readonly id: string;
   readonly model: string;
 }
 
 /**
- * Reads the native parts of a turn. Its blocks may be sent only where all of them are of this service and model, for signatures
+ * Reads the provider metadata of a turn. Its blocks may be sent only where all of them are of this service and model, for signatures
  * are not portable, and where they say what the neutral parts say: the same text, and the same calls under the same ids. They
  * do not where a call has got an id of its own, where a later continuation of the turn was cut off, or where somebody edited the turn.
  */
-export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): NativeContent {
-  const { native } = turn;
-  if (native === undefined || native.length === 0) return { blocks: undefined, container: undefined };
-  const blocks = readBlocks(native, reader);
+export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent {
+  const { providerMetadata } = turn;
+  if (providerMetadata === undefined || providerMetadata.length === 0) return { blocks: undefined, container: undefined };
+  const blocks = readBlocks(providerMetadata, reader);
   const agrees = blocks !== undefined && saysTheSame(blocks, turn);
-  return { blocks: agrees ? toSendable(blocks) : undefined, container: readContainer(native, reader) };
+  return { blocks: agrees ? toSendable(blocks) : undefined, container: readContainer(providerMetadata, reader) };
 }
 
 /**
@@ -67,9 +67,9 @@ function isThinking(block: WireBlock | undefined): boolean {
 }
 
 /** Undefined as soon as one part is not a block for this reader. */
-function readBlocks(native: NativeTurn, { id, model }: NativeReader): readonly WireBlock[] | undefined {
+function readBlocks(providerMetadata: ProviderMetadata, { id, model }: MetadataReader): readonly WireBlock[] | undefined {
   const blocks: WireBlock[] = [];
-  for (const { provider, model: author, item } of native) {
+  for (const { provider, model: author, item } of providerMetadata) {
     if (provider !== id || author !== model || !isRecord(item)) return undefined;
     const { content_block: block, container } = item;
     if (isBlock(block)) blocks.push(block);
@@ -79,9 +79,9 @@ function readBlocks(native: NativeTurn, { id, model }: NativeReader): readonly W
 }
 
 /** A container belongs to the account, whatever the model. */
-function readContainer(native: NativeTurn, { id }: NativeReader): WireContainer | undefined {
+function readContainer(providerMetadata: ProviderMetadata, { id }: MetadataReader): WireContainer | undefined {
   let last: WireContainer | undefined;
-  for (const { provider, item } of native) {
+  for (const { provider, item } of providerMetadata) {
     if (provider === id && isRecord(item)) last = toContainer(item.container) ?? last;
   }
   return last;

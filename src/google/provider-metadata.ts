@@ -1,4 +1,4 @@
-// A turn as the model wrote it: its parts are kept as native parts, in order, and sent back unchanged. Thought signatures stand on
+// A turn as the model wrote it: its parts are kept as provider metadata, in order, and sent back unchanged. Thought signatures stand on
 // them, and what the service's own tools did is nowhere else.
 
 import {
@@ -9,18 +9,18 @@ import {
   textOf,
   type AssistantMessage,
   type Json,
-  type NativeTurn,
+  type ProviderMetadata,
   type ToolCallPart,
 } from "../core/provider-kit.ts";
 import type { WirePart } from "./generate-wire.ts";
 
-/** One native part for each part, as `readNativeTurn` expects them. */
-export function toNativeItems(parts: readonly WirePart[]): readonly Json[] {
+/** One part of provider metadata for each part, as `readMetadata` expects them. */
+export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
   return parts.map((part) => ({ part }));
 }
 
 /** Who would read a turn. */
-export interface NativeReader {
+export interface MetadataReader {
   readonly id: string;
   readonly model: string;
 }
@@ -30,17 +30,17 @@ export interface NativeReader {
  * this service and model, for signatures are not portable, and where they say what the neutral parts say: the same text, and the same
  * calls. They do not where somebody edited the turn, or where a later continuation of it was cut off.
  */
-export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): readonly WirePart[] | undefined {
-  const { native } = turn;
-  if (native === undefined || native.length === 0) return undefined;
-  const parts = readParts(native, reader);
+export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
+  const { providerMetadata } = turn;
+  if (providerMetadata === undefined || providerMetadata.length === 0) return undefined;
+  const parts = readParts(providerMetadata, reader);
   return parts !== undefined && saysTheSame(parts, turn) ? parts : undefined;
 }
 
 /** Undefined as soon as one part is not for this reader. */
-function readParts(native: NativeTurn, { id, model }: NativeReader): readonly WirePart[] | undefined {
+function readParts(providerMetadata: ProviderMetadata, { id, model }: MetadataReader): readonly WirePart[] | undefined {
   const parts: WirePart[] = [];
-  for (const { provider, model: author, item } of native) {
+  for (const { provider, model: author, item } of providerMetadata) {
     if (provider !== id || author !== model || !isRecord(item) || !isPart(item.part)) return undefined;
     parts.push(item.part);
   }

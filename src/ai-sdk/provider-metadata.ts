@@ -1,4 +1,4 @@
-// A turn as the model gave it: its parts are kept as native parts, in order, and sent back with all that the service said of them.
+// A turn as the model gave it: its parts are kept as provider metadata, in order, and sent back with all that the service said of them.
 // Reasoning is signed or named by an id, and what the service's own tools did is nowhere else.
 
 import { type AssistantMessage, isRecord, type Json, readTurn, type ToolCallPart } from "../core/provider-kit.ts";
@@ -22,32 +22,32 @@ export interface TurnRecord {
   readonly answers: readonly ApprovalAnswer[];
 }
 
-/** One native part for each, as `readNativeTurn` expects them. */
-export function toNativeItems({ parts, references, answers }: TurnRecord): readonly Json[] {
+/** One part of provider metadata for each, as `readMetadata` expects them. */
+export function toMetadataItems({ parts, references, answers }: TurnRecord): readonly Json[] {
   return [...parts.map((part) => ({ part })), ...references, ...answers.map((answer) => ({ approval: { ...answer } }))];
 }
 
 /** Who would read a turn. */
-export interface NativeReader {
+export interface MetadataReader {
   readonly id: string;
   readonly model: string;
   readonly words: SpecWords;
 }
 
 /** A turn as it is sent, and what its calls carry for their results. */
-interface NativeContent {
+interface MetadataContent {
   readonly messages: readonly PromptMessage[];
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
 /**
- * Reads the native parts of a turn. Undefined where it must be written anew: where one of them is of another service or model, for
+ * Reads the provider metadata of a turn. Undefined where it must be written anew: where one of them is of another service or model, for
  * signatures are not portable, and where they do not say what the neutral parts say, which have the same text and the same calls under the
  * same ids unless a call has got an id of its own, a later stream of the turn was cut off, or somebody edited the turn.
  */
-export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): NativeContent | undefined {
+export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent | undefined {
   const items: (TurnPart | ApprovalAnswer)[] = [];
-  for (const { provider, model, item } of turn.native ?? []) {
+  for (const { provider, model, item } of turn.providerMetadata ?? []) {
     if (provider !== reader.id || model !== reader.model || !isRecord(item)) return undefined;
     if (isTurnPart(item.part)) items.push(item.part);
     else if (isAnswer(item.approval)) items.push(item.approval);

@@ -1,7 +1,15 @@
 // What compatible servers want back exactly as they sent it: `reasoning_details` (OpenRouter, MiniMax) and, on each call,
 // `extra_content` (Gemini's OpenAI endpoint keeps its thought signatures there and answers 400 without them).
 
-import { copyFields, isRecord, setField, textOf, type Json, type NativeTurn, type UnknownRecord } from "../core/provider-kit.ts";
+import {
+  copyFields,
+  isRecord,
+  setField,
+  textOf,
+  type Json,
+  type ProviderMetadata,
+  type UnknownRecord,
+} from "../core/provider-kit.ts";
 
 /** Reasoning details in the order in which they began, fragments of one detail put together. */
 export interface ReasoningDetails {
@@ -69,8 +77,8 @@ function extend(detail: OpenDetail, fragment: UnknownRecord): void {
   }
 }
 
-/** One native part per kind, as `readNative` expects it. */
-export function toNativeItems(details: readonly Json[], extras: ReadonlyMap<number, unknown>): readonly Json[] {
+/** One part of provider metadata per kind, as `readMetadata` expects it. */
+export function toMetadataItems(details: readonly Json[], extras: ReadonlyMap<number, unknown>): readonly Json[] {
   const items: Json[] = [];
   if (details.length > 0) items.push({ reasoning_details: details });
   for (const [position, extra] of extras) items.push({ call: position, extra_content: JSON.parse(JSON.stringify(extra)) });
@@ -78,20 +86,20 @@ export function toNativeItems(details: readonly Json[], extras: ReadonlyMap<numb
 }
 
 /** What a turn carries for the server that wrote it. */
-export interface NativeFields {
+export interface MetadataFields {
   readonly reasoningDetails: Json | undefined;
   /** `extra_content` by the position of the call in its turn. */
   readonly extras: ReadonlyMap<number, Json>;
 }
 
-/** Reads the native parts of a turn. Parts of another server or model are left out: signatures are not portable. */
-export function readNative(
-  native: NativeTurn | undefined,
+/** Reads the provider metadata of a turn. Parts of another server or model are left out: signatures are not portable. */
+export function readMetadata(
+  providerMetadata: ProviderMetadata | undefined,
   provider: { readonly id: string; readonly model: string },
-): NativeFields {
+): MetadataFields {
   let reasoningDetails: Json | undefined;
   const extras = new Map<number, Json>();
-  for (const part of native ?? []) {
+  for (const part of providerMetadata ?? []) {
     if (part.provider !== provider.id || part.model !== provider.model || !isRecord(part.item)) continue;
     const { reasoning_details: details, call, extra_content: extra } = part.item;
     if (details !== undefined) reasoningDetails = details;

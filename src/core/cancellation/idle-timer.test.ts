@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { createTestClock, type TestClock } from "../../testing/test-clock.ts";
-import { Alarm } from "./alarm.ts";
+import { IdleTimer } from "./idle-timer.ts";
 
-function setUp(): { readonly clock: TestClock; readonly alarm: Alarm; readonly rung: number[]; ring(): void; made(): number } {
+function setUp(): {
+  readonly clock: TestClock;
+  readonly alarm: IdleTimer;
+  readonly rung: number[];
+  ring(): void;
+  made(): number;
+} {
   const clock = createTestClock();
   let made = 0;
   const counting = {
@@ -11,7 +17,7 @@ function setUp(): { readonly clock: TestClock; readonly alarm: Alarm; readonly r
     setTimeout: (fn: () => void, ms: number) => ((made += 1), clock.setTimeout(fn, ms)),
   };
   const rung: number[] = [];
-  return { clock, alarm: new Alarm(counting), rung, ring: () => void rung.push(clock.now()), made: () => made };
+  return { clock, alarm: new IdleTimer(counting), rung, ring: () => void rung.push(clock.now()), made: () => made };
 }
 
 describe("an alarm", () => {
@@ -68,7 +74,7 @@ describe("an alarm", () => {
 
   it("waits on where its timer fires too early, as those of a platform do", async () => {
     const { clock, rung, ring } = setUp();
-    const hasty = new Alarm({ ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, Math.max(1, ms - 1)) });
+    const hasty = new IdleTimer({ ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, Math.max(1, ms - 1)) });
     hasty.set(100, ring);
     await clock.advance(1_000);
     expect(rung).toEqual([100]);

@@ -9,37 +9,38 @@ import { isBreaking } from "../../tools/compare-schemas.ts";
 import { findToolChanges } from "../../tools/compare-tools.ts";
 import { toShown } from "../../tools/shown-tool.ts";
 import { checkDefinitions } from "../../tools/check-definitions.ts";
-import { type Exposure, noExposure, type Run } from "../run/run.ts";
+import { type VisibleTools, noVisibleTools, type Run } from "../run/run.ts";
 
 /** The tools of the coming iteration; made anew only where something has changed. */
-export function expose(run: Run, names?: readonly string[]): Exposure {
+export function expose(run: Run, names?: readonly string[]): VisibleTools {
   const { hiddenTools } = run.state;
   const source = run.registry.definitions();
-  if (names === undefined && run.exposure.source === source && run.exposure.hiddenCount === hiddenTools.size) return run.exposure;
-  if (run.exposure.registered !== source) checkDefinitions(source);
+  if (names === undefined && run.visibleTools.source === source && run.visibleTools.hiddenCount === hiddenTools.size)
+    return run.visibleTools;
+  if (run.visibleTools.registered !== source) checkDefinitions(source);
   const shown = names === undefined ? undefined : new Set(names);
   const tools = source.filter(({ name }) => !hiddenTools.has(name) && (shown === undefined || shown.has(name)));
   // One that a hook has narrowed is for its iteration only.
-  run.exposure = {
-    ...toExposure(tools, source),
+  run.visibleTools = {
+    ...toVisibleTools(tools, source),
     ...(shown === undefined ? { source, hiddenCount: hiddenTools.size } : {}),
   };
-  return run.exposure;
+  return run.visibleTools;
 }
 
 /**
  * The tools that a replayed iteration was shown, as they are now. A tool that is gone stays in it as it was recorded. A change that breaks
  * calls is noted for tools that were called: the others do not matter to anything that is recorded.
  */
-export function exposeRecorded(run: Run, result: StreamResult): Exposure {
-  const { exposedTools, calls, basis } = result;
+export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
+  const { visibleTools, calls, basis } = result;
   const registered = run.registry.definitions();
   const live = new Map(registered.map((tool) => [tool.name, tool]));
   const called = new Set([...run.state.turn.calls, ...calls].map(({ name }) => name));
   const recorded = new Map<string, ShownTool>();
   const changes = new Map<string, readonly ToolChange[]>();
   const tools: ToolDefinition[] = [];
-  for (const name of exposedTools) {
+  for (const name of visibleTools) {
     const was = findOwn(basis?.tools, name) ?? findOwn(run.firstTools?.shown, name);
     const now = live.get(name);
     const tool = now ?? (was === undefined ? undefined : { name, description: was.description, inputSchema: was.inputSchema });
@@ -49,7 +50,7 @@ export function exposeRecorded(run: Run, result: StreamResult): Exposure {
     const breaking = findBreaking(name, was, now);
     if (breaking.length > 0) changes.set(name, breaking);
   }
-  return { ...toExposure(tools, registered), recorded: { asks: basis?.asks === true, tools: recorded, changes } };
+  return { ...toVisibleTools(tools, registered), recorded: { asks: basis?.asks === true, tools: recorded, changes } };
 }
 
 function findOwn(tools: { readonly [name: string]: ShownTool } | undefined, name: string): ShownTool | undefined {
@@ -61,9 +62,9 @@ function findBreaking(name: string, was: ShownTool | undefined, now: ToolDefinit
   return findToolChanges(name, was, now === undefined ? undefined : toShown(now)).filter(isBreaking);
 }
 
-function toExposure(tools: readonly ToolDefinition[], registered: Exposure["registered"]): Exposure {
+function toVisibleTools(tools: readonly ToolDefinition[], registered: VisibleTools["registered"]): VisibleTools {
   return {
-    ...noExposure,
+    ...noVisibleTools,
     // Hooks and providers are shown it.
     tools: Object.freeze(tools),
     byName: new Map(tools.map((tool) => [tool.name, tool])),
@@ -78,8 +79,10 @@ function isLater(shown: ShownTool, first: ShownTool | undefined): boolean {
 }
 
 /** Whether the record of the run may not say all of the calls to come. */
-export function needsBasis({ options, exposure, firstTools }: Run): boolean {
-  return firstTools !== undefined && (options.policies?.approve !== undefined || exposure.registered !== firstTools.registered);
+export function needsBasis({ options, visibleTools, firstTools }: Run): boolean {
+  return (
+    firstTools !== undefined && (options.policies?.approve !== undefined || visibleTools.registered !== firstTools.registered)
+  );
 }
 
 /**
@@ -90,7 +93,7 @@ export function withBasis(run: Run, result: StreamResult): StreamResult {
   const names = new Set([...run.state.turn.calls, ...result.calls].map(({ name }) => name));
   if (names.size === 0) return result;
   const asks = run.options.policies?.approve !== undefined;
-  const tools = run.exposure.tools.filter(({ name }) => names.has(name)).map((tool) => [tool.name, toShown(tool)] as const);
+  const tools = run.visibleTools.tools.filter(({ name }) => names.has(name)).map((tool) => [tool.name, toShown(tool)] as const);
   const later = tools.filter(([name, shown]) => isLater(shown, findOwn(run.firstTools?.shown, name)));
   if (!asks && later.length === 0) return result;
   const basis = { ...(asks ? { asks } : {}), ...(later.length === 0 ? {} : { tools: Object.fromEntries(later) }) };

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { createTestClock } from "../../testing/test-clock.ts";
-import { abortReasonOf, type Cause, RunScope } from "./run-scope.ts";
+import { abortReasonOf, type CancelReason, CancelScope } from "./cancel-scope.ts";
 
-const wallClock: Cause = { kind: "wall-clock", limitMs: 5 };
-const stop: Cause = { kind: "stop", note: "enough" };
-const kill: Cause = { kind: "kill" };
-const abort: Cause = { kind: "abort", reason: "gone" };
+const wallClock: CancelReason = { kind: "wall-clock", limitMs: 5 };
+const stop: CancelReason = { kind: "stop", note: "enough" };
+const kill: CancelReason = { kind: "kill" };
+const abort: CancelReason = { kind: "abort", reason: "gone" };
 
 describe("a run scope", () => {
-  it.for<[causes: readonly Cause[], heard: readonly Cause[]]>([
+  it.for<[causes: readonly CancelReason[], heard: readonly CancelReason[]]>([
     [[stop], [stop]],
     [[stop, { kind: "stop", note: "again" }], [stop]],
     [
@@ -23,15 +23,15 @@ describe("a run scope", () => {
     [[kill, abort], [kill]],
     [[abort, kill, stop, wallClock], [abort]],
   ])("tells of %j only what ranks higher", ([causes, heard]) => {
-    const scope = new RunScope();
-    const told: Cause[] = [];
+    const scope = new CancelScope();
+    const told: CancelReason[] = [];
     scope.join({ cancel: (cause) => told.push(cause) });
     for (const cause of causes) scope.cancel(cause);
     expect([told, scope.cause]).toEqual([heard, heard.at(-1)]);
   });
 
   it("tells who is in it, also where somebody leaves meanwhile", () => {
-    const scope = new RunScope();
+    const scope = new CancelScope();
     const told: string[] = [];
     const second = { cancel: () => void told.push("second") };
     const first = {
@@ -51,7 +51,7 @@ describe("a run scope", () => {
 
   it("rings its wall clock, counted from when it began", async () => {
     const clock = createTestClock(10_000);
-    const scope = new RunScope();
+    const scope = new CancelScope();
     scope.startWallClock(1_000, 9_600, clock);
     await clock.advance(599);
     expect(scope.cause).toBeUndefined();
@@ -62,7 +62,7 @@ describe("a run scope", () => {
 
   it("starts its wall clock once", async () => {
     const clock = createTestClock();
-    const scope = new RunScope();
+    const scope = new CancelScope();
     scope.startWallClock(1_000, 0, clock);
     scope.startWallClock(10, 0, clock);
     await clock.advance(999);
@@ -71,7 +71,7 @@ describe("a run scope", () => {
 
   it("has no wall clock, and no timer, where the limit is Infinity", () => {
     const clock = createTestClock();
-    const scope = new RunScope();
+    const scope = new CancelScope();
     scope.startWallClock(Number.POSITIVE_INFINITY, 0, clock);
     scope.checkDeadline(2 ** 50);
     expect([scope.cause, clock.pending]).toEqual([undefined, 0]);
@@ -82,7 +82,7 @@ describe("a run scope", () => {
     [1_000, true],
     [5_000, true],
   ])("looks at the time where no timer can fire: at %d", ([now, over]) => {
-    const scope = new RunScope();
+    const scope = new CancelScope();
     scope.startWallClock(1_000, 0, createTestClock());
     scope.checkDeadline(now);
     expect(scope.cause !== undefined).toBe(over);
@@ -90,7 +90,7 @@ describe("a run scope", () => {
 
   it("that is over already rings soon", async () => {
     const clock = createTestClock(5_000);
-    const scope = new RunScope();
+    const scope = new CancelScope();
     scope.startWallClock(1_000, 0, clock);
     expect(scope.cause).toBeUndefined();
     await clock.advance(1);
@@ -99,7 +99,7 @@ describe("a run scope", () => {
 
   it("releases its timer", () => {
     const clock = createTestClock();
-    const scope = new RunScope();
+    const scope = new CancelScope();
     scope.release();
     scope.startWallClock(1_000, 0, clock);
     scope.release();
@@ -107,7 +107,7 @@ describe("a run scope", () => {
   });
 });
 
-it.for<[cause: Cause, reason: unknown]>([
+it.for<[cause: CancelReason, reason: unknown]>([
   [abort, "gone"],
   [kill, { name: "AbortError", message: "The run was killed." }],
   [stop, { name: "AbortError", message: "The run was stopped." }],

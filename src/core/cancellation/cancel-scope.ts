@@ -7,7 +7,7 @@ import { assertNever } from "../utils/assert-never.ts";
 import { onAbort } from "./signal-listeners.ts";
 
 /** Why a run is being ended from outside. */
-export type Cause =
+export type CancelReason =
   /** `reason` is what a signal says of it; by default that the run took too long. */
   | { readonly kind: "wall-clock"; readonly limitMs: number; readonly reason?: unknown }
   | { readonly kind: "interrupt"; readonly message: UserMessage }
@@ -16,31 +16,31 @@ export type Cause =
   | { readonly kind: "abort"; readonly reason: unknown };
 
 /** Something that is waiting for a foreign thing, and can be told to give up. */
-export interface Slot {
-  cancel(cause: Cause): void;
+export interface Cancellable {
+  cancel(cause: CancelReason): void;
 }
 
 /** A kill outranks a stop, a stop an interrupt, and that the wall clock; of equals the first one stays. */
-const rank: { readonly [Kind in Cause["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
+const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
 
 /** The live cancellation of one run: make one per run for the ports of the stages. `cancel` ends what waits. */
-export class RunScope {
-  readonly #slots = new Set<Slot>();
-  #cause: Cause | undefined;
+export class CancelScope {
+  readonly #slots = new Set<Cancellable>();
+  #cause: CancelReason | undefined;
   /** The wall clock, where it struck before or during an interrupt. */
-  #outranked: Cause | undefined;
+  #outranked: CancelReason | undefined;
   #wallClockMs = Number.POSITIVE_INFINITY;
   #deadlineAt = Number.POSITIVE_INFINITY;
   #stopTimer: (() => void) | undefined;
-  readonly #outer: RunScope | undefined;
+  readonly #outer: CancelScope | undefined;
 
   /** @param outer of the run around this one, whose wall clock holds for this one too */
-  constructor(outer?: RunScope) {
+  constructor(outer?: CancelScope) {
     this.#outer = outer;
   }
 
   /** The highest cause so far. */
-  get cause(): Cause | undefined {
+  get cause(): CancelReason | undefined {
     return this.#cause;
   }
 
@@ -54,16 +54,16 @@ export class RunScope {
     return this.#stopTimer !== undefined;
   }
 
-  join(slot: Slot): void {
+  join(slot: Cancellable): void {
     this.#slots.add(slot);
   }
 
-  leave(slot: Slot): void {
+  leave(slot: Cancellable): void {
     this.#slots.delete(slot);
   }
 
   /** Tells every slot, unless a cause of equal or higher rank has come before. */
-  cancel(cause: Cause): void {
+  cancel(cause: CancelReason): void {
     if (this.#cause !== undefined && rank[this.#cause.kind] >= rank[cause.kind]) {
       if (cause.kind === "wall-clock") this.#outranked = cause;
       return;
@@ -109,13 +109,13 @@ export class RunScope {
   /** Releases the wall clock's timer, and whatever still waits for something that the run did not come to need. */
   release(): void {
     this.#stopTimer?.();
-    const cause: Cause = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
+    const cause: CancelReason = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
     for (const slot of [...this.#slots]) slot.cancel(cause);
   }
 }
 
 /** What a cause looks like to whoever holds a signal. */
-export function abortReasonOf(cause: Cause): unknown {
+export function abortReasonOf(cause: CancelReason): unknown {
   switch (cause.kind) {
     case "abort":
       return cause.reason;

@@ -1,4 +1,4 @@
-// A turn as the model wrote it: its items are kept as native parts, in order, and sent back as the service takes them. Reasoning is
+// A turn as the model wrote it: its items are kept as provider metadata, in order, and sent back as the service takes them. Reasoning is
 // encrypted, and what the service's own tools did is nowhere else.
 
 import {
@@ -9,33 +9,33 @@ import {
   textOf,
   type AssistantMessage,
   type Json,
-  type NativeTurn,
+  type ProviderMetadata,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
 import type { InputItem } from "./responses-wire.ts";
 
-/** One native part for each item, as `readNativeTurn` expects them. */
-export function toNativeItems(items: readonly Json[], stored: boolean): readonly Json[] {
+/** One part of provider metadata for each item, as `readMetadata` expects them. */
+export function toMetadataItems(items: readonly Json[], stored: boolean): readonly Json[] {
   return items.map((item) => (stored ? { output_item: item, stored } : { output_item: item }));
 }
 
 /** Who would read a turn. */
-export interface NativeReader {
+export interface MetadataReader {
   readonly id: string;
   readonly model: string;
   readonly store: boolean;
 }
 
 /**
- * Reads the native parts of a turn: the items to send back, or undefined where it must be written anew from its neutral parts. They may
+ * Reads the provider metadata of a turn: the items to send back, or undefined where it must be written anew from its neutral parts. They may
  * be sent only where all of them are of this service and model, for reasoning is not portable, and where they say what the neutral
  * parts say: the same text, and the same calls under the same ids. They do not where a call has got an id of its own, or where
  * somebody edited the turn. Nor may they be sent where one of them waits for an answer that this adapter does not give.
  */
-export function readNativeTurn(turn: AssistantMessage, reader: NativeReader): readonly InputItem[] | undefined {
-  const parts = readItems(turn.native ?? [], reader);
+export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly InputItem[] | undefined {
+  const parts = readItems(turn.providerMetadata ?? [], reader);
   if (parts === undefined) return undefined;
   const items = parts.map(({ item }) => item);
   if (!saysTheSame(items, turn) || hasUnanswered(items)) return undefined;
@@ -55,9 +55,9 @@ interface OutputItem {
 }
 
 /** Undefined as soon as one part is not an item for this reader. */
-function readItems(native: NativeTurn, { id, model }: NativeReader): readonly OutputItem[] | undefined {
+function readItems(providerMetadata: ProviderMetadata, { id, model }: MetadataReader): readonly OutputItem[] | undefined {
   const items: OutputItem[] = [];
-  for (const { provider, model: author, item: part } of native) {
+  for (const { provider, model: author, item: part } of providerMetadata) {
     if (provider !== id || author !== model || !isRecord(part) || !isRecord(part.output_item)) return undefined;
     items.push({ item: copyFields(part.output_item), stored: part.stored === true });
   }

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { textOf, type AssistantMessage, type AssistantPart, type Json } from "../core/provider-kit.ts";
-import { readNativeTurn, toNativeItems, toWireCallId } from "./responses-native.ts";
+import { readMetadata, toMetadataItems, toWireCallId } from "./responses-metadata.ts";
 
 type Item = { readonly [field: string]: Json };
 
@@ -27,7 +27,11 @@ interface Changes {
 
 const turn = (content: readonly AssistantPart[], items: readonly Json[], changes: Changes = {}): AssistantMessage => {
   const { provider = "openai", model = "m", stored = false } = changes;
-  return { role: "assistant", content, native: toNativeItems(items, stored).map((item) => ({ provider, model, item })) };
+  return {
+    role: "assistant",
+    content,
+    providerMetadata: toMetadataItems(items, stored).map((item) => ({ provider, model, item })),
+  };
 };
 
 describe("a turn", () => {
@@ -87,7 +91,7 @@ describe("a turn", () => {
       [{ type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "Hm" }] }, message("a")],
     ],
   ])("is sent back as it came: %s", ([, content, items]) => {
-    expect(readNativeTurn(turn(content, items), reader)).toEqual(items);
+    expect(readMetadata(turn(content, items), reader)).toEqual(items);
   });
 
   it.for<[what: string, message: AssistantMessage]>([
@@ -97,14 +101,21 @@ describe("a turn", () => {
     ["parts of another model", turn([said("a")], [message("a")], { model: "n" })],
     [
       "parts of another kind",
-      { role: "assistant", content: [said("a")], native: [{ provider: "openai", model: "m", item: { reasoning_details: [] } }] },
+      {
+        role: "assistant",
+        content: [said("a")],
+        providerMetadata: [{ provider: "openai", model: "m", item: { reasoning_details: [] } }],
+      },
     ],
     [
       "parts of which one is another's",
       {
         role: "assistant",
         content: [said("a")],
-        native: [...(turn([], [message("a")]).native ?? []), { provider: "x", model: "m", item: { output_item: {} } }],
+        providerMetadata: [
+          ...(turn([], [message("a")]).providerMetadata ?? []),
+          { provider: "x", model: "m", item: { output_item: {} } },
+        ],
       },
     ],
     ["another text", turn([said("b")], [message("a")])],
@@ -123,7 +134,7 @@ describe("a turn", () => {
       ],
     ),
   ])("is written anew where it has %s", ([, given]) => {
-    expect(readNativeTurn(given, reader)).toBeUndefined();
+    expect(readMetadata(given, reader)).toBeUndefined();
   });
 
   it.for<[what: string, items: readonly Item[], sent: readonly Item[]]>([
@@ -131,7 +142,7 @@ describe("a turn", () => {
     ["reasoning at its end", [reasoning, message("a"), reasoning, reasoning], [reasoning, message("a")]],
   ])("loses the reasoning that nothing follows: %s", ([, items, sent]) => {
     const text = items.length > 1 ? [said("a")] : [];
-    expect(readNativeTurn(turn(text, items), reader)).toEqual(sent);
+    expect(readMetadata(turn(text, items), reader)).toEqual(sent);
   });
 });
 
@@ -140,7 +151,7 @@ describe("an item", () => {
     const asked = item.type === "function_call" || item.type === "custom_tool_call";
     const rest = asked ? [] : [message("a")];
     const content = asked ? [asks(textOf(item.call_id), textOf(item.name))] : [said("a")];
-    const items = readNativeTurn(turn(content, item.type === "message" ? [item] : [item, ...rest], { stored }), {
+    const items = readMetadata(turn(content, item.type === "message" ? [item] : [item, ...rest], { stored }), {
       ...reader,
       store,
     });
@@ -218,8 +229,8 @@ describe("an item", () => {
   it("is sent in the transcript's own words, which stay as they are", () => {
     const item = message("a", { id: "m", status: "completed" });
     const given = turn([said("a")], [item]);
-    readNativeTurn(given, reader);
-    expect(given.native?.[0]?.item).toEqual({ output_item: item });
+    readMetadata(given, reader);
+    expect(given.providerMetadata?.[0]?.item).toEqual({ output_item: item });
   });
 });
 
