@@ -182,7 +182,7 @@ describe("collectReasoningDetails", () => {
   });
 });
 
-describe("native items", () => {
+describe("provider metadata", () => {
   const items = toMetadataItems([{ type: "t", text: "a" }], new Map([[1, { google: { thought_signature: "s" } }]]));
   const providerMetadata = items.map((item) => ({ provider: "openai", model: "m", item }));
 

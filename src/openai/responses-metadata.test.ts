@@ -95,7 +95,7 @@ describe("a turn", () => {
   });
 
   it.for<[what: string, message: AssistantMessage]>([
-    ["nothing native", { role: "assistant", content: [said("a")] }],
+    ["no provider metadata", { role: "assistant", content: [said("a")] }],
     ["an empty list", turn([], [])],
     ["parts of another provider", turn([said("a")], [message("a")], { provider: "azure" })],
     ["parts of another model", turn([said("a")], [message("a")], { model: "n" })],

@@ -127,7 +127,7 @@ describe("outline", () => {
       { type: "tool-start", ...samples["tool-start"] },
       { type: "tool-progress", ...samples["tool-progress"] },
       { type: "tool-end", ...samples["tool-end"] },
-      { type: "iteration-end", ...iterationEnd, status: "function_call" },
+      { type: "iteration-end", ...iterationEnd, status: "tool-calls" },
       { type: "iteration-start", ...iterationStart, iteration: 1, continuation: 1 },
       { type: "text-delta", ...base, iteration: 1, text: "Done.", replayed: true },
       { type: "iteration-end", ...iterationEnd, iteration: 1, continuation: 1 },
@@ -143,7 +143,7 @@ describe("outline", () => {
           tool-start echo (c1) {"a":1}
           tool-progress echo (c1) 0.5
           tool-end echo (c1) completed
-        iteration-end 0 function_call
+        iteration-end 0 tool-calls
         iteration-start 1 continuation 1
           text-delta "Done." (replayed)
         iteration-end 1 continuation 1 completed

@@ -13,7 +13,7 @@ const parts: DesignParts = {
     ...["setChannelToolCallChainActive", "executeToolCall", "handleEnhancedContextRestart", "buildResult", "endTurn"],
     ...["shouldEndAfterPreToolText", "shouldSurfaceUserErrors", "emitToolErrorLoop"],
   ],
-  Statuses: [...["function_call", "completed", "error", "timeout", "empty-response", "stopped-by-user", "follow-up-interrupt"]],
+  Statuses: [...["function_call", "completed", "error", "timeout", "empty_response", "stopped_by_user", "follow_up_interrupt"]],
   "Loop state": [
     ...["streamResults", "functionHistory", "accumulatedModelParts", "finalText", "detailsText"],
     ...["consecutiveToolErrors", "thoughtLog"],

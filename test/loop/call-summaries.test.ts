@@ -132,7 +132,7 @@ describe("an iteration that goes on in another execution", () => {
           tool-end ok (a) completed (replayed)
           tool-start ask (b) {}
           tool-end ask (b) completed
-        iteration-end 0 function_call (replayed)
+        iteration-end 0 tool-calls (replayed)
         iteration-start 1
           text-delta "Done."
         iteration-end 1 completed

@@ -56,7 +56,7 @@ describe("the events of a run", () => {
           tool-progress work (call_i0_2) {"half":true}
           tool-end work (call_i0_2) completed
           tool-end work (call_i0_0) completed
-        iteration-end 0 function_call
+        iteration-end 0 tool-calls
         iteration-start 1
           tool-args-end denied (call_i1_0) {}
           tool-args-end broken (call_i1_1) {}
@@ -73,7 +73,7 @@ describe("the events of a run", () => {
           tool-start over (call_i1_2) {}
           tool-end over (call_i1_2) completed
           tool-end broken (call_i1_1) failed
-        iteration-end 1 function_call
+        iteration-end 1 tool-calls
       run-end completed end-turn"
     `);
   });
@@ -131,7 +131,7 @@ describe("the events of a run", () => {
           tool-end enrich (call_i0_0) completed
           hidden-notice enrich (call_i0_0) stem "who"
           restart enrich (call_i0_0) profile
-        iteration-end 0 continuation 1 function_call
+        iteration-end 0 continuation 1 tool-calls
         iteration-start 1
           text-delta "Thr"
         iteration-end 1 error

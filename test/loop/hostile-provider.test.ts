@@ -65,6 +65,7 @@ describe("a chunk", () => {
     ["no total", { inputTokens: 60, outputTokens: 1 }, 61],
     ["a total that is no number", { inputTokens: 60, outputTokens: 1, totalTokens: Number.NaN }, 61],
     ["a negative total", { inputTokens: 60, outputTokens: 1, totalTokens: -5 }, 61],
+    ["a total below the sum of both", { inputTokens: 60, outputTokens: 1, totalTokens: 10 }, 61],
     ["texts and a BigInt", { inputTokens: "60", outputTokens: 1n, totalTokens: 61 }, 61],
   ])("of usage with %s counts towards the limit", async ([, usage, total]) => {
     const turn = [toolCall("t"), raw({ type: "usage", usage, mode: "snapshot" })];

@@ -91,7 +91,7 @@ describe("a journal in memory", () => {
           tool-end broken (call_i0_2) failed (replayed)
           tool-start alone (call_i0_3) {"n":3} (replayed)
           tool-end alone (call_i0_3) completed (replayed)
-        iteration-end 0 function_call (replayed)
+        iteration-end 0 tool-calls (replayed)
         iteration-start 1 (replayed)
           tool-args-end quick (call_i1_0) {"n":4} (replayed)
           tool-args-end nope (call_i1_1) {"n":5} (replayed)
@@ -99,7 +99,7 @@ describe("a journal in memory", () => {
           tool-end nope (call_i1_1) unknown-tool (replayed)
           tool-start quick (call_i1_0) {"n":4} (replayed)
           tool-end quick (call_i1_0) completed (replayed)
-        iteration-end 1 function_call (replayed)
+        iteration-end 1 tool-calls (replayed)
         iteration-start 2 (replayed)
           text-delta "Done." (replayed)
         iteration-end 2 completed (replayed)
@@ -133,7 +133,7 @@ describe("a journal in memory", () => {
           tool-end broken (call_i0_2) failed
           tool-start alone (call_i0_3) {"n":3}
           tool-end alone (call_i0_3) completed
-        iteration-end 0 function_call (replayed)
+        iteration-end 0 tool-calls (replayed)
         iteration-start 1
           tool-args-end quick (call_i1_0) {"n":4}
           tool-args-end nope (call_i1_1) {"n":5}
@@ -141,7 +141,7 @@ describe("a journal in memory", () => {
           tool-end nope (call_i1_1) unknown-tool
           tool-start quick (call_i1_0) {"n":4}
           tool-end quick (call_i1_0) completed
-        iteration-end 1 function_call
+        iteration-end 1 tool-calls
         iteration-start 2
           text-delta "Done."
         iteration-end 2 completed

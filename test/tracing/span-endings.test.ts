@@ -30,7 +30,7 @@ describe("the spans of a run", () => {
       { limits: { maxIterations: 1 } },
       `
 invoke_agent bot ! "max-iterations" turnwright.run.reason="max-iterations" turnwright.reason.limit=1
-  chat mock-model turnwright.iteration.status="function_call"
+  chat mock-model turnwright.iteration.status="tool-calls"
   execute_tool look
 `,
     ],
@@ -76,7 +76,7 @@ invoke_agent bot ! "wall-clock" turnwright.run.reason="wall-clock" turnwright.re
       { limits: { maxCostUSD: 1 }, pricing: () => 0.75 },
       `
 invoke_agent bot ! "max-cost" turnwright.run.reason="max-cost" turnwright.reason.limit_usd=1 turnwright.reason.spent_usd=0.75
-  chat mock-model turnwright.iteration.status="function_call"
+  chat mock-model turnwright.iteration.status="tool-calls"
   execute_tool look
 `,
     ],
@@ -113,7 +113,7 @@ invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.
     else scene.playing.control[verb]();
     expect(await treeOf(scene)).toBe(`
 invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="${reason}"
-  chat mock-model turnwright.iteration.status="function_call"
+  chat mock-model turnwright.iteration.status="tool-calls"
   execute_tool deaf turnwright.tool.outcome="interrupted"
 `);
   });
@@ -146,9 +146,9 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
         - turnwright.approval_asked
         - turnwright.approval_decided
         - turnwright.approval_asked
-        chat mock-model turnwright.iteration.status="function_call"
+        chat mock-model turnwright.iteration.status="tool-calls"
         execute_tool look turnwright.tool.outcome="completed"
-        chat mock-model turnwright.iteration.status="function_call"
+        chat mock-model turnwright.iteration.status="tool-calls"
       resumed
       invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered" turnwright.run.resumed=true turnwright.run.replayed_passes=2
         - turnwright.approval_decided

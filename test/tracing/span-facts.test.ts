@@ -63,7 +63,7 @@ describe("what is on a span", () => {
       "turnwright.continuation": 0,
       "turnwright.iteration": 0,
       "turnwright.iteration.calls": 1,
-      "turnwright.iteration.status": "function_call",
+      "turnwright.iteration.status": "tool-calls",
       "turnwright.usage.cost_usd": 0.01,
     });
   });

@@ -51,7 +51,7 @@ const model = (result: Partial<StreamResult>, finalAnswerTo?: Ending): StepResul
   result: { ...blank, status: "completed", ...result },
   finalAnswerTo,
 });
-const calls = model({ status: "function_call", finish: "tool-calls", calls: [call] });
+const calls = model({ status: "tool-calls", finish: "tool-calls", calls: [call] });
 const batch = (...kinds: readonly ToolOutcome["kind"][]): StepResult => ({
   kind: "batch",
   settled: kinds.map((kind) => ({
@@ -112,7 +112,7 @@ describe("the next step", () => {
       "at the token limit",
       [
         inbox(),
-        model({ status: "function_call", calls: [call], usage: { inputTokens: 100, outputTokens: 0, totalTokens: 100 } }),
+        model({ status: "tool-calls", calls: [call], usage: { inputTokens: 100, outputTokens: 0, totalTokens: 100 } }),
         batch("completed"),
         inbox(),
       ],
@@ -130,7 +130,7 @@ describe("the next step", () => {
     ["after calls", [inbox(), calls], "batch"],
     [
       "after a call without a name",
-      [inbox(), model({ status: "function_call", calls: [{ ...call, name: " " }] })],
+      [inbox(), model({ status: "tool-calls", calls: [{ ...call, name: " " }] })],
       "close error malformed-call",
     ],
     ["after a pause", [inbox(), model({ finish: "paused" })], "model"],
@@ -140,7 +140,7 @@ describe("the next step", () => {
       "after nothing, behind text",
       [
         inbox(),
-        model({ status: "function_call", text: "Hi", calls: [call] }),
+        model({ status: "tool-calls", text: "Hi", calls: [call] }),
         batch("completed"),
         inbox(),
         model({ status: "empty-response", reason: { kind: "empty" } }),
@@ -230,7 +230,7 @@ describe("the next step", () => {
     ["after the final answer", [...atLimit, model({ ...answered, text: "In short." }, limit)], "close timeout max-iterations"],
     [
       "after calls in its place",
-      [...atLimit, model({ status: "function_call", calls: [{ ...call, callId: "d" }] }, limit)],
+      [...atLimit, model({ status: "tool-calls", calls: [{ ...call, callId: "d" }] }, limit)],
       "close timeout max-iterations",
     ],
     ["after a failure in its place", [...atLimit, model(timedOut, limit)], "close timeout max-iterations"],

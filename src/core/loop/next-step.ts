@@ -152,7 +152,7 @@ function findIterationEnding(state: LoopState, bounds: Bounds): Ending | undefin
   if (isPaused(state)) return findPauseEnding(state, bounds);
   if (state.finalAnswerTo !== undefined && !cutOff.has(status)) return state.finalAnswerTo;
   if (result.stop !== undefined) return { status: "completed", reason: { kind: "stop-condition", ...result.stop } };
-  if (status === "function_call") return findCallEnding(state, bounds);
+  if (status === "tool-calls") return findCallEnding(state, bounds);
   // Nothing more to say, after something was said.
   const answered = status === "empty-response" && (state.finalText !== "" || state.contentDelivered);
   if (answered) return { status: "completed", reason: { kind: "answered" } };

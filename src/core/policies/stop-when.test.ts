@@ -24,7 +24,7 @@ function at({ text = "", calls = [], tokens = 0, ...facts }: Facts): StopContext
   };
   return {
     iteration: 1,
-    response: { ...streamed, status: "function_call", text, calls },
+    response: { ...streamed, status: "tool-calls", text, calls },
     totalUsage: { inputTokens: tokens, outputTokens: 0, totalTokens: tokens },
     costUSD: undefined,
     toolCallsExecuted: 0,

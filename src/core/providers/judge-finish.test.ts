@@ -50,7 +50,7 @@ describe("a finish reason", () => {
     ["makes the calls of the turn malformed", (finish) => problemOf(finish) === "malformed", ["malformed-call"]],
     [
       "lets a turn with calls go on",
-      (finish) => judgeFinish(finish, { text: false, calls: true }).status === "function_call",
+      (finish) => judgeFinish(finish, { text: false, calls: true }).status === "tool-calls",
       ["tool-calls", "length", "context-full", "malformed-call"],
     ],
   ])("%s: only some do", ([, judge, reasons]) => {

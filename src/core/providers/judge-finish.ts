@@ -23,7 +23,7 @@ export interface Judgement {
 type Judge = (turn: TurnContent, raw: string | undefined) => Judgement;
 
 const limited: Judge = ({ text, calls }) => {
-  if (calls) return { status: "function_call" };
+  if (calls) return { status: "tool-calls" };
   return text ? completed("length") : failed("no-output", "The model reached its length limit without any output.");
 };
 
@@ -38,7 +38,7 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
     return text ? completed("answered") : { status: "empty-response", reason: { kind: "empty" } };
   },
   "tool-calls": ({ text, calls }) => {
-    if (calls) return { status: "function_call" };
+    if (calls) return { status: "tool-calls" };
     return text ? completed("answered") : failed("no-output", "The model asked for tools and named none.");
   },
   length: limited,
@@ -46,7 +46,7 @@ const judges: { readonly [Reason in FinishReason]: Judge } = {
   refusal: () => completed("refusal"),
   "content-filter": () => completed("content-filter"),
   // The loop answers what calls there are, and asks again.
-  "malformed-call": () => ({ status: "function_call" }),
+  "malformed-call": () => ({ status: "tool-calls" }),
   paused: () => ({ status: "completed" }),
   continue: () => ({ status: "completed" }),
   error: (_, raw) => failed("finish-error", `The model ended with an error${inBrackets(raw)}.`),

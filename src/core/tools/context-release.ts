@@ -75,8 +75,9 @@ function readRequest({ call_ids: ids }: UnknownRecord): StandardResult<ReleaseRe
   return texts.length === ids.length ? { value: { callIds: [...new Set(texts)] } } : issue("must be texts", "call_ids");
 }
 
-/** Results that the model has been shown, by the ids of their calls. Siblings of this call are not among them yet. */
+/** Results that can be released, by the ids of their calls: errors stay. Siblings of this call are not among them yet. */
 function answeredCalls(messages: ToolContext["messages"]): ReadonlyMap<string, AnsweredCall> {
   const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
-  return new Map(results.map(({ callId, name }) => [callId, { call_id: callId, tool: name }]));
+  const completed = results.filter(({ outcome }) => outcome === "completed");
+  return new Map(completed.map(({ callId, name }) => [callId, { call_id: callId, tool: name }]));
 }

@@ -9,7 +9,7 @@ import type { Usage } from "./usage.ts";
 /** What one iteration gave. Plain data: it is what the journal keeps of a model step. */
 export interface StreamResult {
   readonly status: StreamStatus;
-  /** Why the iteration ended so; absent on `function_call` and on continuations that are resent. */
+  /** Why the iteration ended so; absent on `tool-calls` and on continuations that are resent. */
   readonly reason?: EndReason | undefined;
   readonly text: string;
   readonly reasoning: string;

@@ -7,14 +7,14 @@ import type { Issue } from "./schema.ts";
 /** How an iteration ended. */
 export type StreamStatus =
   | "completed"
-  | "function_call"
+  | "tool-calls"
   | "error"
   | "timeout"
   | "empty-response"
   | "stopped-by-user"
   | "follow-up-interrupt";
 
-/** How a run ended, coarsely. `suspended` runs can be resumed on purpose. `function_call` is never the status of a run. */
+/** How a run ended, coarsely. `suspended` runs can be resumed on purpose. `tool-calls` is never the status of a run. */
 export type LoopStatus = StreamStatus | "suspended";
 
 /** The provider reported no usage; `pricing` gave undefined; it threw, or gave anything but undefined or a number of 0 or more. */

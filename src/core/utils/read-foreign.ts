@@ -36,14 +36,17 @@ export function countOf(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
 }
 
-/** The usage that an object is. What is summed must be numbers, so that a count that is none is 0, or absent. */
+/**
+ * Reads a `Usage` from an untrusted object. Invalid counts become 0; optional ones are omitted. The total is never below the sum of
+ * input and output, because limits go by it.
+ */
 export function readUsage(fields: UnknownRecord): Usage {
   const inputTokens = countOf(fields.inputTokens) ?? 0;
   const outputTokens = countOf(fields.outputTokens) ?? 0;
   return {
     inputTokens,
     outputTokens,
-    totalTokens: countOf(fields.totalTokens) ?? inputTokens + outputTokens,
+    totalTokens: Math.max(countOf(fields.totalTokens) ?? 0, inputTokens + outputTokens),
     cachedInputTokens: countOf(fields.cachedInputTokens),
     cacheWriteTokens: countOf(fields.cacheWriteTokens),
     reasoningTokens: countOf(fields.reasoningTokens),

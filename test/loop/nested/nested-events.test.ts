@@ -51,13 +51,13 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
               tool-start ok (call_i0_0) {}
               tool-progress ok (call_i0_0) "on it"
               tool-end ok (call_i0_0) completed
-            iteration-end 0 function_call
+            iteration-end 0 tool-calls
             iteration-start 1
               text-delta "c"
             iteration-end 1 completed
           run-end completed answered
           tool-end child (call_i0_0) completed
-        iteration-end 0 function_call
+        iteration-end 0 tool-calls
         iteration-start 1
           text-delta "Done."
         iteration-end 1 completed

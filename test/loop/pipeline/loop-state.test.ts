@@ -32,7 +32,7 @@ describe("stream results", () => {
     await playing.clock.flush();
     await act?.(playing);
     const result = await playing.result;
-    expect([result.status, result.streamResults.map((each) => each.status)]).toEqual([status, ["function_call", status]]);
+    expect([result.status, result.streamResults.map((each) => each.status)]).toEqual([status, ["tool-calls", status]]);
   });
 
   it("are there for a stream that was interrupted", async () => {

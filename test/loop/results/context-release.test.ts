@@ -88,6 +88,16 @@ describe("a release", () => {
     }
   });
 
+  it("does not say of an error that it is released: errors stay", async () => {
+    const fails = tool("fails", () => Promise.reject(new Error("x".repeat(5_000))));
+    const release = toolCall("context_release", { call_ids: ["bad", "good"] });
+    const turns = [[toolCall("fails", {}, { id: "bad" }), toolCall("search", {}, { id: "good" })], release, text("Done.")];
+    const { result } = play(turns, { tools: [search(), fails, createContextRelease()] });
+    const answer = (await result).messages.findLast(({ role }) => role === "tool");
+    const known = [{ call_id: "good", tool: "search" }];
+    expect(answer).toMatchObject({ results: [{ result: { released: ["good"], unknown: ["bad"], known } }] });
+  });
+
   it("works in a registry of the caller's own", async () => {
     const registry = createToolRegistry(tools);
     const own = {

@@ -139,7 +139,7 @@ describe("what is not sent", () => {
       [3, ["c0"], 1_000, 18],
       [4, ["c1"], 1_000, 18],
     ]);
-    expect(recording.outline()).toContain("  iteration-start 3\n    masked c0 1000 -> 16\n");
+    expect(recording.outline()).toContain("  iteration-start 3\n    masked c0 1000 -> 18\n");
   });
 
   it("is the same object in every later request", async () => {

@@ -61,7 +61,7 @@ describe("what was said", () => {
   it.for<[title: string, iterations: readonly Partial<StreamResult>[], finalText: string]>([
     ["is the last text", [{ text: "One" }, { text: "Two" }], "Two"],
     ["is no blank text", [{ text: "One" }, { text: " \n" }], "One"],
-    ["is the text before calls too", [{ text: "One", status: "function_call", calls: [call("a")] }, {}], "One"],
+    ["is the text before calls too", [{ text: "One", status: "tool-calls", calls: [call("a")] }, {}], "One"],
     ["is the text of an iteration that failed too", [{ text: "One" }, { text: "Tw", status: "error" }], "Tw"],
     ["is the text of an iteration that was cut too", [{ text: "One" }, { text: "Tw", status: "stopped-by-user" }], "Tw"],
   ])("%s", ([, iterations, finalText]) => {
@@ -152,7 +152,7 @@ describe("a state", () => {
         },
       ],
     };
-    const state = after([inbox(), model({ text: "Hi", calls: [call("a")], status: "function_call" }), restart], {
+    const state = after([inbox(), model({ text: "Hi", calls: [call("a")], status: "tool-calls" }), restart], {
       messages,
       heldIds,
       contextItems,

@@ -161,7 +161,7 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
   // What an interrupted iteration said is in its stream's result only: the next run answers anew.
   if (result.status !== "follow-up-interrupt") applySaid(state, result);
-  if (result.status !== "function_call" && !isUnfinished(result)) state.identical = noIdenticalCalls;
+  if (result.status !== "tool-calls" && !isUnfinished(result)) state.identical = noIdenticalCalls;
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
 }
 
@@ -180,7 +180,7 @@ function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void
 
 function countCalls(state: LoopState, { status }: StreamResult): void {
   if (state.repetition === undefined) return;
-  state.repetition = countIteration(state.repetition, status === "function_call" ? state.turn.calls : []);
+  state.repetition = countIteration(state.repetition, status === "tool-calls" ? state.turn.calls : []);
 }
 
 function applySaid(state: LoopState, result: StreamResult): void {

@@ -30,7 +30,7 @@ export function findIdenticalCalls(
 export function findLoop(state: LoopState, rule: LoopRule | undefined): FoundLoop | undefined {
   const { repetition, turn, streamResults, finalAnswerTo } = state;
   const last = streamResults.at(-1);
-  const isAsking = last?.status === "function_call" && last.stop === undefined && finalAnswerTo === undefined;
+  const isAsking = last?.status === "tool-calls" && last.stop === undefined && finalAnswerTo === undefined;
   if (!isAsking || rule === undefined || repetition === undefined) return undefined;
   const repeats = findRepeats(repetition, rule.threshold);
   return repeats === undefined ? undefined : { ...repeats, toolName: turn.calls[0]?.name ?? "" };

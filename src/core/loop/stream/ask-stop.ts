@@ -16,7 +16,7 @@ import type { Run } from "../run/run.ts";
 /** Asks in order, until one says stop. Streams that failed, were cut off, or are resent are not asked about. */
 export async function askStopConditions(run: Run, result: StreamResult): Promise<StreamResult> {
   const { status } = result;
-  const isOver = status === "function_call" || (status === "completed" && !isUnfinished(result));
+  const isOver = status === "tool-calls" || (status === "completed" && !isUnfinished(result));
   if (!isOver) return result;
   const context = toContext(run, result);
   for (const condition of run.stopConditions) {

@@ -72,7 +72,7 @@ describe("one stream", () => {
     await ports.clock.advance(10);
     const result = await running;
     expect(JSON.parse(JSON.stringify(result))).toEqual({
-      status: "function_call",
+      status: "tool-calls",
       text: "Hi. ",
       reasoning: "",
       details: "",
@@ -110,8 +110,8 @@ describe("one stream", () => {
     };
     expect(await judged(finish("stop"), { text: true, callCount: 0 })).toEqual(["completed", "answered", []]);
     expect(await judged(finish("stop"), undefined)).toEqual(["empty-response", "empty", []]);
-    expect(await judged(finish("tool-calls"), { text: false, callCount: 2 })).toEqual(["function_call", undefined, []]);
-    expect(await judged(toolCall("t"), { text: false, callCount: 2 })).toEqual(["function_call", undefined, ["call_i3_2"]]);
+    expect(await judged(finish("tool-calls"), { text: false, callCount: 2 })).toEqual(["tool-calls", undefined, []]);
+    expect(await judged(toolCall("t"), { text: false, callCount: 2 })).toEqual(["tool-calls", undefined, ["call_i3_2"]]);
   });
 
   it("ends as an error that it was told of, whoever told it", async () => {

@@ -14,7 +14,7 @@ type Calls = Map<string, Prepared | Promise<Prepared>>;
 
 /** Prepares the calls of a turn that is complete, and adds to its result which of them are refused or not decided yet. */
 export function prepareCalls(run: Run, result: StreamResult): StreamResult {
-  if (result.status !== "function_call" || result.stop !== undefined) return result;
+  if (result.status !== "tool-calls" || result.stop !== undefined) return result;
   const calls = findCalls(run, result);
   if (calls.length === 0) return result;
   // An interrupt comes too late by now: it would cut a validation off, and the call would run all the same.
