@@ -15,5 +15,5 @@ export default {
   // Links to sources need a public remote.
   disableSources: true,
   // A marker that nobody writes or reads, and what callers are handed but never make.
-  intentionallyNotExported: ["fromSchema", "Alarm", "Deadline"],
+  intentionallyNotExported: ["fromSchema", "IdleTimer", "Deadline"],
 };

@@ -3,24 +3,8 @@
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, ToolMessage } from "turnwright";
 import { createBench, user } from "./ai-sdk-bench.ts";
+import { answer, call, metadata, part } from "./ai-sdk-message-parts.ts";
 import { specs } from "./ai-sdk-specs.ts";
-
-const providerMetadata = (provider: string, model: string, ...items: readonly object[]): AssistantMessage["providerMetadata"] =>
-  items.map((item) => ({ provider, model, item: JSON.parse(JSON.stringify(item)) }));
-const part = (fields: object): object => ({ part: fields });
-const call = (id: string, name = "search"): AssistantMessage["content"][number] => ({
-  type: "tool-call",
-  callId: id,
-  name,
-  args: { q: 1 },
-});
-const answer = (callId: string, rest: Partial<ToolMessage["results"][number]> = {}): ToolMessage["results"][number] => ({
-  callId,
-  name: "search",
-  outcome: "completed",
-  result: { n: 1 },
-  ...rest,
-});
 
 describe.each(specs)("a turn sent back in specification $version", (spec) => {
   const meta = { mock: { itemId: "fc_1", caller: { type: "program" } } };
@@ -33,7 +17,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
   const turn: AssistantMessage = {
     role: "assistant",
     content: [{ type: "reasoning", text: "Hm" }, { type: "text", text: "Let me see." }, call("a")],
-    providerMetadata: providerMetadata("mock.chat", "m", ...parts.map(part), { source: { type: "source" } }),
+    providerMetadata: metadata("mock.chat", "m", ...parts.map(part), { source: { type: "source" } }),
   };
   const results: ToolMessage = { role: "tool", results: [answer("a")] };
   const output = { type: "json", value: { n: 1 } };
@@ -60,13 +44,13 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
   });
 
   it.for<[what: string, turn: AssistantMessage]>([
-    ["by another service", { ...turn, providerMetadata: providerMetadata("other.chat", "m", ...parts.map(part)) }],
-    ["by another model", { ...turn, providerMetadata: providerMetadata("mock.chat", "n", ...parts.map(part)) }],
+    ["by another service", { ...turn, providerMetadata: metadata("other.chat", "m", ...parts.map(part)) }],
+    ["by another model", { ...turn, providerMetadata: metadata("mock.chat", "n", ...parts.map(part)) }],
     [
       "in part by another model",
       {
         ...turn,
-        providerMetadata: [...(turn.providerMetadata ?? []), ...(providerMetadata("x", "m", part({ type: "text" })) ?? [])],
+        providerMetadata: [...(turn.providerMetadata ?? []), ...(metadata("x", "m", part({ type: "text" })) ?? [])],
       },
     ],
     ["by nobody who kept it", { ...turn, providerMetadata: undefined }],
@@ -74,24 +58,19 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
       "with a call that has got another id",
       {
         ...turn,
-        providerMetadata: providerMetadata(
+        providerMetadata: metadata(
           "mock.chat",
           "m",
           ...parts.map((fields) => part("toolCallId" in fields ? { ...fields, toolCallId: "b" } : fields)),
         ),
       },
     ],
-    ["with another text", { ...turn, providerMetadata: providerMetadata("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
+    ["with another text", { ...turn, providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 3).map(part)) }],
     [
       "with another call",
       {
         ...turn,
-        providerMetadata: providerMetadata(
-          "mock.chat",
-          "m",
-          ...parts.slice(0, 2).map(part),
-          part({ type: "text", text: "see." }),
-        ),
+        providerMetadata: metadata("mock.chat", "m", ...parts.slice(0, 2).map(part), part({ type: "text", text: "see." })),
       },
     ],
   ])("is its text and its calls where it was said %s, also behind what its model said", async ([, message]) => {
@@ -122,11 +101,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     const named: AssistantMessage = {
       role: "assistant",
       content: [{ type: "tool-call", callId: "a", name: unfit, args: "text" }],
-      providerMetadata: providerMetadata(
-        "mock.chat",
-        "m",
-        part({ type: "tool-call", toolCallId: "a", toolName: unfit, input: {} }),
-      ),
+      providerMetadata: metadata("mock.chat", "m", part({ type: "tool-call", toolCallId: "a", toolName: unfit, input: {} })),
     };
     const answered: ToolMessage = { role: "tool", results: [answer("a", { name: unfit, outcome: "unknown-tool" })] };
     expect(await send({ messages: [user("Hi"), named, answered] })).toMatchObject({
@@ -148,7 +123,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     const message: AssistantMessage = {
       role: "assistant",
       content: [{ type: "text", text: "Found." }],
-      providerMetadata: providerMetadata("mock.chat", "m", ...served.map(part)),
+      providerMetadata: metadata("mock.chat", "m", ...served.map(part)),
     };
     expect(await send({ messages: [user("Hi"), message] })).toMatchObject({
       prompt: [{}, { role: "assistant", content: served }],
@@ -166,7 +141,7 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
     const message: AssistantMessage = {
       role: "assistant",
       content: [],
-      providerMetadata: providerMetadata("mock.chat", "m", ...items),
+      providerMetadata: metadata("mock.chat", "m", ...items),
     };
     const { prompt } = Object.assign({ prompt: [] as readonly unknown[] }, await send({ messages: [user("Hi"), message] }));
     const files = [
@@ -235,45 +210,6 @@ describe.each(specs)("a turn sent back in specification $version", (spec) => {
         {},
         {},
         { role: "tool", content: [{ type: "tool-result", toolCallId: "a", toolName: "search", output: expected }] },
-      ],
-    });
-  });
-});
-
-describe.each(specs.filter(({ version }) => version !== "v2"))("an answer to a service in specification $version", (spec) => {
-  const asked = { type: "tool-call", toolCallId: "m", toolName: "mcp.pay", input: {}, providerExecuted: true };
-  const approval = { approvalId: "ap_1", approved: false, reason: "No." };
-
-  it("stands between what the service said before and after it", async () => {
-    const { send } = createBench(spec);
-    const message: AssistantMessage = {
-      role: "assistant",
-      content: [{ type: "text", text: "Then not." }],
-      providerMetadata: providerMetadata("mock.chat", "m", part(asked), { approval }, part({ type: "text", text: "Then not." })),
-    };
-    expect(await send({ messages: [user("Pay."), message] })).toMatchObject({
-      prompt: [
-        { role: "user" },
-        { role: "assistant", content: [asked] },
-        { role: "tool", content: [{ type: "tool-approval-response", ...approval }] },
-        { role: "assistant", content: [{ type: "text", text: "Then not." }] },
-      ],
-    });
-  });
-
-  it("goes in one message with the results that follow it", async () => {
-    const { send } = createBench(spec);
-    const own = { type: "tool-call", toolCallId: "a", toolName: "search", input: { q: 1 } };
-    const message: AssistantMessage = {
-      role: "assistant",
-      content: [call("a")],
-      providerMetadata: providerMetadata("mock.chat", "m", part(own), part(asked), { approval }),
-    };
-    expect(await send({ messages: [user("Pay."), message, { role: "tool", results: [answer("a")] }] })).toMatchObject({
-      prompt: [
-        { role: "user" },
-        { role: "assistant", content: [own, asked] },
-        { role: "tool", content: [{ type: "tool-approval-response" }, { type: "tool-result", toolCallId: "a" }] },
       ],
     });
   });
