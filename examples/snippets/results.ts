@@ -137,7 +137,7 @@ function readIn(provider: MockProvider, request: number): string {
   const message = shown.requests[4]?.messages[2];
   assert.match(
     message?.role === "tool" ? JSON.stringify(message.results[0]?.result) : "",
-    /^"\[Result of list_ships \(call call_i0_0\) from old 0 left out: [\d,]+ tokens\.\]"$/,
+    /^"\[Result of list_ships \(call call_i0_0\) from iteration 0 left out: [\d,]+ tokens\.\]"$/,
   );
 }
 
@@ -146,7 +146,7 @@ function readIn(provider: MockProvider, request: number): string {
   // #region release
   await runToolLoop({ provider, tools: [listShips, createContextRelease()], messages });
   // #endregion release
-  assert.match(JSON.stringify(provider.requests[2]?.messages[2]), /from old 0 left out/);
+  assert.match(JSON.stringify(provider.requests[2]?.messages[2]), /from iteration 0 left out/);
 }
 
 {
@@ -164,5 +164,5 @@ function readIn(provider: MockProvider, request: number): string {
   });
   await runToolLoop({ provider, tools: [listShips, newTopic], messages, policies: { masking: { force: stale } } });
   // #endregion force
-  assert.match(JSON.stringify(provider.requests[2]?.messages[2]), /from old 0 left out/);
+  assert.match(JSON.stringify(provider.requests[2]?.messages[2]), /from iteration 0 left out/);
 }
