@@ -88,7 +88,14 @@ function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: St
     const turn = isNew(key, kind) ? waitForTurn(run) : undefined;
     return turn === undefined ? start(call) : turn.then(() => start(call));
   };
-  return { key, kind, input, run: run.journal.durable ? obeyEngine(begin, run.scope) : begin };
+  const perform = run.journal.durable ? obeyEngine(begin, run.scope) : begin;
+  return { key, kind, input, run: (call) => markHandled(perform(call)) };
+}
+
+/** A journal that throws may never look at the bodies it has begun: they reject as the run is broken, and nobody else would hear it. */
+function markHandled<T>(answer: T | PromiseLike<T>): T | PromiseLike<T> {
+  if (answer instanceof Promise) answer.catch(() => {});
+  return answer;
 }
 
 /** Whether a step does something new, or asks somebody. Finding a decision does not. */
