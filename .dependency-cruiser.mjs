@@ -17,7 +17,7 @@ const layers = [
 const loopLayers = [["start"], ["stream", "tool-call", "control", "result"], ["restart"], ["run"], ["state"]];
 
 /** The files through which other entries reach the core. */
-const doors = "^src/core/(index|provider-kit|observe-kit|entry-kit)\\.ts$";
+const doors = "^src/core/(index|parts|provider-kit|observe-kit|entry-kit)\\.ts$";
 
 /** Entries that may import other entries. A server's answers are checked as arguments are: docs/decisions/0018. */
 const mayImportEntries = "^src/(testing|cli)/|^src/mcp/check-answer\\.ts$";

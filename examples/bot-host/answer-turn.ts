@@ -4,7 +4,6 @@ import {
   type Clock,
   type ContextStash,
   createLoopEvents,
-  type DeliberateMode,
   type LoopControl,
   type LoopEmitter,
   type LoopEvents,
@@ -16,6 +15,7 @@ import {
   type Tool,
   type UserMessage,
 } from "turnwright";
+import type { DeliberateMode } from "turnwright/deliberate";
 import type { ChatService, Post } from "./chat-service.ts";
 
 /** A room, and how far the bot is in it. */

@@ -3,8 +3,6 @@
 import type {
   Agent,
   Clock,
-  DeliberateMode,
-  DeliberateModeOptions,
   FinishReason,
   Journal,
   Json,
@@ -26,6 +24,7 @@ import type {
   ToolRegistry,
   Validation,
 } from "turnwright";
+import type { DeliberateMode, DeliberateModeOptions } from "turnwright/deliberate";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
 import * as deliberate from "turnwright/deliberate";

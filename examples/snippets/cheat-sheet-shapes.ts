@@ -5,9 +5,6 @@ import assert from "node:assert/strict";
 import {
   type AssistantMessage,
   type ContentPart,
-  type DeliberateModeOptions,
-  type DeliberateTurn,
-  type DeliberateTurnGate,
   type Json,
   type Message,
   type ProviderMetadataPart,
@@ -19,6 +16,7 @@ import {
   type TriggerMatch,
   type UserMessage,
 } from "turnwright";
+import type { DeliberateModeOptions, DeliberateTurn, DeliberateTurnGate } from "turnwright/deliberate";
 import { createDeliberateMode } from "turnwright/deliberate";
 import { type Differing, expectNone } from "./same-names.ts";
 

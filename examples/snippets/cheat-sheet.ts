@@ -4,14 +4,10 @@ import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
 import type {
   ApprovalDecision,
-  Bounds,
   Clock,
-  ContextRestart,
-  ContextSource,
   ContextStash,
   EndedKind,
   EndedResult,
-  Ending,
   GenerateOptions,
   GenerateRequest,
   Journal,
@@ -26,13 +22,10 @@ import type {
   LoopOptions,
   LoopPolicies,
   LoopResult,
-  LoopState,
   LoopStatus,
   Message,
-  ModelRequest,
   ModelSettings,
   ProviderMetadataPart,
-  NextStep,
   PlainError,
   Pricing,
   Provider,
@@ -42,21 +35,17 @@ import type {
   ResultPipeline,
   SavedJournal,
   Session,
-  StepResult,
   StopCondition,
-  StreamPorts,
   StreamResult,
   EndReason,
   ThoughtLogOwner,
   Timeouts,
   Tool,
   ToolCall,
-  ToolCallPorts,
   ToolDefinition,
   ToolChoice,
   ToolExecutor,
   ToolHistoryEntry,
-  ToolOutcome,
   ToolRegistry,
   ToolResult,
   TruncateResultsOptions,
@@ -138,26 +127,6 @@ interface Core {
   ProviderFailedError: new (result: EndedResult<"provider-error">) => LoopEndedError;
   TimedOutError: new (result: EndedResult<"stream-idle" | "first-chunk" | "wall-clock">) => LoopEndedError;
   SuspendedError: new (result: EndedResult<"drained" | "approval-required">) => LoopEndedError;
-  // the parts, for a loop of one's own
-  createLoopState(initial: {
-    messages: readonly Message[];
-    heldIds: Iterable<string>;
-    contextItems: readonly Json[];
-    priced: boolean;
-  }): LoopState;
-  nextStep(state: LoopState, bounds: Bounds): NextStep; // decides; pure
-  applyStep(state: LoopState, step: StepResult): void; // folds an answer into the state
-  streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult>;
-  executeToolCall(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome>;
-  detectContextRestart(
-    outcome: ToolOutcome,
-    policy: { effects?: Record<string, readonly string[]>; stash?: ContextSource } | undefined,
-  ): ContextRestart | undefined;
-  buildResult(
-    state: LoopState,
-    facts: { ending: Ending; undelivered?: readonly UserMessage[]; runId: string; journal: Journal; session: Session },
-  ): LoopResult;
-  CancelScope: new () => object; // live cancellation, for the ports of the stages
 }
 // #endregion core
 

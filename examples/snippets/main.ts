@@ -7,6 +7,7 @@ const snippets = [
   () => import("./chat.ts"),
   () => import("./cheat-sheet.ts"),
   () => import("./cheat-sheet-kit.ts"),
+  () => import("./cheat-sheet-parts.ts"),
   () => import("./cheat-sheet-policies.ts"),
   () => import("./cheat-sheet-providers.ts"),
   () => import("./cheat-sheet-shapes.ts"),

@@ -1,7 +1,8 @@
 // The loop's decisions, made by hand: one function says what comes next, another one remembers what came.
 
 import assert from "node:assert/strict";
-import { applyStep, createLoopState, nextStep, type Bounds, type Message, type StreamResult } from "turnwright";
+import { type Message, type StreamResult } from "turnwright";
+import { applyStep, createLoopState, nextStep, type Bounds } from "turnwright/parts";
 
 const messages: readonly Message[] = [{ role: "user", content: "Hello?" }];
 const bounds: Bounds = {

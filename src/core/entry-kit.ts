@@ -79,13 +79,6 @@ export { toolResult, type ToolResultFields } from "./tools/tool-result.ts";
 export { validateArgs } from "./tools/validate-args.ts";
 export type { Clock } from "./types/clock.ts";
 export type { ContentPart } from "./types/content.ts";
-export type {
-  DeliberateMode,
-  DeliberateModeOptions,
-  DeliberateTurn,
-  DeliberateTurnGate,
-  TriggerProblem,
-} from "./types/deliberate.ts";
 export type { Journal, Step, StepKind } from "./types/journal.ts";
 export type { Json } from "./types/json.ts";
 export type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent, TriggerMatch } from "./types/loop-event.ts";
@@ -144,3 +137,4 @@ export { redactSecrets } from "./utils/redact-secrets.ts";
 export { digest, stableJson } from "./utils/stable-json.ts";
 export { toJson } from "./utils/to-json.ts";
 export { whenAllReady, whenReady } from "./utils/when-ready.ts";
+export type { DeliberateGate } from "./types/policies.ts";

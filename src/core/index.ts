@@ -3,13 +3,6 @@
 export type { Clock, Timeouts } from "./types/clock.ts";
 export type { ContentPart, MediaContent, UserPart } from "./types/content.ts";
 export type { ContextStash } from "./types/context-stash.ts";
-export type {
-  DeliberateMode,
-  DeliberateModeOptions,
-  DeliberateTurn,
-  DeliberateTurnGate,
-  TriggerProblem,
-} from "./types/deliberate.ts";
 export type { Journal, Step, StepKind } from "./types/journal.ts";
 export type { Json, Plain } from "./types/json.ts";
 export type {
@@ -120,48 +113,16 @@ export { isLoopError, LoopError, type LoopErrorCode, type LoopErrorDetails, type
 export { isProviderError, providerError, type ProviderErrorFacts, toProviderError } from "./errors/provider-error.ts";
 export { type MemoryJournal, memoryJournal, type SavedJournal } from "./journal/memory-journal.ts";
 export { parseToolArguments, type ParsedArguments } from "./utils/parse-arguments.ts";
-export { CancelScope, type CancelReason, type Cancellable } from "./cancellation/cancel-scope.ts";
 export { createLoopEvents } from "./loop/create-loop-events.ts";
 export { type GenerateOptions, type GenerateRequest, generateWithTools, type ToolExecutor } from "./loop/generate-with-tools.ts";
 export { createLoopControl } from "./loop/control/loop-control.ts";
-export { type NextStep, nextStep } from "./loop/next-step.ts";
-export type { Bounds } from "./loop/run/resolve-policies.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { unwrap } from "./loop/unwrap.ts";
-export type { LoopRule } from "./loop/state/loop-detection.ts";
 export { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./policies/stop-when.ts";
 export { truncateResults, type TruncateResultsOptions } from "./policies/truncate-results.ts";
 export { type FallbackOptions, withFallback } from "./providers/with-fallback.ts";
 export { type RetryOptions, withRetry } from "./providers/with-retry.ts";
-export { buildResult, type ResultFacts } from "./loop/result/build-result.ts";
-export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
-export type { DispatchPorts } from "./loop/run/prepared-call.ts";
-export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
-export type { ToolCallPorts } from "./loop/run/prepared-call.ts";
-export type { GuardPorts } from "./providers/guard-stream.ts";
-export type { PreparePorts } from "./loop/run/prepared-call.ts";
-export type { EagerPorts } from "./loop/stream/eager-calls.ts";
-export { streamOnce, type StreamPorts } from "./loop/stream/stream-once.ts";
-export { applyStep } from "./loop/state/apply-step.ts";
-export type { TurnContent } from "./providers/judge-finish.ts";
-export {
-  createLoopState,
-  type HookAnswer,
-  type InboxAnswer,
-  type InboxMessage,
-  type InitialState,
-  type LoopState,
-  type OutputAnswer,
-  type ReleasedResults,
-  type ReopenAnswer,
-  type SettledCall,
-  type StepResult,
-  type Turn,
-  type BeforeTurn,
-} from "./loop/state/loop-state.ts";
-export type { IdenticalCalls } from "./loop/state/identical-calls.ts";
-export type { CountedIteration, Repeats, Repetition } from "./loop/state/repetition.ts";
 export { type ContextReleaseTool, createContextRelease, type ReleaseRequest } from "./tools/context-release.ts";
 export { contextRestart, type ContextRestartFields } from "./tools/context-restart.ts";
 export { type ContextStashOptions, createContextStash } from "./loop/restart/context-stash.ts";

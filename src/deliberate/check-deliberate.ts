@@ -1,16 +1,7 @@
 // Checks what deliberate mode is given: unknown keys, wrong types, numbers out of range.
 
-import {
-  checkFields,
-  type Checks,
-  type DeliberateModeOptions,
-  type DeliberateTurn,
-  invalidOption,
-  is,
-  isRecord,
-  isText,
-  numberWithin,
-} from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is, isRecord, isText, numberWithin } from "../core/entry-kit.ts";
+import type { DeliberateModeOptions, DeliberateTurn } from "./types.ts";
 
 const modeChecks: Checks<DeliberateModeOptions> = {
   triggers: ["an object of tool names and their phrases", isRecord],

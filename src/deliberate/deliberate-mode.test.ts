@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DeliberateMode, DeliberateModeOptions, DeliberateTurn } from "../core/types/deliberate.ts";
+import type { DeliberateMode, DeliberateModeOptions, DeliberateTurn } from "./types.ts";
 import { isLoopError } from "../core/errors/loop-error.ts";
 import { createDeliberateMode } from "./deliberate-mode.ts";
 

@@ -1,12 +1,7 @@
 // Deliberate tool mode: a tool is exposed where the user asked for it, asks for it again, or where it was of use a moment ago.
 
-import type {
-  DeliberateMode,
-  DeliberateModeOptions,
-  DeliberateTurn,
-  DeliberateTurnGate,
-  TriggerMatch,
-} from "../core/entry-kit.ts";
+import type { TriggerMatch } from "../core/entry-kit.ts";
+import type { DeliberateMode, DeliberateModeOptions, DeliberateTurn, DeliberateTurnGate } from "./types.ts";
 import { checkModeOptions, checkTurn } from "./check-deliberate.ts";
 import { createFollowUps } from "./follow-ups.ts";
 import { createRetention } from "./retention.ts";

@@ -1,6 +1,6 @@
 // "Do it again": texts that ask for what was asked for before.
 
-import type { TriggerProblem } from "../core/entry-kit.ts";
+import type { TriggerProblem } from "./types.ts";
 import { readText } from "./read-text.ts";
 
 /** English ways to ask for the same once more. */

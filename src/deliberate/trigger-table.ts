@@ -1,6 +1,7 @@
 // Every tool with its triggers, and which of them a text contains.
 
-import { cutText, type DeliberateModeOptions, type TriggerMatch, type TriggerProblem } from "../core/entry-kit.ts";
+import { cutText, type TriggerMatch } from "../core/entry-kit.ts";
+import type { DeliberateModeOptions, TriggerProblem } from "./types.ts";
 import { parseTrigger, type SearchBudget, type Trigger } from "./parse-trigger.ts";
 import { readText } from "./read-text.ts";
 

@@ -1,7 +1,8 @@
 // Whole conversations under deliberate mode: what the user says decides which tools run, in this turn and the next ones.
 
 import { describe, expect, it } from "vitest";
-import { type DeliberateMode, memoryJournal } from "turnwright";
+import { memoryJournal } from "turnwright";
+import type { DeliberateMode } from "turnwright/deliberate";
 import { createDeliberateMode } from "turnwright/deliberate";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool, type Playing } from "./play.ts";

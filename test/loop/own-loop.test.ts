@@ -1,22 +1,17 @@
 import { expect, it } from "vitest";
+import { createToolRegistry, type LoopResult, memoryJournal, runToolLoop, type Tool, type ToolContext } from "turnwright";
 import {
   applyStep,
   type Bounds,
   buildResult,
   createLoopState,
-  createToolRegistry,
   detectContextRestart,
   executeToolCall,
-  type LoopResult,
-  memoryJournal,
   nextStep,
-  runToolLoop,
   CancelScope,
   type SettledCall,
   streamOnce,
-  type Tool,
-  type ToolContext,
-} from "turnwright";
+} from "turnwright/parts";
 import { createMockProvider, createTestClock, type MockScript, text, toolCall } from "turnwright/testing";
 import { tool } from "./play.ts";
 

@@ -1,5 +1,4 @@
-import type { TriggerMatch } from "./loop-event.ts";
-import type { DeliberateGate } from "./policies.ts";
+import type { DeliberateGate, TriggerMatch } from "../core/entry-kit.ts";
 
 /** What deliberate mode is made of. */
 export interface DeliberateModeOptions {

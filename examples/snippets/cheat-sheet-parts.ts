@@ -1,0 +1,47 @@
+// The parts of the loop in short, as llms.txt shows them. What differs from the real ones does not compile.
+
+import type {
+  ContextRestart,
+  ContextSource,
+  Ending,
+  Journal,
+  Json,
+  LoopResult,
+  Message,
+  ModelRequest,
+  Session,
+  StreamResult,
+  ToolCall,
+  ToolOutcome,
+  UserMessage,
+} from "turnwright";
+import * as parts from "turnwright/parts";
+import type { Bounds, LoopState, NextStep, StepResult, StreamPorts, ToolCallPorts } from "turnwright/parts";
+import { type Differing, expectNone } from "./same-names.ts";
+
+// #region parts
+interface PartsEntry {
+  createLoopState(initial: {
+    messages: readonly Message[];
+    heldIds: Iterable<string>;
+    contextItems: readonly Json[];
+    priced: boolean;
+  }): LoopState;
+  nextStep(state: LoopState, bounds: Bounds): NextStep; // decides; pure
+  applyStep(state: LoopState, step: StepResult): void; // folds an answer into the state
+  streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult>;
+  executeToolCall(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome>;
+  detectContextRestart(
+    outcome: ToolOutcome,
+    policy: { effects?: Record<string, readonly string[]>; stash?: ContextSource } | undefined,
+  ): ContextRestart | undefined;
+  buildResult(
+    state: LoopState,
+    facts: { ending: Ending; undelivered?: readonly UserMessage[]; runId: string; journal: Journal; session: Session },
+  ): LoopResult;
+  CancelScope: new () => object; // live cancellation, for the ports of the stages
+}
+// #endregion parts
+
+parts satisfies PartsEntry;
+expectNone<Differing<PartsEntry, typeof parts>>();

@@ -1,0 +1,9 @@
+// What comes next in a run made by hand.
+
+import type { Message } from "turnwright";
+import { type Bounds, createLoopState, nextStep, type NextStep } from "turnwright/parts";
+
+/** The first step of a run. */
+export function begin(messages: readonly Message[], bounds: Bounds): NextStep {
+  return nextStep(createLoopState({ messages, heldIds: [], contextItems: [], priced: false }), bounds);
+}
