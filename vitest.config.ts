@@ -8,7 +8,12 @@ const config: ViteUserConfig = {
   test: {
     projects: [
       { extends: true, test: { name: "src", include: ["src/**/*.test.ts"] } },
-      { extends: true, test: { name: "test", include: ["test/**/*.test.ts"], exclude: ["test/package/**"] } },
+      {
+        extends: true,
+        test: { name: "test", include: ["test/**/*.test.ts"], exclude: ["test/package/**", "test/growth/**"] },
+      },
+      // These read the clock: each file has a process to itself, after all others.
+      { extends: true, test: { name: "growth", include: ["test/growth/*.test.ts"], isolate: true, sequence: { groupOrder: 1 } } },
     ],
     // Nothing here waits for real time; a property test on a busy machine may take its own.
     testTimeout: 60_000,

@@ -47,7 +47,10 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", betas: "b" }, invalid("betas", "a list of names", '"b"')],
   [{ client, model: "m", betas: [""] }, invalid("betas", "a list of names", "an array of 1 item")],
   [{ client, model: "m", serverTools: [{}] }, invalid("serverTools", serverTools, "an array of 1 item")],
-  [{ client, model: "m", apiKey: "sk-x" }, ["unknown-option", { option: "apiKey" }]],
+  [
+    { client, model: "m", apiKey: "sk-x" },
+    ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client that you made with your key" }],
+  ],
   [{ client, model: "m", maxToken: 5 }, ["unknown-option", { option: "maxToken", nearest: "maxTokens" }]],
   [{ client, model: "m", servertools: [] }, ["unknown-option", { option: "servertools", nearest: "serverTools" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],

@@ -55,6 +55,7 @@ export {
   stepKey,
   streamKey,
 } from "./loop/state/step-key.ts";
+export { checkAnswer } from "./loop/state/check-answer.ts";
 export { earlyOutcomesOf } from "./loop/state/transcript.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export {

@@ -39,7 +39,10 @@ it.for<[options: unknown, error: unknown]>([
   ],
   [{ client, model: "m", serverTools: [{}] }, invalid("serverTools", tools, "an array of 1 item")],
   [{ client, model: "m", serverTools: { googleSearch: {} } }, invalid("serverTools", tools, "an object")],
-  [{ client, model: "m", apiKey: "AIza" }, ["unknown-option", { option: "apiKey" }]],
+  [
+    { client, model: "m", apiKey: "AIza" },
+    ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client that you made with your key" }],
+  ],
   [{ client, model: "m", thinkin: {} }, ["unknown-option", { option: "thinkin", nearest: "thinking" }]],
 ])("%j is refused", ([options, error]) => {
   expect(errorOf(options)).toEqual(error);

@@ -47,7 +47,8 @@ const optionChecks: Checks<FileJournalOptions> = {
  * const result = await runToolLoop({ ...options, journal: fileJournal("runs/order-7.jsonl") });
  */
 export function fileJournal(path: string, options: FileJournalOptions = {}): FileJournal {
-  if (typeof path !== "string" || path === "") throw invalidOption("path", "the path of a file", path);
+  if (typeof path !== "string" || path === "" || /^file:/i.test(path))
+    throw invalidOption("path", 'the path of a file, as a text (fileURLToPath of "node:url" makes one of a URL)', path);
   checkFields("options", options, optionChecks);
   const own = { ...options };
   let isTaken = false;

@@ -33,7 +33,10 @@ it.for<[options: unknown, error: unknown]>([
   [{ client, model: "m", echoReasoning: true }, invalid("echoReasoning", '"reasoning_content" or "reasoning"', "true")],
   [{ client, model: "m", toolResultMedia: "drop" }, invalid("toolResultMedia", '"user-message" or "tool-message"', '"drop"')],
   [{ client, model: "m", toWireCallId: "x" }, invalid("toWireCallId", "a function", '"x"')],
-  [{ client, model: "m", apiKey: "sk-x" }, ["unknown-option", { option: "apiKey" }]],
+  [
+    { client, model: "m", apiKey: "sk-x" },
+    ["unknown-option", { option: "apiKey", nearest: "client", instead: "client, an SDK client that you made with your key" }],
+  ],
   [{ client, model: "m", includeUsages: true }, ["unknown-option", { option: "includeUsages", nearest: "includeUsage" }]],
   [{ client, model: "m", max_tokens_field: "x" }, ["unknown-option", { option: "max_tokens_field", nearest: "maxTokensField" }]],
   [JSON.parse('{"__proto__":{}}'), ["unknown-option", { option: "__proto__" }]],

@@ -24,7 +24,7 @@ export async function growthOf(prepare: Prepare, size: number): Promise<number> 
   let small = Number.POSITIVE_INFINITY;
   let large = Number.POSITIVE_INFINITY;
   let growth = Number.POSITIVE_INFINITY;
-  const isOver = (round: number): boolean => round >= (growth < 2 * mostGrowth ? mostRoundsNear : mostRounds);
+  const isOver = (round: number): boolean => round >= (growth < 3 * mostGrowth ? mostRoundsNear : mostRounds);
   for (let round = 0; !isOver(round) && growth >= mostGrowth; round += 1) {
     small = Math.min(small, await timeOf(prepare(size)));
     large = Math.min(large, await timeOf(prepare(size * factor)));

@@ -50,8 +50,13 @@ export interface LoopErrorDetails {
   };
   /** A file that cannot be a journal, whatever it says; `problem` reads on after "The journal … is refused:" and says what to do. */
   readonly "journal-refused": { readonly path: string; readonly problem: string };
-  /** A journal that is not what was written; `line` is 1-based, and `problem` reads on after it. */
-  readonly "journal-damaged": { readonly path: string; readonly line: number; readonly problem: string };
+  /**
+   * A journal that is not what was written: a line of a file, counted from 1, or the record of a step that cannot have given it.
+   * `problem` reads on after the line or the key.
+   */
+  readonly "journal-damaged":
+    | { readonly path: string; readonly line: number; readonly key?: undefined; readonly problem: string }
+    | { readonly key: string; readonly path?: undefined; readonly line?: undefined; readonly problem: string };
   /** A step of a loop of the caller's own over a journal that is not open. */
   readonly "journal-closed": { readonly path: string };
   /** A replay that came to a step which is not recorded. */
@@ -115,7 +120,10 @@ const messages: Messages = {
       ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait for it to end. If that process does something else by now, remove ${lockPath}.`
       : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine, so that nobody here can know whether it still runs. If it is gone for certain, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The journal ${path} is refused: ${problem}.`,
-  "journal-damaged": ({ path, line, problem }) => `The journal ${path} is damaged: line ${line} ${problem}.`,
+  "journal-damaged": ({ path, line, key, problem }) =>
+    key === undefined
+      ? `The journal ${path} is damaged: line ${line} ${problem}.`
+      : `The journal is damaged: the record ${quote(key)} ${problem}. Go on from a copy that was not changed. A "redact" must leave the shape of a record as it is.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open: a loop of your own calls its "open" first.`,
   "journal-incomplete": ({ key }) => `Step ${quote(key)} is not recorded, and a replay runs nothing.`,
   "journal-unresponsive": ({ verb, key, ms, ended }) =>

@@ -28,6 +28,9 @@ const system: Replacement = { nearest: "system", instead: 'system: "..."' };
 const setting = (name: string): Replacement => ({ nearest: `modelSettings.${name}`, instead: `modelSettings: { ${name} }` });
 const trace: Replacement = { nearest: "events", instead: 'withTracing(options) of "turnwright/otel"' };
 
+const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which counts the first attempt" };
+const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client that you made with your key" };
+
 /** By word; the first whose option is known where the word stands. */
 const replacements: { readonly [word: string]: readonly Replacement[] } = {
   prompt: [messages],
@@ -60,7 +63,7 @@ const replacements: { readonly [word: string]: readonly Replacement[] } = {
   onAbort: [events],
   callbacks: [events],
   output: [output],
-  outputSchema: [output],
+  outputSchema: [output, { nearest: "execute", instead: "execute(args, context) {}, and check its result there" }],
   outputType: [output],
   responseFormat: [output],
   response_format: [output],
@@ -79,7 +82,13 @@ const replacements: { readonly [word: string]: readonly Replacement[] } = {
   maxOutputTokens: [setting("maxOutputTokens")],
   providerOptions: [setting("extra")],
   tool_choice: [{ nearest: "toolChoice" }],
-  maxRetries: [{ nearest: "provider", instead: "provider: withRetry(provider)" }],
+  maxRetries: [{ nearest: "provider", instead: "provider: withRetry(provider)" }, maxAttempts],
+  retries: [maxAttempts],
+  attempts: [maxAttempts],
+  apiKey: [sdkClient],
+  api_key: [sdkClient],
+  baseURL: [sdkClient],
+  baseUrl: [sdkClient],
   telemetry: [trace],
   tracing: [trace],
   memory: [{ nearest: "journal" }],
@@ -107,6 +116,8 @@ const partFields = ["image", "image_url", "input_image", "inline_data", "inlineD
 export function partAdviceOf(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));
   if (hasBytes) return `Bytes go as base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
+  if (Object.hasOwn(part, "toolCallId"))
+    return 'Messages of the AI SDK are written otherwise; write calls as { type: "tool-call", callId, name, args }, and their results as { role: "tool", results: [{ callId, name, outcome: "completed", result }] }';
   return partFields.some((field) => Object.hasOwn(part, field))
     ? 'Write: { type: "image", mediaType: "image/png", data }, with base64 text or a URL as data'
     : undefined;

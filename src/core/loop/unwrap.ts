@@ -1,6 +1,7 @@
 // For callers who would rather catch an error than look at a status.
 
 import type { LoopResult } from "../types/loop-result.ts";
+import { invalidOption } from "../errors/check-fields.ts";
 import type { EndedKind } from "../errors/describe-ending.ts";
 import {
   AbortedError,
@@ -12,6 +13,7 @@ import {
   SuspendedError,
   TimedOutError,
 } from "../errors/loop-ended-error.ts";
+import { isRecord } from "../utils/is-record.ts";
 
 type ErrorClass<Kind extends EndedKind> = new (result: EndedResult<Kind>) => LoopEndedError;
 
@@ -37,12 +39,16 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
  * ProviderFailedError, TimedOutError or SuspendedError, and for what is none of these the LoopEndedError that they all extend.
  * `error.result` is the whole result, so that nothing is lost, and `error.reason` says exactly how the run ended.
  *
+ * Throws LoopError "invalid-option" for what is no result, such as a promise of one.
+ *
  * An answer that was cut off (`length`), a refusal and a filtered one are complete: look at `reason.kind`.
  *
  * @example
  * const { text } = unwrap(await runToolLoop(options));
  */
 export function unwrap<Result extends LoopResult>(result: Result): Result {
+  if (!isRecord(result) || !isRecord(result.reason))
+    throw invalidOption("result", "the result of a run, which runToolLoop gives when it is awaited", result);
   if (!isUnsuccessful(result)) return result;
   throw toError(result, result.reason.kind);
 }

@@ -79,14 +79,18 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
   [
     "0 iterations",
     () => iterationCountIs(0),
-    'Option "iterationCountIs" must be a whole number of at least 1, or Infinity, but is 0.',
+    'Option "iterationCountIs(n)" must be a whole number of at least 1, or Infinity, but is 0.',
   ],
   [
     "half a call",
     () => toolCallCountIs(0.5),
-    'Option "toolCallCountIs" must be a whole number of at least 1, or Infinity, but is 0.5.',
+    'Option "toolCallCountIs(n)" must be a whole number of at least 1, or Infinity, but is 0.5.',
   ],
-  ["NaN tokens", () => tokenBudget(NaN), 'Option "tokenBudget" must be a whole number of at least 1, or Infinity, but is NaN.'],
+  [
+    "NaN tokens",
+    () => tokenBudget(NaN),
+    'Option "tokenBudget(n)" must be a whole number of at least 1, or Infinity, but is NaN.',
+  ],
   [
     "no name",
     () => hasToolCall([]),

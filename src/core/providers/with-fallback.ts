@@ -21,9 +21,9 @@ export interface FallbackOptions {
 }
 
 const checks: Checks<FallbackOptions> = {
-  firstChunkMs: numberWithin(timeLimit),
-  streamIdleMs: numberWithin(timeLimit),
-  restMs: numberWithin({ min: 0 }),
+  firstChunkMs: /* @__PURE__ */ numberWithin(timeLimit),
+  streamIdleMs: /* @__PURE__ */ numberWithin(timeLimit),
+  restMs: /* @__PURE__ */ numberWithin({ min: 0 }),
 };
 
 /**

@@ -25,7 +25,7 @@ const [, isDelay] = numberWithin({ min: 0, max: longestTimerMs, infinite: false 
 const delay: Check = [`a whole number of milliseconds from 0 to ${longestTimerMs}`, isDelay];
 
 const checks: Checks<RetryOptions> = {
-  maxAttempts: numberWithin({ min: 1, infinite: false }),
+  maxAttempts: /* @__PURE__ */ numberWithin({ min: 1, infinite: false }),
   baseDelayMs: delay,
   maxDelayMs: delay,
   maxRetryAfterMs: delay,

@@ -75,10 +75,12 @@ function findWordFor(field: string, fields: UnknownRecord): string | undefined {
   return Object.keys(fields).find((word) => !Object.hasOwn(checks, word) && replacementOf(word, [field])?.nearest === field);
 }
 
-/** " (did you mean …?)" for a mistyped field, or nothing. */
+/** How to write a field of another library, which field is probably meant, or nothing. */
 function didYouMean(field: string): string {
   const known = Object.keys(checks);
-  const nearest = replacementOf(field, known)?.nearest ?? nearestName(field, known);
+  const replacement = replacementOf(field, known);
+  if (replacement?.instead !== undefined) return ` (write: ${replacement.instead})`;
+  const nearest = replacement?.nearest ?? nearestName(field, known);
   return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
 }
 

@@ -147,7 +147,11 @@ describe("assertTool", () => {
     [{ retry: { maxAttempts: 2 } }, 'search: has "retry", which only a tool with "idempotent: true" may have'],
     [{ replay: "always" }, 'search: must have as "replay" "safe" or "never", but has "always"'],
     [{ timoutMs: 5 }, 'search: has an unknown field "timoutMs" (did you mean "timeoutMs"?)'],
-    [{ parameters: {} }, 'search: has an unknown field "parameters" (did you mean "inputSchema"?)'],
+    [
+      { outputSchema: {} },
+      'search: has an unknown field "outputSchema" (write: execute(args, context) {}, and check its result there)',
+    ],
+    [{ parameters: {} }, 'search: has an unknown field "parameters" (write: inputSchema: z.object({ ... }))'],
     [JSON.parse('{"__proto__":{"a":1}}'), 'search: has an unknown field "__proto__"'],
     [{ constructor: 1 }, 'search: has an unknown field "constructor"'],
   ])("refuses %j", ([fields, problem]) => {

@@ -8,7 +8,7 @@ import { stableJson } from "../utils/stable-json.ts";
 import { toJson } from "../utils/to-json.ts";
 
 /** What is shown of a tool. Made once for each definition, because runs share them. */
-export const toShown: (definition: ToolDefinition) => ShownTool = memoize(
+export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ */ memoize(
   ({ description, inputSchema, origin, needsApproval = false, idempotent }) => ({
     description,
     // A copy, because the caller may go on writing to the schema.
@@ -19,7 +19,7 @@ export const toShown: (definition: ToolDefinition) => ShownTool = memoize(
   }),
 );
 
-const textOf = memoize((definition: ToolDefinition) => stableJson(toShown(definition)));
+const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => stableJson(toShown(definition)));
 
 /** Whether two definitions show the same tool: registries may make them anew each time. */
 export function isSameTool(one: ToolDefinition, other: ToolDefinition): boolean {

@@ -111,7 +111,7 @@ export interface ContextRestart {
   readonly pendingContext?: Json | undefined;
 }
 
-/** One executed call and its answer, as tools and callers read it back. */
+/** One call that was answered, and its answer. Calls that were interrupted, never ran or restarted the context have no entry. */
 export interface ToolHistoryEntry {
   readonly functionCall: { readonly id: string; readonly name: string; readonly args: Json };
   readonly functionResponse: { readonly name: string; readonly response: { readonly result: Json } };

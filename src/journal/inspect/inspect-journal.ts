@@ -54,7 +54,8 @@ export interface JournalInspection {
  * last line that is half written is passed over.
  *
  * Rejects with LoopError "invalid-option" for anything else than a path or a journal with `read`, "journal-mismatch" for records of another
- * version, "journal-damaged" or "journal-refused" for a file that is not a journal, and with the error of the disk, such as ENOENT.
+ * version, "journal-damaged" for a file or a record that was changed, "journal-refused" for a file that is no journal, and with the error of
+ * the disk, such as ENOENT.
  *
  * To go on from the journal alone, call `runToolLoop` with `runId` and with `initialMessages` as its `messages`.
  *

@@ -1,10 +1,13 @@
 // The records of a journal, for those who only read.
 
-import { isRecord } from "../../core/entry-kit.ts";
+import { checkAnswer, isRecord } from "../../core/entry-kit.ts";
 
 /** Finds what a journal has recorded. */
 export interface Records {
-  /** The answer under a key; undefined if it is not recorded. The type is that of the step which records it. */
+  /**
+   * The answer under a key; undefined if it is not recorded. The type is that of the step which records it: throws LoopError
+   * "journal-damaged" for an answer that such a step cannot have given.
+   */
   find<T>(key: string): T | undefined;
   has(key: string): boolean;
   /** The key that was recorded last, apart from those that say nothing of how far the run has come. */
@@ -17,7 +20,10 @@ export interface Records {
 export function toRecords(answers: ReadonlyMap<string, unknown>): Records {
   const keys = [...answers.keys()];
   return {
-    find: <T>(key: string) => answers.get(key) as T | undefined,
+    find: <T>(key: string) => {
+      if (answers.has(key)) checkAnswer(key, answers.get(key));
+      return answers.get(key) as T | undefined;
+    },
     has: (key) => answers.has(key),
     last: keys.findLast((key) => !isAside(answers.get(key))),
     within: (prefix) =>

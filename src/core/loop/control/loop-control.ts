@@ -47,7 +47,7 @@ export interface ClaimPorts {
 }
 
 /** The scope and the state in it are used through their methods and fields only, whichever copy of the package made them. */
-const states = sharedMap<LoopControl, ControlState>("controls");
+const states = /* @__PURE__ */ sharedMap<LoopControl, ControlState>("controls");
 
 /**
  * Makes a control to hand to `runToolLoop` or `streamToolLoop`. `steer` sends a message before the next iteration, `interrupt` ends a run

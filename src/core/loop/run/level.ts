@@ -11,7 +11,7 @@ export interface Level {
 }
 
 /** By the signal of a call: the level of its run. */
-const levels = sharedMap<AbortSignal, Level>("levels");
+const levels = /* @__PURE__ */ sharedMap<AbortSignal, Level>("levels");
 
 /** A context of a call has the level of its run under this key, in every copy of the package. */
 export const levelKey: unique symbol = Symbol.for("turnwright.Level");

@@ -18,6 +18,10 @@ type LimitName = Exclude<keyof LoopLimits, "onUnknownCost">;
 /** All limits, with defaults for those that are absent. */
 export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readonly unknownCostEnds: boolean };
 
+const timeRule = (fallback: number): Rule => ({ fallback, ...timeLimit });
+
+// Calls in tables are marked pure, so that an entry which reads no table leaves it out.
+
 /** Defaults and least values of the limits. */
 export const limitRules: { readonly [Name in LimitName]: Rule } = {
   maxIterations: { fallback: 100, min: 1 },
@@ -32,18 +36,18 @@ export const limitRules: { readonly [Name in LimitName]: Rule } = {
   maxToolCalls: { fallback: none, min: 1 },
   maxTokens: { fallback: none, min: 1 },
   maxCostUSD: { fallback: none, min: 0, fraction: true },
-  wallClockMs: { fallback: none, ...timeLimit },
+  wallClockMs: /* @__PURE__ */ timeRule(none),
 };
 
 /** Defaults and least values of the timeouts, in milliseconds. */
 export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Rule } = {
-  streamIdleMs: { fallback: 120_000, ...timeLimit },
-  firstChunkMs: { fallback: 300_000, ...timeLimit },
-  toolMs: { fallback: 300_000, ...timeLimit },
+  streamIdleMs: /* @__PURE__ */ timeRule(120_000),
+  firstChunkMs: /* @__PURE__ */ timeRule(300_000),
+  toolMs: /* @__PURE__ */ timeRule(300_000),
   settleMs: { fallback: 5_000, min: 0, max: longestTimerMs },
-  approvalMs: { fallback: none, ...timeLimit },
-  hookMs: { fallback: 30_000, ...timeLimit },
-  journalMs: { fallback: 60_000, ...timeLimit },
+  approvalMs: /* @__PURE__ */ timeRule(none),
+  hookMs: /* @__PURE__ */ timeRule(30_000),
+  journalMs: /* @__PURE__ */ timeRule(60_000),
 };
 
 /** All limits, with defaults for those that are absent. Throws LoopError where one is out of range. */

@@ -8,6 +8,7 @@ import { whenReady } from "../../utils/when-ready.ts";
 import { refuseBroken } from "./refuse-broken.ts";
 import { JournalCall, type StepMark } from "./journal-call.ts";
 import { noteWork, waitForTurn } from "./park-run.ts";
+import { checkAnswer } from "../state/check-answer.ts";
 import { isDecisionKey } from "../state/step-key.ts";
 import type { Run } from "./run.ts";
 
@@ -19,7 +20,7 @@ export function runStep<T, Next>(
 ): Next | PromiseLike<Next> {
   const asked = new JournalCall(run, "step", step.key);
   const mark = asked.expect(step.key);
-  return asked.take(run.journal.step(prepare(step, run, mark)), (answer) => then(readAnswer(answer, step), mark.live));
+  return asked.take(run.journal.step(prepare(step, run, mark)), (answer) => then(readAnswer(answer, mark), mark.live));
 }
 
 /** Runs or replays several steps, created in order; a single one is a plain step. `then` as for one. */
@@ -36,7 +37,7 @@ export function runSteps<T, Next>(
     const given: unknown = answers;
     if (!Array.isArray(given)) throw badAnswer(given, `"all" of ${steps.length} steps`);
     if (answers.length !== steps.length) throw new Error(`The journal answered ${answers.length} of ${steps.length} steps.`);
-    steps.forEach((step, index) => readAnswer(answers[index], step));
+    asked.marks.forEach((mark, index) => readAnswer(answers[index], mark));
     return then(
       answers,
       asked.marks.map(({ live }) => live),
@@ -45,8 +46,9 @@ export function runSteps<T, Next>(
 }
 
 /** Every step gives an object: a journal that gives something else has lost what it kept. */
-function readAnswer<T>(answer: T, { key }: Step<T>): T {
+function readAnswer<T>(answer: T, { key, live }: StepMark): T {
   if (typeof answer !== "object" || answer === null) throw badAnswer(answer, `step "${key}"`);
+  if (!live) checkAnswer(key, answer);
   return answer;
 }
 

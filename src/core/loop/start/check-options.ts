@@ -35,7 +35,7 @@ import { isStandardSchema } from "../../tools/json-schema.ts";
 import { checkCacheTool, checkResultPolicies } from "./check-result-policies.ts";
 import { limitRules, timeoutRules } from "../run/resolve-limits.ts";
 
-const [, isListOfTexts] = is.texts;
+const isListOfTexts = (value: unknown): boolean => is.texts[1](value);
 const isAnything = (): boolean => true;
 const has =
   (...methods: readonly string[]) =>
@@ -60,14 +60,17 @@ const optionChecks: Checks<LoopOptions> = {
   pricing: is.fn,
   policies: is.object,
   hooks: is.object,
-  control: ["a control made by createLoopControl", has("stop", "kill")],
+  control: ["a control made by createLoopControl", /* @__PURE__ */ has("stop", "kill")],
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
   events: ["an eventemitter3, such as createLoopEvents makes", isEmitter],
-  journal: ["a journal (of a saved one: memoryJournal(saved))", has("step", "all")],
+  journal: ["a journal (of a saved one: memoryJournal(saved))", /* @__PURE__ */ has("step", "all")],
   runId: ["a string that is not empty", (value) => isText(value) && value !== ""],
   resume: ['"retry-last"', (value) => value === "retry-last"],
   decisions: ["an object of call ids and their decisions", isRecord],
-  clock: ['a clock: an object with "now", "setTimeout" and "clearTimeout"', has("now", "setTimeout", "clearTimeout")],
+  clock: [
+    'a clock: an object with "now", "setTimeout" and "clearTimeout"',
+    /* @__PURE__ */ has("now", "setTimeout", "clearTimeout"),
+  ],
   session: is.object,
   context: ["anything", isAnything],
 };
@@ -89,7 +92,7 @@ const policyChecks: Checks<LoopPolicies> = {
 const gateChecks: Checks<DeliberateGate> = {
   active: is.flag,
   allowedNames: ["an array or a set of tool names", isNames],
-  triggerMatchByToolName: ["a Map", has("get")],
+  triggerMatchByToolName: ["a Map", /* @__PURE__ */ has("get")],
   unsearched: ["an array of triggers", isListOfTexts],
   retain: is.fn,
 };
@@ -123,20 +126,20 @@ const preToolTextChecks: Checks<PreToolTextPolicy> = {
 
 const restartChecks: Checks<RestartPolicy> = {
   effects: ["an object of arrays of tool names", isRecord],
-  stash: ["a stash, such as createContextStash makes", has("take")],
+  stash: ["a stash, such as createContextStash makes", /* @__PURE__ */ has("take")],
 };
 
 const loopDetectionChecks: Checks<LoopDetection> = {
-  threshold: numberWithin({ min: 2 }),
-  action: oneOf("warn", "stop", "inject-warning"),
-  maxCycle: numberWithin({ min: 1, max: 100, infinite: false }),
+  threshold: /* @__PURE__ */ numberWithin({ min: 2 }),
+  action: /* @__PURE__ */ oneOf("warn", "stop", "inject-warning"),
+  maxCycle: /* @__PURE__ */ numberWithin({ min: 1, max: 100, infinite: false }),
   compareResults: is.flag,
 };
 
 const outputChecks: Checks<OutputPolicy> = {
   schema: ["a Standard Schema, such as zod makes", isSchema],
   jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
-  maxRetries: numberWithin({ min: 0 }),
+  maxRetries: /* @__PURE__ */ numberWithin({ min: 0 }),
 };
 
 const sessionChecks: Checks<Pick<Session, "detailsLabel" | "surfaceUserErrors">> = {
@@ -235,19 +238,18 @@ function checkRunId({ journal, runId }: LoopOptions): void {
 
 /** A decision that nobody can read would deny what was approved. */
 function checkDecisions({ decisions }: LoopOptions): void {
-  if (decisions === undefined) return;
-  for (const [id, decision] of Object.entries<unknown>(decisions)) {
-    const expected = 'a decision: an object whose "kind" is one of approve, deny, modify (with "args"), ask';
-    if (!isDecision(decision)) throw invalidOption(`decisions.${id}`, expected, decision);
+  for (const [id, decision] of Object.entries<unknown>(decisions ?? {})) {
+    if (isDecision(decision)) continue;
+    const given = isRecord(decision) ? (decision["kind"] ?? decision) : decision;
+    throw invalidOption(`decisions.${id}`, 'one whose "kind" is approve, deny, modify (with "args") or ask', given);
   }
 }
 
 function isDecision(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { kind, args } = value;
-  return (
-    kind === "approve" || kind === "deny" || kind === "ask" || (kind === "modify" && args !== undefined && isPlainData(args))
-  );
+  if (kind === "modify") return args !== undefined && isPlainData(args);
+  return kind === "approve" || kind === "deny" || kind === "ask";
 }
 
 /** Its other fields are only handed on. One that cannot be read would be noticed when the answer is there, and lose it. */

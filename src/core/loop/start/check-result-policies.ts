@@ -16,7 +16,7 @@ import {
 import { LoopError } from "../../errors/loop-error.ts";
 import { isRecord } from "../../utils/is-record.ts";
 
-const count = numberWithin({ min: 0 });
+const count = /* @__PURE__ */ numberWithin({ min: 0 });
 
 const pipelineChecks: Checks<ResultPipeline> = {
   processor: is.fn,
@@ -36,7 +36,7 @@ const maskingChecks: Checks<MaskingPolicy> = {
   keepIterations: count,
   minTokens: count,
   force: ["a Set of iteration numbers", (value) => value instanceof Set],
-  batchOf: numberWithin({ min: 1, infinite: false }),
+  batchOf: /* @__PURE__ */ numberWithin({ min: 1, infinite: false }),
 };
 
 /** Throws LoopError "unknown-option" or "invalid-option". */

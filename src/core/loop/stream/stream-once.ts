@@ -126,4 +126,4 @@ function costOfAttempts({ spendings, iteration }: StreamDraft, ports: StreamPort
 }
 
 /** One array of names per array of tools, so that a long run does not hold thousands of copies. */
-const namesOf = memoize((tools: ModelRequest["tools"]): readonly string[] => tools.map(({ name }) => name));
+const namesOf = /* @__PURE__ */ memoize((tools: ModelRequest["tools"]): readonly string[] => tools.map(({ name }) => name));

@@ -1,0 +1,119 @@
+// Checks what a journal gives back for a step. A saved journal may have been edited, or changed by a `redact`. Only the fields that reading
+// cannot do without are checked, and only of replayed answers.
+
+import { LoopError } from "../../errors/loop-error.ts";
+import { describeValue } from "../../utils/describe-value.ts";
+import { isRecord, type UnknownRecord } from "../../utils/is-record.ts";
+import { recordVersion } from "./run-record.ts";
+import { runKey } from "./step-key.ts";
+
+type Type = keyof typeof fits;
+type Fields = { readonly [name: string]: Type };
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const isCall = (value: unknown): boolean =>
+  isRecord(value) && isText(value["callId"]) && isText(value["name"]) && value["args"] !== undefined;
+const isReason = (value: unknown): boolean => isRecord(value) && isText(value["kind"]);
+const isEnding = (value: unknown): boolean => isRecord(value) && isText(value["status"]) && isReason(value["reason"]);
+
+const fits = {
+  text: isText,
+  number: (value: unknown) => typeof value === "number",
+  boolean: (value: unknown) => typeof value === "boolean",
+  array: Array.isArray,
+  object: isRecord,
+  error: (value: unknown) => isRecord(value) && isText(value["message"]),
+  call: isCall,
+  calls: (value: unknown) => Array.isArray(value) && value.every(isCall),
+  "reason?": (value: unknown) => value === undefined || isReason(value),
+  ending: isEnding,
+  "ending?": (value: unknown) => value === undefined || isEnding(value),
+  "usage?": (value: unknown) => value === undefined || (isRecord(value) && typeof value["totalTokens"] === "number"),
+  tools: (value: unknown) => isRecord(value) && Object.values(value).every(isRecord),
+  outcome: (value: unknown) => isRecord(value) && problemOf(value, "tool") === undefined,
+};
+
+const look: Fields = { now: "number", token: "text", ended: "ending?", ending: "ending?", spentOutside: "reason?" };
+
+const stream: Fields = {
+  status: "text",
+  reason: "reason?",
+  usage: "usage?",
+  text: "text",
+  reasoning: "text",
+  details: "text",
+  calls: "calls",
+  providerMetadata: "array",
+  provider: "text",
+  model: "text",
+  visibleTools: "array",
+};
+
+/** What the answer of a step holds, by the word in its key. */
+const steps: { readonly [word: string]: Fields } = {
+  run: { tools: "tools", messages: "array" },
+  retry: { reopen: "boolean", before: "text", now: "number", token: "text" },
+  inbox: look,
+  "inbox-end": look,
+  model: stream,
+  "final-answer": stream,
+  output: { kind: "text" },
+  iteration: { kind: "text" },
+  validation: { kind: "text" },
+  approval: { kind: "text" },
+  intent: { token: "text" },
+  agent: { kind: "text" },
+  tool: { kind: "text", call: "call", durationMs: "number" },
+};
+
+/** What an answer holds besides, by its kind: one kind is the same in each step that gives it. */
+const kinds: { readonly [kind: string]: Fields } = {
+  failed: { error: "error" },
+  "approval-failed": { error: "error" },
+  "timed-out": { limitMs: "number" },
+  blocked: { allowed: "array" },
+  "unknown-tool": { known: "array" },
+  "invalid-input": { issues: "array" },
+  invalid: { issues: "array" },
+  ended: { ending: "ending" },
+  refused: { outcome: "outcome" },
+  over: { outcome: "outcome" },
+  "must-ask": { mustAsk: "text" },
+  ask: { token: "text", tool: "object" },
+};
+
+/** The other kinds, which need no more than their steps do. */
+const plainKinds =
+  "completed denied malformed truncated interrupted not-run limit continue abort valid approve modify deny cancelled fits cut begun";
+
+/** Throws LoopError "journal-damaged" if the step with `key` cannot have given `answer`. */
+export function checkAnswer(key: string, answer: unknown): void {
+  // Records of another version are refused by their version.
+  if (key === runKey && isRecord(answer) && answer["version"] !== recordVersion) return;
+  const problem = describeProblem(wordOf(key), answer);
+  if (problem !== undefined) throw new LoopError("journal-damaged", { key, problem });
+}
+
+function describeProblem(word: string, answer: unknown): string | undefined {
+  if (word === "results") return Array.isArray(answer) ? undefined : `must be an array, but is ${describeValue(answer)}`;
+  return isRecord(answer) ? problemOf(answer, word) : `must be an object, but is ${describeValue(answer)}`;
+}
+
+function problemOf(answer: UnknownRecord, word: string): string | undefined {
+  const fields = Object.hasOwn(steps, word) ? steps[word] : undefined;
+  const { kind } = answer;
+  if (fields?.["kind"] === undefined || typeof kind !== "string") return misfit(answer, fields);
+  if (plainKinds.split(" ").includes(kind)) return misfit(answer, fields);
+  if (!Object.hasOwn(kinds, kind)) return `has a "kind" that is not known: ${describeValue(kind)}`;
+  return misfit(answer, fields) ?? misfit(answer, kinds[kind]);
+}
+
+function misfit(answer: UnknownRecord, fields: Fields = {}): string | undefined {
+  const name = Object.keys(fields).find((field) => !fits[fields[field] as Type](answer[field]));
+  return name === undefined ? undefined : `has no "${name}" that can be read: it is ${describeValue(answer[name])}`;
+}
+
+/** The word in a key that says what its step does; keys are described in step-key.ts. */
+function wordOf(key: string): string {
+  return /^(?:retry\d+\/)?i\d+\/([\w-]+)/.exec(key)?.[1] ?? key.replace(/\d+$/, "");
+}

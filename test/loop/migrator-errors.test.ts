@@ -1,0 +1,51 @@
+// Errors for what users of other libraries write: each says how to write it here.
+
+import { expect, it } from "vitest";
+import { isLoopError, iterationCountIs, runToolLoop, unwrap, withRetry } from "turnwright";
+import { anthropicMessages } from "turnwright/anthropic";
+import { googleGenerateContent } from "turnwright/google";
+import { fileJournal } from "turnwright/journal";
+import { openaiChat, openaiResponses } from "turnwright/openai";
+import { createMockProvider } from "turnwright/testing";
+
+type Mistake = readonly [written: string, write: () => unknown, said: string];
+
+const run = (options: object): unknown =>
+  runToolLoop({ provider: createMockProvider([]), messages: [{ role: "user", content: "?" }], ...options });
+
+const call = { type: "tool-call", toolCallId: "a", toolName: "f", input: {} };
+const answer = { type: "tool-result", toolCallId: "a", toolName: "f", output: { type: "text", value: "x" } };
+const adapters = { openaiChat, openaiResponses, anthropicMessages, googleGenerateContent };
+
+/** Writes what the types do not allow. */
+const write = (make: unknown, ...given: readonly unknown[]): unknown => Reflect.apply(make as () => unknown, undefined, given);
+
+it.for<Mistake>([
+  ...Object.entries(adapters).map(([name, make]): Mistake => [
+    `an API key for ${name}`,
+    () => write(make, { apiKey: "sk-abc12345678", model: "m" }),
+    'Did you mean "client"? Write: client, an SDK client that you made with your key',
+  ]),
+  ["maxRetries of withRetry", () => write(withRetry, createMockProvider([]), { maxRetries: 2 }), 'Did you mean "maxAttempts"?'],
+  [
+    "calls of the AI SDK",
+    () => run({ messages: [{ role: "assistant", content: [call] }] }),
+    'write calls as { type: "tool-call", callId',
+  ],
+  [
+    "results of the AI SDK",
+    () => run({ messages: [{ role: "tool", content: [answer] }] }),
+    'their results as { role: "tool", results:',
+  ],
+  ["a decision of another kind", () => run({ decisions: { a: { kind: "approved" } } }), 'but is "approved"'],
+  ["the URL of a journal", () => write(fileJournal, new URL("file:///runs/a.jsonl")), "fileURLToPath"],
+  ["the URL of a journal as text", () => fileJournal("file:///runs/a.jsonl"), "fileURLToPath"],
+  ["a promise in unwrap", () => write(unwrap, Promise.resolve()), "which runToolLoop gives when it is awaited, but is a promise"],
+  ["nothing in unwrap", () => write(unwrap), "which runToolLoop gives when it is awaited, but is undefined"],
+  ["text in a stop condition", () => write(iterationCountIs, "5"), '"iterationCountIs(n)" must be a whole number'],
+])("%s is refused with advice", async ([, mistake, said]) => {
+  const error: unknown = await new Promise((resolve) => resolve(mistake())).catch((thrown: unknown) => thrown);
+  expect(isLoopError(error)).toBe(true);
+  expect(String(error)).toContain(said);
+  expect(String(error)).not.toContain("sk-abc12345678");
+});
