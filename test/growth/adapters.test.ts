@@ -144,6 +144,18 @@ const google: Adapter = {
   },
 };
 
+/** Gives a part only when it is asked for: a stream that holds all parts would measure garbage collection. */
+function pullFrom(parts: AsyncIterable<unknown>): ReadableStream<unknown> {
+  const iterator = parts[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await iterator.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+}
+
 const sdk: Adapter = {
   name: "aiSdkModel",
   provider: (stream) =>
@@ -154,12 +166,7 @@ const sdk: Adapter = {
         modelId: "m",
         supportedUrls: {},
         doStream: async () => ({
-          stream: new ReadableStream({
-            async start(controller) {
-              for await (const part of stream()) controller.enqueue(part);
-              controller.close();
-            },
-          }),
+          stream: pullFrom(stream()),
         }),
       },
     }),

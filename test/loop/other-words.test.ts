@@ -56,7 +56,10 @@ it.for<[fields: object, problem: string]>([
     { inputSchema: z.object({}), execute: undefined, handler: () => 1 },
     'must have as "execute" a function, but has undefined: rename "handler" to "execute"',
   ],
-  [{ inputSchema: z.object({}), parameters: z.object({}) }, 'has an unknown field "parameters" (did you mean "inputSchema"?)'],
+  [
+    { inputSchema: z.object({}), parameters: z.object({}) },
+    'has an unknown field "parameters" (write: inputSchema: z.object({ ... }))',
+  ],
 ])("a tool with %j names the field", ([fields, problem]) => {
   const make = (): unknown => Reflect.apply(defineTool, undefined, [{ name: "t", description: "", execute: () => 1, ...fields }]);
   expect(make).toThrow(problem);

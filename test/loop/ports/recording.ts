@@ -79,11 +79,11 @@ const definition = { name: "t", description: "", inputSchema: {} };
 export const recordingPorts: Ports = {
   "journal.open": asked((fault) => journal(() => ({ open: fault })), ["invalid-option"]),
   "journal's close": asked((fault) => journal(() => ({ open: () => Promise.resolve(fault) })), ["answered"]),
-  "journal.step, the first": asked(atStep("run"), ["journal-mismatch"]),
-  "journal.step, a stream": asked(atStep("i1/model")),
-  "journal.step, a tool": asked(atStep("i1/tool/0/t")),
+  "journal.step, the first": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
+  "journal.step, a stream": asked(atStep("i1/model"), ["journal-damaged"]),
+  "journal.step, a tool": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
   // An answer of another look is passed over, and the next one is taken.
-  "journal.step, the last": asked(atStep("i2/inbox-end"), ["answered"]),
+  "journal.step, the last": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
   "journal.all": asked((fault) => journal(() => ({ all: fault }))),
   "journal.replays": asked(
     (fault) => ({ ...called(() => 1), ...asking, ...resumed(waiting, { replays: fault }) }),
