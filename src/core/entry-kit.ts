@@ -124,7 +124,6 @@ export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-t
 export { groupByRole } from "./utils/group-messages.ts";
 export { isRecord, type UnknownRecord } from "./utils/is-record.ts";
 export { isThenable } from "./utils/is-thenable.ts";
-export { compileLinearRegExp } from "./utils/linear-regexp/linear-regexp.ts";
 export { isOnWeb, locateMedia } from "./utils/media-source.ts";
 export { memoize } from "./utils/memoize.ts";
 export { describeRule, isWithin, type NumberRule } from "./utils/number-rule.ts";

@@ -47,8 +47,12 @@ describe("deliberate mode", () => {
     });
     expect(mode.problems).toEqual([
       { toolName: "search", trigger: "", problem: "is empty" },
-      { toolName: "search", trigger: "/(?=x)/", problem: "looks ahead or behind, which is not supported" },
-      { toolName: "get_time", trigger: "/a/g", problem: 'has the flag "g", which is none of i, m, s and u' },
+      {
+        toolName: "search",
+        trigger: "/(?=x)/",
+        problem: "cannot be run in linear time: write it without look-around, back references and more than 1,000 repetitions",
+      },
+      { toolName: "get_time", trigger: "/a/g", problem: 'has the flag "g"; use only i, m, s and u' },
       { toolName: undefined, trigger: "!?", problem: "has no word in it" },
     ]);
     expect(judge(mode, { text: "look", recent: [] })).toBe('search: literal look "look"');

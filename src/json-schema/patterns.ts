@@ -2,10 +2,10 @@
 
 import type { Schema } from "@cfworker/json-schema";
 import { cutText, isRecord, quote } from "../core/entry-kit.ts";
-import { compileLinearPattern, type LinearPattern } from "./linear-pattern.ts";
+import { compileLinearRegExp, type LinearRegExp } from "../core/utils/linear-regexp.ts";
 
 /** By their expressions. Those that cannot be run in linear time are left out. */
-export type Patterns = ReadonlyMap<string, LinearPattern>;
+export type Patterns = ReadonlyMap<string, LinearRegExp>;
 
 /** Characters of all patterns of a schema. To compile one may take 50 microseconds a character. */
 const mostCharacters = 20_000;
@@ -15,7 +15,7 @@ export function readPatterns(
   parts: readonly Schema[],
   slowPatterns: "refused" | "not checked",
 ): Patterns | { readonly problem: string } {
-  const patterns = new Map<string, LinearPattern>();
+  const patterns = new Map<string, LinearRegExp>();
   const expressions = new Set(parts.flatMap(expressionsOf));
   let length = 0;
   for (const expression of expressions) {
@@ -23,7 +23,7 @@ export function readPatterns(
     length += expression.length;
     if (length > mostCharacters) return { problem: `has patterns of more than ${mostCharacters} characters` };
     if (!isExpression(expression)) return { problem: `has the pattern ${shown}, which is no regular expression` };
-    const compiled = compileLinearPattern(expression);
+    const compiled = compileLinearRegExp(expression);
     if (compiled !== undefined) patterns.set(expression, compiled);
     else if (slowPatterns === "refused") {
       return {

@@ -1,7 +1,7 @@
 // One part of a schema that looks at one value, and the work it may spend.
 
 import type { Schema } from "@cfworker/json-schema";
-import type { LinearPattern } from "./linear-pattern.ts";
+import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
 
 /** A property or the index of an item. */
 export type Key = string | number;
@@ -35,7 +35,7 @@ export interface Ports {
   /** Follows the `$ref` of a part. */
   follow(part: Schema): unknown;
   /** The pattern of an expression. Undefined for one that cannot be run in linear time. */
-  patternOf(expression: string): LinearPattern | undefined;
+  patternOf(expression: string): LinearRegExp | undefined;
   /** The keys of an object, which the engine takes long to list if there are many. */
   keysOf(value: object): readonly string[];
   /** One text for all values that say the same. */

@@ -1,0 +1,151 @@
+// Regular expressions from users, models and servers. RE2 runs them: a search takes time in proportion to the text, whatever the pattern.
+
+import { RE2JS } from "re2js";
+import { toPlainError } from "./plain-error.ts";
+
+/** A regular expression that is searched for without backtracking. */
+export interface LinearRegExp {
+  test(text: string): boolean;
+  /** The first match; `end` is exclusive, in UTF-16 units. */
+  find(text: string): { readonly start: number; readonly end: number } | undefined;
+  /** Number of instructions. Each of them may take about 40 ns for each character of a text. */
+  readonly size: number;
+}
+
+/** Instructions of one pattern: about 0.1 seconds to compile. */
+const mostInstructions = 50_000;
+
+/** What JavaScript and RE2 do not agree on: the members of a class, without its brackets. */
+const blanks = String.raw`\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`;
+const others = String.raw`\x00-\x08\x0E-\x1F!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`;
+const lineEnds = String.raw`\n\r\x{2028}\x{2029}`;
+const everything = String.raw`\x00-\x{10FFFF}`;
+
+/** One thing in a pattern: an escape, the beginning of a group, of a class that is empty, or a character. */
+const token =
+  /\\u\{([\da-f]+)\}|\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|\\u([\da-f]{4})|\\c([a-z])|\\([pP])\{(?:\w+=)?(\w+)\}|\\[\s\S]|\(\?<(?![=!])|\[\^\]|\[\]|[\s\S]/giu;
+
+/**
+ * Compiles an expression of JavaScript. It means what it means there with the flag "u"; of the other flags, "i", "m" and "s" count.
+ * Undefined if RE2 cannot run it: look-around, back references, more than 1,000 repetitions, or more than 50,000 instructions.
+ */
+export function compileLinearRegExp(expression: string, flags = ""): LinearRegExp | undefined {
+  try {
+    if (instructionsOf(expression) > mostInstructions) return undefined;
+    const { CASE_INSENSITIVE, MULTILINE, DOTALL } = RE2JS;
+    const bits = [...flags].reduce((sum, letter) => sum | ({ i: CASE_INSENSITIVE, m: MULTILINE, s: DOTALL }[letter] ?? 0), 0);
+    const compiled = RE2JS.compile(toRe2(expression, flags.includes("s")), bits);
+    return {
+      test: (text) => compiled.test(text),
+      find: (text) => {
+        const matcher = compiled.matcher(text);
+        return matcher.find() ? { start: matcher.start(), end: matcher.end() } : undefined;
+      },
+      size: compiled.programSize(),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** An expression that somebody wrote, or why it is refused; `problem` reads on after the expression. */
+export type WrittenRegExp =
+  | { readonly kind: "compiled"; readonly regExp: LinearRegExp }
+  | { readonly kind: "refused"; readonly problem: string };
+
+/** Longest expression in UTF-16 units. */
+const longestExpression = 500;
+
+/** Compiles an expression and says what is wrong with one that cannot be searched for. Flags: i, m, s, u. */
+export function parseLinearRegExp(expression: string, flags: string): WrittenRegExp {
+  const problem = findFlagProblem(flags) ?? findProblem(expression, flags);
+  if (problem !== undefined) return { kind: "refused", problem };
+  const regExp = compileLinearRegExp(expression, flags);
+  if (regExp !== undefined) return { kind: "compiled", regExp };
+  return {
+    kind: "refused",
+    problem: "cannot be run in linear time: write it without look-around, back references and more than 1,000 repetitions",
+  };
+}
+
+function findFlagProblem(flags: string): string | undefined {
+  const odd = [...flags].find((flag, index) => !"imsu".includes(flag) || flags.indexOf(flag) !== index);
+  if (odd === undefined) return undefined;
+  return `has the flag ${JSON.stringify(odd)}${"imsu".includes(odd) ? " twice" : "; use only i, m, s and u"}`;
+}
+
+/** JavaScript only reads the expression; it never runs it. */
+function findProblem(expression: string, flags: string): string | undefined {
+  if (expression === "") return "is empty";
+  if (expression.length > longestExpression) return `is longer than ${longestExpression} characters`;
+  if (!flags.includes("u") && /\\[pPu]\{/.test(expression)) return 'has "\\p{" or "\\u{", which need the flag u';
+  try {
+    return void new RegExp(expression, flags);
+  } catch (error) {
+    // The message repeats the expression before its last colon and says why after it.
+    return `cannot be read: ${toPlainError(error).message.replace(/^.*: /s, "")}`;
+  }
+}
+
+/** What counts for the size of a pattern. */
+const counted = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
+
+/** About how many instructions a pattern has, which its repetitions multiply. Compiling one with many would take long. */
+function instructionsOf(expression: string): number {
+  const open: number[] = [];
+  let total = 0;
+  let last = 1;
+  for (const [piece, least, most] of expression.matchAll(counted)) {
+    if (least !== undefined) total += last * (Math.max(Number(least), Number(most ?? 0), 1) - 1);
+    else if (piece === "(") open.push(total);
+    else if (piece === ")") last = total - (open.pop() ?? 0);
+    else {
+      total += 1;
+      last = 1;
+    }
+  }
+  return total;
+}
+
+function toRe2(expression: string, dotIsAll: boolean): string {
+  let isInClass = false;
+  return expression.replace(token, (whole: string, ...groups: (string | undefined)[]) => {
+    const code = codeOf(groups);
+    if (code !== undefined) return `\\x{${code.toString(16)}}`;
+    const { 5: property, 6: value } = groups;
+    if (property !== undefined) return `\\${property}{${value}}`;
+    if (isInClass) {
+      isInClass = whole !== "]";
+      return inClass[whole] ?? whole;
+    }
+    isInClass = whole === "[";
+    if (whole === "." && dotIsAll) return whole;
+    return outside[whole] ?? whole;
+  });
+}
+
+/** The character that an escape names by its number. */
+function codeOf([point, high, low, unit, control]: readonly (string | undefined)[]): number | undefined {
+  if (high !== undefined && low !== undefined) return String.fromCharCode(parseInt(high, 16), parseInt(low, 16)).codePointAt(0);
+  if (control !== undefined) return control.charCodeAt(0) % 32;
+  const hex = point ?? unit;
+  return hex === undefined ? undefined : parseInt(hex, 16);
+}
+
+const outside: { readonly [token: string]: string | undefined } = {
+  ".": `[^${lineEnds}]`,
+  "\\s": `[${blanks}]`,
+  "\\S": `[${others}]`,
+  "\\0": "\\x00",
+  "(?<": "(?P<",
+  "[^]": `[${everything}]`,
+  "[]": `[^${everything}]`,
+};
+
+const inClass: { readonly [token: string]: string | undefined } = {
+  "[": "\\[",
+  "\\s": blanks,
+  "\\S": others,
+  "\\0": "\\x00",
+  "\\b": "\\x08",
+};
