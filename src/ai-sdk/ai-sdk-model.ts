@@ -5,8 +5,7 @@ import { createCallBuilder } from "./call-options.ts";
 import { toModelError } from "./model-error.ts";
 import { toModelWords } from "./model-finish.ts";
 import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
-import { toIterable } from "./read-parts.ts";
-import { createPartsReader } from "./stream-parts.ts";
+import { createPartsReader, toIterable } from "./stream-parts.ts";
 
 /**
  * Makes a provider of a language model object of the AI SDK, whatever package it comes from: `@ai-sdk/openai`, `@ai-sdk/google`,

@@ -1,17 +1,227 @@
-// What `doStream` is called with. What repeats from iteration to iteration, messages and tools, is converted once and only gathered here.
+// The options and the prompt that `doStream` is called with. Each message and tool is converted once.
 
 import {
+  assertNever,
+  type AssistantMessage,
+  type ContentPart,
   groupByRole,
+  hasSucceeded,
+  isRecord,
+  type Json,
+  type MediaForms,
+  type MediaPlace,
   memoize,
+  type Message,
   type ModelRequest,
+  type ReadableMedia,
+  readTurn,
+  toArgumentsObject,
+  toBase64,
+  type ToolCallPart,
   type ToolChoice,
   type ToolDefinition,
+  type ToolMessage,
+  type ToolResultPart,
   toSettingFields,
+  toWireName,
+  type UserMessage,
+  writeToolMedia,
+  writeUserMedia,
 } from "../core/provider-kit.ts";
-import type { ModelSettings } from "./model-options.ts";
-import type { AiSdkCallOptions, PromptMessage } from "./model-wire.ts";
-import { createPromptConverter } from "./prompt-messages.ts";
-import { specWords } from "./spec-words.ts";
+import {
+  type AiSdkCallOptions,
+  type FileFacts,
+  type ModelSettings,
+  type PromptMessage,
+  type PromptPart,
+  type SpecWords,
+  specWords,
+} from "./model-options.ts";
+import { type MetadataReader, readMetadata } from "./provider-metadata.ts";
+
+/** What a model makes of images and files, in a user's message and in the result of a tool. */
+interface FileForms {
+  readonly user: MediaForms<PromptPart>;
+  readonly result: MediaForms<PromptPart>;
+}
+
+/** Makes the forms for a model that takes the URLs of `urls`. Which types it takes its package alone knows, and it refuses the others. */
+export function createFileForms(words: SpecWords, urls: unknown): FileForms {
+  const takes = "files in base64, and at some URLs only";
+  const forms = (write: (file: FileFacts) => PromptPart | undefined): MediaForms<PromptPart> => ({
+    takes,
+    write: (media) => {
+      const file = toFile(media);
+      return takesFile(urls, file) ? write(file) : undefined;
+    },
+  });
+  return {
+    user: forms(({ mediaType, source }) => ({ type: "file", mediaType, data: words.toFileData(source) })),
+    result: forms((file) => words.toResultFile(file)),
+  };
+}
+
+function toFile(media: ReadableMedia): FileFacts {
+  const { mediaType } = media;
+  if (media.kind !== "url") return { mediaType, source: { kind: "base64", data: toBase64(media) } };
+  return { mediaType, source: { kind: "url", text: media.url, url: new URL(media.url) } };
+}
+
+/**
+ * Whether a model takes a file from where it is. Its patterns stand under media types, which may end in an asterisk or be one, and are made
+ * for lower-case URLs.
+ */
+function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
+  if (source.kind === "base64") return true;
+  if (!isRecord(patterns)) return false;
+  const spellings = [source.text, source.text.toLowerCase()];
+  return Object.entries(patterns).some(
+    ([key, list]) =>
+      isMediaTypeOf(mediaType, key.toLowerCase()) &&
+      Array.isArray(list) &&
+      // `search` does not keep a position between calls, as `test` does for some patterns.
+      list.some((pattern: unknown) => pattern instanceof RegExp && spellings.some((url) => url.search(pattern) !== -1)),
+  );
+}
+
+function isMediaTypeOf(mediaType: string, key: string): boolean {
+  if (key === "*" || key === "*/*") return true;
+  return key.endsWith("/*") ? mediaType.startsWith(key.slice(0, -1)) : mediaType === key;
+}
+
+/** What results are written with. */
+interface ResultPorts {
+  readonly words: SpecWords;
+  readonly forms: FileForms;
+  /** What the service said with each call: it wants that of some back with the result, such as who called. */
+  readonly callOptions: ReadonlyMap<string, Json>;
+}
+
+/** One part for each result, in order. */
+function toResultParts({ results }: ToolMessage, ports: ResultPorts): readonly PromptPart[] {
+  return results.map((part) => {
+    const providerOptions = ports.callOptions.get(part.callId);
+    return {
+      type: "tool-result",
+      toolCallId: part.callId,
+      toolName: toWireName(part.name),
+      output: toOutput(part, ports),
+      ...(providerOptions === undefined ? {} : { providerOptions }),
+    };
+  });
+}
+
+/** What the model reads is `result`, whatever it is wrapped in. */
+function toOutput(part: ToolResultPart, ports: ResultPorts): PromptPart {
+  const { outcome, result, content = [] } = part;
+  if (content.length > 0) return { type: "content", value: toContent(result, content, ports) };
+  if (outcome === "denied") return ports.words.toDenial(toText(result));
+  const kind = typeof result === "string" ? "text" : "json";
+  return { type: hasSucceeded(part) ? kind : `error-${kind}`, value: result };
+}
+
+function toContent(result: Json, content: readonly ContentPart[], { forms }: ResultPorts): readonly PromptPart[] {
+  const parts = content.map((part) => (part.type === "text" ? part.text : writeToolMedia(part, forms.result)));
+  return [toText(result), ...parts].flatMap((part) => {
+    if (typeof part !== "string") return [part];
+    return part === "" ? [] : [toTextPart(part)];
+  });
+}
+
+function toTextPart(text: string): PromptPart {
+  return { type: "text", text };
+}
+
+function toText(result: Json): string {
+  return typeof result === "string" ? result : JSON.stringify(result);
+}
+
+/** One message as it is sent, and what the calls in it carry for their results. */
+interface ConvertedMessage {
+  readonly messages: readonly PromptMessage[];
+  readonly callOptions: ReadonlyMap<string, Json>;
+}
+
+/** Converts all messages; `urls` are the patterns of those that the model takes. */
+type PromptConverter = (messages: readonly Message[], urls: unknown) => readonly PromptMessage[];
+
+const noOptions: ReadonlyMap<string, Json> = new Map();
+
+/** Makes a converter that remembers what it has converted, by the identity of the message. */
+function createPromptConverter(reader: MetadataReader): PromptConverter {
+  const known = new WeakMap<Message, { readonly after: ReadonlyMap<string, Json>; readonly converted: ConvertedMessage }>();
+  return (messages, urls) => {
+    const prompt: PromptMessage[] = [];
+    let callOptions = noOptions;
+    const forms = createFileForms(reader.words, urls);
+    for (const [index, message] of messages.entries()) {
+      let made = known.get(message);
+      // Another turn may have taken the place of the one whose calls were answered.
+      if (made?.after !== callOptions) {
+        made = { after: callOptions, converted: convert(message, reader, { forms, callOptions, index }) };
+        known.set(message, made);
+      }
+      callOptions = made.converted.callOptions;
+      prompt.push(...made.converted.messages);
+    }
+    return prompt;
+  };
+}
+
+/** What a message depends on besides itself. */
+interface Surroundings {
+  readonly forms: FileForms;
+  /** Of the calls of the message before. */
+  readonly callOptions: ReadonlyMap<string, Json>;
+  /** Its position. */
+  readonly index: number;
+}
+
+function convert(message: Message, reader: MetadataReader, { forms, callOptions, index }: Surroundings): ConvertedMessage {
+  switch (message.role) {
+    case "user":
+      return { messages: toUserMessages(message, forms, { provider: reader.id, message: index }), callOptions: noOptions };
+    case "assistant":
+      return convertTurn(message, reader);
+    case "tool": {
+      const content = toResultParts(message, { words: reader.words, forms, callOptions });
+      return { messages: [{ role: "tool", content }], callOptions: noOptions };
+    }
+    default:
+      return assertNever(message);
+  }
+}
+
+/** Empty texts beside other parts are left out, as the AI SDK does: some services refuse them. */
+function toUserMessages(
+  { content }: UserMessage,
+  { user }: FileForms,
+  place: Omit<MediaPlace, "part">,
+): readonly PromptMessage[] {
+  if (typeof content === "string") return [{ role: "user", content: [{ type: "text", text: content }] }];
+  const parts = content.flatMap((part, index): readonly PromptPart[] => {
+    if (part.type !== "text") return [writeUserMedia(part, user, { ...place, part: index })];
+    return part.text === "" ? [] : [{ type: "text", text: part.text }];
+  });
+  return parts.length === 0 ? [] : [{ role: "user", content: parts }];
+}
+
+function convertTurn(message: AssistantMessage, reader: MetadataReader): ConvertedMessage {
+  const providerMetadata = readMetadata(message, reader);
+  if (providerMetadata !== undefined) return providerMetadata;
+  const content = rebuildTurn(message);
+  return { messages: content.length === 0 ? [] : [{ role: "assistant", content }], callOptions: noOptions };
+}
+
+/** Text and calls only: reasoning without its signature is refused, or means nothing to another model. */
+function rebuildTurn(turn: AssistantMessage): readonly PromptPart[] {
+  const { text, calls } = readTurn(turn);
+  return [...(text === "" ? [] : [{ type: "text", text }]), ...calls.map(toCallPart)];
+}
+
+function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
+  return { type: "tool-call", toolCallId: callId, toolName: toWireName(name), input: toArgumentsObject(args) };
+}
 
 /** Makes the options of one call. */
 type CallBuilder = (request: ModelRequest, signal: AbortSignal) => Promise<AiSdkCallOptions>;

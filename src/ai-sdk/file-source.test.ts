@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createFileForms } from "./file-source.ts";
-import { specWords } from "./spec-words.ts";
+import { createFileForms } from "./call-options.ts";
+import { specWords } from "./model-options.ts";
 
 function takesUrl(patterns: unknown, mediaType: string, url: string): boolean {
   const { user } = createFileForms(specWords.v3, patterns);

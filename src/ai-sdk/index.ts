@@ -2,4 +2,4 @@
 
 export { aiSdkModel } from "./ai-sdk-model.ts";
 export type { AiSdkApprovalRequest, AiSdkModelOptions, AiSdkProviderTool, AiSdkWarning } from "./model-options.ts";
-export type { AiSdkCallOptions, AiSdkLanguageModel } from "./model-wire.ts";
+export type { AiSdkCallOptions, AiSdkLanguageModel } from "./model-options.ts";

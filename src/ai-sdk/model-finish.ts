@@ -1,6 +1,155 @@
-// Finish reasons of the three specifications, and the services' own words behind them.
+// Usage and finish reasons of the three specifications, and the services' own words behind them.
 
-import { type FinishReason, type FinishWords, isRecord, textOf, withFinishReasons } from "../core/provider-kit.ts";
+import {
+  countOf,
+  type FinishReason,
+  type FinishWords,
+  isRecord,
+  listOf,
+  reconcileUsage,
+  recordOf,
+  textOf,
+  type UnknownRecord,
+  type Usage,
+  withFinishReasons,
+} from "../core/provider-kit.ts";
+import type { AiSdkLanguageModel } from "./model-options.ts";
+
+/** Reads the counts of a finished stream. Undefined where the service gave neither sum. */
+export function readModelUsage(usage: unknown, { provider }: AiSdkLanguageModel): Usage | undefined {
+  if (!isRecord(usage)) return undefined;
+  const { inputTokens, outputTokens } = usage;
+  if (isRecord(inputTokens) || isRecord(outputTokens)) return readNested(recordOf(inputTokens), recordOf(outputTokens));
+  return readFlat(usage, provider);
+}
+
+/** v3 and v4. */
+function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefined {
+  const [cached, written] = [countOf(input.cacheRead), countOf(input.cacheWrite)];
+  return toUsage({
+    input: countOf(input.total) ?? sumOf(countOf(input.noCache), cached, written),
+    output: countOf(output.total) ?? sumOf(countOf(output.text), countOf(output.reasoning)),
+    cached,
+    written,
+    reasoning: countOf(output.reasoning),
+  });
+}
+
+/**
+ * v2, where packages differ in what their sums hold. Anthropic's leaves out what was read from the cache
+ * (github.com/PostHog/posthog-js/issues/2829). Google's and xAI's leave out reasoning, which their total tells
+ * (github.com/vercel/ai/issues/7542).
+ */
+function readFlat(usage: UnknownRecord, provider: string): Usage | undefined {
+  const [input, output, total] = [countOf(usage.inputTokens), countOf(usage.outputTokens), countOf(usage.totalTokens)];
+  const [cached, reasoning] = [countOf(usage.cachedInputTokens), countOf(usage.reasoningTokens)];
+  const excludesCached = /\banthropic\b/.test(provider);
+  const excludesReasoning = total !== undefined && total === sumOf(input, output, reasoning);
+  return toUsage({
+    input: excludesCached ? sumOf(input, cached) : input,
+    output: excludesReasoning ? sumOf(output, reasoning) : output,
+    cached,
+    written: undefined,
+    reasoning,
+  });
+}
+
+interface Counts {
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  readonly cached: number | undefined;
+  readonly written: number | undefined;
+  readonly reasoning: number | undefined;
+}
+
+function toUsage({ input, output, cached, written, reasoning }: Counts): Usage | undefined {
+  if (input === undefined && output === undefined) return undefined;
+  const [inputTokens, outputTokens] = [input ?? 0, output ?? 0];
+  return reconcileUsage({
+    inputTokens,
+    outputTokens,
+    totalTokens: inputTokens + outputTokens,
+    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
+    ...(written === undefined ? {} : { cacheWriteTokens: written }),
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+  });
+}
+
+/** Undefined where nothing is known. */
+function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
+  const known = counts.filter((count) => count !== undefined);
+  return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
+}
+
+/** The services' words for the ends that the specification has words for. */
+const words: ReadonlyMap<string, string> = new Map([
+  ["eos", "stop"],
+  ["function_call", "tool-calls"],
+  ["tool_calls", "tool-calls"],
+  ["content_filter", "content-filter"],
+  ["MAX_TOKENS", "length"],
+  ["max_output_tokens", "length"],
+  ["STOP", "stop"],
+  ["completed", "stop"],
+]);
+
+/** Reads the events of Chat Completions, Responses and Gemini as packages hand them on. */
+export class RawEnding {
+  #usage: Usage | undefined;
+  #word: string | undefined;
+  /** Whether the answer may go on after its finish reason, as Gemini's does. */
+  mayGoOn = false;
+  /** Whether the last event was the one that said so. A package that cannot read it has lost what else it held. */
+  isLast = false;
+
+  /** Why the model stopped, as far as the service has said so. */
+  get finish(): SaidFinish | undefined {
+    const raw = this.#word;
+    return raw === undefined ? undefined : readFinish({ unified: words.get(raw) ?? raw, raw });
+  }
+
+  /** The last counts, which do not tell cached tokens and reasoning apart. */
+  get usage(): Usage | undefined {
+    return this.#usage;
+  }
+
+  read(event: unknown): void {
+    this.isLast = false;
+    if (!isRecord(event)) return;
+    const response = recordOf(event.response);
+    const counts = event.usage ?? event.usageMetadata ?? response.usage;
+    if (isRecord(counts)) this.#usage = toRawUsage(counts);
+    if (event.type === "response.completed") this.#note("completed");
+    if (event.type === "response.incomplete") this.#note(recordOf(response.incomplete_details).reason);
+    for (const choice of listOf(event.choices)) this.#note(recordOf(choice).finish_reason);
+    for (const candidate of listOf(event.candidates)) this.#readCandidate(recordOf(candidate));
+  }
+
+  /** A finish reason beside code that the service runs ends nothing, and code takes back one that came before. */
+  #readCandidate({ content, finishReason }: UnknownRecord): void {
+    this.mayGoOn = true;
+    const code = listOf(recordOf(content).parts)
+      .map(recordOf)
+      .filter((part) => isRecord(part.executableCode) || isRecord(part.codeExecutionResult));
+    if (code.length > 0) this.#word = undefined;
+    if (!isRecord(code.at(-1)?.executableCode)) this.#note(finishReason);
+  }
+
+  #note(word: unknown): void {
+    if (textOf(word) === "") return;
+    this.#word = textOf(word);
+    this.isLast = true;
+  }
+}
+
+function toRawUsage(counts: UnknownRecord): Usage | undefined {
+  const thoughts = countOf(counts.thoughtsTokenCount) ?? 0;
+  const input = countOf(counts.prompt_tokens ?? counts.input_tokens ?? counts.promptTokenCount);
+  const output = countOf(counts.completion_tokens ?? counts.output_tokens ?? counts.candidatesTokenCount);
+  if (input === undefined && output === undefined) return undefined;
+  const outputTokens = (output ?? 0) + thoughts;
+  return { inputTokens: input ?? 0, outputTokens, totalTokens: (input ?? 0) + outputTokens };
+}
 
 /** Why a model stopped, as it was said. */
 export interface SaidFinish {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aiSdkModel } from "./ai-sdk-model.ts";
-import { checkModelOptions } from "./model-options.ts";
-import type { AiSdkLanguageModel } from "./model-wire.ts";
+import { type AiSdkLanguageModel, checkModelOptions } from "./model-options.ts";
 
 const model: AiSdkLanguageModel = {
   specificationVersion: "v4",

@@ -1,9 +1,10 @@
-// The options of `aiSdkModel`, checked before anything is sent.
+// The options of `aiSdkModel`, and how the three specifications differ.
+// The types are written down here, because any of the three will do.
 
 import {
-  type Checks,
   checkFields,
   checkRequired,
+  type Checks,
   type FinishReason,
   finishReasonsCheck,
   is,
@@ -11,8 +12,111 @@ import {
   isRecord,
   type Json,
 } from "../core/provider-kit.ts";
-import type { AiSdkLanguageModel } from "./model-wire.ts";
-import { specWords } from "./spec-words.ts";
+
+/** What is handed to `doStream`, as far as it is the same for all specifications. `extra` of the settings may add any field to it. */
+export interface AiSdkCallOptions {
+  readonly prompt: readonly object[];
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/**
+ * A language model object of a provider package, such as `openai("gpt-5")` of `@ai-sdk/openai`: one of specification v2 (AI SDK 5),
+ * v3 (6) or v4 (7).
+ */
+export interface AiSdkLanguageModel {
+  readonly specificationVersion: "v2" | "v3" | "v4";
+  readonly provider: string;
+  readonly modelId: string;
+  /** Patterns of URLs by media type, or a promise of them. */
+  readonly supportedUrls: object | PromiseLike<object>;
+  doStream(options: AiSdkCallOptions): PromiseLike<{ readonly stream: object; readonly response?: object | undefined }>;
+}
+
+/** A piece of a message of a prompt. */
+export interface PromptPart {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** A message of a prompt. */
+export type PromptMessage =
+  | { readonly role: "system"; readonly content: string }
+  | { readonly role: "user" | "assistant" | "tool"; readonly content: readonly PromptPart[] };
+
+/** A part of a model's turn as it is kept: the fields of a prompt part, but for the bytes of a file, which are base64 or a URL. */
+export interface TurnPart {
+  readonly type: string;
+  readonly [field: string]: Json | undefined;
+}
+
+/** Where the bytes of a file are. */
+export type FileSource =
+  | { readonly kind: "base64"; readonly data: string }
+  /** As it was written, and parsed. */
+  | { readonly kind: "url"; readonly text: string; readonly url: URL };
+
+/** Some file. */
+export interface FileFacts {
+  /** IANA media type. */
+  readonly mediaType: string;
+  readonly source: FileSource;
+}
+
+/** How one specification says what another one says differently. */
+export interface SpecWords {
+  /** The `data` of a file in a user's message or in a model's turn. */
+  toFileData(source: FileSource): unknown;
+  /** A file in the result of a tool. Undefined where there is no word for it. */
+  toResultFile(file: FileFacts): PromptPart | undefined;
+  /** The result of a call that nobody allowed. */
+  toDenial(reason: string): PromptPart;
+  /** The type of a tool that the service defines. */
+  readonly providerToolType: string;
+  /** Kinds of parts of a turn that there is no word for. */
+  readonly unknownParts: ReadonlySet<string>;
+}
+
+const onlyInV4: ReadonlySet<string> = new Set(["custom", "reasoning-file"]);
+
+const toPlainData = (source: FileSource): unknown => (source.kind === "url" ? source.url : source.data);
+
+const v2: SpecWords = {
+  toFileData: toPlainData,
+  toResultFile: ({ mediaType, source }) => (source.kind === "url" ? undefined : { type: "media", data: source.data, mediaType }),
+  toDenial: (reason) => ({ type: "error-text", value: reason }),
+  providerToolType: "provider-defined",
+  unknownParts: onlyInV4,
+};
+
+const v3: SpecWords = {
+  toFileData: toPlainData,
+  toResultFile: ({ mediaType, source }) => {
+    const kind = mediaType.toLowerCase().startsWith("image/") ? "image" : "file";
+    if (source.kind === "url") return { type: `${kind}-url`, url: source.text };
+    return { type: `${kind}-data`, data: source.data, mediaType };
+  },
+  toDenial: (reason) => ({ type: "execution-denied", reason }),
+  providerToolType: "provider",
+  unknownParts: onlyInV4,
+};
+
+/** Parsing may change a URL such as "gs://…", which its service wants as it was. */
+function toTaggedData(source: FileSource): object {
+  if (source.kind === "base64") return { type: "data", data: source.data };
+  const { url, text } = source;
+  return url.href === text ? { type: "url", url } : { type: "url", url, originalUrl: text };
+}
+
+const v4: SpecWords = {
+  toFileData: toTaggedData,
+  toResultFile: ({ mediaType, source }) => ({ type: "file", data: toTaggedData(source), mediaType }),
+  toDenial: v3.toDenial,
+  providerToolType: "provider",
+  unknownParts: new Set(),
+};
+
+/** The words of each specification: one without does not compile. */
+export const specWords: { readonly [Version in AiSdkLanguageModel["specificationVersion"]]: SpecWords } = { v2, v3, v4 };
 
 /**
  * A tool that the service defines, as the provider packages make them: `openai.tools.webSearch({})`. `id` and `args` are needed; the

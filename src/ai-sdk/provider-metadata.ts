@@ -2,10 +2,8 @@
 // Reasoning is signed or named by an id, and what the service's own tools did is nowhere else.
 
 import { type AssistantMessage, isRecord, type Json, readTurn, type ToolCallPart } from "../core/provider-kit.ts";
-import { toFileSource } from "./made-files.ts";
-import type { PromptMessage, PromptPart, TurnPart } from "./model-wire.ts";
-import type { SpecWords } from "./spec-words.ts";
-import { isPromptName } from "./turn-parts.ts";
+import { isPromptName, toFileSource } from "./turn-parts.ts";
+import type { PromptMessage, PromptPart, SpecWords, TurnPart } from "./model-options.ts";
 
 /** An answer to a service that asks whether it may run a tool of its own side. */
 export interface ApprovalAnswer {

@@ -1,7 +1,7 @@
 // How a service's own events say that an answer is finished.
 
 import { expect, it } from "vitest";
-import { RawEnding } from "./raw-ending.ts";
+import { RawEnding } from "./model-finish.ts";
 
 const gemini = (finishReason: string | undefined, ...parts: readonly object[]): object => ({
   candidates: [{ content: { parts }, finishReason }],

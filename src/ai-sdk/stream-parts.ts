@@ -1,4 +1,4 @@
-// Parts of a model's stream into neutral chunks.
+// Turns the parts of a model's stream into neutral chunks.
 
 import {
   copyFields,
@@ -7,19 +7,52 @@ import {
   type Json,
   type ModelChunk,
   providerError,
+  type ProviderError,
   recordOf,
   textOf,
+  type ToolDefinition,
+  type UnknownRecord,
 } from "../core/provider-kit.ts";
-import type { ProviderError, ToolDefinition, UnknownRecord } from "../core/provider-kit.ts";
-import { toFilePart } from "./made-files.ts";
+import { createTurnParts, toFilePart, TurnCalls, type TurnParts } from "./turn-parts.ts";
 import { toModelError } from "./model-error.ts";
-import { type ModelWords, readFinish, type SaidFinish, toFinishReason } from "./model-finish.ts";
+import { type ModelWords, RawEnding, readFinish, readModelUsage, type SaidFinish, toFinishReason } from "./model-finish.ts";
 import type { ModelSettings } from "./model-options.ts";
-import { readModelUsage } from "./model-usage.ts";
 import { type ApprovalAnswer, toMetadataItems } from "./provider-metadata.ts";
-import { RawEnding } from "./raw-ending.ts";
-import { TurnCalls } from "./turn-calls.ts";
-import { createTurnParts, type TurnParts } from "./turn-parts.ts";
+
+/** What is used of a ReadableStream. */
+interface PartStream {
+  getReader(): PartReader;
+}
+
+interface PartReader {
+  read(): Promise<IteratorResult<unknown>>;
+  cancel(reason?: unknown): Promise<void>;
+}
+
+/**
+ * Makes a stream iterable, and cancels it when the signal fires, also one that came too late: a model may be deaf to its signal. The
+ * iterator of its own can do nothing while it waits for a part, and not every browser has one. Anything else stays what it is.
+ */
+export function toIterable(stream: unknown, signal: AbortSignal): unknown {
+  if (!isPartStream(stream)) return stream;
+  const reader = stream.getReader();
+  const cancel = (): void => void reader.cancel(signal.reason).then(undefined, () => {});
+  signal.addEventListener("abort", cancel, { once: true });
+  if (signal.aborted) cancel();
+  return {
+    [Symbol.asyncIterator]: (): AsyncIterator<unknown> => ({
+      next: () => reader.read(),
+      async return() {
+        await reader.cancel();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+function isPartStream(value: unknown): value is PartStream {
+  return isRecord(value) && typeof value.getReader === "function";
+}
 
 /** What a stream is read with. */
 interface ReaderPorts {

@@ -1,7 +1,42 @@
-// The parts of a turn while they stream, as they will be sent back.
+// The parts and calls of an answer while they stream.
 
-import { copyFields, isRecord } from "../core/provider-kit.ts";
-import type { TurnPart } from "./model-wire.ts";
+import {
+  copyFields,
+  encodeBase64,
+  endArguments,
+  FinishedCalls,
+  isRecord,
+  type Json,
+  type ModelChunk,
+  parseToolArguments,
+  textOf,
+  toArgumentsObject,
+  toJson,
+  type UnknownRecord,
+} from "../core/provider-kit.ts";
+import type { FileSource, TurnPart } from "./model-options.ts";
+
+/** A file of a stream as a part that can be kept; undefined where it holds nothing. In v4 its data says what it is. */
+export function toFilePart({ type, mediaType, data }: UnknownRecord): TurnPart | undefined {
+  const place = toPlace(
+    isRecord(data) && !(data instanceof Uint8Array) && !(data instanceof URL) ? (data.data ?? data.url) : data,
+  );
+  return place === undefined ? undefined : { type: textOf(type), mediaType: textOf(mediaType), ...place };
+}
+
+function toPlace(data: unknown): { readonly [field: string]: Json } | undefined {
+  if (data instanceof Uint8Array) return { data: encodeBase64(data) };
+  if (data instanceof URL) return { url: data.href };
+  if (typeof data !== "string" || data === "") return undefined;
+  return /^https?:/i.test(data) ? { url: data } : { data };
+}
+
+/** Where a kept file is; undefined where that cannot be read. */
+export function toFileSource({ url, data }: { readonly url?: unknown; readonly data?: unknown }): FileSource | undefined {
+  if (typeof data === "string") return { kind: "base64", data };
+  if (typeof url !== "string" || !URL.canParse(url)) return undefined;
+  return { kind: "url", text: url, url: new URL(url) };
+}
 
 /** What every service takes as the name of a tool. */
 const promptName = /^[\w-]{1,64}$/;
@@ -67,4 +102,128 @@ function toPart({ part, text, metadata }: PartDraft): TurnPart {
     ...(text === undefined ? {} : { text }),
     ...(isRecord(metadata) ? { providerOptions: copyFields(metadata) } : {}),
   };
+}
+
+/** What calls are read with. */
+interface CallPorts {
+  /** Where chunks go. */
+  readonly out: ModelChunk[];
+  /** Where parts go. */
+  readonly parts: TurnParts;
+  /** Names of the run's own tools. */
+  readonly names: ReadonlySet<string>;
+}
+
+/** A call that the service runs. */
+interface ServiceCall {
+  readonly toolName: string;
+  readonly input: Json;
+}
+
+interface OpenCall {
+  readonly key: string;
+  readonly id: string;
+  readonly name: string;
+  /** Whether listeners hear of it while it streams. */
+  readonly isHeard: boolean;
+  argsText: string;
+}
+
+/** The calls of one stream. */
+export class TurnCalls {
+  readonly #ports: CallPorts;
+  readonly #open = new Map<unknown, OpenCall>();
+  readonly #ofService = new Map<unknown, ServiceCall>();
+  /** The run's calls that came whole. */
+  readonly #taken = new FinishedCalls<object>();
+  #begun = 0;
+  /** Whether one of them is the run's. */
+  hasOwn = false;
+
+  constructor(ports: CallPorts) {
+    this.#ports = ports;
+  }
+
+  /** A call that turns out to be the service's cannot be taken back, so that only what is known to be the run's is told at once. */
+  startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
+    // One that is begun twice is still one.
+    if (providerExecuted === true || this.#open.has(id)) return;
+    const { out, names } = this.#ports;
+    const name = textOf(toolName);
+    const call = this.#begin(id, name, names.has(name) && inputEncoding !== "text" && !this.#taken.hasId(textOf(id)));
+    this.#open.set(id, call);
+    if (call.isHeard) out.push({ type: "call-start", key: call.key, id: call.id, name });
+  }
+
+  extendInput({ id, delta }: UnknownRecord): void {
+    const call = this.#open.get(id);
+    const text = textOf(delta);
+    if (call === undefined || text === "") return;
+    call.argsText += text;
+    if (call.isHeard) this.#ports.out.push({ type: "call-args-delta", key: call.key, text });
+  }
+
+  /** Takes a whole call. What it says outranks what streamed before it. */
+  take(said: UnknownRecord): void {
+    const { toolCallId, providerMetadata } = said;
+    const argsText = typeof said.input === "string" ? said.input : JSON.stringify(said.input ?? {});
+    const part = { type: "tool-call", toolCallId: textOf(toolCallId), toolName: textOf(said.toolName) };
+    const call = this.#open.get(toolCallId);
+    this.#open.delete(toolCallId);
+    if (said.providerExecuted === true) {
+      const input = readInput(argsText);
+      this.#ofService.set(toolCallId, { toolName: part.toolName, input });
+      this.#ports.parts.add({ ...part, input, providerExecuted: true }, providerMetadata);
+      return;
+    }
+    if (this.#taken.add(part, { id: part.toolCallId, name: part.toolName, argsText }) !== undefined) return;
+    const { key, id } = call ?? this.#begin(toolCallId, part.toolName, false);
+    this.#declareReady({ key, id, name: part.toolName }, argsText, false);
+    this.#ports.parts.add({ ...part, input: toInput(argsText) }, providerMetadata);
+  }
+
+  /** A call that the service runs, by its id. */
+  ofService(id: unknown): ServiceCall | undefined {
+    return this.#ofService.get(id);
+  }
+
+  /** Declares the calls cut off that began and never came whole. */
+  settle(): void {
+    for (const call of this.#open.values()) {
+      const { id, name, argsText } = call;
+      this.#declareReady(call, argsText, true);
+      this.#ports.parts.add({ type: "tool-call", toolCallId: id, toolName: name, input: toInput(argsText) }, undefined);
+    }
+    this.#open.clear();
+  }
+
+  #begin(id: unknown, name: string, isHeard: boolean): OpenCall {
+    const key = `call-${this.#begun}`;
+    this.#begun += 1;
+    return { key, id: textOf(id), name, isHeard, argsText: "" };
+  }
+
+  #declareReady({ key, id, name }: Pick<OpenCall, "key" | "id" | "name">, argsText: string, isCut: boolean): void {
+    this.#ports.out.push({ type: "call-ready", key, id, name, ...endArguments(argsText, isCut) });
+    this.hasOwn = true;
+  }
+}
+
+/** Services want an object back. */
+function toInput(argsText: string): Json {
+  const input = readInput(argsText);
+  return isRecord(input) ? input : toArgumentsObject(argsText);
+}
+
+/** Levels that a kept part has around it: a value nested so deeply that only these are too much would be refused whole. */
+const levelsAround = 4;
+
+/** A text that is no JSON, or that is nested past any use, stands for itself. */
+function readInput(argsText: string): Json {
+  try {
+    const parsed = parseToolArguments(argsText);
+    return "args" in parsed ? toJson(parsed.args, -levelsAround) : argsText;
+  } catch {
+    return argsText;
+  }
 }

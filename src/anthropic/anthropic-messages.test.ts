@@ -6,7 +6,7 @@ import { ask, createCall } from "../../test/wire/provider-iteration.ts";
 import { collect, streamScript } from "../../test/wire/scripted-stream.ts";
 import type { ModelChunk, ModelRequest } from "../core/provider-kit.ts";
 import { anthropicMessages } from "./anthropic-messages.ts";
-import type { AnthropicMessagesClient, MessagesRequestBody, MessagesRequestOptions } from "./messages-wire.ts";
+import type { AnthropicMessagesClient, MessagesRequestBody, MessagesRequestOptions } from "./messages-options.ts";
 
 const begin = { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } };
 const text = (content: string): object => ({

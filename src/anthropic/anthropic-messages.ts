@@ -1,11 +1,9 @@
 // Anthropic Messages as a provider over the caller's own client.
 
 import { type ModelChunk, openAnswer, type Provider, readSdkStream, withFinishReasons } from "../core/provider-kit.ts";
-import { createMessageConverter } from "./message-converter.ts";
-import { buildMessagesBody } from "./messages-body.ts";
-import { createMessagesReader } from "./messages-events.ts";
-import { stopWords } from "./messages-finish.ts";
-import { checkMessagesOptions, type AnthropicMessagesOptions } from "./messages-options.ts";
+import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
+import { createMessagesReader, stopWords } from "./messages-events.ts";
+import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-options.ts";
 
 /**
  * Makes a provider of an Anthropic client. The client stays the caller's: its key, base URL, proxy and retries are used as they

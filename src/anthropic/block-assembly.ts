@@ -5,14 +5,16 @@ import {
   endArguments,
   FinishedCalls,
   isRecord,
+  type Json,
+  type ModelChunk,
   parseToolArguments,
   providerError,
   setField,
   textOf,
   toJson,
+  type UnknownRecord,
 } from "../core/provider-kit.ts";
-import type { Json, ModelChunk, UnknownRecord } from "../core/provider-kit.ts";
-import type { WireBlock } from "./messages-wire.ts";
+import type { WireBlock } from "./messages-options.ts";
 import { invalidJsonKey } from "./provider-metadata.ts";
 
 /** The blocks of one stream. */

@@ -1,8 +1,8 @@
 // Where the marks for the cache stand.
 
 import { expect, it } from "vitest";
-import { markLast, markMessages, markSystem, type JoinedMessage } from "./cache-breakpoints.ts";
-import type { WireBlock } from "./messages-wire.ts";
+import { type JoinedMessage, markLast, markMessages, markSystem } from "./messages-body.ts";
+import type { WireBlock } from "./messages-options.ts";
 
 const mark = { type: "ephemeral" } as const;
 const block = (text: string): WireBlock => ({ type: "text", text });

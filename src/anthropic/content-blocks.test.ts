@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { ContentPart } from "../core/provider-kit.ts";
-import { toResultBlocks, toUserBlocks } from "./content-blocks.ts";
+import { toResultBlocks, toUserBlocks } from "./messages-body.ts";
 
 const image = (mediaType: string, data: string | URL = "eA=="): ContentPart => ({ type: "image", mediaType, data });
 const file = (mediaType: string, data: string | URL = "eA=="): ContentPart => ({ type: "file", mediaType, data });

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
-import { createMessageConverter } from "./message-converter.ts";
+import { createMessageConverter } from "./messages-body.ts";
 
 const reader = { id: "anthropic", model: "m" };
 const convert = (message: Message): object => createMessageConverter(reader)(message, 0).wire;

@@ -2,9 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import type { AssistantPart, Json, Message, ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
-import { createMessageConverter } from "./message-converter.ts";
-import { buildMessagesBody } from "./messages-body.ts";
-import { checkMessagesOptions, type AnthropicMessagesOptions } from "./messages-options.ts";
+import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
+import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-options.ts";
 
 const client = { messages: { create: () => Promise.reject(new Error("not asked")) } };
 const weather: ToolDefinition = {

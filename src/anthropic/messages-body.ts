@@ -1,23 +1,220 @@
-// The body of one request. What repeats from iteration to iteration, messages and tools, is converted once and only gathered here.
+// The body of a Messages request. Each message and tool is converted once and gathered here.
 
 import {
+  assertNever,
+  type AssistantMessage,
+  type ContentPart,
   groupByRole,
+  hasSucceeded,
+  isOnWeb,
   isRecord,
+  isTextType,
   type Json,
+  type MediaForms,
+  type MediaPlace,
   memoize,
   type Message,
   type ModelRequest,
   type ModelSettings,
+  type ReadableMedia,
+  readText,
+  readTurn,
+  toBase64,
+  type ToolCallPart,
   type ToolChoice,
   type ToolDefinition,
+  type ToolMessage,
+  type ToolResultPart,
+  toWireName,
+  writeToolMedia,
+  writeUserMedia,
 } from "../core/provider-kit.ts";
-import { markLast, markMessages, markSystem, type JoinedMessage } from "./cache-breakpoints.ts";
-import type { MessageConverter } from "./message-converter.ts";
-import type { MessagesSettings } from "./messages-options.ts";
-import type { MessagesRequestBody, WireContainer, WireMessage } from "./messages-wire.ts";
+import type {
+  CacheControl,
+  MessagesRequestBody,
+  MessagesSettings,
+  WireBlock,
+  WireContainer,
+  WireMessage,
+} from "./messages-options.ts";
+import { closeTurn, invalidJsonKey, type MetadataReader, readMetadata, toWireId } from "./provider-metadata.ts";
+
+/**
+ * The blocks of a user's content. Blank texts are left out, because the service refuses them. Throws a ProviderError `bad-request` for
+ * what the wire has no form for.
+ */
+export function toUserBlocks(content: string | readonly ContentPart[], place: Omit<MediaPlace, "part">): readonly WireBlock[] {
+  if (typeof content === "string") return toTextBlocks(content);
+  return content.flatMap((part, index) =>
+    part.type === "text" ? toTextBlocks(part.text) : [writeUserMedia(part, blockMedia, { ...place, part: index })],
+  );
+}
+
+/** The blocks of what a tool has returned beside its result; in words where the wire has no form for it. */
+export function toResultBlocks(content: readonly ContentPart[]): readonly WireBlock[] {
+  return content.flatMap((part) => {
+    const written = part.type === "text" ? part.text : writeToolMedia(part, blockMedia);
+    return typeof written === "string" ? toTextBlocks(written) : [written];
+  });
+}
+
+/** One block, or none for a blank text. */
+function toTextBlocks(text: string): readonly WireBlock[] {
+  return text.trim() === "" ? [] : [{ type: "text", text }];
+}
+
+/** A drawing is none of these: the service takes it as text only. */
+const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
+
+const blockMedia: MediaForms<WireBlock> = {
+  takes: "images as JPEG, PNG, GIF or WebP and PDFs, in base64 or at https: or http: URLs, and in base64 texts in UTF-8",
+  write(media) {
+    if (isTextType(media.mediaType)) return toTextDocument(media);
+    const type = toBlockType(media);
+    const source = toSource(media);
+    return type === undefined || source === undefined ? undefined : { type, source };
+  },
+};
+
+/** At a URL an image may be of a type that nobody knows yet. */
+function toBlockType({ kind, mediaType }: ReadableMedia): "image" | "document" | undefined {
+  if (mediaType === "application/pdf") return "document";
+  return imageTypes.has(mediaType) || (kind === "url" && mediaType === "image/*") ? "image" : undefined;
+}
+
+function toSource(media: ReadableMedia): WireBlock["source"] {
+  if (media.kind === "url") return isOnWeb(media) ? { type: "url", url: media.url } : undefined;
+  return { type: "base64", media_type: media.mediaType, data: toBase64(media) };
+}
+
+/** The wire takes a text as text only, so that its bytes are decoded here. */
+function toTextDocument(media: ReadableMedia): WireBlock | undefined {
+  const data = readText(media);
+  return data === undefined ? undefined : { type: "document", source: { type: "text", media_type: "text/plain", data } };
+}
+
+/** A message that may be made of several of one role. */
+export interface JoinedMessage {
+  readonly message: WireMessage;
+  /** How many of its blocks come before the last one that was joined to it; 0 where it is a single message. */
+  readonly stableBlocks: number;
+}
+
+/** Marks the last of some blocks or tools. */
+export function markLast<Item extends object>(items: readonly Item[], cacheControl: CacheControl): readonly Item[] {
+  return markAt(items, items.length - 1, cacheControl);
+}
+
+/**
+ * Marks the last two messages of the user's side. In the last one the mark comes before the part that was joined to it last:
+ * there stand context items, which have moved on in the next request, and messages that the mark of that request will find.
+ */
+export function markMessages(joined: readonly JoinedMessage[], cacheControl: CacheControl): readonly WireMessage[] {
+  const messages = joined.map(({ message }) => message);
+  let marks = 0;
+  for (let position = joined.length - 1; position >= 0 && marks < 2; position -= 1) {
+    const { message, stableBlocks } = joined[position] ?? {};
+    if (message?.role !== "user") continue;
+    const end = marks === 0 && stableBlocks !== undefined && stableBlocks > 0 ? stableBlocks : message.content.length;
+    messages[position] = { ...message, content: markAt(message.content, end - 1, cacheControl) };
+    marks += 1;
+  }
+  return messages;
+}
+
+function markAt<Item extends object>(items: readonly Item[], at: number, cacheControl: CacheControl): readonly Item[] {
+  return items.map((item, position) => (position === at ? { ...item, cache_control: cacheControl } : item));
+}
+
+/** A system text as blocks, so that it can be marked. */
+export function markSystem(system: string, cacheControl: CacheControl): readonly WireBlock[] {
+  return [{ type: "text", text: system, cache_control: cacheControl }];
+}
+
+/** One message as it is sent. */
+interface ConvertedMessage {
+  /** Where something follows it. Its content may be empty: then the message is left out. */
+  readonly wire: WireMessage;
+  /** As the last message of a request: a paused turn goes back exactly as it came. */
+  readonly asLast: WireMessage;
+  /** Whether a turn was written anew, so that it has lost its thinking. */
+  readonly isRebuilt: boolean;
+  readonly container: WireContainer | undefined;
+}
+
+/**
+ * Converts a message; `index` is its position. Throws a ProviderError `bad-request` where a user's message holds what the wire has no form
+ * for.
+ */
+type MessageConverter = (message: Message, index: number) => ConvertedMessage;
+
+/** Makes a converter that remembers what it has converted, by the identity of the message. */
+export function createMessageConverter(reader: MetadataReader): MessageConverter {
+  return memoize((message: Message, index: number) => convert(message, index, reader));
+}
+
+function convert(message: Message, index: number, reader: MetadataReader): ConvertedMessage {
+  switch (message.role) {
+    case "user":
+      return toUserMessage(toUserBlocks(message.content, { provider: reader.id, message: index }));
+    case "assistant":
+      return convertTurn(message, reader);
+    case "tool":
+      return toUserMessage(convertResults(message));
+    default:
+      return assertNever(message);
+  }
+}
+
+function toUserMessage(content: readonly WireBlock[]): ConvertedMessage {
+  const wire: WireMessage = { role: "user", content };
+  return { wire, asLast: wire, isRebuilt: false, container: undefined };
+}
+
+function convertTurn(message: AssistantMessage, reader: MetadataReader): ConvertedMessage {
+  const { blocks, container } = readMetadata(message, reader);
+  const asLast: WireMessage = { role: "assistant", content: blocks ?? rebuildTurn(message) };
+  const closed = closeTurn(asLast.content);
+  const wire = closed === asLast.content ? asLast : { ...asLast, content: closed };
+  return { wire, asLast, isRebuilt: blocks === undefined, container };
+}
+
+/** Text and calls only: reasoning without its signature is refused. The service also refuses a last turn that ends in a space. */
+function rebuildTurn(turn: AssistantMessage): readonly WireBlock[] {
+  const { text, calls } = readTurn(turn);
+  return [...toTextBlocks(text.trimEnd()), ...calls.map(toToolUse)];
+}
+
+function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
+  return { type: "tool_use", id: toWireId(callId), name: toWireName(name), input: toWireInput(args) };
+}
+
+/** The wire wants an object, which arguments of a call that was refused need not be. */
+function toWireInput(args: Json): Json {
+  return isRecord(args) ? args : { [invalidJsonKey]: args };
+}
+
+/** All results of a turn, in one message. */
+function convertResults({ results }: ToolMessage): readonly WireBlock[] {
+  return results.map(toToolResult);
+}
+
+function toToolResult(part: ToolResultPart): WireBlock {
+  const id = { type: "tool_result", tool_use_id: toWireId(part.callId) } as const;
+  const content = toResultContent(part);
+  return { ...id, ...(content === undefined ? {} : { content }), ...(hasSucceeded(part) ? {} : { is_error: true }) };
+}
+
+/** A text alone stays a string; beside images and files it is a block of its own; nothing is nothing. */
+function toResultContent({ result, content = [] }: ToolResultPart): Json | undefined {
+  const text = typeof result === "string" ? result : JSON.stringify(result);
+  const more = toResultBlocks(content);
+  if (more.length === 0) return text === "" ? undefined : text;
+  return [...toTextBlocks(text), ...more];
+}
 
 /** What a body is made with. */
-export interface BodyPorts {
+interface BodyPorts {
   readonly settings: MessagesSettings;
   readonly convert: MessageConverter;
   /** Milliseconds since 1970, for containers that have expired. */

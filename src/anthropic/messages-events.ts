@@ -1,21 +1,113 @@
-// Events of the Messages wire into neutral chunks.
+// Turns the events of the Messages wire into neutral chunks.
 
 import {
+  countOf,
   cutByAnother,
   type EventReader,
+  type FinishReason,
   type FinishWords,
+  growUsage,
   isRecord,
+  type ModelChunk,
   providerError,
+  reconcileUsage,
+  recordOf,
   textOf,
   toProviderError,
-  type ModelChunk,
   type UnknownRecord,
+  type Usage,
 } from "../core/provider-kit.ts";
-import { createBlockAssembly, type BlockAssembly } from "./block-assembly.ts";
-import { mayBeCut, stopWords, toFinishReason } from "./messages-finish.ts";
-import { countUsage, type UsageCounts } from "./messages-usage.ts";
-import type { WireContainer } from "./messages-wire.ts";
+import { type BlockAssembly, createBlockAssembly } from "./block-assembly.ts";
+import type { WireContainer } from "./messages-options.ts";
 import { toContainer, toMetadataItems } from "./provider-metadata.ts";
+
+/** `compaction` (beta) is a pause too: the turn, which holds the summary, is sent back and the model goes on. */
+export const stopWords: FinishWords = new Map<string, FinishReason>([
+  ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["tool_use", "tool-calls"],
+  ["max_tokens", "length"],
+  ["model_context_window_exceeded", "context-full"],
+  ["refusal", "refusal"],
+  ["pause_turn", "paused"],
+  ["compaction", "paused"],
+]);
+
+/** Says why the model stopped. */
+export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWords = stopWords): FinishReason {
+  const reason = words.get(raw) ?? "unknown";
+  return reason === "stop" && hasCalls ? "tool-calls" : reason;
+}
+
+/**
+ * Whether the last block may be incomplete although the service has closed it, as it does with every block. A stop sequence may
+ * have stood within arguments.
+ */
+export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
+  const reason = words.get(raw);
+  return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
+}
+
+/** The counts of one stream so far. */
+interface UsageCounts {
+  /** Takes a `usage` object: counts so far, never to be added; one that is null or absent stays as it was. Returns the sum. */
+  add(usage: unknown): Usage | undefined;
+}
+
+type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reasoning"]?: number | undefined };
+
+/** Makes empty counts. Tokens read from the cache or written to it are not in `input_tokens`, so that they are added to it. */
+export function countUsage(): UsageCounts {
+  let counts: Counts = {};
+  let compactions: readonly Counts[] = [];
+  let sum: Usage | undefined;
+  return {
+    add(usage) {
+      if (!isRecord(usage)) return undefined;
+      counts = readCounts(usage, counts);
+      if (Array.isArray(usage.iterations)) compactions = readCompactions(usage.iterations);
+      if (counts.input === undefined && counts.output === undefined) return undefined;
+      sum = growUsage(sum, toUsage([counts, ...compactions]));
+      return sum;
+    },
+  };
+}
+
+function readCounts(usage: UnknownRecord, before: Counts): Counts {
+  return {
+    input: countOf(usage.input_tokens) ?? before.input,
+    cacheWrite: countOf(usage.cache_creation_input_tokens) ?? before.cacheWrite,
+    cacheRead: countOf(usage.cache_read_input_tokens) ?? before.cacheRead,
+    output: countOf(usage.output_tokens) ?? before.output,
+    reasoning: countOf(recordOf(usage.output_tokens_details).thinking_tokens) ?? before.reasoning,
+  };
+}
+
+/** Requests in which the service summed up the context. They are billed, and the counts of the message do not include them. */
+function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
+  return iterations
+    .map(recordOf)
+    .filter(({ type }) => type === "compaction")
+    .map((usage) => readCounts(usage, {}));
+}
+
+function toUsage(requests: readonly Counts[]): Usage {
+  const sum = (name: keyof Counts): number | undefined => {
+    const known = requests.flatMap((counts) => counts[name] ?? []);
+    return known.length === 0 ? undefined : known.reduce((total, count) => total + count, 0);
+  };
+  const [cacheWrite, cacheRead, reasoning] = [sum("cacheWrite"), sum("cacheRead"), sum("reasoning")];
+  const inputTokens = (sum("input") ?? 0) + (cacheWrite ?? 0) + (cacheRead ?? 0);
+  const outputTokens = sum("output") ?? 0;
+  return reconcileUsage({
+    inputTokens,
+    outputTokens,
+    totalTokens: inputTokens + outputTokens,
+    ...(cacheRead === undefined ? {} : { cachedInputTokens: cacheRead }),
+    ...(cacheWrite === undefined ? {} : { cacheWriteTokens: cacheWrite }),
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+  });
+}
 
 /** What has come so far. */
 interface Reading {

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
-import { mayBeCut, toFinishReason } from "./messages-finish.ts";
+import { mayBeCut, toFinishReason } from "./messages-events.ts";
 
 it.for<[raw: string, alone: FinishReason, withCalls: FinishReason, cut: boolean]>([
   ["end_turn", "stop", "tool-calls", false],

@@ -1,7 +1,7 @@
 // Token counts, which are snapshots.
 
 import { expect, it } from "vitest";
-import { countUsage } from "./messages-usage.ts";
+import { countUsage } from "./messages-events.ts";
 
 it("counts are replaced, and kept where they are null or absent", () => {
   const counts = countUsage();

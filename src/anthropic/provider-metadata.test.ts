@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";
-import type { WireBlock } from "./messages-wire.ts";
+import type { WireBlock } from "./messages-options.ts";
 import { closeTurn, readMetadata, toContainer, toMetadataItems, toWireId } from "./provider-metadata.ts";
 
 const reader = { id: "anthropic", model: "m" };

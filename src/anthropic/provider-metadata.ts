@@ -2,14 +2,14 @@
 // what the server's own tools did is nowhere else.
 
 import {
-  isRecord,
-  readTurn,
   type AssistantMessage,
+  isRecord,
   type Json,
   type ProviderMetadata,
+  readTurn,
   type ToolCallPart,
 } from "../core/provider-kit.ts";
-import type { WireBlock, WireContainer } from "./messages-wire.ts";
+import type { WireBlock, WireContainer } from "./messages-options.ts";
 
 /** Marks the text of arguments that are no JSON object, which the wire has no other place for. */
 export const invalidJsonKey = "INVALID_JSON";

@@ -5,7 +5,7 @@ import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isRecord, type ResultStore, type StoredResult } from "../core/entry-kit.ts";
-import { storedAt } from "./cache-id.ts";
+import { storedAt } from "./shelf.ts";
 
 const ending = ".txt";
 

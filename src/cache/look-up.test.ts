@@ -2,10 +2,9 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countBytes } from "../core/utils/estimate-tokens.ts";
+import { countBytes } from "../core/utils/texts.ts";
 import type { CacheRequest } from "./cache-request.ts";
-import { lookUp } from "./look-up.ts";
-import { indexLines, linesFrom } from "./text-lines.ts";
+import { indexLines, linesFrom, lookUp } from "./look-up.ts";
 
 const id = "any";
 const numbered = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}`).join("\n");

@@ -1,11 +1,10 @@
 // Keeping results and finding them again: ids, age, size, and what goes wrong in a store.
 
 import { describe, expect, it } from "vitest";
-import type { ResultStore, StoredResult } from "../core/types/results.ts";
+import type { ResultStore, StoredResult } from "../core/types/policies.ts";
 import { runTool } from "../testing/run-tool.ts";
 import { createTestClock } from "../testing/test-clock.ts";
-import { createMemoryStore } from "./memory-store.ts";
-import { createResultCache, type ResultCache, type ResultCacheOptions } from "./result-cache.ts";
+import { createMemoryStore, createResultCache, type ResultCache, type ResultCacheOptions } from "./result-cache.ts";
 
 const facts = { toolName: "search" };
 const idIn = (kept: string): string => /id "([^"]+)"/.exec(kept)?.[1] ?? "";

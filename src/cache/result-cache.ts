@@ -1,9 +1,10 @@
-// Keeps large results out of the context: the model reads where they are and how they begin, and looks the rest up with a tool.
+// Keeps large results out of the context: the model reads where a result is and how it begins, and looks the rest up with a tool.
 
 import {
   checkFields,
   type Checks,
   type Clock,
+  countBytes,
   cutText,
   isFunction,
   isRecord,
@@ -14,11 +15,20 @@ import {
   tokensOfBytes,
   type Tool,
 } from "../core/entry-kit.ts";
-import { cacheRequestSchema, type CacheRequest } from "./cache-request.ts";
-import { type Kept, lookUp } from "./look-up.ts";
-import { createMemoryStore } from "./memory-store.ts";
+import { type CacheRequest, cacheRequestSchema } from "./cache-request.ts";
+import { indexLines, type Kept, type LineIndex, linesFrom, lookUp } from "./look-up.ts";
 import { Shelf } from "./shelf.ts";
-import { indexLines, type LineIndex, linesFrom } from "./text-lines.ts";
+
+/** Makes a store in memory. */
+export function createMemoryStore(): ResultStore {
+  const texts = new Map<string, { readonly text: string; readonly bytes: number }>();
+  return {
+    write: (id, text) => void texts.set(id, { text, bytes: countBytes(text) }),
+    read: (id) => texts.get(id)?.text,
+    remove: (id) => void texts.delete(id),
+    list: () => [...texts].map(([id, { bytes }]) => ({ id, bytes })),
+  };
+}
 
 /** Where a cache keeps results, for how long, and how much. */
 export interface ResultCacheOptions {

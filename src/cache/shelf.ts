@@ -1,10 +1,24 @@
-// Accounts for what a result cache keeps. The store is listed only now and then, so that a result costs the same however many are kept.
+// Accounts for the texts in a result cache. The store is listed only now and then, so that a result costs the same however many are kept.
 
 import { type Clock, countBytes, type ResultStore } from "../core/entry-kit.ts";
-import { createCacheId, storedAt } from "./cache-id.ts";
+
+const shape = /^([0-9a-z]{1,11})-[0-9a-f]{24}$/;
+const randomBytes = 12;
+
+/** Makes an id for a result that is stored now, in milliseconds since 1970. */
+function createCacheId(now: number): string {
+  const random = [...crypto.getRandomValues(new Uint8Array(randomBytes))].map((byte) => byte.toString(16).padStart(2, "0"));
+  return `${Math.max(0, Math.floor(now)).toString(36)}-${random.join("")}`;
+}
+
+/** When the result of an id was stored; undefined for what is no id. */
+export function storedAt(id: string): number | undefined {
+  const time = shape.exec(id)?.[1];
+  return time === undefined ? undefined : Number.parseInt(time, 36);
+}
 
 /** The parts and limits of a shelf. */
-export interface ShelfSettings {
+interface ShelfSettings {
   readonly store: ResultStore;
   readonly ttlMs: number;
   readonly maxBytes: number;

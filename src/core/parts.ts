@@ -1,22 +1,21 @@
 // The entry `turnwright/parts`: what the loop is made of, for those who build one of their own. The loop decides with `nextStep`, folds what
 // came with `applyStep`, and runs the four stages `streamOnce`, `executeToolCall`, `detectContextRestart` and `buildResult`.
 
-export { CancelScope, type CancelReason, type Cancellable } from "./cancellation/cancel-scope.ts";
+export { type Cancellable, type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
 export { type NextStep, nextStep } from "./loop/next-step.ts";
 export type { Bounds } from "./loop/run/resolve-policies.ts";
 export type { LoopRule } from "./loop/state/loop-detection.ts";
 export { buildResult, type ResultFacts } from "./loop/result/build-result.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
-export type { DispatchPorts } from "./loop/run/prepared-call.ts";
+export type { DispatchPorts, PreparePorts, ToolCallPorts } from "./loop/run/run.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
-export type { ToolCallPorts } from "./loop/run/prepared-call.ts";
 export type { GuardPorts } from "./providers/guard-stream.ts";
-export type { PreparePorts } from "./loop/run/prepared-call.ts";
 export type { EagerPorts } from "./loop/stream/eager-calls.ts";
 export { streamOnce, type StreamPorts } from "./loop/stream/stream-once.ts";
 export { applyStep } from "./loop/state/apply-step.ts";
 export type { TurnContent } from "./providers/judge-finish.ts";
 export {
+  type BeforeTurn,
   createLoopState,
   type HookAnswer,
   type InboxAnswer,
@@ -29,7 +28,5 @@ export {
   type SettledCall,
   type StepResult,
   type Turn,
-  type BeforeTurn,
 } from "./loop/state/loop-state.ts";
-export type { IdenticalCalls } from "./loop/state/identical-calls.ts";
-export type { CountedIteration, Repeats, Repetition } from "./loop/state/repetition.ts";
+export type { CountedIteration, IdenticalCalls, Repeats, Repetition } from "./loop/state/repetition.ts";

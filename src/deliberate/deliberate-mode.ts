@@ -1,11 +1,49 @@
-// Deliberate tool mode: a tool is exposed where the user asked for it, asks for it again, or where it was of use a moment ago.
+// Deliberate tool mode: a tool is visible if the user asks for it, asks for it again, or if it was of use a moment ago.
 
-import type { TriggerMatch } from "../core/entry-kit.ts";
+import {
+  checkFields,
+  type Checks,
+  invalidOption,
+  is,
+  isRecord,
+  isText,
+  numberWithin,
+  type TriggerMatch,
+} from "../core/entry-kit.ts";
 import type { DeliberateMode, DeliberateModeOptions, DeliberateTurn, DeliberateTurnGate } from "./types.ts";
-import { checkModeOptions, checkTurn } from "./check-deliberate.ts";
-import { createFollowUps } from "./follow-ups.ts";
-import { createRetention } from "./retention.ts";
+import { createFollowUps, createRetention } from "./retention.ts";
 import { createTriggerTable, type TriggerSearch } from "./trigger-table.ts";
+
+const modeChecks: Checks<DeliberateModeOptions> = {
+  triggers: ["an object of tool names and their phrases", isRecord],
+  retainTurns: numberWithin({ min: 0, max: 10, infinite: false }),
+  followUps: is.texts,
+  maxConversations: numberWithin({ min: 1, infinite: false }),
+};
+
+const turnChecks: Checks<DeliberateTurn> = {
+  conversationId: ["a string that is not empty", (value) => isText(value) && value !== ""],
+  text: is.text,
+  recent: is.texts,
+};
+
+/** Throws LoopError "unknown-option" or "invalid-option" where there is no mode of these options. */
+function checkModeOptions(options: unknown): asserts options is DeliberateModeOptions {
+  checkFields("options", options, modeChecks);
+  const { triggers } = options as DeliberateModeOptions;
+  if (triggers === undefined) throw invalidOption("triggers", modeChecks.triggers[0], triggers);
+  for (const [toolName, phrases] of Object.entries<unknown>(triggers)) {
+    if (isText(phrases) || is.texts[1](phrases)) continue;
+    throw invalidOption(`triggers.${toolName}`, "a string or an array of strings", phrases);
+  }
+}
+
+/** Throws LoopError "unknown-option" or "invalid-option" where a turn cannot be judged. */
+function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
+  checkFields("options", turn, turnChecks);
+  const { text } = turn as DeliberateTurn;
+  if (text === undefined) throw invalidOption("text", turnChecks.text[0], text);
+}
 
 /** How many earlier texts a follow-up phrase may look back on; it bounds what a turn costs. */
 const longestLookBack = 20;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseTrigger } from "./parse-trigger.ts";
-import { readText } from "./read-text.ts";
+import { parseTrigger, readText } from "./trigger-table.ts";
 
 function find(trigger: string, text: string): string | undefined {
   const parsed = parseTrigger(trigger);

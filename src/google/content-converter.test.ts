@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json, Message, ToolMessage, ToolResultPart } from "../core/provider-kit.ts";
-import { type ContentSettings, createContentConverter } from "./content-converter.ts";
+import { type ContentSettings, createContentConverter } from "./generate-body.ts";
 
 const settings: ContentSettings = { id: "gcp.gemini", model: "m", generation: 3 };
 const placeholder = "skip_thought_signature_validator";

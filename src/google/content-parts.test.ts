@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { ContentPart, MediaPart } from "../core/provider-kit.ts";
-import { type MediaWirePart, standsInAnswer, toContentParts, toResultMedia } from "./content-parts.ts";
+import { type MediaWirePart, standsInAnswer, toContentParts, toResultMedia } from "./generate-body.ts";
 
 const place = { provider: "gcp.gemini", message: 0 };
 const file = (mediaType: string, data: string | URL): MediaPart => ({ type: "file", mediaType, data });

@@ -2,8 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { Message, ModelRequest } from "../core/provider-kit.ts";
-import { createContentConverter } from "./content-converter.ts";
-import { buildGenerateParams } from "./generate-body.ts";
+import { buildGenerateParams, createContentConverter } from "./generate-body.ts";
 import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./generate-options.ts";
 
 const client = { models: { generateContentStream: () => Promise.reject(new Error("not asked")) } };

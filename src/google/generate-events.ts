@@ -1,23 +1,137 @@
-// Chunks of generateContentStream into neutral chunks.
+// Turns the chunks of generateContentStream into neutral chunks.
 
 import {
   AnswerIds,
+  countOf,
   cutByAnother,
   type EventReader,
+  type FinishReason,
   type FinishWords,
+  growUsage,
   isRecord,
   listOf,
+  type ModelChunk,
   providerError,
+  reconcileUsage,
   recordOf,
   textOf,
   toProviderError,
-  type ModelChunk,
   type UnknownRecord,
+  type Usage,
 } from "../core/provider-kit.ts";
-import { generateWords, isCleanEnd, isKept, toFinishReason } from "./generate-finish.ts";
-import { countUsage, type UsageCounts } from "./generate-usage.ts";
 import { toMetadataItems } from "./provider-metadata.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
+
+/** The service says STOP for calls too. What it does not say here, such as FINISH_REASON_UNSPECIFIED, is unknown. */
+export const generateWords: FinishWords = new Map<string, FinishReason>([
+  ["STOP", "stop"],
+  ["MAX_TOKENS", "length"],
+  ["SAFETY", "content-filter"],
+  ["RECITATION", "content-filter"],
+  ["LANGUAGE", "content-filter"],
+  ["BLOCKLIST", "content-filter"],
+  ["PROHIBITED_CONTENT", "content-filter"],
+  ["SPII", "content-filter"],
+  ["MODEL_ARMOR", "content-filter"],
+  ["IMAGE_SAFETY", "content-filter"],
+  ["IMAGE_PROHIBITED_CONTENT", "content-filter"],
+  ["IMAGE_RECITATION", "content-filter"],
+  ["MALFORMED_FUNCTION_CALL", "malformed-call"],
+  ["UNEXPECTED_TOOL_CALL", "malformed-call"],
+  ["MALFORMED_RESPONSE", "error"],
+  ["TOO_MANY_TOOL_CALLS", "error"],
+  ["OTHER", "error"],
+  ["NO_IMAGE", "error"],
+  ["IMAGE_OTHER", "error"],
+  ["CONTINUATION", "continue"],
+]);
+
+/** What the turn held when it ended. */
+interface FinishedTurn {
+  readonly hasCalls: boolean;
+  /** Whether there is a token to go on with. */
+  readonly hasToken: boolean;
+}
+
+/** Says why the model stopped. An answer that is to be continued and cannot be is one that was cut off. */
+export function toFinishReason(
+  raw: string,
+  { hasCalls, hasToken }: FinishedTurn,
+  words: FinishWords = generateWords,
+): FinishReason {
+  const reason = words.get(raw) ?? "unknown";
+  if (reason === "continue" && !hasToken) return "length";
+  return reason === "stop" && hasCalls ? "tool-calls" : reason;
+}
+
+/** Whether a later finish reason may take the place of this one: a bad end is never made good by a second chunk that says STOP. */
+function isCleanEnd(raw: string, words: FinishWords = generateWords): boolean {
+  const reason = words.get(raw);
+  return reason === "stop" || reason === "tool-calls";
+}
+
+/** Whether a turn that ended so goes back to the service as it came. What was filtered or broken does not. */
+export function isKept(reason: FinishReason): boolean {
+  return reason === "stop" || reason === "tool-calls" || reason === "length" || reason === "continue";
+}
+
+/** The counts of one stream so far. */
+interface UsageCounts {
+  /** Takes a `usageMetadata` object, and returns what was used so far; undefined where it counts nothing. */
+  add(metadata: unknown): Usage | undefined;
+}
+
+const fields = [
+  "promptTokenCount",
+  "toolUsePromptTokenCount",
+  "cachedContentTokenCount",
+  "candidatesTokenCount",
+  "thoughtsTokenCount",
+] as const;
+
+type Counts = { [Field in (typeof fields)[number]]?: number };
+
+/**
+ * Makes empty counts. Each object counts the whole stream so far, or nothing, as in the middle of a stream of Vertex AI; a count that it
+ * lacks stays as it was. Those of the prompt hold what was cached, but not what the service's own tools put in; those of the
+ * candidates hold no thoughts.
+ */
+export function countUsage(): UsageCounts {
+  const counts: Counts = {};
+  let sum: Usage | undefined;
+  return {
+    add(metadata) {
+      if (!isRecord(metadata)) return undefined;
+      let isSaid = false;
+      for (const field of fields) {
+        const count = countOf(metadata[field]);
+        if (count === undefined) continue;
+        counts[field] = count;
+        isSaid = true;
+      }
+      const usage = isSaid ? toUsage(counts, countOf(metadata.totalTokenCount) ?? 0) : undefined;
+      if (usage === undefined) return undefined;
+      sum = growUsage(sum, usage);
+      return sum;
+    },
+  };
+}
+
+/** A total without a count that stayed would be too low. */
+function toUsage(counts: Counts, total: number): Usage | undefined {
+  const { promptTokenCount: prompt, candidatesTokenCount: candidates, thoughtsTokenCount: thoughts } = counts;
+  if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;
+  const cached = counts.cachedContentTokenCount;
+  const inputTokens = (prompt ?? 0) + (counts.toolUsePromptTokenCount ?? 0);
+  const outputTokens = (candidates ?? 0) + (thoughts ?? 0);
+  return reconcileUsage({
+    inputTokens,
+    outputTokens,
+    totalTokens: total,
+    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
+    ...(thoughts === undefined ? {} : { reasoningTokens: thoughts }),
+  });
+}
 
 /** What has come so far. */
 interface Reading {

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
-import { isKept, toFinishReason } from "./generate-finish.ts";
+import { isKept, toFinishReason } from "./generate-events.ts";
 
 it.for<[raw: string, reason: FinishReason, withCalls: FinishReason, isKept: boolean]>([
   ["STOP", "stop", "tool-calls", true],

@@ -1,4 +1,5 @@
-// The options of `googleGenerateContent`, checked before anything is sent.
+// The options of `googleGenerateContent` and the request side of its wire.
+// The wire's types are written down here, because many versions of the SDK will do.
 
 import {
   checkFields,
@@ -13,7 +14,34 @@ import {
   type Json,
   oneOf,
 } from "../core/provider-kit.ts";
-import type { GoogleGenAIClient } from "./generate-wire.ts";
+
+/** A part of a content. Parts that the model wrote may have any fields. */
+export interface WirePart {
+  readonly [field: string]: Json | undefined;
+}
+
+/** One side's turn. */
+export interface WireContent {
+  readonly role: "user" | "model";
+  readonly parts: readonly WirePart[];
+}
+
+/** What is handed to the SDK. Settings' `extra` may add any field to `config`. */
+export interface GenerateContentParams {
+  readonly model: string;
+  /** The conversation: contents with a `role` and `parts`. */
+  readonly contents: unknown;
+  readonly config?: object | undefined;
+}
+
+/** What this adapter uses of a Google client: `new GoogleGenAI()` of `@google/genai` 2 and later has it. */
+export interface GoogleGenAIClient {
+  /** Whether the client speaks to Vertex AI. */
+  readonly vertexai?: boolean | undefined;
+  readonly models: {
+    generateContentStream(params: GenerateContentParams): PromiseLike<AsyncIterable<unknown>>;
+  };
+}
 
 /** How much the model thinks, in the SDK's own words; fields that are not named here are sent as well. */
 export interface GoogleThinking {

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { Usage } from "../core/provider-kit.ts";
-import { countUsage } from "./generate-usage.ts";
+import { countUsage } from "./generate-events.ts";
 
 it.for<[metadata: unknown, usage: Usage | undefined]>([
   [undefined, undefined],

@@ -4,7 +4,7 @@ import { GoogleGenAI } from "@google/genai";
 import { describe, expect, it } from "vitest";
 import { ask, createCall } from "../../test/wire/provider-iteration.ts";
 import { collect, streamScript } from "../../test/wire/scripted-stream.ts";
-import type { GenerateContentParams, GoogleGenAIClient } from "./generate-wire.ts";
+import type { GenerateContentParams, GoogleGenAIClient } from "./generate-options.ts";
 import { googleGenerateContent } from "./google-generate-content.ts";
 
 const text = (content: string): object => ({ candidates: [{ content: { parts: [{ text: content }] } }] });

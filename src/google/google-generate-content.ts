@@ -1,10 +1,8 @@
 // Gemini's generateContentStream as a provider over the caller's own client.
 
 import { type ModelChunk, type Provider, readSdkStream, withFinishReasons } from "../core/provider-kit.ts";
-import { createContentConverter } from "./content-converter.ts";
-import { buildGenerateParams } from "./generate-body.ts";
-import { createGenerateReader } from "./generate-events.ts";
-import { generateWords } from "./generate-finish.ts";
+import { buildGenerateParams, createContentConverter } from "./generate-body.ts";
+import { createGenerateReader, generateWords } from "./generate-events.ts";
 import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./generate-options.ts";
 import { watchFetch } from "./watched-fetch.ts";
 

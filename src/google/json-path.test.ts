@@ -1,7 +1,7 @@
 // Which paths name one value.
 
 import { expect, it } from "vitest";
-import { parseJsonPath } from "./json-path.ts";
+import { parseJsonPath } from "./partial-arguments.ts";
 
 it.for<[path: string, segments: readonly (string | number)[] | undefined]>([
   ["$", []],

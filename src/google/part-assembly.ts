@@ -6,12 +6,14 @@ import {
   filledOrNone,
   FinishedCalls,
   isRecord,
+  type Json,
+  type ModelChunk,
   setField,
   textOf,
   toJson,
+  type UnknownRecord,
 } from "../core/provider-kit.ts";
-import type { Json, ModelChunk, UnknownRecord } from "../core/provider-kit.ts";
-import type { WirePart } from "./generate-wire.ts";
+import type { WirePart } from "./generate-options.ts";
 import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
 
 /** The parts of one stream. */

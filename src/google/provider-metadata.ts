@@ -2,17 +2,17 @@
 // them, and what the service's own tools did is nowhere else.
 
 import {
+  type AssistantMessage,
   filledOrNone,
   isRecord,
+  type Json,
+  type ProviderMetadata,
   readTurn,
   recordOf,
   textOf,
-  type AssistantMessage,
-  type Json,
-  type ProviderMetadata,
   type ToolCallPart,
 } from "../core/provider-kit.ts";
-import type { WirePart } from "./generate-wire.ts";
+import type { WirePart } from "./generate-options.ts";
 
 /** One part of provider metadata for each part, as `readMetadata` expects them. */
 export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {

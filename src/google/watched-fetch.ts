@@ -2,7 +2,7 @@
 // stream.
 
 import { checkAnswer, type Clock, isRecord, parseJson, recordOf } from "../core/provider-kit.ts";
-import type { GenerateContentParams, GoogleGenAIClient } from "./generate-wire.ts";
+import type { GenerateContentParams, GoogleGenAIClient } from "./generate-options.ts";
 
 type Fetch = typeof globalThis.fetch;
 

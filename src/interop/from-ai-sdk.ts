@@ -1,11 +1,15 @@
 // Tools of the AI SDK: `tool({ description, inputSchema, execute })` of `ai` 5, 6 and 7.
 
 import {
+  assertNever,
+  type AssistantPart,
+  hasSucceeded,
   isRecord,
   isStandardSchema,
   isThenable,
   type JsonSchema,
   listOf,
+  type Message,
   type NeedsApproval,
   promiseOrValue,
   recordOf,
@@ -14,14 +18,66 @@ import {
   textOrNone,
   type ToolContext,
   toolResult,
+  type ToolResultPart,
   type ToolSchema,
   type UnknownRecord,
+  type UserMessage,
   whenReady,
 } from "../core/entry-kit.ts";
 import { toContentResult } from "./content-parts.ts";
-import { toIssues, toStandardSchema } from "./foreign-schema.ts";
-import { type ForeignSchema, type ForeignTool, isCallable, methodOf } from "./foreign-tool.ts";
-import { toModelMessages } from "./model-messages.ts";
+import { type ForeignSchema, type ForeignTool, isCallable, methodOf, toIssues, toStandardSchema } from "./foreign-tool.ts";
+
+/** One message of the AI SDK, as plain data. */
+type ModelMessage = { readonly role: string; readonly content: unknown };
+
+/**
+ * The messages in front of a call, without the turn that asked for it, as the AI SDK hands them to its tools.
+ *
+ * @see https://ai-sdk.dev/docs/reference/ai-sdk-core/model-message
+ */
+function toModelMessages(messages: readonly Message[], callId: string): readonly ModelMessage[] {
+  const asking = messages.map((message) => asksFor(message, callId)).lastIndexOf(true);
+  return (asking === -1 ? messages : messages.slice(0, asking)).map(toModelMessage);
+}
+
+function asksFor(message: Message, callId: string): boolean {
+  return message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && part.callId === callId);
+}
+
+function toModelMessage(message: Message): ModelMessage {
+  switch (message.role) {
+    case "user":
+      return { role: "user", content: toUserContent(message) };
+    case "assistant":
+      return { role: "assistant", content: message.content.map(toAssistantPart) };
+    case "tool":
+      return { role: "tool", content: message.results.map(toModelResult) };
+    default:
+      return assertNever(message);
+  }
+}
+
+function toUserContent({ content }: UserMessage): unknown {
+  if (typeof content === "string") return content;
+  return content.map((part) => {
+    if (part.type === "text") return { type: "text", text: part.text };
+    return part.type === "image"
+      ? { type: "image", image: part.data, mediaType: part.mediaType }
+      : { type: "file", data: part.data, mediaType: part.mediaType };
+  });
+}
+
+function toAssistantPart(part: AssistantPart): unknown {
+  if (part.type !== "tool-call") return { type: part.type, text: part.text };
+  return { type: "tool-call", toolCallId: part.callId, toolName: part.name, input: part.args };
+}
+
+function toModelResult(part: ToolResultPart): unknown {
+  const { callId, name, result } = part;
+  const kind = typeof result === "string" ? "text" : "json";
+  const output = { type: hasSucceeded(part) ? kind : `error-${kind}`, value: result };
+  return { type: "tool-result", toolCallId: callId, toolName: name, output };
+}
 
 /**
  * Reads a tool of the AI SDK.

@@ -2,8 +2,15 @@
 
 import { isRecord, type JsonSchema, refuseTool, type UnknownRecord, whenReady } from "../core/entry-kit.ts";
 import { toContentResult } from "./content-parts.ts";
-import { toIssues, toStandardSchema } from "./foreign-schema.ts";
-import { type Callable, type ForeignSchema, type ForeignTool, isCallable, methodOf } from "./foreign-tool.ts";
+import {
+  type Callable,
+  type ForeignSchema,
+  type ForeignTool,
+  isCallable,
+  methodOf,
+  toIssues,
+  toStandardSchema,
+} from "./foreign-tool.ts";
 
 /**
  * Reads a tool of the Anthropic SDK. One that the service defines itself, such as its memory tool, has no schema of its own.

@@ -1,11 +1,106 @@
-// A lock beside a file, for one writer at a time on one machine. Each writer appends a claim to the lock file; the first claim whose
-// owner is not dead has the lock. Appending puts claims into one order, so that all agree on the holder, also when several find a dead one.
+// A lock beside a file, for one writer at a time on one machine.
+// Each writer appends a claim to the lock file. The first claim whose owner still lives holds the lock.
 
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
-import { type FileHandle, lstat, open, readFile, rm } from "node:fs/promises";
+import { type FileHandle, lstat, open, readFile, readlink, rm } from "node:fs/promises";
+import { hostname } from "node:os";
 import { isRecord, LoopError, parseJson } from "../core/entry-kit.ts";
-import { type LockOwner, type OwnerState, ownIdentity, stateOf } from "./lock-owner.ts";
+import { constants } from "node:fs";
+
+/** A process, as another process can look it up. The optional facts are known on Linux. */
+interface LockOwner {
+  readonly pid: number;
+  readonly host: string;
+  /** Names this copy of the package in its process: it knows by itself which of its locks it still holds. */
+  readonly instance: string;
+  /** Names this boot of the machine. */
+  readonly boot?: string | undefined;
+  /** Names the machine across boots. */
+  readonly machine?: string | undefined;
+  /** The PID and time namespaces: in another one, `pid` and `start` mean another process, or none. */
+  readonly namespace?: string | undefined;
+  /** When the process began, in ticks of this boot: process ids are used again. */
+  readonly start?: string | undefined;
+}
+
+/** What is known of the owner of a lock. "unknown" is a process that this one cannot see. */
+type OwnerState = "alive" | "dead" | "unknown";
+
+const instance = randomUUID();
+let own: Promise<LockOwner> | undefined;
+
+/** This process. Read once, because nothing of it changes. */
+function ownIdentity(): Promise<LockOwner> {
+  return (own ??= readIdentity());
+}
+
+async function readIdentity(): Promise<LockOwner> {
+  const [boot, machine, pidSpace, timeSpace, stat] = await Promise.all([
+    readText("/proc/sys/kernel/random/boot_id"),
+    readText("/etc/machine-id"),
+    readlink("/proc/self/ns/pid").catch(unreadableOwner),
+    readlink("/proc/self/ns/time").catch(unreadableOwner),
+    readText("/proc/self/stat"),
+  ]);
+  const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
+  // A /proc of another PID namespace numbers processes otherwise.
+  const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
+  const start = isOwnProc ? startIn(stat) : undefined;
+  return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
+}
+
+/** Whether the owner of a lock still runs. Answers "dead" only when that is certain. */
+async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
+  if (owner.host !== self.host) return "unknown";
+  if (owner.boot !== self.boot) return isBeforeReboot(owner, self) ? "dead" : "unknown";
+  if (owner.namespace !== self.namespace || !canSeeProcesses(self)) return "unknown";
+  if (!isRunning(owner.pid)) return "dead";
+  if (owner.start === undefined || self.start === undefined) return "alive";
+  const stat = await readText(`/proc/${owner.pid}/stat`);
+  return stat === undefined || startIn(stat) === owner.start ? "alive" : "dead";
+}
+
+/** On Linux a process without a readable /proc does not know which namespace it is in. */
+function canSeeProcesses({ namespace }: LockOwner): boolean {
+  return namespace !== undefined || process.platform !== "linux";
+}
+
+/** The inode number of the first PID namespace, which Linux fixes. */
+const firstNamespace = "pid:[4026531836]";
+
+/** The same machine after a restart. Containers are left out: images of one origin may share a machine id. */
+function isBeforeReboot(owner: LockOwner, self: LockOwner): boolean {
+  if (owner.boot === undefined || self.boot === undefined) return false;
+  const isMachine = owner.machine !== undefined && owner.machine !== "" && owner.machine === self.machine;
+  return isMachine && [owner, self].every(({ namespace }) => namespace?.startsWith(firstNamespace) === true);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // A process of another user exists too.
+    return isRecord(error) && error["code"] === "EPERM";
+  }
+}
+
+/** The start time in a `/proc/PID/stat`; "ended" for a process that only waits to be collected by its parent. */
+function startIn(stat: string): string | undefined {
+  // The process name before the last bracket may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state = ""] = fields;
+  return state === "Z" || state === "X" ? "ended" : fields[19];
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  const text = await readFile(path, "latin1").catch(unreadableOwner);
+  return text?.trim();
+}
+
+function unreadableOwner(): undefined {
+  return undefined;
+}
 
 /** One line of a lock file. */
 interface Claim extends LockOwner {
@@ -19,7 +114,7 @@ interface Holder {
 }
 
 /** What a writer locks. */
-export interface LockTarget {
+interface LockTarget {
   /** As the caller named it, for errors. */
   readonly path: string;
   /** Where the file is: absolute, without links. */

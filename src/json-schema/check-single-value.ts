@@ -1,8 +1,29 @@
 // Keywords for texts and numbers.
 
 import { format as formats } from "@cfworker/json-schema";
-import { isMultipleOf } from "./multiple-of.ts";
 import { type Check, fail, type Keyword, toLimit, type Visit } from "./visit.ts";
+
+interface Decimal {
+  readonly digits: bigint;
+  readonly exponent: number;
+}
+
+/** False for divisors that are not positive, and for numbers that are not finite. */
+function isMultipleOf(number: number, divisor: number): boolean {
+  if (!Number.isFinite(number) || !Number.isFinite(divisor) || divisor <= 0) return false;
+  const one = toDecimal(number);
+  const other = toDecimal(divisor);
+  const shift = one.exponent - other.exponent;
+  if (shift >= 0) return (one.digits * 10n ** BigInt(shift)) % other.digits === 0n;
+  return one.digits % (other.digits * 10n ** BigInt(-shift)) === 0n;
+}
+
+function toDecimal(number: number): Decimal {
+  const [digits = "0", exponent = "0"] = Math.abs(number).toString().split("e");
+  const point = digits.indexOf(".");
+  const decimals = point === -1 ? 0 : digits.length - point - 1;
+  return { digits: BigInt(digits.replace(".", "")), exponent: Number(exponent) - decimals };
+}
 
 /** Characters that are counted for one unit. */
 const countedPerUnit = 1_024;

@@ -1,15 +1,78 @@
-// A JSON Schema made ready to check values, once, and looked through for what it must not hold.
+// Compiles a JSON Schema, and refuses schemas and arguments that would cost too much to check.
 
-import { dereference, type Schema } from "@cfworker/json-schema";
+import { dereference, ignoredKeyword, type Schema, schemaArrayKeyword, schemaMapKeyword } from "@cfworker/json-schema";
 import { isRecord, type Issue, type JsonSchema, memoize, quote, toJson, toPlainError } from "../core/entry-kit.ts";
 import { createChecker, type Rules, tooLong } from "./check-value.ts";
-import { findCostlyAddress } from "./find-costly-address.ts";
-import { findExcess } from "./find-excess.ts";
 import { readPatterns } from "./patterns.ts";
 import type { Fault, Key } from "./visit.ts";
 
+const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
+
+/** Longest `$id` or `$ref`: as long as any URL that is in use. */
+const longestAddress = 2_000;
+
+/** A part with a `$id` inside of another one is read twice, what is in it four times, and so on. */
+const mostNested = 8;
+
+/** What is wrong with the addresses of a schema; reads on after its name. Only what is read for parts is looked at. */
+function findCostlyAddress(part: unknown, nested = 0): string | undefined {
+  if (!isRecord(part)) return undefined;
+  const own = findLongAddress(part);
+  if (own !== undefined) return own;
+  const below = part["$id"] === undefined && part["id"] === undefined ? nested : nested + 1;
+  if (below > mostNested)
+    return `has more than ${mostNested} parts with a "$id" inside of each other: name inner parts in "$defs"`;
+  for (const [key, value] of Object.entries(part)) {
+    for (const inner of partsOf(key, value)) {
+      const problem = findCostlyAddress(inner, below);
+      if (problem !== undefined) return problem;
+    }
+  }
+  return undefined;
+}
+
+function findLongAddress(part: { readonly [key: string]: unknown }): string | undefined {
+  for (const key of addressKeys) {
+    const address = part[key];
+    if (typeof address === "object" && address !== null) return `has a "${key}" that is no text`;
+    if (typeof address === "string" && address.length > longestAddress) {
+      return `has a "${key}" of more than ${longestAddress} characters`;
+    }
+  }
+  return undefined;
+}
+
+function partsOf(key: string, value: unknown): readonly unknown[] {
+  if (ignoredKeyword[key] === true) return [];
+  if (Array.isArray(value)) return schemaArrayKeyword[key] === true ? value : [];
+  return schemaMapKeyword[key] === true && isRecord(value) ? Object.values(value) : [value];
+}
+
+/** Arguments of tools are flat; a validator calls itself for each level. */
+const deepestLevel = 100;
+const mostValues = 20_000;
+
+/** Says why a value is not checked, or nothing. */
+function findExcess(value: unknown): string | undefined {
+  let count = 0;
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepestLevel) return `is nested more than ${deepestLevel} levels deep`;
+    count += level.length;
+    if (count > mostValues) return `has more than ${mostValues} values`;
+    const next: unknown[] = [];
+    for (const held of level) {
+      const values: readonly unknown[] = Array.isArray(held) ? held : isRecord(held) ? Object.values(held) : [];
+      if (count + next.length + values.length > mostValues) return `has more than ${mostValues} values`;
+      for (const each of values) next.push(each);
+    }
+    level = next;
+  }
+  return undefined;
+}
+
 /** A schema that can check, or why it cannot; `problem` reads on after the schema's name. */
-export type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
+type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { readonly problem: string };
 
 /** The issues of a value, none if it fits; or why it was not checked. */
 export type Judgement = { readonly issues: readonly Issue[] } | { readonly unchecked: string };

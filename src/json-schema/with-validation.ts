@@ -1,4 +1,4 @@
-// Checks the arguments of tools that nobody else checks.
+// Validates the arguments of tools whose registry does not.
 
 import {
   isStandardSchema,

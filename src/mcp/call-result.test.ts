@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ToolResult, UnknownRecord } from "../core/provider-kit.ts";
-import { toToolResult } from "./call-result.ts";
+import { toToolResult } from "./call-tool.ts";
 import { readAnswer } from "./read-server.ts";
 
 const said = (text: string): UnknownRecord => ({ type: "text", text });

@@ -1,16 +1,146 @@
-// Sends one call to its server, for as long as the loop lets it run.
+// Calls a tool of an MCP server and reads its answer.
 
-import { isRecord, toPlainError, type ToolContext, toolResult, type ToolResult } from "../core/provider-kit.ts";
-import { refuseTask, toToolResult } from "./call-result.ts";
+import {
+  type ContentPart,
+  isRecord,
+  isSameJson,
+  type Json,
+  locateMedia,
+  quote,
+  stableJson,
+  textOf,
+  toJson,
+  type ToolContext,
+  toolResult,
+  type ToolResult,
+  toPlainError,
+  type UnknownRecord,
+} from "../core/provider-kit.ts";
+import { type McpAnswer, readAnswer } from "./read-server.ts";
 import { checkAnswer } from "./check-answer.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
-import { readAnswer } from "./read-server.ts";
+
+/** Something that is done when it is asked for. */
+interface Rested {
+  /** Does it now, or once when the rest after the last time is over. */
+  ask(): void;
+  /** Drops what waits for the end of a rest. */
+  stop(): void;
+}
+
+/** Keeps `act` from being done more often than once in `restMs`. The last one who asks is never left out. */
+export function withRests(act: () => void, restMs: number): Rested {
+  let rest: ReturnType<typeof setTimeout> | undefined;
+  let isAsked = false;
+  const ask = (): void => {
+    isAsked = rest !== undefined;
+    if (isAsked) return;
+    rest = setTimeout(() => {
+      rest = undefined;
+      if (isAsked) ask();
+    }, restMs);
+    act();
+  };
+  return { ask, stop: () => clearTimeout(rest) };
+}
+
+/**
+ * Reads the result of `tools/call`. Structured content is the data; without it the texts are, one after the other, and null
+ * where there are none. Images are parts of their own, and so are audio and the bytes of resources, as files; a link to a resource is a line
+ * of text. Beside structured content a text counts only where it says something else. `isError` is a failure with the texts and the
+ * structured content as its reason. `_meta` is for listeners.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
+ */
+export function toToolResult({ content, structuredContent, isError, task, meta }: McpAnswer): ToolResult {
+  const parts = content.map(toPart);
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const media = parts.filter((part) => part.type !== "text");
+  const metadata = meta !== undefined && Object.keys(meta).length > 0 ? { metadata: meta } : {};
+  if (isError) return toolResult({ success: false, message: reasonOf(texts, structuredContent), ...metadata });
+  if (task !== undefined && parts.length === 0) return refuseTask();
+  if (structuredContent === undefined) {
+    return toolResult({ data: texts.length === 0 ? null : texts.join("\n"), content: media, ...metadata });
+  }
+  const isCopy = compareWith(structuredContent);
+  const other = parts.filter((part) => part.type !== "text" || !isCopy(part.text));
+  return toolResult({ data: structuredContent, content: other, ...metadata });
+}
+
+/** What a call is answered with whose server would only start it: nobody here would come back for its result. */
+function refuseTask(): ToolResult {
+  return toolResult({ success: false, message: "This tool runs as a task of its MCP server, which is not supported here." });
+}
+
+function reasonOf(texts: readonly string[], structuredContent: unknown): string {
+  const said = texts.filter((text) => text.trim() !== "");
+  if (structuredContent !== undefined && !said.some(compareWith(structuredContent))) said.push(stableJson(structuredContent));
+  return said.length === 0 ? "The tool reported an error and did not say which." : said.join("\n");
+}
+
+/** A text may say the same in fewer characters, such as 1e20, but not in so many times fewer. */
+const mostShortened = 8;
+
+/** Servers repeat structured content as text, for clients that do not know it. */
+function compareWith(structuredContent: unknown): (text: string) => boolean {
+  const copy = toJson(structuredContent);
+  const written = JSON.stringify(copy);
+  return (text) => {
+    if (text === written) return true;
+    if (text.length * mostShortened < written.length) return false;
+    try {
+      return isSameJson(JSON.parse(text) as Json, copy);
+    } catch {
+      return false;
+    }
+  };
+}
+
+function toPart(block: unknown): ContentPart {
+  if (!isRecord(block)) return unknownPart("unknown");
+  const type = textOf(block.type);
+  switch (type) {
+    case "text":
+      return { type, text: textOf(block.text) };
+    case "image":
+      return toMedia(block, "image") ?? unknownPart(type);
+    case "audio":
+      return toMedia(block, "file") ?? unknownPart(type);
+    case "resource_link":
+      return { type: "text", text: describeLink(block) };
+    case "resource":
+      return (isRecord(block.resource) ? toResource(block.resource) : undefined) ?? unknownPart(type);
+    default:
+      return unknownPart(type);
+  }
+}
+
+function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart | undefined {
+  if (typeof blob !== "string") return { type: "text", text: `Resource ${textOf(uri)}:\n${textOf(text)}` };
+  return toMedia({ mimeType, data: blob }, textOf(mimeType).startsWith("image/") ? "image" : "file");
+}
+
+/** Undefined for anything but base64. The model's service would fetch an address that the server chose. */
+function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): ContentPart | undefined {
+  const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
+  return source.kind === "base64" ? { type, mediaType: source.mediaType, data: source.data } : undefined;
+}
+
+function describeLink({ uri, name, title, mimeType, description }: UnknownRecord): string {
+  const kind = textOf(mimeType) === "" ? "" : ` (${textOf(mimeType)})`;
+  const about = textOf(description) === "" ? "" : `: ${textOf(description)}`;
+  return `Resource "${textOf(title) || textOf(name)}"${kind} at ${textOf(uri)}${about}`;
+}
+
+function unknownPart(type: string): ContentPart {
+  return { type: "text", text: `(content of type ${quote(type)}, which cannot be shown)` };
+}
 
 /** The longest that a timer can wait. How long a call may take is the loop's to say, and the SDK's own 60 seconds would cut it. */
 const longestMs = 2 ** 31 - 1;
 
 /** Whom to call. */
-export interface McpCallTarget {
+interface McpCallTarget {
   readonly client: McpClient;
   readonly tool: McpTool;
   /** Makes the `_meta` of a call. */

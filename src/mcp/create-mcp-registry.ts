@@ -2,22 +2,20 @@
 
 import {
   createToolRegistry,
-  LoopError,
   type JsonSchema,
+  LoopError,
+  toJson,
   type Tool,
   type ToolContext,
   type ToolDefinition,
-  toJson,
-  toPlainError,
   type ToolRegistry,
+  toPlainError,
 } from "../core/provider-kit.ts";
-import { callTool } from "./call-tool.ts";
-import { listTools } from "./list-tools.ts";
+import { callTool, withRests } from "./call-tool.ts";
+import { listTools } from "./read-server.ts";
 import { type McpTool, onToolsChanged } from "./mcp-client.ts";
-import { checkMcpOptions, type McpRegistryOptions, type McpSettings } from "./mcp-options.ts";
+import { checkMcpOptions, type McpRegistryOptions, type McpSettings, mergeTraits, toTraits } from "./mcp-options.ts";
 import { toToolNames } from "./tool-names.ts";
-import { mergeTraits, toTraits } from "./tool-traits.ts";
-import { withRests } from "./with-rests.ts";
 
 /** A server that says in each listing that its tools have changed would be listed for ever, and in one process nothing else would run. */
 const restMs = 100;

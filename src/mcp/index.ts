@@ -13,4 +13,4 @@ export type {
   McpToolPage,
 } from "./mcp-client.ts";
 export type { McpRegistryOptions } from "./mcp-options.ts";
-export type { AnnotationRule } from "./tool-traits.ts";
+export type { AnnotationRule } from "./mcp-options.ts";

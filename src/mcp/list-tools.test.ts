@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { listTools } from "./list-tools.ts";
+import { listTools } from "./read-server.ts";
 import type { McpClient, McpClientV1, McpToolPage } from "./mcp-client.ts";
 
 type Page = (cursor: string | undefined, options: unknown) => McpToolPage;

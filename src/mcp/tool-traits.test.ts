@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ToolTraits } from "../core/provider-kit.ts";
 import type { McpToolAnnotations } from "./mcp-client.ts";
-import { type AnnotationRule, mergeTraits, toTraits } from "./tool-traits.ts";
+import { type AnnotationRule, mergeTraits, toTraits } from "./mcp-options.ts";
 
 const reads = { eager: true, idempotent: true, replay: "safe" } as const;
 const repeats = { idempotent: true, replay: "safe", retry: { maxAttempts: 2 } } as const;

@@ -5,14 +5,22 @@ import {
   endArguments,
   filledOrNone,
   FinishedCalls,
+  type ModelChunk,
   providerError,
   recordOf,
   textOf,
-  type ModelChunk,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
-import { createCallIndex, type Fragment, type IndexedCall, isRepetition, mayBePrefix } from "./call-index.ts";
-import { createObjectScan, extendScan, isWholeObject } from "./object-scan.ts";
+import {
+  createCallIndex,
+  createObjectScan,
+  extendScan,
+  type Fragment,
+  type IndexedCall,
+  isRepetition,
+  isWholeObject,
+  mayBePrefix,
+} from "./call-index.ts";
 
 /** The calls of one stream. */
 export interface CallAssembly {

@@ -2,10 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import type { ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
-import { buildChatBody } from "./chat-body.ts";
-import { createMessageConverter } from "./chat-messages.ts";
-import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
-import type { ChatRequestBody } from "./chat-wire.ts";
+import { buildChatBody, createMessageConverter } from "./chat-body.ts";
+import { type ChatRequestBody, checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 
 const client = { chat: { completions: { create: () => Promise.reject(new Error("not asked")) } } };
 const weather: ToolDefinition = {

@@ -1,9 +1,162 @@
-// The body of one request. What repeats from iteration to iteration, messages and tools, is converted once and only gathered here.
+// The body of a Chat Completions request. Each message and tool is converted once and gathered here.
 
-import { memoize, type ModelRequest, type ModelSettings, type ToolChoice, type ToolDefinition } from "../core/provider-kit.ts";
-import type { MessageConverter } from "./chat-messages.ts";
-import type { ChatSettings } from "./chat-options.ts";
-import type { ChatMessage, ChatRequestBody, ChatTool } from "./chat-wire.ts";
+import {
+  assertNever,
+  type AssistantMessage,
+  type ContentPart,
+  isTextType,
+  type Json,
+  type MediaForms,
+  type MediaPart,
+  type MediaPlace,
+  memoize,
+  type Message,
+  type ModelRequest,
+  type ModelSettings,
+  type ReadableMedia,
+  readText,
+  readTurn,
+  toBase64,
+  type ToolCallPart,
+  type ToolChoice,
+  type ToolDefinition,
+  type ToolMessage,
+  toWireName,
+  writeToolMedia,
+  writeUserMedia,
+} from "../core/provider-kit.ts";
+import type { ChatCall, ChatMessage, ChatPart, ChatRequestBody, ChatSettings, ChatTool } from "./chat-options.ts";
+import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from "./wire-calls.ts";
+import { readMetadata } from "./chat-metadata.ts";
+
+/**
+ * A user's content: text alone stays a string, because servers for text models take nothing else. Throws a ProviderError `bad-request`
+ * for what the wire has no form for.
+ */
+export function toUserContent(
+  content: string | readonly ContentPart[],
+  place: Omit<MediaPlace, "part">,
+): string | readonly ChatPart[] {
+  if (typeof content === "string") return content;
+  const [first] = content;
+  if (first === undefined) return "";
+  if (content.length === 1 && first.type === "text") return first.text;
+  return content.map((part, index) =>
+    part.type === "text" ? { type: "text", text: part.text } : writeUserMedia(part, chatMedia, { ...place, part: index }),
+  );
+}
+
+/** What a tool has returned beside its result: a text, or a part that is none. */
+export function toResultMedia(part: MediaPart): ChatPart | string {
+  const written = writeToolMedia(part, chatMedia);
+  return typeof written === "object" && written.type === "text" ? written.text : written;
+}
+
+/** @see https://developers.openai.com/api/docs/guides/file-inputs: files are PDFs, and of other files one is to send the text. */
+const chatMedia: MediaForms<ChatPart> = {
+  takes: "images in base64 or at https: or http: URLs, and in base64 PDFs, texts in UTF-8 and sounds as WAV or MP3",
+  write(media) {
+    const url = toImageUrl(media);
+    if (url !== undefined) return { type: "image_url", image_url: { url } };
+    return media.kind === "url" ? undefined : toFile(media);
+  },
+};
+
+function toFile(media: Exclude<ReadableMedia, { readonly kind: "url" }>): ChatPart | undefined {
+  const { mediaType } = media;
+  const format = audioFormats.get(mediaType);
+  if (format !== undefined) return { type: "input_audio", input_audio: { data: toBase64(media), format } };
+  if (mediaType === "application/pdf") return { type: "file", file: { filename: "file.pdf", file_data: toDataUrl(media) } };
+  const text = isTextType(mediaType) ? readText(media) : undefined;
+  return text === undefined ? undefined : { type: "text", text: `File of type ${mediaType}:\n${text}` };
+}
+
+const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
+  ["audio/wav", "wav"],
+  ["audio/wave", "wav"],
+  ["audio/x-wav", "wav"],
+  ["audio/mpeg", "mp3"],
+  ["audio/mp3", "mp3"],
+]);
+
+/** What of the options changes how a message is written. */
+export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
+
+/**
+ * The wire's messages for one neutral message: none for an empty turn, several for the results of several calls. `index` is its position,
+ * for the error where a user's message holds what the wire has no form for.
+ */
+type MessageConverter = (message: Message, index: number) => readonly ChatMessage[];
+
+/** Makes a converter that remembers what it has converted, by the identity of the message. */
+export function createMessageConverter(settings: MessageSettings): MessageConverter {
+  return memoize((message: Message, index: number) => convert(message, index, settings));
+}
+
+function convert(message: Message, index: number, settings: MessageSettings): readonly ChatMessage[] {
+  switch (message.role) {
+    case "user":
+      return [{ role: "user", content: toUserContent(message.content, { provider: settings.id, message: index }) }];
+    case "assistant":
+      return convertTurn(message, settings);
+    case "tool":
+      return convertResults(message, settings);
+    default:
+      return assertNever(message);
+  }
+}
+
+/** A turn that is empty on this wire, such as one of reasoning only, is left out: servers refuse it. */
+function convertTurn(turn: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
+  const { text, calls: asked } = readTurn(turn);
+  if (text === "" && asked.length === 0) return [];
+  const { reasoningDetails, extras } = readMetadata(turn.providerMetadata, settings);
+  const calls = asked.map((part, position) => toChatCall(part, extras.get(position), settings));
+  return [
+    {
+      role: "assistant",
+      content: text === "" ? null : text,
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+      ...(settings.echoReasoning === undefined ? {} : { [settings.echoReasoning]: readReasoning(turn) }),
+      ...(reasoningDetails === undefined ? {} : { reasoning_details: reasoningDetails }),
+    },
+  ];
+}
+
+/**
+ * DeepSeek, when thinking, wants the field on every turn since the last question, and has been seen to refuse an empty one
+ * (github.com/experientiallabs/experiential/pull/890, github.com/NousResearch/hermes-agent/pull/17341).
+ */
+function readReasoning({ content }: AssistantMessage): string {
+  const reasoning = content.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
+  return reasoning === "" ? " " : reasoning;
+}
+
+function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefined, { toWireCallId }: MessageSettings): ChatCall {
+  return {
+    id: toWireCallId(callId),
+    type: "function",
+    function: { name: toWireName(name), arguments: toWireArguments(args) },
+    ...(extra === undefined ? {} : { extra_content: extra }),
+  };
+}
+
+/** One message per result, at once after the turn; what tool messages cannot hold follows in one user message. */
+function convertResults({ results }: ToolMessage, settings: MessageSettings): readonly ChatMessage[] {
+  const inTool = settings.toolResultMedia === "tool-message";
+  const messages: ChatMessage[] = [];
+  const media: ChatPart[] = [];
+  for (const result of results) {
+    const { text: content, media: parts } = sortResult(result, toResultMedia);
+    const id = settings.toWireCallId(result.callId);
+    const stays = inTool && parts.length > 0;
+    messages.push({ role: "tool", tool_call_id: id, content: stays ? [{ type: "text", text: content }, ...parts] : content });
+    if (stays || parts.length === 0) continue;
+    media.push({ type: "text", text: toMediaTitle(result.name, id) }, ...parts);
+  }
+  if (media.length > 0) messages.push({ role: "user", content: media });
+  return messages;
+}
 
 /** Writes a request. `extra` comes last and may replace every field but `stream`. */
 export function buildChatBody(request: ModelRequest, settings: ChatSettings, toMessages: MessageConverter): ChatRequestBody {

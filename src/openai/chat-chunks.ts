@@ -1,7 +1,8 @@
-// Wire chunks of Chat Completions, and of what compatible servers make of them, into neutral chunks.
+// Turns the chunks of Chat Completions, and of compatible servers, into neutral chunks.
 
 import {
   AnswerIds,
+  countOf,
   cutByAnother,
   type EventReader,
   type FinishReason,
@@ -11,16 +12,99 @@ import {
   listOf,
   type ModelChunk,
   providerError,
+  reconcileUsage,
   recordOf,
   textOf,
   toProviderError,
   type UnknownRecord,
   type Usage,
 } from "../core/provider-kit.ts";
-import { createCallAssembly, type CallAssembly } from "./call-assembly.ts";
-import { chatWords, isCleanEnd, isCut, toFinishReason } from "./chat-finish.ts";
-import { collectReasoningDetails, toMetadataItems, type ReasoningDetails } from "./chat-metadata.ts";
-import { toUsage } from "./chat-usage.ts";
+import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
+import { collectReasoningDetails, type ReasoningDetails, toMetadataItems } from "./chat-metadata.ts";
+
+/**
+ * Reads a `usage` object; undefined where it says nothing. Cached tokens are part of `prompt_tokens`. Reasoning tokens are part
+ * of `completion_tokens` as OpenAI counts; xAI counts them beside it (recorded: 291 prompt, 26 completion, 196 reasoning, 513
+ * in total). The total shows it, and so does reasoning above the completion.
+ */
+export function toUsage(usage: unknown): Usage | undefined {
+  if (!isRecord(usage)) return undefined;
+  const prompt = countOf(usage.prompt_tokens);
+  const completion = countOf(usage.completion_tokens);
+  if (prompt === undefined && completion === undefined) return undefined;
+  const total = countOf(usage.total_tokens);
+  const inputDetails = recordOf(usage.prompt_tokens_details);
+  const reasoningTokens = countOf(recordOf(usage.completion_tokens_details).reasoning_tokens);
+  return reconcileUsage({
+    ...sumOf({ prompt: prompt ?? 0, completion: completion ?? 0, reasoning: reasoningTokens ?? 0, total }),
+    ...withCount("cachedInputTokens", countOf(inputDetails.cached_tokens) ?? countOf(usage.prompt_cache_hit_tokens)),
+    ...withCount("cacheWriteTokens", countOf(inputDetails.cache_write_tokens)),
+    ...withCount("reasoningTokens", reasoningTokens),
+  });
+}
+
+interface Counts {
+  readonly prompt: number;
+  readonly completion: number;
+  readonly reasoning: number;
+  readonly total: number | undefined;
+}
+
+function sumOf({ prompt, completion, reasoning, total }: Counts): Usage {
+  const isBeside = total === prompt + completion + reasoning;
+  const outputTokens = isBeside ? completion + reasoning : completion;
+  return { inputTokens: prompt, outputTokens, totalTokens: total ?? prompt + outputTokens };
+}
+
+function withCount(
+  name: "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens",
+  count: number | undefined,
+): Partial<Usage> {
+  return count === undefined ? {} : { [name]: count };
+}
+
+/** What the turn held when it ended. */
+interface FinishedTurn {
+  readonly hasCalls: boolean;
+  readonly refused: boolean;
+}
+
+/**
+ * OpenAI's own: stop, length, tool_calls, function_call, content_filter. Others: `eos` (Together), `model_length` (Mistral: the
+ * context is full), `insufficient_system_resource` (DeepSeek), `sensitive`, `network_error` and `model_context_window_exceeded`
+ * (Zhipu), `error` (OpenRouter, Mistral).
+ */
+export const chatWords: FinishWords = new Map<string, FinishReason>([
+  ["stop", "stop"],
+  ["eos", "stop"],
+  ["tool_calls", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["length", "length"],
+  ["model_length", "context-full"],
+  ["model_context_window_exceeded", "context-full"],
+  ["content_filter", "content-filter"],
+  ["sensitive", "content-filter"],
+  ["error", "error"],
+  ["network_error", "error"],
+  ["insufficient_system_resource", "error"],
+]);
+
+/** Says why the model stopped. A refusal ends with "stop" on this wire, and some servers end with "stop" although they ask for tools. */
+export function toFinishReason(reason: FinishReason, { hasCalls, refused }: FinishedTurn): FinishReason {
+  if (!isCleanEnd(reason)) return reason;
+  if (refused) return "refusal";
+  return hasCalls ? "tool-calls" : reason;
+}
+
+/** Whether the model was stopped in mid-word, so that its last call may be incomplete. */
+export function isCut(reason: FinishReason): boolean {
+  return reason === "length" || reason === "context-full";
+}
+
+/** Whether a later finish reason may take the place of this one: a bad end is never made good by a second chunk that says "stop". */
+export function isCleanEnd(reason: FinishReason): boolean {
+  return reason === "stop" || reason === "tool-calls";
+}
 
 /** What has come so far. */
 interface Reading {

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { ContentPart, MediaPart } from "../core/provider-kit.ts";
-import { toResultMedia, toUserContent } from "./chat-content.ts";
+import { toResultMedia, toUserContent } from "./chat-body.ts";
 
 const place = { provider: "openai", message: 0 };
 const image = (data: string | URL, mediaType = "image/png"): MediaPart => ({ type: "image", mediaType, data });

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { FinishReason } from "../core/provider-kit.ts";
-import { chatWords, isCleanEnd, isCut, toFinishReason } from "./chat-finish.ts";
+import { chatWords, isCleanEnd, isCut, toFinishReason } from "./chat-chunks.ts";
 
 it.for<[raw: string, plain: FinishReason, withCalls: FinishReason, refused: FinishReason, cut: boolean]>([
   ["stop", "stop", "tool-calls", "refusal", false],

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
-import { createMessageConverter, type MessageSettings } from "./chat-messages.ts";
+import { createMessageConverter, type MessageSettings } from "./chat-body.ts";
 
 const settings: MessageSettings = {
   id: "openai",

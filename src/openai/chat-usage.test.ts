@@ -1,7 +1,7 @@
 // Token counts as servers send them.
 
 import { expect, it } from "vitest";
-import { toUsage } from "./chat-usage.ts";
+import { toUsage } from "./chat-chunks.ts";
 
 it.for<[what: string, wire: unknown, usage: object | undefined]>([
   ["nothing", undefined, undefined],

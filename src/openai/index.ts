@@ -1,8 +1,8 @@
 // The entry `turnwright/openai`.
 
 export type { OpenAIChatOptions } from "./chat-options.ts";
-export type { ChatRequestBody, OpenAIChatClient } from "./chat-wire.ts";
+export type { ChatRequestBody, OpenAIChatClient } from "./chat-options.ts";
 export { openaiChat } from "./openai-chat.ts";
 export { openaiResponses } from "./openai-responses.ts";
 export type { OpenAICustomToolFormat, OpenAIReasoning, OpenAIResponsesOptions, OpenAIServerTool } from "./responses-options.ts";
-export type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-wire.ts";
+export type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-options.ts";

@@ -4,7 +4,7 @@ import OpenAI, { AzureOpenAI } from "openai";
 import { describe, expect, it } from "vitest";
 import { ask, createCall } from "../../test/wire/provider-iteration.ts";
 import { collect, streamScript } from "../../test/wire/scripted-stream.ts";
-import type { ChatRequestBody, OpenAIChatClient } from "./chat-wire.ts";
+import type { ChatRequestBody, OpenAIChatClient } from "./chat-options.ts";
 import { openaiChat } from "./openai-chat.ts";
 
 const text = (content: string): object => ({ choices: [{ index: 0, delta: { content } }] });

@@ -1,10 +1,8 @@
 // OpenAI Chat Completions, and every server that speaks it, as a provider over the caller's own client.
 
 import { type ModelChunk, openAnswer, type Provider, readSdkStream, withFinishReasons } from "../core/provider-kit.ts";
-import { buildChatBody } from "./chat-body.ts";
-import { createChatReader } from "./chat-chunks.ts";
-import { chatWords } from "./chat-finish.ts";
-import { createMessageConverter } from "./chat-messages.ts";
+import { buildChatBody, createMessageConverter } from "./chat-body.ts";
+import { chatWords, createChatReader } from "./chat-chunks.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 
 /**

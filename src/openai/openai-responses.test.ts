@@ -6,7 +6,7 @@ import { ask, createCall } from "../../test/wire/provider-iteration.ts";
 import { collect, streamScript } from "../../test/wire/scripted-stream.ts";
 import type { ModelCall, ModelChunk } from "../core/provider-kit.ts";
 import { openaiResponses } from "./openai-responses.ts";
-import type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-wire.ts";
+import type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-options.ts";
 
 /** A call whose heartbeat needs its call, as those of others may. */
 class Call implements ModelCall {

@@ -1,10 +1,8 @@
 // OpenAI Responses, and every server that speaks it, as a provider over the caller's own client.
 
 import { type ModelChunk, openAnswer, type Provider, readSdkStream, withFinishReasons } from "../core/provider-kit.ts";
-import { buildResponsesBody, createToolConverter } from "./responses-body.ts";
-import { createResponsesReader } from "./responses-events.ts";
-import { incompleteWords } from "./responses-finish.ts";
-import { createInputConverter } from "./responses-input.ts";
+import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
+import { createResponsesReader, incompleteWords } from "./responses-events.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
 
 /**

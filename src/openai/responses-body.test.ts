@@ -2,10 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import type { ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
-import { buildResponsesBody, createToolConverter } from "./responses-body.ts";
-import { createInputConverter } from "./responses-input.ts";
-import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
-import type { ResponsesRequestBody } from "./responses-wire.ts";
+import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
+import { checkResponsesOptions, type OpenAIResponsesOptions, type ResponsesRequestBody } from "./responses-options.ts";
 
 const client = { responses: { create: () => Promise.reject(new Error("not asked")) } };
 const weather: ToolDefinition = {

@@ -1,19 +1,214 @@
-// The body of one request. What repeats from iteration to iteration, messages and tools, is converted once and only gathered here.
+// The body of a Responses request. Each message and tool is converted once and gathered here.
 
-import { memoize, type ModelRequest, type ModelSettings, type ToolChoice, type ToolDefinition } from "../core/provider-kit.ts";
-import type { InputConverter } from "./responses-input.ts";
-import type { ResponsesSettings } from "./responses-options.ts";
-import type { ResponsesRequestBody } from "./responses-wire.ts";
+import {
+  assertNever,
+  type AssistantMessage,
+  type ContentPart,
+  isOnWeb,
+  isRecord,
+  isTextType,
+  type Json,
+  type MediaForms,
+  type MediaPart,
+  type MediaPlace,
+  memoize,
+  type Message,
+  type ModelRequest,
+  type ModelSettings,
+  readTurn,
+  textOf,
+  type ToolCallPart,
+  type ToolChoice,
+  type ToolDefinition,
+  type ToolMessage,
+  toWireName,
+  writeToolMedia,
+  writeUserMedia,
+} from "../core/provider-kit.ts";
+import { sortResult, toDataUrl, toImageUrl, toMediaTitle, toWireArguments } from "./wire-calls.ts";
+import type { InputItem, ResponsesRequestBody, ResponsesSettings } from "./responses-options.ts";
+import { type CallType, isCallType } from "./responses-calls.ts";
+import { readMetadata, toWireCallId } from "./responses-metadata.ts";
+
+/** A user's content: text alone stays a string. Throws a ProviderError `bad-request` for what the wire has no form for. */
+export function toInputContent(
+  content: string | readonly ContentPart[],
+  place: Omit<MediaPlace, "part">,
+): string | readonly InputItem[] {
+  if (typeof content === "string") return content;
+  const [first] = content;
+  if (first === undefined) return "";
+  if (content.length === 1 && first.type === "text") return first.text;
+  return content.map((part, index) =>
+    part.type === "text" ? { type: "input_text", text: part.text } : writeUserMedia(part, inputMedia, { ...place, part: index }),
+  );
+}
+
+/** What a tool has returned beside its result; in words where the wire has no form for it. */
+export function toResultMedia(part: MediaPart): InputItem | string {
+  return writeToolMedia(part, inputMedia);
+}
+
+/** Files of office programs that the service reads, and how their names end (https://developers.openai.com/api/docs/guides/file-inputs). */
+const endings: ReadonlyMap<string, string> = new Map([
+  ["application/pdf", "pdf"],
+  ["application/msword", "doc"],
+  ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
+  ["application/rtf", "rtf"],
+  ["application/vnd.oasis.opendocument.text", "odt"],
+  ["application/vnd.apple.pages", "pages"],
+  ["application/vnd.ms-powerpoint", "ppt"],
+  ["application/vnd.openxmlformats-officedocument.presentationml.presentation", "pptx"],
+  ["application/vnd.apple.keynote", "key"],
+  ["application/vnd.ms-excel", "xls"],
+  ["application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"],
+  ["text/plain", "txt"],
+]);
+
+const inputMedia: MediaForms<InputItem> = {
+  takes: "images, PDFs, texts and files of office programs, in base64 or at https: or http: URLs",
+  write(media) {
+    const image = toImageUrl(media);
+    if (image !== undefined) return { type: "input_image", image_url: image, detail: "auto" };
+    const ending = endingOf(media.mediaType);
+    if (media.kind !== "url") {
+      return ending === undefined ? undefined : { type: "input_file", filename: `file.${ending}`, file_data: toDataUrl(media) };
+    }
+    // What the service fetches it looks at itself, where the type is not known.
+    const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
+    return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
+  },
+};
+
+/** The wire wants a name with a file, and neutral files have none. Undefined for files that the service does not read. */
+function endingOf(mediaType: string): string | undefined {
+  const known = endings.get(mediaType);
+  if (known !== undefined || !isTextType(mediaType)) return known;
+  return /^[\w.+-]+\/(?:x-)?([\w-]{1,32})/.exec(mediaType)?.[1] ?? "txt";
+}
+
+/** What of the options changes how a message is written. */
+export type InputSettings = Pick<ResponsesSettings, "id" | "model" | "store" | "customTools" | "toolResultMedia">;
+
+/** The wire's items for a conversation. Throws a ProviderError `bad-request` where a user's message holds what the wire has no form for. */
+type InputConverter = (messages: readonly Message[]) => readonly InputItem[];
+
+/** One message as it is sent. */
+interface ConvertedMessage {
+  readonly items: readonly InputItem[];
+  /** What a turn asks for, by the id of the call: its results answer in kind. */
+  readonly calls: ReadonlyMap<string, WireCall>;
+  /** The turn that results were written for. */
+  readonly turn: ConvertedMessage | undefined;
+}
+
+interface WireCall {
+  readonly type: CallType;
+  /** The program that made the call, which has to get the result. */
+  readonly caller: Json | undefined;
+}
+
+const noCalls: ReadonlyMap<string, WireCall> = new Map();
+
+/** Makes a converter that remembers what it has converted, by the identity of the message. */
+export function createInputConverter(settings: InputSettings): InputConverter {
+  const converted = new WeakMap<Message, ConvertedMessage>();
+  return (messages) => {
+    const input: InputItem[] = [];
+    let before: ConvertedMessage | undefined;
+    for (const [index, message] of messages.entries()) {
+      const known = converted.get(message);
+      const isKnown = known !== undefined && (message.role !== "tool" || known.turn === before);
+      const current = isKnown ? known : convert(message, { before, index }, settings);
+      if (!isKnown) converted.set(message, current);
+      for (const item of current.items) input.push(item);
+      before = current;
+    }
+    return input;
+  };
+}
+
+/** Where a message stands. */
+interface Place {
+  readonly before: ConvertedMessage | undefined;
+  readonly index: number;
+}
+
+function convert(message: Message, { before, index }: Place, settings: InputSettings): ConvertedMessage {
+  switch (message.role) {
+    case "user": {
+      const content = toInputContent(message.content, { provider: settings.id, message: index });
+      return { items: [{ role: "user", content }], calls: noCalls, turn: undefined };
+    }
+    case "assistant":
+      return convertTurn(message, settings);
+    case "tool":
+      return { items: convertResults(message, before?.calls ?? noCalls, settings), calls: noCalls, turn: before };
+    default:
+      return assertNever(message);
+  }
+}
+
+function convertTurn(message: AssistantMessage, settings: InputSettings): ConvertedMessage {
+  const items = readMetadata(message, settings) ?? rebuildTurn(message, settings);
+  const calls = new Map<string, WireCall>();
+  for (const { type, call_id: id, caller } of items) if (isCallType(type)) calls.set(textOf(id), { type, caller });
+  return { items, calls, turn: undefined };
+}
+
+/** Text and calls only: reasoning of another model cannot be read. A turn that has neither is left out. */
+function rebuildTurn(turn: AssistantMessage, settings: InputSettings): readonly InputItem[] {
+  const { text, calls: asked } = readTurn(turn);
+  const calls = asked.map((call) => rebuildCall(call, settings));
+  return text.trim() === "" ? calls : [{ role: "assistant", content: text }, ...calls];
+}
+
+function rebuildCall({ callId, name, args }: ToolCallPart, { customTools }: InputSettings): InputItem {
+  const known = { call_id: toWireCallId(callId), name: toWireName(name) };
+  if (customTools.has(name) && isRecord(args) && typeof args.input === "string") {
+    return { type: "custom_tool_call", ...known, input: args.input };
+  }
+  return { type: "function_call", ...known, arguments: toWireArguments(args) };
+}
+
+/** One item per result, at once after the turn; what servers do not take in them follows in one user message. */
+function convertResults(
+  { results }: ToolMessage,
+  calls: ReadonlyMap<string, WireCall>,
+  settings: InputSettings,
+): readonly InputItem[] {
+  const inTool = settings.toolResultMedia === "tool-message";
+  const items: InputItem[] = [];
+  const aside: InputItem[] = [];
+  for (const result of results) {
+    const { text, media: parts } = sortResult(result, toResultMedia);
+    const id = toWireCallId(result.callId);
+    const { type, caller } = calls.get(id) ?? { type: "function_call" };
+    items.push({
+      type: `${type}_output`,
+      call_id: id,
+      output: inTool && parts.length > 0 ? [...toTextParts(text), ...parts] : text,
+      ...(isRecord(caller) ? { caller } : {}),
+    });
+    if (!inTool && parts.length > 0) aside.push({ type: "input_text", text: toMediaTitle(result.name, id) }, ...parts);
+  }
+  if (aside.length > 0) items.push({ role: "user", content: aside });
+  return items;
+}
+
+function toTextParts(text: string): readonly InputItem[] {
+  return text === "" ? [] : [{ type: "input_text", text }];
+}
 
 /** What a body is made with. */
-export interface BodyPorts {
+interface BodyPorts {
   readonly settings: ResponsesSettings;
   readonly toInput: InputConverter;
   readonly toTool: ToolConverter;
 }
 
 /** A tool as the model is shown it. */
-export type ToolConverter = (definition: ToolDefinition) => object;
+type ToolConverter = (definition: ToolDefinition) => object;
 
 /** Writes a request. `extra` comes last and may replace every field but `stream`. */
 export function buildResponsesBody(request: ModelRequest, { settings, toInput, toTool }: BodyPorts): ResponsesRequestBody {

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { MediaPart } from "../core/provider-kit.ts";
-import { toInputContent, toResultMedia } from "./responses-content.ts";
+import { toInputContent, toResultMedia } from "./responses-body.ts";
 
 const place = { provider: "openai", message: 0 };
 const image = (data: string | URL, mediaType = "image/png"): MediaPart => ({ type: "image", mediaType, data });

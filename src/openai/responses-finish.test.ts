@@ -1,7 +1,7 @@
 // How responses end, and what their errors mean.
 
 import { describe, expect, it } from "vitest";
-import { isTerminal, toResponseEnd, toResponseError } from "./responses-finish.ts";
+import { isTerminal, toResponseEnd, toResponseError } from "./responses-events.ts";
 
 describe("the end of a response", () => {
   it.for<[event: string, response: { readonly [field: string]: unknown }, end: object]>([

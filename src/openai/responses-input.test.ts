@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
-import { createInputConverter, type InputSettings } from "./responses-input.ts";
+import { createInputConverter, type InputSettings } from "./responses-body.ts";
 
 const settings: InputSettings = {
   id: "openai",

@@ -2,19 +2,19 @@
 // encrypted, and what the service's own tools did is nowhere else.
 
 import {
+  type AssistantMessage,
   copyFields,
   digest,
   isRecord,
-  readTurn,
-  textOf,
-  type AssistantMessage,
   type Json,
   type ProviderMetadata,
+  readTurn,
+  textOf,
   type UnknownRecord,
 } from "../core/provider-kit.ts";
 import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
-import type { InputItem } from "./responses-wire.ts";
+import type { InputItem } from "./responses-options.ts";
 
 /** One part of provider metadata for each item, as `readMetadata` expects them. */
 export function toMetadataItems(items: readonly Json[], stored: boolean): readonly Json[] {

@@ -1,4 +1,5 @@
-// The options of `openaiResponses`, checked before anything is sent.
+// The options of `openaiResponses` and the request side of its wire.
+// The wire's types are written down here, because any version of the SDK will do.
 
 import {
   checkFields,
@@ -12,7 +13,24 @@ import {
   type Json,
   oneOf,
 } from "../core/provider-kit.ts";
-import type { OpenAIResponsesClient } from "./responses-wire.ts";
+
+/** An item of the input. Those that the model wrote may have any type and fields; messages may have no type. */
+export interface InputItem {
+  readonly [field: string]: Json | undefined;
+}
+
+/** The body of a streaming request: it has `input` and `store` too, and settings' `extra` may add any field to it. */
+export interface ResponsesRequestBody {
+  readonly model: string;
+  readonly stream: true;
+}
+
+/** What this adapter uses of an OpenAI client: `new OpenAI()` and `new AzureOpenAI()` of `openai` 5 and later have it. */
+export interface OpenAIResponsesClient {
+  readonly responses: {
+    create(body: ResponsesRequestBody, options: { readonly signal: AbortSignal }): PromiseLike<AsyncIterable<unknown>>;
+  };
+}
 
 /** How the model is to reason, in the wire's own words: `{ effort: "low", summary: "auto" }`. */
 export interface OpenAIReasoning {

@@ -1,6 +1,30 @@
-// Calls of neutral messages and their results, as far as both wires of OpenAI write them in the same way.
+// Media and tool calls, as both wires of OpenAI write them.
 
-import { type Json, type MediaPart, toArgumentsObject, type ToolResultPart } from "../core/provider-kit.ts";
+import {
+  isOnWeb,
+  type Json,
+  type MediaPart,
+  type ReadableMedia,
+  toArgumentsObject,
+  toBase64,
+  type ToolResultPart,
+} from "../core/provider-kit.ts";
+
+/** Bytes as a data URL. */
+export function toDataUrl(media: Exclude<ReadableMedia, { readonly kind: "url" }>): string {
+  return `data:${media.mediaType};base64,${toBase64(media)}`;
+}
+
+/**
+ * The URL of an image. Undefined for what is none, or cannot be fetched. Servers of these wires know more types than OpenAI does, but none
+ * draws; and bytes have to be of one type.
+ */
+export function toImageUrl(media: ReadableMedia): string | undefined {
+  const { mediaType } = media;
+  if (!mediaType.startsWith("image/") || mediaType === "image/svg+xml") return undefined;
+  if (media.kind === "url") return isOnWeb(media) ? media.url : undefined;
+  return mediaType === "image/*" ? undefined : toDataUrl(media);
+}
 
 /** The text of arguments, which servers read back. */
 export function toWireArguments(args: Json): string {
@@ -8,7 +32,7 @@ export function toWireArguments(args: Json): string {
 }
 
 /** What of a result is a text, its own first, and what is none. */
-export interface SortedResult<Part> {
+interface SortedResult<Part> {
   readonly text: string;
   readonly media: readonly Part[];
 }

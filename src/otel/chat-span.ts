@@ -4,10 +4,9 @@ import { type Attributes, type Context, context, SpanKind } from "@opentelemetry
 import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/provider-kit.ts";
 import { isFailed, type StreamObserver } from "../core/observe-kit.ts";
 import { SaidContent, toInputMessages, toInstructions } from "./content.ts";
-import { errorFacts, settingsFacts, usageFacts } from "./facts.ts";
+import { common, errorFacts, finishNameOf, genAi, operations, own, settingsFacts, unfinished, usageFacts } from "./facts.ts";
 import type { LiveSpan } from "./live-span.ts";
-import { common, finishNameOf, genAi, operations, own, unfinished } from "./names.ts";
-import type { TracePorts } from "./trace-ports.ts";
+import type { TracePorts } from "./instruments.ts";
 
 /** How the stream of an iteration ended. */
 type IterationEnd = LoopEvents["iteration-end"];

@@ -1,17 +1,19 @@
-// The metrics of the conventions: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/client-inference.md and
-// gen-ai-metrics.md.
+// The metrics of OpenTelemetry's conventions, and what the spans of one run share.
+// Source: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/client-inference.md.
 
+import * as api from "@opentelemetry/api";
 import type { Attributes, Meter } from "@opentelemetry/api";
 import { memoize, type Usage } from "../core/provider-kit.ts";
-import { definedIn } from "./facts.ts";
-import { quietly } from "./live-span.ts";
-import { genAi, unknownModality } from "./names.ts";
+import { definedIn, genAi, unknownModality } from "./facts.ts";
+import { LiveSpan, quietly } from "./live-span.ts";
+import { ContentWriter } from "./content.ts";
+import type { TracingOptions } from "./tracing-options.ts";
 
 /** Records one value. Attributes that are undefined are left out. */
 type Measure = (value: number, attributes: Attributes) => void;
 
 /** What is measured. Durations are in seconds. */
-export interface Instruments {
+interface Instruments {
   readonly streamDuration: Measure;
   readonly timeToFirstChunk: Measure;
   readonly runDuration: Measure;
@@ -37,7 +39,7 @@ const counters = {
 } as const satisfies { readonly [name: string]: keyof Usage };
 
 /** The instruments of a meter, made once. */
-export const instrumentsOf: (meter: Meter) => Instruments = memoize(createInstruments);
+const instrumentsOf: (meter: Meter) => Instruments = memoize(createInstruments);
 
 function createInstruments(meter: Meter): Instruments {
   const seconds = (name: string, description: string, boundaries: number[]): Measure =>
@@ -78,5 +80,36 @@ function createTokenCounts(meter: Meter): Instruments["tokens"] {
     }
     input(usage.inputTokens, { ...attributes, ...error });
     output(usage.outputTokens, { ...attributes, ...error });
+  };
+}
+
+// The whole namespace is imported, because Node would refuse a missing name in words of its own.
+if (!("createNoopMeter" in api)) {
+  throw new Error('"turnwright/otel" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@latest');
+}
+
+/** The name that spans and metrics say they come from. */
+const scope = "turnwright";
+
+/** Where spans go, and how content gets on them. */
+export interface TracePorts {
+  readonly instruments: Instruments;
+  readonly content: ContentWriter;
+  readonly conversationId: string | undefined;
+  /** Begins a span. Attributes that are undefined are left out. */
+  start(name: string, options: api.SpanOptions, parent: api.Context): LiveSpan;
+}
+
+/** Asked when a run begins: a program may set its global providers after it has made its options. */
+export function createTracePorts(options: TracingOptions, conversationId: string | undefined): TracePorts {
+  const tracer = options.tracer ?? quietly(() => (options.tracerProvider ?? api.trace).getTracer(scope));
+  const meter = options.meter ?? quietly(() => (options.meterProvider ?? api.metrics).getMeter(scope)) ?? api.createNoopMeter();
+  return {
+    instruments: instrumentsOf(meter),
+    content: new ContentWriter(options),
+    conversationId,
+    start(name, { attributes = {}, ...more }, parent) {
+      return new LiveSpan(() => tracer?.startSpan(name, { ...more, attributes: definedIn(attributes) }, parent), parent);
+    },
   };
 }

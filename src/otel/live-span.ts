@@ -1,8 +1,9 @@
-// A span that disturbs nobody: what a tracer, a span or one of its processors throws goes to OpenTelemetry's own log.
+// One span. Errors of a tracer, a span or a processor go to OpenTelemetry's own log.
 
 import { type Attributes, type Context, diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
-import { dropPromise, toPlainError } from "../core/provider-kit.ts";
-import { definedIn } from "./facts.ts";
+import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/provider-kit.ts";
+import { common, definedIn, genAi, own } from "./facts.ts";
+import { cutName } from "../core/observe-kit.ts";
 
 /** Does something with a tracer or a meter, which a run must not notice. */
 export function quietly<Value>(work: () => Value): Value | undefined {
@@ -48,3 +49,48 @@ export class LiveSpan {
     quietly(() => this.#span?.end(at));
   }
 }
+
+/** Bounds of texts out of results. */
+const longestText = 128;
+const mostNames = 50;
+
+type Call = Pick<LoopEvents["late-result"], "callId" | "name">;
+
+const callFacts = ({ callId, name }: Call): Attributes => ({
+  [genAi.toolName]: cutName(name),
+  [genAi.toolCallId]: cutName(callId),
+});
+
+/** The events that are noted. */
+export interface Noted {
+  readonly "attempt-discarded": LoopEvents["attempt-discarded"];
+  readonly restart: LoopEvents["restart"];
+  readonly "loop-detected": LoopEvents["loop-detected"];
+  readonly "approval-asked": LoopEvents["approval-asked"];
+  readonly "approval-decided": LoopEvents["approval-decided"];
+  readonly "late-result": LoopEvents["late-result"];
+}
+
+/** What is told of each. */
+export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], capturesContent: boolean) => Attributes } = {
+  "attempt-discarded": ({ attempt, error }) => ({ [own.attempt]: attempt, [common.errorType]: error.code }),
+  // Both come out of the result of a tool, and may hold any text.
+  restart: ({ suffix, disableTools, ...call }, capturesContent) => ({
+    ...callFacts(call),
+    ...(capturesContent
+      ? {
+          [own.restartSuffix]: redactText(suffix, longestText),
+          [own.disabledTools]: disableTools.slice(0, mostNames).map((name) => redactText(name, longestText)),
+        }
+      : {}),
+  }),
+  "loop-detected": ({ toolName, count, cycle, action }) => ({
+    [genAi.toolName]: cutName(toolName),
+    [own.loopCount]: count,
+    [own.cycle]: cycle,
+    [own.loopAction]: action,
+  }),
+  "approval-asked": callFacts,
+  "approval-decided": ({ decision, ...call }) => ({ ...callFacts(call), [own.decision]: decision }),
+  "late-result": ({ success, ...call }) => ({ ...callFacts(call), [own.lateSuccess]: success }),
+};

@@ -11,15 +11,22 @@ import {
   type ToolDefinition,
   toPlainError,
 } from "../core/provider-kit.ts";
-import { errorTypeOf, handleEvent, heardBy, isFailed } from "../core/observe-kit.ts";
-import type { EventHandlers, ObservedRun, RunObserver, StartObserving, StreamObserver } from "../core/observe-kit.ts";
+import {
+  errorTypeOf,
+  type EventHandlers,
+  handleEvent,
+  heardBy,
+  isFailed,
+  type ObservedRun,
+  type RunObserver,
+  type StartObserving,
+  type StreamObserver,
+} from "../core/observe-kit.ts";
 import { ChatSpan, type StreamError } from "./chat-span.ts";
-import { endingFacts, errorFacts, limitFacts, settingsFacts, thrownType } from "./facts.ts";
-import type { LiveSpan } from "./live-span.ts";
-import { genAi, operations, otherError, own } from "./names.ts";
-import { type Noted, notes } from "./span-events.ts";
+import { endingFacts, errorFacts, genAi, limitFacts, operations, otherError, own, settingsFacts, thrownType } from "./facts.ts";
+import { type LiveSpan, type Noted, notes } from "./live-span.ts";
 import { ToolSpan } from "./tool-span.ts";
-import { createTracePorts, type TracePorts } from "./trace-ports.ts";
+import { createTracePorts, type TracePorts } from "./instruments.ts";
 import type { TracingOptions } from "./tracing-options.ts";
 
 const handlers: EventHandlers<RunTrace> = {

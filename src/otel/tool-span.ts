@@ -3,10 +3,9 @@
 import { type Context, SpanKind } from "@opentelemetry/api";
 import { isRecord, type Json, type LoopEvents, type ToolDefinition } from "../core/provider-kit.ts";
 import { countsAsError, cutName } from "../core/observe-kit.ts";
-import { errorFacts } from "./facts.ts";
+import { errorFacts, genAi, operations, own } from "./facts.ts";
 import type { LiveSpan } from "./live-span.ts";
-import { genAi, operations, own } from "./names.ts";
-import type { TracePorts } from "./trace-ports.ts";
+import type { TracePorts } from "./instruments.ts";
 
 /** Where a call belongs. */
 export interface ToolPlace {

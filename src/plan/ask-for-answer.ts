@@ -1,12 +1,22 @@
-// The answer: a request without tools, with what the tools gave.
+// Asks for the answer, without tools, and puts the conversation into words for a model that cannot call tools.
 
-import { type Message, type ModelChunk, type ModelRequest, providerError } from "../core/entry-kit.ts";
-import { joinUserMessages, toResults } from "./plan-messages.ts";
-import { type MadePlan, type PlanRounds, toPlanMetadata } from "./plan-record.ts";
+import {
+  type AssistantMessage,
+  groupByRole,
+  type Json,
+  type Message,
+  type ModelChunk,
+  type ModelRequest,
+  providerError,
+  type RequestTranscript,
+  type UserMessage,
+  userTextOf,
+} from "../core/entry-kit.ts";
+import { isPlanMetadata, type MadePlan, type PlanRecord, type PlanRounds, recordsOf, toPlanMetadata } from "./plan-record.ts";
 import { type Asking, readChunks } from "./read-chunks.ts";
 
 /** What an answer follows. */
-export interface Answering {
+interface Answering {
   readonly conversation: readonly Message[];
   readonly rounds: PlanRounds;
   /** The plan that asked for the answer, where one did. */
@@ -73,4 +83,75 @@ class AnswerDraft {
       error: providerError("no-output", "The answer was nothing but calls, and no tool may be called in it."),
     };
   }
+}
+
+/**
+ * The conversation without calls. What tools gave before the run stands where it was given; what they gave since is left out, for it is
+ * shown apart.
+ */
+export function conversationOf(messages: readonly Message[], { messages: all, given }: RequestTranscript): readonly Message[] {
+  const own = new Set(all.slice(given).flatMap((message) => (message.role === "assistant" ? callIdsOf(message) : [])));
+  return messages.flatMap((message, at): readonly Message[] => {
+    if (message.role === "tool") return [];
+    if (message.role === "user") return [message];
+    const isOwn = callIdsOf(message).some((callId) => own.has(callId));
+    const records = isOwn ? [] : recordsOf(message, messages[at + 1]);
+    return records.length === 0 ? spoken(message) : [...spoken(message), toResults(records)];
+  });
+}
+
+function callIdsOf({ content }: AssistantMessage): readonly string[] {
+  return content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
+}
+
+/** What a turn said, if anything. What its provider wrote itself stays only where nothing was taken out. */
+function spoken({ role, content, providerMetadata }: AssistantMessage): readonly AssistantMessage[] {
+  const said = content.filter((part) => part.type !== "tool-call");
+  const own = said.length === content.length ? (providerMetadata ?? []).filter(({ item }) => !isPlanMetadata(item)) : [];
+  if (own.length > 0) return [{ role, content: said, providerMetadata: own }];
+  return said.length === 0 ? [] : [{ role, content: said }];
+}
+
+/** What the user wants of this run, in words: what was said last before it, and all that was said since. */
+export function userInputOf({ messages, given }: RequestTranscript): string {
+  let first = given;
+  while (first > 0 && messages[first - 1]?.role !== "user") first -= 1;
+  while (first > 0 && messages[first - 1]?.role === "user") first -= 1;
+  const said = messages.slice(first).flatMap((message) => (message.role === "user" ? [userTextOf(message)] : []));
+  return said.join("\n\n");
+}
+
+/** Records as a message: by their purposes; a purpose that comes again is numbered. */
+export function toResults(records: readonly PlanRecord[], extra_instruction?: string): UserMessage {
+  const results = new Map<string, Json>();
+  const copies = new Map<string, number>();
+  for (const { purpose, tool_name, success, result, error } of records) {
+    const name = purpose === "" ? tool_name : purpose;
+    let copy = copies.get(name) ?? 1;
+    let key = name;
+    for (; results.has(key); key = `${name} (${copy})`) copy += 1;
+    copies.set(name, copy);
+    results.set(key, success ? result : { error });
+  }
+  const action_results = Object.fromEntries(results);
+  return { role: "user", content: JSON.stringify({ action_results, extra_instruction }, undefined, 2) };
+}
+
+/** Messages of the user that follow each other as one: many a model of text takes turns only. */
+export function joinUserMessages(messages: readonly Message[]): readonly Message[] {
+  return groupByRole(messages).flatMap((group): readonly Message[] => {
+    const said = group.flatMap((message) => (message.role === "user" ? [message.content] : []));
+    return said.length < 2 ? group : [joinContents(said)];
+  });
+}
+
+function joinContents(contents: readonly UserMessage["content"][]): UserMessage {
+  const texts = contents.filter((content) => typeof content === "string");
+  if (texts.length < contents.length) return { role: "user", content: contents.flatMap(toParts) };
+  return { role: "user", content: texts.filter((text) => text !== "").join("\n\n") };
+}
+
+function toParts(content: UserMessage["content"]): Exclude<UserMessage["content"], string> {
+  if (typeof content !== "string") return content;
+  return content === "" ? [] : [{ type: "text", text: content }];
 }

@@ -1,7 +1,7 @@
 // The entry `turnwright/plan`: tools for models without tool calling.
 
 export { planLogs, type PlanRecord, type PlanRounds } from "./plan-record.ts";
-export type { Planner, PlannerAnswer, PlannerCommand, PlannerInput, PlannerPorts } from "./planner-input.ts";
+export type { Planner, PlannerAnswer, PlannerCommand, PlannerInput, PlannerPorts } from "./planner-prompt.ts";
 export { plannerPrompt, type PlannerPrompt } from "./planner-prompt.ts";
 export type { PlanCommand, PlanDecision } from "./read-decision.ts";
 export { type PlannerOptions, withPlanner } from "./with-planner.ts";

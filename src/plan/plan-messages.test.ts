@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { userTextOf } from "../core/loop/state/last-user-text.ts";
-import { joinUserMessages, toResults } from "./plan-messages.ts";
+import { userTextOf } from "../core/loop/state/transcript.ts";
+import { joinUserMessages, toResults } from "./ask-for-answer.ts";
 import type { PlanRecord } from "./plan-record.ts";
 
 const record = (purpose: string, result: number): PlanRecord => ({

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { ThoughtFilter } from "./thought-filter.ts";
+import { ThoughtFilter } from "./plan-scanner.ts";
 
 it.for<[text: string, left: string]>([
   ['{"a":1}', '{"a":1}'],

@@ -1,4 +1,4 @@
 // The entry `turnwright/prices`.
 
 export { genaiPrices } from "./genai-prices.ts";
-export type { GenaiPricesOptions } from "./price-options.ts";
+export type { GenaiPricesOptions } from "./genai-prices.ts";

@@ -2,7 +2,7 @@
 // conformance suites. Works with any test runner.
 
 export { type Cassette, memoryCassette } from "./cassettes/cassette.ts";
-export type { CassetteRecord, CutLine } from "./cassettes/cassette-lines.ts";
+export type { CassetteRecord, CutLine } from "./cassettes/cassette.ts";
 export { type RecordOptions, recordTo } from "./cassettes/record-to.ts";
 export { replayFrom, type ReplayOptions } from "./cassettes/replay-from.ts";
 export {
@@ -44,4 +44,4 @@ export { type RegistryFixture, registrySuite, type RegistrySuiteSetup } from "./
 export { runTool, type RunToolOverrides } from "./run-tool.ts";
 export type { Patience, SuiteCheck } from "./suite-check.ts";
 export { createTestClock, type TestClock } from "./test-clock.ts";
-export type { CallFields, ToolContextOverrides } from "./tool-context.ts";
+export type { CallFields, ToolContextOverrides } from "./run-tool.ts";

@@ -1,17 +1,44 @@
-// A provider without a model: plays scripted turns and records what it was asked.
+// A provider without a model: plays scripted turns and records its requests.
 
 import {
   assertNever,
+  memoize,
   type ModelCall,
   type ModelChunk,
   type ModelRequest,
   parseToolArguments,
   type Provider,
+  type Usage,
 } from "../core/entry-kit.ts";
-import { checkScript, checkTurn } from "./check-script.ts";
-import type { MockCall, MockPart, MockTurn } from "./mock-parts.ts";
-import { estimateUsage } from "./mock-usage.ts";
+import { checkScript, checkTurn, type MockCall, type MockPart, type MockTurn } from "./mock-parts.ts";
 import { untilAborted } from "./until-aborted.ts";
+
+/** Estimates one iteration at four characters a token, of what was sent and of what was scripted. */
+function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage {
+  const inputTokens = Math.ceil(
+    (sum(request.messages, lengthOf) + sum(request.tools, lengthOf) + (request.system ?? "").length) / 4,
+  );
+  const outputTokens = Math.ceil(sum(parts, spokenLengthOf) / 4);
+  return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
+}
+
+/** A long run measures each message and each definition once. */
+const lengthOf = memoize((item: object) => JSON.stringify(item).length);
+
+function spokenLengthOf(part: MockPart): number {
+  if (part.kind === "call") return part.name.length + part.argsText.length;
+  return part.kind === "chunks" ? sum(part.chunks, textLengthOf) : 0;
+}
+
+function textLengthOf(chunk: ModelChunk): number {
+  return "text" in chunk ? chunk.text.length : 0;
+}
+
+function sum<T>(items: readonly T[], measure: (item: T) => number): number {
+  let total = 0;
+  for (const item of items) total += measure(item);
+  return total;
+}
 
 /** The turns in order, or a function that makes the turn for a request; `index` counts requests from 0. */
 export type MockScript = readonly MockTurn[] | ((request: ModelRequest, index: number) => MockTurn | undefined);

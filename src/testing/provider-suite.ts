@@ -21,8 +21,23 @@ import {
   type ScenarioReply,
   scenarioTool,
 } from "./provider-scenarios.ts";
-import { callsOf, checkFinished, chunksOf, metadataOf, type Reading, readStream, textOf, usageOf } from "./read-stream.ts";
-import { check, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
+import {
+  callsOf,
+  check,
+  checkDistinct,
+  checkFinished,
+  checkSame,
+  checkSetup,
+  checkUnfinished,
+  metadataOf,
+  type Patience,
+  type Reading,
+  readStream,
+  type SuiteCheck,
+  textOf,
+  usageOf,
+  within,
+} from "./suite-check.ts";
 
 /** A provider wired to something that plays one scenario. */
 export interface ProviderFixture {
@@ -281,17 +296,4 @@ async function checkFailure(bench: Bench, expected: ProviderErrorCode): Promise<
   checkUnfinished(reading);
   const { code, message } = toProviderError(failure.error);
   check(code === expected, `The failure must read as "${expected}", but reads as "${code}": ${message}`);
-}
-
-function checkUnfinished({ chunks }: Reading): void {
-  check(chunksOf(chunks, "finish").length === 0, 'The stream has a "finish" chunk although the model did not finish.');
-}
-
-function checkSame(actual: unknown, expected: unknown, what: string): void {
-  const [is, must] = [stableJson(actual), stableJson(expected)];
-  check(is === must, `${what} must be ${must}, but is ${is}.`);
-}
-
-function checkDistinct(names: readonly string[], what: string): void {
-  check(new Set(names).size === names.length, `The calls of a turn must have different ${what}s, but have ${names.join(", ")}.`);
 }

@@ -15,7 +15,7 @@ import {
   type Validation,
 } from "../core/entry-kit.ts";
 import { check, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
-import { createToolContext } from "./tool-context.ts";
+import { createToolContext } from "./run-tool.ts";
 
 /** A registry that offers the tools of the suite. */
 export interface RegistryFixture {

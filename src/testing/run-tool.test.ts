@@ -6,7 +6,7 @@ import type { Tool, ToolContext } from "../core/types/loop-options.ts";
 import type { ToolOutcome } from "../core/types/tool-outcome.ts";
 import { FatalToolError } from "../core/errors/fatal-tool-error.ts";
 import { defineTool } from "../core/tools/define-tool.ts";
-import { toolResult } from "../core/tools/tool-result.ts";
+import { toolResult } from "../core/tools/to-outcome.ts";
 import { runTool } from "./run-tool.ts";
 import { createMockProvider } from "./mock-provider.ts";
 import { text } from "./mock-parts.ts";

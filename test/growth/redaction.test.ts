@@ -4,8 +4,7 @@ import { expect, it } from "vitest";
 import { createResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
 import { redactSecrets } from "../../src/core/utils/redact-secrets.ts";
-import { PlanScanner } from "../../src/plan/plan-scanner.ts";
-import { ThoughtFilter } from "../../src/plan/thought-filter.ts";
+import { PlanScanner, ThoughtFilter } from "../../src/plan/plan-scanner.ts";
 import { growthOf, mostGrowth, timeOf } from "./measure.ts";
 import { onPieces, onText, type Row } from "./rows.ts";
 

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ToolContext } from "turnwright";
 import { createMcpRegistry, type McpRegistryOptions } from "turnwright/mcp";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
-import { createToolContext } from "../../src/testing/tool-context.ts";
+import { createToolContext } from "../../src/testing/run-tool.ts";
 import { countListeners } from "../loop/count-listeners.ts";
 import { answersOf } from "../loop/play.ts";
 import { setUp, untilCancelled } from "./call-stage.ts";

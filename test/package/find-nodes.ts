@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { isRecord } from "../../src/core/utils/is-record.ts";
+import { isRecord } from "../../src/core/utils/guards.ts";
 
 /** A Node of one major version: where it is, or why there is none. */
 export type FoundNode = { readonly major: number } & (

@@ -2,9 +2,16 @@
 
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import type { LoopOptions, Tool, ToolContext } from "../../src/core/types/loop-options.ts";
-import type { StandardSchema } from "../../src/core/types/schema.ts";
-import type { ToolArgs, ToolInput, ToolOutput, Unvalidated } from "../../src/core/types/tool-types.ts";
+import type {
+  LoopOptions,
+  Tool,
+  ToolArgs,
+  ToolContext,
+  ToolInput,
+  ToolOutput,
+  Unvalidated,
+} from "../../src/core/types/loop-options.ts";
+import type { StandardSchema } from "../../src/core/types/common.ts";
 import { isLoopError, LoopError, type LoopErrorDetails } from "../../src/core/errors/loop-error.ts";
 import type { ApprovalView } from "../../src/core/types/tool.ts";
 import { defineAgentTool } from "../../src/core/tools/define-agent-tool.ts";

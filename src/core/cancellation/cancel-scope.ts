@@ -1,10 +1,10 @@
 // What ends a run from outside, and everything that must hear of it. A set of live slots in place of listeners on a signal:
 // joining and leaving costs next to nothing, and nothing can be left behind on the caller's own signal.
 
-import type { Clock } from "../types/clock.ts";
+import type { Clock } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
 import { assertNever } from "../utils/assert-never.ts";
-import { onAbort } from "./signal-listeners.ts";
+import { onAbort } from "./signals.ts";
 
 /** Why a run is being ended from outside. */
 export type CancelReason =

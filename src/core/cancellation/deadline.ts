@@ -2,10 +2,10 @@
 // the only caller of p-timeout.
 
 import pTimeout from "p-timeout";
-import type { Clock } from "../types/clock.ts";
+import type { Clock } from "../types/common.ts";
 import { IdleTimer } from "./idle-timer.ts";
-import { LazySignal } from "./lazy-signal.ts";
-import { abortReasonOf, type CancelReason, type CancelScope, type Cancellable } from "./cancel-scope.ts";
+import { LazySignal } from "./signals.ts";
+import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "./cancel-scope.ts";
 
 /** How a race ended. */
 export type Raced<T> =

@@ -1,6 +1,6 @@
-// One timer for a deadline that keeps moving: putting it off costs an assignment, not a timer.
+// Timers that are pushed back while something still happens.
 
-import type { Clock } from "../types/clock.ts";
+import type { Clock } from "../types/common.ts";
 
 /** Rings once when the latest due time has come. Shared by the streams of a run, one after the other. */
 export class IdleTimer {
@@ -47,4 +47,20 @@ export class IdleTimer {
     this.silence();
     this.#ring();
   };
+}
+
+/** How many items without content may follow each other before the host gets a turn. */
+const most = 256;
+
+/** Counts the items without content in a row. A stream of them that never waits would stop every timer of the process. */
+export class Lull {
+  #count = 0;
+
+  /** A promise of one turn of the host's event loop, once in a while. Undefined if there is nothing to wait for. */
+  note(hasContent: boolean): Promise<void> | undefined {
+    this.#count = hasContent ? 0 : this.#count + 1;
+    if (this.#count < most) return undefined;
+    this.#count = 0;
+    return new Promise((resolve) => void globalThis.setTimeout(resolve, 0));
+  }
 }

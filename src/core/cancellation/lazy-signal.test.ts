@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LazySignal } from "./lazy-signal.ts";
+import { LazySignal } from "./signals.ts";
 
 describe("a lazy signal", () => {
   it("is one signal, however often it is asked for", () => {

@@ -2,7 +2,7 @@
 
 import OpenAI from "openai";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { ProviderErrorCode } from "../types/plain-error.ts";
+import type { ProviderErrorCode } from "../types/common.ts";
 import { toProviderError } from "./provider-error.ts";
 
 const openaiError = (status: number | undefined, error: object | undefined, headers: Record<string, string> = {}): Error =>

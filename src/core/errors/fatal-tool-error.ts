@@ -1,6 +1,6 @@
 // The error by which a tool ends the whole run.
 
-import { hasBrand } from "../utils/has-brand.ts";
+import { hasBrand } from "../utils/guards.ts";
 
 /** Shared by every copy of the package. */
 const brand = Symbol.for("turnwright.FatalToolError");

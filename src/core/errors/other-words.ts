@@ -1,6 +1,30 @@
-// Words that other libraries have for what an option here does. Read only when a name is not known, to say what to write instead.
+// Advice about words of other libraries and about tools that changed.
 
-import type { UnknownRecord } from "../utils/is-record.ts";
+import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
+import { quote } from "../utils/texts.ts";
+import type { UnknownRecord } from "../utils/guards.ts";
+
+type Words = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
+
+/** Each reads on after the tool's name; a kind without words does not compile. */
+const words: Words = {
+  removed: () => "is gone",
+  "source-changed": ({ values }) => `is another tool of its server${values}`,
+  "field-removed": ({ place }) => `no longer has the field${place}`,
+  "required-field-added": ({ place }) => `requires the field${place}`,
+  "type-changed": ({ place, values }) => `has another type${place}${values}`,
+  "constraint-changed": ({ place, values }) => `has another rule${place}${values}`,
+  "description-changed": ({ place }) => `has another description${place}`,
+  "default-changed": ({ place, values }) => `has another default${place}${values}`,
+  "trait-changed": ({ place }) => `has another value of the trait${place}`,
+};
+
+/** Such as: "pay" has another type in "amount": string, was number. */
+export function describeChange({ toolName, kind, field, was = "none", now = "none" }: ToolChange): string {
+  const isField = kind === "field-removed" || kind === "required-field-added" || kind === "trait-changed";
+  const place = field === undefined ? "" : `${isField ? " " : " in "}${quote(field)}`;
+  return `${quote(toolName)} ${words[kind]({ place, values: `: ${now}, was ${was}` })}`;
+}
 
 /** What to write in place of a word. */
 export interface Replacement {

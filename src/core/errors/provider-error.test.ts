@@ -2,7 +2,7 @@
 
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import type { ProviderErrorCode } from "../types/plain-error.ts";
+import type { ProviderErrorCode } from "../types/common.ts";
 import { defaultRetryable, isProviderError, providerError, type ProviderErrorFacts, toProviderError } from "./provider-error.ts";
 
 const openaiError = (status: number | undefined, error: object | undefined, headers: Record<string, string> = {}): Error =>

@@ -1,9 +1,11 @@
-// What can go wrong with a model, in the same words for every provider, and how the errors of any SDK become that.
+// ProviderError: what went wrong at a model service.
 
-import type { ProviderError, ProviderErrorCode } from "../types/plain-error.ts";
-import { isRecord } from "../utils/is-record.ts";
+import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
+import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import { readErrorFacts, type ErrorFacts } from "./error-facts.ts";
+import { type ErrorFacts, readErrorFacts } from "./loop-error.ts";
+import type { Provider } from "../types/provider.ts";
+import { type Check, invalidOption } from "./check-fields.ts";
 
 /** Whether the same request may succeed later, where nothing more is known than the code. */
 const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
@@ -207,4 +209,19 @@ const networkText =
 
 function causeOf(thrown: unknown): unknown {
   return isRecord(thrown) ? thrown.cause : undefined;
+}
+
+/** As a check of an option. */
+export const providerCheck: Check = ['a provider: an object with "id", "model" and "stream"', isProvider];
+
+/** Whether a value has the fields that every provider has. */
+export function isProvider(value: unknown): value is Provider {
+  if (!isRecord(value)) return false;
+  const { id, model, stream } = value;
+  return typeof id === "string" && typeof model === "string" && typeof stream === "function";
+}
+
+/** Throws LoopError "invalid-option" where an option is no provider. */
+export function assertProvider(option: string, value: unknown): void {
+  if (!isProvider(value)) throw invalidOption(option, providerCheck[0], value);
 }

@@ -3,10 +3,9 @@
 import type { Journal, Step } from "../types/journal.ts";
 import type { Json } from "../types/json.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { describeValue } from "../utils/describe-value.ts";
-import { isRecord } from "../utils/is-record.ts";
-import { isThenable } from "../utils/is-thenable.ts";
-import { whenAllReady } from "../utils/when-ready.ts";
+import { describeValue } from "../utils/texts.ts";
+import { isRecord, isThenable } from "../utils/guards.ts";
+import { whenAllReady } from "../utils/promises.ts";
 
 /** What a memory journal becomes in JSON: step key to answer, in the order of recording. */
 export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };

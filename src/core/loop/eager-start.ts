@@ -1,13 +1,12 @@
 // Starts calls of eager tools while the model still speaks.
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
-import { whenReady } from "../utils/when-ready.ts";
+import { whenReady } from "../utils/promises.ts";
 import type { EagerPorts } from "./stream/eager-calls.ts";
 import { prepareCall } from "./tool-call/prepare-call.ts";
-import type { Prepared } from "./run/prepared-call.ts";
-import { performCall } from "./tool-call/perform-call.ts";
+import type { Prepared, Run } from "./run/run.ts";
+import { performCall } from "./tool-call/execute-tool-call.ts";
 import { sendBoth } from "./tool-call/replay-call.ts";
-import type { Run } from "./run/run.ts";
 
 /** What starts the calls of an iteration early; undefined where something could still veto them. */
 export function createEagerPorts(run: Run): EagerPorts | undefined {

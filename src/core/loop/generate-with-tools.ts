@@ -1,14 +1,13 @@
 // The loop in one call, for who has a model, an executor of tools and a question, and wants an answer or an error.
 
-import type { LoopHooks } from "../types/hooks.ts";
-import type { LoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
+import type { LoopHooks, LoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Message } from "../types/message.ts";
 import type { Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { Pricing } from "../types/usage.ts";
+import type { Pricing } from "../types/common.ts";
 import { checkEither, checkFields, type Checks, invalidOption, is, isFunction, numberWithin } from "../errors/check-fields.ts";
-import { isRecord } from "../utils/is-record.ts";
+import { isRecord } from "../utils/guards.ts";
 import { driveRun, nest } from "./run-tool-loop.ts";
 import { startRun } from "./start/start-run.ts";
 import { unwrap } from "./unwrap.ts";

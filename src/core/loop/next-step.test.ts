@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StreamResult } from "../types/stream-result.ts";
+import type { StreamResult } from "../types/provider.ts";
 import type { Ending } from "../types/termination.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { applyStep } from "./state/apply-step.ts";

@@ -1,12 +1,25 @@
-// The same loop, read event by event.
+// A run as an iterator of events.
 
+import { EventEmitter } from "eventemitter3";
+import type { LoopEmitter, LoopEvent } from "../types/loop-event.ts";
 import type { Plain } from "../types/json.ts";
-import type { LoopEvent } from "../types/loop-event.ts";
 import type { LoopOptions } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import { EventQueue } from "../utils/event-queue.ts";
 import { driveRun, nest } from "./run-tool-loop.ts";
 import { startRun } from "./start/start-run.ts";
+
+/**
+ * Makes a typed eventemitter3 for the `events` option.
+ *
+ * @example
+ * const events = createLoopEvents();
+ * events.on("text-delta", ({ text }) => process.stdout.write(text));
+ * await runToolLoop({ provider, messages, events });
+ */
+export function createLoopEvents(): LoopEmitter {
+  return new EventEmitter();
+}
 
 /** How many unread events hold the model back. */
 const capacity = 64;

@@ -2,10 +2,10 @@
 
 import type { LoopResult } from "../types/loop-result.ts";
 import { invalidOption } from "../errors/check-fields.ts";
-import type { EndedKind } from "../errors/describe-ending.ts";
 import {
   AbortedError,
   CostLimitError,
+  type EndedKind,
   type EndedResult,
   IterationLimitError,
   LoopEndedError,
@@ -13,7 +13,7 @@ import {
   SuspendedError,
   TimedOutError,
 } from "../errors/loop-ended-error.ts";
-import { isRecord } from "../utils/is-record.ts";
+import { isRecord } from "../utils/guards.ts";
 
 type ErrorClass<Kind extends EndedKind> = new (result: EndedResult<Kind>) => LoopEndedError;
 

@@ -1,16 +1,175 @@
-// Puts an observer into a run, by its options alone: in front of its listeners, around its tools, and around its provider.
+// Wraps the options of a run so that an observer hears of it.
 
+import type {
+  Agent,
+  IterationPlan,
+  LoopHooks,
+  LoopOptions,
+  NestedLoopOptions,
+  ToolContext,
+  ToolRegistry,
+} from "../types/loop-options.ts";
+import { isEmitter, isRecord } from "../utils/guards.ts";
+import { whenReady } from "../utils/promises.ts";
+import { createToolRegistry, findAgent, isToolRegistry } from "../tools/registry.ts";
+import {
+  ObservedEmitter,
+  type Observing,
+  type RunObserver,
+  type StartObserving,
+  type StreamObserver,
+  type Watch,
+} from "./run-observer.ts";
+import type { ModelChunk, Provider } from "../types/provider.ts";
+import { isProvider } from "../errors/provider-error.ts";
 import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
-import type { LoopOptions, NestedLoopOptions, ToolContext, ToolRegistry } from "../types/loop-options.ts";
-import type { Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { isEmitter } from "../utils/is-emitter.ts";
-import { isRecord } from "../utils/is-record.ts";
-import type { ClosedRun } from "../cancellation/run-closed.ts";
-import { observeHooks, observeProvider } from "./observe-provider.ts";
-import { observeRegistry, toRegistry } from "./observe-tools.ts";
-import { ObservedEmitter, type Watch } from "./observed-emitter.ts";
-import type { Observing, RunObserver, StartObserving } from "./run-observer.ts";
+import type { ClosedRun } from "../cancellation/signals.ts";
+
+/** What watching tools takes. */
+interface ToolPorts {
+  /** Who watches the run that a call belongs to. */
+  observerOf(call: ToolContext): RunObserver | undefined;
+  /** Options of a run inside a call, watched. */
+  observeNested(options: NestedLoopOptions, start: StartObserving): NestedLoopOptions;
+}
+
+/** The registry that a run would make of its tools; undefined where it has none, or would refuse them and is to say so itself. */
+function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">): ToolRegistry | undefined {
+  if (isToolRegistry(tools)) return tools;
+  if (!Array.isArray(tools)) return undefined;
+  // Whether a model is pointed to a tool that is not there is only found in an array.
+  const needed = policies?.results?.cacher?.toolName;
+  if (needed !== undefined && !tools.some((tool: unknown) => isRecord(tool) && tool["name"] === needed)) return undefined;
+  try {
+    return createToolRegistry(tools);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Watches the calls of a registry. It has the optional methods that the registry has. */
+function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry {
+  const { validate, agentOf } = registry;
+  return {
+    definitions: () => registry.definitions(),
+    executeTool(name, args, context) {
+      const observer = ports.observerOf(context);
+      if (observer === undefined) return registry.executeTool(name, args, context);
+      return observer.runTool(context, () => registry.executeTool(name, args, withNesting(context, observer, ports)));
+    },
+    ...(validate !== undefined && { validate: (name, args) => validate.call(registry, name, args) }),
+    ...(agentOf !== undefined && {
+      agentOf: (name) => {
+        const agent = findAgent(registry, name);
+        return agent && observeAgent(agent, ports);
+      },
+    }),
+  };
+}
+
+function observeAgent(agent: Agent, ports: ToolPorts): Agent {
+  return {
+    prepare(args, context) {
+      const observer = ports.observerOf(context);
+      if (observer === undefined) return agent.prepare(args, context);
+      return observer.runTool(context, () => {
+        // Asked before anything is waited for, in the context of the call.
+        const start = observer.nest(context);
+        const prepared = agent.prepare(args, withNesting(context, observer, ports));
+        return whenReady(prepared, (options) => ports.observeNested(options, start));
+      });
+    },
+    toResult: (result) => agent.toResult(result),
+  };
+}
+
+/** A proxy, because the getters of a context only work on the context itself, and most calls ask for none of them. */
+function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPorts): ToolContext {
+  const runToolLoop: ToolContext["runToolLoop"] = (options) =>
+    context.runToolLoop(ports.observeNested(options, observer.nest(context)));
+  return new Proxy(context, {
+    get: (target, key): unknown => (key === "runToolLoop" ? runToolLoop : Reflect.get(target, key, target)),
+  });
+}
+
+/** Watches the streams of a provider for whoever observes the iteration that opens one. What is no provider stays as it is. */
+function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {
+  if (!isProvider(provider)) return provider;
+  return {
+    // As they are when they are asked for.
+    get id() {
+      return provider.id;
+    },
+    get model() {
+      return provider.model;
+    },
+    get family() {
+      return provider.family;
+    },
+    stream(request, call) {
+      const observer = current()?.startStream?.(request, provider);
+      const open = (): AsyncIterable<ModelChunk> => provider.stream(request, call);
+      return observer === undefined ? open() : observeStream(open, observer);
+    },
+  };
+}
+
+/** Hooks whose `prepareIteration` may name another provider, which is watched as well. */
+function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined): LoopHooks {
+  if (typeof hooks.prepareIteration !== "function") return hooks;
+  return {
+    ...hooks,
+    prepareIteration(view) {
+      // The iteration has begun, and another run over the same options may begin one while the hook takes its time.
+      const observer = current();
+      return whenReady(hooks.prepareIteration?.(view), (plan): IterationPlan | undefined | void => {
+        if (!isRecord(plan) || !isProvider(plan.provider)) return plan;
+        return { ...plan, provider: observeProvider(plan.provider, () => observer) };
+      });
+    },
+  };
+}
+
+/** What is no stream is for the loop to complain of. */
+function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamObserver): AsyncIterable<ModelChunk> {
+  const stream = observer.run(open);
+  if (typeof (stream as Partial<typeof stream> | null)?.[Symbol.asyncIterator] !== "function") return stream;
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = observer.run(() => stream[Symbol.asyncIterator]());
+      return typeof (iterator as Partial<typeof iterator> | null)?.next === "function"
+        ? observeIterator(iterator, observer)
+        : iterator;
+    },
+  };
+}
+
+function observeIterator(iterator: AsyncIterator<ModelChunk>, observer: StreamObserver): AsyncIterator<ModelChunk> {
+  // Made once, because a chunk should cost no function of its own.
+  const pull = (): Promise<IteratorResult<ModelChunk>> => iterator.next();
+  let looks = observer.onChunk !== undefined;
+  const look = (result: IteratorResult<ModelChunk>): void => {
+    if (!looks || result?.done === true || !isRecord(result?.value)) return;
+    try {
+      looks = observer.onChunk?.(result.value) === true;
+    } catch {
+      // A chunk that cannot be read is for the loop to complain of.
+      looks = false;
+    }
+  };
+  return {
+    next() {
+      const result = observer.run(pull);
+      // Looked at from beside, so that the loop gets what the provider gave, and no later. Another `then` may ask twice.
+      if (looks && result instanceof Promise) result.then(look, () => {});
+      return result;
+    },
+    ...(typeof iterator.return === "function" && {
+      return: (value?: unknown) => observer.run(() => iterator.return?.(value) as Promise<IteratorResult<ModelChunk>>),
+    }),
+  };
+}
 
 /**
  * Options whose run is watched, and so are the runs inside its calls. `start` is asked for an observer when a run begins, once for each;

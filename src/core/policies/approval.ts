@@ -1,18 +1,16 @@
 // Asks whether a call may run. Only a clear yes, in time, lets it.
 
 import type { Json } from "../types/json.ts";
-import type { PlainError } from "../types/plain-error.ts";
+import type { PlainError } from "../types/common.ts";
 import type { ApprovalContext, ApprovalDecision, Approve } from "../types/policies.ts";
 import type { ApprovalView, NeedsApproval } from "../types/tool.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import { assertNever } from "../utils/assert-never.ts";
 import { Deadline, type DeadlinePorts } from "../cancellation/deadline.ts";
-import { isRecord } from "../utils/is-record.ts";
-import { toPlainError } from "../utils/plain-error.ts";
-import { promiseOrValue } from "../utils/promise-or-value.ts";
-import { textOrNone } from "../utils/read-foreign.ts";
-import { toJson } from "../utils/to-json.ts";
-import { whenReady } from "../utils/when-ready.ts";
+import { isRecord } from "../utils/guards.ts";
+import { textOrNone, toPlainError } from "../utils/plain-error.ts";
+import { promiseOrValue, whenReady } from "../utils/promises.ts";
+import { toJson } from "../utils/json.ts";
 
 /** The run ended before anybody decided. */
 export interface Cancelled {

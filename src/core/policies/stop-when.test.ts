@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StopCondition, StopContext } from "../types/stop-condition.ts";
+import type { StopCondition, StopContext } from "../types/policies.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./stop-when.ts";

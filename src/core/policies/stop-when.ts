@@ -1,8 +1,7 @@
 // Ready-made stop conditions. Several in `policies.stopWhen` are asked in order, and the first one that says so ends the run.
 
-import type { StopCondition } from "../types/stop-condition.ts";
-import { invalidOption } from "../errors/check-fields.ts";
-import { describeRule, isWithin } from "../utils/number-rule.ts";
+import type { StopCondition } from "../types/policies.ts";
+import { describeRule, invalidOption, isWithin } from "../errors/check-fields.ts";
 
 const count = { min: 1 };
 

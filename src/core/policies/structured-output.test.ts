@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { StandardSchema } from "../types/schema.ts";
+import type { StandardSchema } from "../types/common.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { describeMisfit, toWantedOutput, validateOutput } from "./structured-output.ts";
 

@@ -1,13 +1,12 @@
 // Makes a value of the model's answer: what the model is told beforehand, how its text is read, and what it hears where that does not fit.
 
 import type { OutputPolicy } from "../types/policies.ts";
-import type { Issue, JsonSchema, StandardSchema, Validation } from "../types/schema.ts";
+import type { Issue, JsonSchema, StandardSchema, Validation } from "../types/common.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { cutText } from "../utils/cut-text.ts";
+import { cutText } from "../utils/texts.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import { convertSchema } from "../tools/json-schema.ts";
+import { convertSchema, validateArgs } from "../tools/argument-schema.ts";
 import { renderIssues } from "../tools/render-outcome.ts";
-import { validateArgs } from "../tools/validate-args.ts";
 
 /** The most that a model reads of what is wrong, in characters. */
 const longestComplaint = 2_000;

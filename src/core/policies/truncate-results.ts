@@ -1,8 +1,8 @@
 // A ready-made processor: shortens long results, and says how much is missing.
 
-import type { ResultPipeline } from "../types/results.ts";
+import type { ResultPipeline } from "../types/policies.ts";
 import { checkEither, checkFields, type Checks, numberWithin, oneOf } from "../errors/check-fields.ts";
-import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../utils/estimate-tokens.ts";
+import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../utils/texts.ts";
 
 /** How long a result may be, by one of two measures, and which part of it stays. */
 export interface TruncateResultsOptions {

@@ -1,9 +1,9 @@
 // A service that answers with status 200 and no stream: an error as JSON, or a page of a proxy. The SDKs find no event in it and say nothing.
 
-import type { Clock } from "../types/clock.ts";
-import { dropPromise } from "../utils/drop-promise.ts";
-import { isRecord } from "../utils/is-record.ts";
-import { Lull } from "../cancellation/lull.ts";
+import type { Clock } from "../types/common.ts";
+import { dropPromise } from "../utils/promises.ts";
+import { isRecord } from "../utils/guards.ts";
+import { Lull } from "../cancellation/idle-timer.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 
 /**

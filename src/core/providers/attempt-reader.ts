@@ -1,14 +1,97 @@
-// Reads one attempt: hands on what it says, holds back how it failed.
+// Reads one attempt of a retrying provider, and what it cost.
 
-import type { Timeouts } from "../types/clock.ts";
-import type { ProviderError } from "../types/plain-error.ts";
+import type { ProviderError, Timeouts, Usage } from "../types/common.ts";
 import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
+import { isRecord } from "../utils/guards.ts";
+import { toUsage } from "../utils/plain-error.ts";
+import { addUsage, noUsage } from "../utils/count-usage.ts";
 import { toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../utils/assert-never.ts";
-import { textIn } from "../utils/chunk-text.ts";
+import { textIn } from "../utils/texts.ts";
 import type { GuardedStream } from "./guard-stream.ts";
 import { judgeFinish } from "./judge-finish.ts";
-import { type Answerer, answererOf, type AttemptLog } from "./attempt-log.ts";
+
+/** Who answers an attempt. */
+export interface Answerer {
+  readonly provider: string;
+  readonly model: string;
+  readonly family?: string | undefined;
+}
+
+/** Whom a provider says it is. */
+export function answererOf({ id, model, family }: Provider): Answerer {
+  return { provider: id, model, family };
+}
+
+/** Tells of attempts as one row without gaps, from 1; each that has begun is discarded at most once. */
+export class AttemptLog {
+  readonly #tell: (chunk: ModelChunk) => void;
+  #number = 0;
+  /** Who answers the attempt that goes on; undefined between two attempts. */
+  #current: Answerer | undefined;
+
+  constructor(tell: (chunk: ModelChunk) => void) {
+    this.#tell = tell;
+  }
+
+  /** Whether an attempt goes on. */
+  get isOpen(): boolean {
+    return this.#current !== undefined;
+  }
+
+  /**
+   * A wrapper inside an attempt starts one too: that is the same attempt, and perhaps says more exactly who answers. What says nothing new
+   * is not told; the answer is whether it was.
+   */
+  start({ provider, model, family }: Answerer): boolean {
+    const before = this.#current;
+    if (before === undefined) this.#number += 1;
+    else if (before.provider === provider && before.model === model && before.family === family) return false;
+    this.#current = { provider, model, family };
+    this.repeat();
+    return true;
+  }
+
+  /** Tells once more of the attempt that goes on. */
+  repeat(): void {
+    if (this.#current !== undefined) this.#tell({ type: "attempt-start", attempt: this.#number, ...this.#current });
+  }
+
+  discard(error: ProviderError): void {
+    if (this.#current === undefined) return;
+    this.#current = undefined;
+    this.#tell({ type: "attempt-discarded", attempt: this.#number, error });
+  }
+}
+
+/** Reads the chunks that a stream hands on. What no attempt has said is not in it. */
+export class AttemptTally {
+  readonly #ended: AttemptSpending[] = [];
+  #usage: Usage | undefined;
+  #answerer: Answerer | undefined;
+
+  get spendings(): readonly AttemptSpending[] {
+    const { provider = "", model = "" } = this.#answerer ?? {};
+    return this.#usage === undefined ? [...this.#ended] : [...this.#ended, { provider, model, usage: this.#usage }];
+  }
+
+  take(chunk: ModelChunk): void {
+    if (chunk.type === "usage" && isRecord(chunk.usage)) {
+      const usage = toUsage(chunk.usage);
+      this.#usage = chunk.mode === "delta" ? addUsage(this.#usage ?? noUsage, usage) : usage;
+    } else if (chunk.type === "attempt-discarded") this.#end();
+    else if (chunk.type === "attempt-start") {
+      const { provider, model } = this.#answerer ?? chunk;
+      if (provider !== chunk.provider || model !== chunk.model) this.#end();
+      this.#answerer = chunk;
+    }
+  }
+
+  #end(): void {
+    this.#ended.splice(0, this.#ended.length, ...this.spendings);
+    this.#usage = undefined;
+  }
+}
 
 /** The chunk that ends a stream well. */
 export type FinishChunk = Extract<ModelChunk, { type: "finish" }>;

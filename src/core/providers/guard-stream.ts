@@ -1,16 +1,15 @@
 // Pulls a provider's stream chunk by chunk and guards it: against silence, against cancellation, and against a reader that is
 // slower than the model. Callbacks in place of `for await`, so that a chunk costs one promise and giving up waits for nobody.
 
-import type { Clock, Timeouts } from "../types/clock.ts";
+import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
-import { IdleTimer } from "../cancellation/idle-timer.ts";
-import { isContent } from "../utils/chunk-text.ts";
-import { dropPromise } from "../utils/drop-promise.ts";
-import { isThenable } from "../utils/is-thenable.ts";
-import { LazySignal } from "../cancellation/lazy-signal.ts";
-import { Lull } from "../cancellation/lull.ts";
-import { abortReasonOf, type CancelReason, type CancelScope, type Cancellable } from "../cancellation/cancel-scope.ts";
+import { IdleTimer, Lull } from "../cancellation/idle-timer.ts";
+import { isContent } from "../utils/texts.ts";
+import { dropPromise } from "../utils/promises.ts";
+import { isThenable } from "../utils/guards.ts";
+import { LazySignal } from "../cancellation/signals.ts";
+import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "../cancellation/cancel-scope.ts";
 
 /** How a guarded stream ended. */
 export type StreamEnd =

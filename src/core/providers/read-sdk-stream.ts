@@ -1,11 +1,11 @@
-// Reads an SDK's stream into chunks. Every adapter uses it, whatever its wire.
+// Reads the stream of an SDK.
 
-import type { Clock } from "../types/clock.ts";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
-import { type FollowingSignal, followSignal } from "../cancellation/follow-signal.ts";
-import { isRecord } from "../utils/is-record.ts";
-import { Lull } from "../cancellation/lull.ts";
-import { isContent } from "../utils/chunk-text.ts";
+import type { Clock } from "../types/common.ts";
+import { type FollowingSignal, followSignal } from "../cancellation/signals.ts";
+import { isRecord } from "../utils/guards.ts";
+import { Lull } from "../cancellation/idle-timer.ts";
+import { isContent } from "../utils/texts.ts";
 import { providerError } from "../errors/provider-error.ts";
 
 /** Turns the events of one wire into chunks, which it puts into the array that it was made with. */
@@ -24,7 +24,7 @@ export interface EventReader {
 }
 
 /** A stream of an SDK, and how to read it. */
-export interface SdkStream {
+interface SdkStream {
   /** Asks the SDK for its stream. */
   open(signal: AbortSignal): PromiseLike<unknown>;
   readonly reader: EventReader;

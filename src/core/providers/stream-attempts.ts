@@ -1,15 +1,58 @@
-// A stream that is made of attempts, one after the other, until one of them stays. Shared by the wrappers.
+// Streams attempt after attempt until one gives an answer.
 
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
+import { textOf } from "../utils/plain-error.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 import { assertNever } from "../utils/assert-never.ts";
 import { EventQueue } from "../utils/event-queue.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { guardStream, type StreamEnd } from "./guard-stream.ts";
-import { answererOf, AttemptLog } from "./attempt-log.ts";
-import { type PlannedAttempt, AttemptReader, type Fault, type FinishChunk, type ReaderPorts } from "./attempt-reader.ts";
-import { AttemptTally } from "./attempt-tally.ts";
-import { keepAlive } from "./keep-alive.ts";
+import {
+  answererOf,
+  AttemptLog,
+  AttemptReader,
+  AttemptTally,
+  type Fault,
+  type FinishChunk,
+  type PlannedAttempt,
+  type ReaderPorts,
+} from "./attempt-reader.ts";
+
+/** Ends an answer that another one has cut off. Neither of them is whole. */
+export function cutByAnother(): ModelChunk {
+  const message = "The service began another answer before it ended the first one.";
+  return { type: "error", error: providerError("stream-ended-early", message) };
+}
+
+/** A chunk, as far as it may tell of another answer. */
+interface AnswerChunk {
+  /** True if it says who speaks, as the first chunk of an answer does. */
+  readonly saysRole: boolean;
+  /** True if it holds a part of an answer. The last chunk of a gateway may have an id of its own. */
+  readonly hasContent: boolean;
+  /** True if a part of an answer came before it. */
+  readonly hasBegun: boolean;
+}
+
+/** Notices another answer on a wire whose chunks carry the id of their answer. */
+export class AnswerIds {
+  #id = "";
+  #isRepeated = false;
+
+  /**
+   * True if a chunk belongs to another answer. A new id proves nothing alone, because some gateways make one for each chunk. It
+   * counts if the chunk also says who speaks, or if the id before it has come more than once.
+   */
+  isOther(id: unknown, { saysRole, hasContent, hasBegun }: AnswerChunk): boolean {
+    const said = textOf(id);
+    if (said === "") return false;
+    const isNew = this.#id !== "" && said !== this.#id;
+    if (isNew && hasBegun) return saysRole || (hasContent && this.#isRepeated);
+    this.#isRepeated = said === this.#id;
+    this.#id = said;
+    return false;
+  }
+}
 
 /** Who is asked, and what becomes of failures. */
 export interface AttemptPlan {
@@ -189,4 +232,20 @@ function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: Attem
     default:
       return assertNever(end);
   }
+}
+
+/** Says now, and over and over until it is stopped, that the stream is alive. Gives what stops it. */
+function keepAlive(call: ModelCall): () => void {
+  const { clock, timeouts } = call;
+  call.heartbeat("waiting");
+  const limitMs = Math.min(timeouts.firstChunkMs, timeouts.streamIdleMs);
+  if (limitMs === Number.POSITIVE_INFINITY) return () => {};
+  // Twice as often as needed, so that it does not matter whose timer fires first.
+  const everyMs = Math.max(1, Math.floor(limitMs / 2));
+  const beat = (): void => {
+    call.heartbeat("waiting");
+    timer = clock.setTimeout(beat, everyMs);
+  };
+  let timer = clock.setTimeout(beat, everyMs);
+  return () => clock.clearTimeout(timer);
 }

@@ -2,12 +2,10 @@
 
 import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelRequest, Provider } from "../types/provider.ts";
-import { checkFields, type Checks, invalidOption, numberWithin } from "../errors/check-fields.ts";
-import { assertProvider } from "../errors/provider-check.ts";
-import { timeLimit } from "../utils/number-rule.ts";
+import { checkFields, type Checks, invalidOption, numberWithin, timeLimit } from "../errors/check-fields.ts";
+import { assertProvider } from "../errors/provider-error.ts";
 import { isResent } from "./judge-finish.ts";
-import type { PlannedAttempt, Fault } from "./attempt-reader.ts";
-import { readToken, writeToken } from "./continuation-token.ts";
+import type { Fault, PlannedAttempt } from "./attempt-reader.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
 
 /** When a provider is given up, and for how long. */
@@ -147,4 +145,23 @@ function countFailed({ error }: Fault, failed: number, all: number): Fault {
   const count = failed === all ? `All ${all}` : `${failed} of ${all}`;
   const told = { ...error, message: `${count} providers failed; the last one: ${error.message}` };
   return { error: told, as: { kind: "chunk", chunk: { type: "error", error: told } } };
+}
+
+const tokenPattern = /^turnwright-fallback:(\d{1,9})(?::([^]*))?$/;
+
+/** The position of the provider that paused the turn, and the token that it gave. */
+interface Continuation {
+  readonly position: number | undefined;
+  readonly token: string | undefined;
+}
+
+/** Writes the position of a provider before its token. */
+function writeToken(position: number, token: string | undefined): string {
+  return token === undefined ? `turnwright-fallback:${position}` : `turnwright-fallback:${position}:${token}`;
+}
+
+/** Reads what `writeToken` wrote. Any other token has no position, and stays as it is. */
+function readToken(written: string | undefined): Continuation {
+  const match = written === undefined ? null : tokenPattern.exec(written);
+  return match === null ? { position: undefined, token: written } : { position: Number(match[1]), token: match[2] };
 }

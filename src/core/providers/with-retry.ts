@@ -1,9 +1,9 @@
 // A provider that asks again where its service was busy or out of reach.
 
-import type { ProviderError, ProviderErrorCode } from "../types/plain-error.ts";
+import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import type { Provider } from "../types/provider.ts";
 import { type Check, checkFields, type Checks, is, numberWithin } from "../errors/check-fields.ts";
-import { assertProvider } from "../errors/provider-check.ts";
+import { assertProvider } from "../errors/provider-error.ts";
 import { longestTimerMs } from "../utils/clock.ts";
 import { streamAttempts } from "./stream-attempts.ts";
 

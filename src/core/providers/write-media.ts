@@ -1,7 +1,7 @@
 // Images and files on a wire. Of what a wire has no form for, the caller is told in an error where it came from a user, and the model in
 // words where it came from a tool.
 
-import { quote } from "../utils/describe-value.ts";
+import { quote } from "../utils/texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../utils/media-source.ts";
 import { providerError } from "../errors/provider-error.ts";
 

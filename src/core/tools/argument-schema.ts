@@ -1,10 +1,164 @@
-// The schema of a tool that ships with the package: the core has no schema library, and the arguments of a model are checked all the same.
+// The schema of a tool's arguments: written for a model, checked, and applied.
 
+import type { Issue, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { cutText, describeValue, quote } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import { toJson } from "../utils/json.ts";
+import { memoize, promiseOrValue } from "../utils/promises.ts";
 import type { Json } from "../types/json.ts";
-import type { JsonSchema, StandardResult, StandardSchema } from "../types/schema.ts";
-import { quote } from "../utils/describe-value.ts";
-import { nearestName } from "../utils/nearest-name.ts";
-import { isRecord, type UnknownRecord } from "../utils/is-record.ts";
+import { nearestName } from "../utils/tool-arguments.ts";
+
+const remedy = 'Give the tool a "jsonSchema" to show to the model';
+
+/** Converting costs tens of microseconds, and the same schema comes again with each run. */
+const converted = new WeakMap<object, JsonSchema>();
+
+/**
+ * The JSON Schema of a tool's arguments. A Standard Schema is converted once, by its own `~standard.jsonSchema` (zod since
+ * 4.2), without the `$schema` keyword; plain JSON Schema passes as it is.
+ *
+ * Throws LoopError "invalid-schema" where a schema cannot be converted (zod/mini, dates, anything that only code can check),
+ * where it is not JSON, and where its `type` is not "object", because the arguments of a call always are one.
+ *
+ * @see https://standardschema.dev/json-schema
+ */
+export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
+  const json = isStandardSchema(schema) ? convert(schema, toolName) : checkJson(schema, toolName);
+  const { type } = json;
+  if (type !== undefined && type !== "object") {
+    throw invalid(toolName, `must be of type "object", but is of ${describeValue(type)}`);
+  }
+  return json;
+}
+
+/** A schema as JSON Schema, or why it cannot become that; `problem` reads on after the schema's name. */
+type ConvertedSchema = { readonly json: JsonSchema } | { readonly problem: string; readonly cause?: unknown };
+
+/** Converts a Standard Schema of any type, once, without the `$schema` keyword. */
+export function convertSchema(schema: StandardSchema): ConvertedSchema {
+  const known = converted.get(schema);
+  if (known !== undefined) return { json: known };
+  const { vendor, jsonSchema } = schema["~standard"];
+  if (jsonSchema === undefined) {
+    return { problem: `cannot become JSON Schema by itself, because ${zodAdviceOf(schema) ?? `${vendor} does not say how`}` };
+  }
+  try {
+    const keywords = Object.entries(toFields(jsonSchema.input({ target: "draft-2020-12" })));
+    const json = Object.fromEntries(keywords.filter(([keyword]) => keyword !== "$schema"));
+    converted.set(schema, json);
+    return { json };
+  } catch (cause) {
+    return { problem: `cannot become JSON Schema: ${toPlainError(cause).message.replace(/\.$/, "")}`, cause };
+  }
+}
+
+/** True for a schema that follows the Standard Schema specification; some libraries' schemas are functions. */
+export function isStandardSchema(schema: ToolSchema): schema is StandardSchema {
+  return isStandard(schema);
+}
+
+/** What to do about a schema of zod that cannot say its JSON Schema; undefined for other libraries. */
+function zodAdviceOf(schema: object): string | undefined {
+  if ("_zod" in schema)
+    return 'zod does not say how before 4.2, nor does zod/mini; z.toJSONSchema(schema, { io: "input" }) makes it';
+  return "_def" in schema && "safeParse" in schema
+    ? 'zod 3 does not say how; write it with the "z" of "zod/v4", which zod has since 3.25'
+    : undefined;
+}
+
+function convert(schema: StandardSchema, toolName: string): JsonSchema {
+  const made = convertSchema(schema);
+  if ("problem" in made) throw invalid(toolName, `${made.problem}. ${remedy}`, made.cause);
+  return made.json;
+}
+
+/** Only plain data may be sent; the document itself is passed on untouched. */
+function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
+  if (converted.has(schema)) return schema;
+  const prototype: unknown = Object.getPrototypeOf(schema);
+  if (prototype !== Object.prototype && prototype !== null) {
+    const advice = zodAdviceOf(schema);
+    const problem = "is neither a Standard Schema nor a plain JSON Schema object";
+    throw invalid(toolName, advice === undefined ? problem : `${problem}: ${advice}`);
+  }
+  const problem = findSchemaProblem(schema);
+  if (problem !== "") throw invalid(toolName, problem);
+  converted.set(schema, schema);
+  return schema;
+}
+
+function toFields(schema: unknown): JsonSchema {
+  const json = toJson(schema);
+  if (isRecord(json)) return json;
+  throw new TypeError(describeValue(json));
+}
+
+function invalid(toolName: string, problem: string, cause?: unknown): LoopError<"invalid-schema"> {
+  return new LoopError("invalid-schema", { toolName, problem }, cause === undefined ? undefined : { cause });
+}
+
+/** Why a schema is no JSON Schema; "" if it is one. The problem reads on after the schema's name. Each schema is looked at once. */
+export const findSchemaProblem: (schema: object) => string = memoize((schema: object) => {
+  if (!isRecord(schema)) return "";
+  const field = Object.keys(schema).find((key) => vendorOf(schema[key]) !== undefined);
+  if (field !== undefined) return describeShape(field, vendorOf(schema[field]));
+  try {
+    toJson(schema);
+  } catch (error) {
+    return `is not JSON: ${toPlainError(error).message}`;
+  }
+  return findForeignValue(schema, "", new Set()) ?? "";
+});
+
+function describeShape(field: string, vendor: string | undefined): string {
+  const example = vendor === "zod" ? "z.object({ ... })" : `an object schema of ${vendor}`;
+  return `is an object whose field ${quote(field)} is a schema of ${vendor}. Wrap the fields: inputSchema: ${example}`;
+}
+
+function findForeignValue(fields: UnknownRecord | readonly unknown[], path: string, seen: Set<object>): string | undefined {
+  for (const [key, value] of Object.entries(fields)) {
+    const at = path === "" ? key : `${path}.${key}`;
+    const vendor = vendorOf(value);
+    if (vendor !== undefined) return `is not JSON: ${quote(at)} is a schema of ${vendor}, which JSON Schema cannot hold`;
+    const kind = foreignKindOf(value);
+    if (kind !== undefined) return `is not JSON: ${quote(at)} is ${kind}`;
+    if (typeof value !== "object" || value === null || seen.has(value) || hasToJson(value)) continue;
+    seen.add(value);
+    const found = findForeignValue(value as UnknownRecord, at, seen);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function foreignKindOf(value: unknown): string | undefined {
+  if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
+  if (!isRecord(value) || hasToJson(value)) return undefined;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || isPlain(prototype) ? undefined : "an instance of a class";
+}
+
+/** True for a schema that follows the Standard Schema specification; some libraries' schemas are functions. */
+export function isStandard(value: unknown): value is StandardSchema {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  const standard: unknown = Reflect.get(value, "~standard");
+  return isRecord(standard) && typeof standard["validate"] === "function";
+}
+
+/** The library of a Standard Schema; undefined for any other value. */
+function vendorOf(value: unknown): string | undefined {
+  return isStandard(value) ? value["~standard"].vendor : undefined;
+}
+
+/** A plain object of another realm has another `Object.prototype`. */
+function isPlain(prototype: unknown): boolean {
+  return typeof prototype === "object" && prototype !== null && Object.getPrototypeOf(prototype) === null;
+}
+
+function hasToJson(value: object): boolean {
+  return "toJSON" in value && typeof value.toJSON === "function";
+}
 
 /**
  * Makes a Standard Schema of the properties that a tool has, and of a function that reads them. Other fields are refused: a misspelt one
@@ -33,4 +187,52 @@ function describeUnknown(name: string, known: readonly string[]): string {
 /** What is wrong with arguments, or with one field of them. */
 export function issue(message: string, field?: string): { readonly issues: readonly { message: string; path?: string[] }[] } {
   return { issues: [field === undefined ? { message } : { message, path: [field] }] };
+}
+
+/** What is said where the schema gives no reason. */
+const misfit = "does not fit the schema";
+
+// A model needs to be told what is wrong, not everything that is: arguments may be hostile or huge.
+const mostIssues = 20;
+const longestMessage = 300;
+const longestPath = 16;
+const longestKey = 64;
+
+type StandardIssue = Extract<StandardResult<unknown>, { readonly issues: readonly unknown[] }>["issues"][number];
+
+/**
+ * Checks arguments against a Standard Schema; a promise only where the schema itself answers with one. Answers the schema's
+ * output, or at most 20 issues. A schema that throws or rejects is an issue, never a rejection. Plain JSON Schema checks
+ * nothing: the value passes as it is, marked as unchecked.
+ */
+export function validateArgs(schema: ToolSchema, args: unknown): Validation | Promise<Validation> {
+  if (!isStandardSchema(schema)) return { value: args, unchecked: true };
+  try {
+    const result = promiseOrValue(schema["~standard"].validate(args));
+    return result instanceof Promise ? result.then(toValidation).catch(toBrokenSchema) : toValidation(result);
+  } catch (error) {
+    return toBrokenSchema(error);
+  }
+}
+
+function toValidation(result: StandardResult<unknown>): Validation {
+  if (result.issues === undefined) return { value: result.value };
+  if (result.issues.length === 0) return { issues: [{ message: misfit }] };
+  return { issues: result.issues.slice(0, mostIssues).map(toIssue) };
+}
+
+function toIssue({ message, path = [] }: StandardIssue): Issue {
+  const said: unknown = message;
+  const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
+  // An array of our own: what a library's own kind of array makes of itself is again of that kind.
+  return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, longestPath), toKey) };
+}
+
+function toKey(segment: PropertyKey | { readonly key: PropertyKey }): string | number {
+  const key = typeof segment === "object" ? segment.key : segment;
+  return typeof key === "number" ? key : cutText(String(key), longestKey);
+}
+
+function toBrokenSchema(error: unknown): Validation {
+  return { issues: [{ message: cutText(`could not be checked: ${toPlainError(error).message}`, longestMessage) }] };
 }

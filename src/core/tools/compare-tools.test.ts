@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "../types/schema.ts";
+import type { JsonSchema } from "../types/common.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { isBreaking } from "./compare-schemas.ts";
-import { findToolChanges } from "./compare-tools.ts";
-import { isSameTool, toShown } from "./shown-tool.ts";
+import { findToolChanges, isBreaking, isSameTool, toShown } from "./compare-tools.ts";
 
 const toolOf = (inputSchema: unknown, more: Partial<ToolDefinition> = {}): ToolDefinition => ({
   name: "t",

@@ -1,8 +1,212 @@
-// What has changed of a tool since a call of it was recorded, or since somebody was asked about one.
+// Compares a tool with what a model or a person was shown of it.
 
-import type { ShownTool, ToolChange } from "../types/tool-change.ts";
-import { stableJson } from "../utils/stable-json.ts";
-import { findSchemaChanges, type SchemaChange } from "./compare-schemas.ts";
+import type { JsonSchema } from "../types/common.ts";
+import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import { memoize } from "../utils/promises.ts";
+import { stableJson, toJson } from "../utils/json.ts";
+import { cutText } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+
+/** What is shown of a tool. Made once for each definition, because runs share them. */
+export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ */ memoize(
+  ({ description, inputSchema, origin, needsApproval = false, idempotent }) => ({
+    description,
+    // A copy, because the caller may go on writing to the schema.
+    inputSchema: toJson(inputSchema) as JsonSchema,
+    ...(origin === undefined ? {} : { origin }),
+    ...(needsApproval === false ? {} : { needsApproval: needsApproval === true ? true : "some" }),
+    ...(idempotent === true ? { idempotent } : {}),
+  }),
+);
+
+const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => stableJson(toShown(definition)));
+
+/** Whether two definitions show the same tool: registries may make them anew each time. */
+export function isSameTool(one: ToolDefinition, other: ToolDefinition): boolean {
+  return one === other || textOf(one) === textOf(other);
+}
+
+/** A difference, still without the name of its tool. */
+type SchemaChange = Omit<ToolChange, "toolName">;
+
+type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;
+
+/** Words with a look of their own, and words that change nothing. */
+const known = new Set([
+  ...[
+    "type",
+    "required",
+    "properties",
+    "items",
+    "additionalProperties",
+    "anyOf",
+    "oneOf",
+    "enum",
+    "const",
+    "$defs",
+    "definitions",
+  ],
+  ...["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$schema", "$id"],
+]);
+
+/** Of these a lower one, or of the others a higher one, accepts more. */
+const lowerBounds = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"]);
+const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);
+
+const longestWord = 80;
+
+/** Finds what differs. Reads each schema once. */
+function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<SchemaChange> {
+  if (now === true || now === undefined) return;
+  if (!isRecord(was) || !isRecord(now)) {
+    if (was !== now) yield constraint(field, { was, now });
+    return;
+  }
+  for (const find of finders) yield* find(was, now, field);
+}
+
+/** Whether values that fitted one schema may not fit the other any more, or mean something else there. */
+export function isBreaking({ kind }: Pick<ToolChange, "kind">): boolean {
+  return kind !== "description-changed" && kind !== "default-changed" && kind !== "trait-changed";
+}
+
+const finders: readonly Find[] = [
+  findType,
+  findRequired,
+  findProperties,
+  findItems,
+  findBranches,
+  findValues,
+  findWords,
+  findTexts,
+];
+
+function* findType(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
+  const before = typesOf(was);
+  const after = typesOf(now);
+  if (after === undefined) return;
+  const accepts = (type: string): boolean => after.includes(type) || (type === "integer" && after.includes("number"));
+  if (before?.every(accepts) === true) return;
+  yield { kind: "type-changed", ...at(field), was: before?.join(" or ") ?? "any", now: after.join(" or ") };
+}
+
+function typesOf({ type }: UnknownRecord): readonly string[] | undefined {
+  if (typeof type === "string") return [type];
+  return Array.isArray(type) ? type.map(String) : undefined;
+}
+
+function* findRequired(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
+  const before = new Set(namesIn(was["required"]));
+  for (const name of namesIn(now["required"]))
+    if (!before.has(name)) yield { kind: "required-field-added", field: within(field, name) };
+}
+
+function namesIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
+}
+
+function* findProperties(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
+  const after = recordIn(now["properties"]);
+  for (const [name, schema] of Object.entries(recordIn(was["properties"]))) {
+    const place = within(field, name);
+    if (Object.hasOwn(after, name)) yield* findSchemaChanges(schema, after[name], place);
+    else yield { kind: "field-removed", field: place };
+  }
+  for (const word of ["$defs", "definitions"]) {
+    const there = recordIn(now[word]);
+    for (const [name, schema] of Object.entries(recordIn(was[word])))
+      if (Object.hasOwn(there, name)) yield* findSchemaChanges(schema, there[name], within(field, `${word}.${name}`));
+  }
+}
+
+function recordIn(value: unknown): UnknownRecord {
+  return isRecord(value) ? value : {};
+}
+
+function* findItems(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
+  if (now["items"] !== undefined) yield* findSchemaChanges(was["items"] ?? true, now["items"], `${field}[]`);
+  const more = now["additionalProperties"];
+  if (more !== undefined) yield* findSchemaChanges(was["additionalProperties"] ?? true, more, within(field, "*"));
+}
+
+/** Each branch that was accepted has to be there still, or to accept more in the same place. Comparing all with all would grow too fast. */
+function* findBranches(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
+  for (const word of ["anyOf", "oneOf"]) {
+    const after = now[word];
+    if (!Array.isArray(after)) continue;
+    const before: readonly unknown[] = Array.isArray(was[word]) ? was[word] : [was];
+    const broken = before.filter((branch, index) => [...findSchemaChanges(branch, after[index] ?? false)].some(isBreaking));
+    const texts = new Set(broken.length === 0 ? [] : after.map((branch) => stableJson(branch)));
+    if (!broken.every((branch) => texts.has(stableJson(branch)))) yield constraint(field, { was: was[word], now: after, word });
+  }
+}
+
+function* findValues(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
+  const after = valuesOf(now);
+  if (after === undefined) return;
+  const texts = new Set(after.map((value) => stableJson(value)));
+  const before = valuesOf(was);
+  if (before?.every((value) => texts.has(stableJson(value))) === true) return;
+  yield constraint(field, { was: before, now: after, word: "enum" });
+}
+
+function valuesOf(schema: UnknownRecord): readonly unknown[] | undefined {
+  const values: unknown = schema["enum"];
+  if (Array.isArray(values)) return values as readonly unknown[];
+  return Object.hasOwn(schema, "const") ? [schema["const"]] : undefined;
+}
+
+/** Every other word that limits a value. */
+function* findWords(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
+  for (const [word, after] of Object.entries(now)) {
+    if (known.has(word) || word.startsWith("x-") || acceptsMore(word, was[word], after)) continue;
+    yield constraint(field, { was: was[word], now: after, word });
+  }
+}
+
+function acceptsMore(word: string, before: unknown, after: unknown): boolean {
+  if (before === undefined || after === undefined) return after === undefined;
+  if (typeof before === "number" && typeof after === "number") {
+    if (lowerBounds.has(word)) return after <= before;
+    if (upperBounds.has(word)) return after >= before;
+  }
+  return stableJson(before) === stableJson(after);
+}
+
+function* findTexts(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
+  for (const [word, kind] of [
+    ["title", "description-changed"],
+    ["description", "description-changed"],
+    ["default", "default-changed"],
+  ] as const) {
+    const before = wordOf(was[word]);
+    const after = wordOf(now[word]);
+    if (before !== after) yield { kind, ...at(field), was: cut(before), now: cut(after) };
+  }
+}
+
+function constraint(field: string, { was, now, word = "" }: { was: unknown; now: unknown; word?: string }): SchemaChange {
+  const say = (value: unknown): string | undefined => (value === undefined ? undefined : cut(`${word} ${wordOf(value)}`.trim()));
+  return { kind: "constraint-changed", ...at(field), was: say(was), now: say(now) };
+}
+
+function wordOf(value: unknown): string | undefined {
+  if (value === undefined || typeof value === "string") return value;
+  return stableJson(value);
+}
+
+function cut(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : cutText(text, longestWord);
+}
+
+function at(field: string): Pick<SchemaChange, "field"> {
+  return field === "" ? {} : { field };
+}
+
+function within(field: string, name: string): string {
+  return field === "" ? name : `${field}.${name}`;
+}
 
 /** Everything that differs in a way that matters to somebody; undefined for a tool that is gone. */
 export function findToolChanges(toolName: string, was: ShownTool, now: ShownTool | undefined): readonly ToolChange[] {

@@ -5,7 +5,7 @@ import type { LoopResult } from "../types/loop-result.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { createToolRegistry } from "./registry.ts";
 import { defineAgentTool } from "./define-agent-tool.ts";
-import { isToolResult } from "./tool-result.ts";
+import { isToolResult } from "./to-outcome.ts";
 
 const options: NestedLoopOptions = { messages: [{ role: "user", content: "Well?" }] };
 const fields = { name: "agent", description: "Asks", inputSchema: { type: "object" }, prepare: () => options };

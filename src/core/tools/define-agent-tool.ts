@@ -2,14 +2,13 @@
 
 import type { Agent, NestedLoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import type { JsonSchema, ToolSchema } from "../types/schema.ts";
+import type { JsonSchema, ToolSchema } from "../types/common.ts";
 import type { ToolTraits } from "../types/tool.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { cutText } from "../utils/cut-text.ts";
-import { describeValue } from "../utils/describe-value.ts";
-import { isRecord } from "../utils/is-record.ts";
+import { cutText, describeValue } from "../utils/texts.ts";
+import { isRecord } from "../utils/guards.ts";
 import { type ArgsOf, defineTool, type FromSchema } from "./define-tool.ts";
-import { toolResult } from "./tool-result.ts";
+import { toolResult } from "./to-outcome.ts";
 
 /** The most that a model reads of what an agent had said before it failed, in characters. */
 const longestLastWords = 2_000;

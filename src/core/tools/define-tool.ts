@@ -1,9 +1,120 @@
-// How a tool is written: `execute` gets the arguments that the tool's own schema describes.
+// Defines tools and checks definitions.
 
-import type { JsonSchema, StandardSchema, ToolSchema } from "../types/schema.ts";
-import type { Tool } from "../types/loop-options.ts";
-import type { Unvalidated } from "../types/tool-types.ts";
-import { assertTool } from "./check-tool.ts";
+import type { Tool, Unvalidated } from "../types/loop-options.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { replacementOf } from "../errors/other-words.ts";
+import { describeValue, quote } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { nearestName } from "../utils/tool-arguments.ts";
+import { findTimeoutProblem, isWithin } from "../errors/check-fields.ts";
+import { findSchemaProblem, isStandard } from "./argument-schema.ts";
+import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
+
+/** What a field must be, or undefined where it is that. */
+type Check = (value: unknown) => string | undefined;
+
+/** One check per field of a tool: a new field without one does not compile. */
+const checks: { readonly [Field in keyof Tool]-?: Check } = {
+  name: (value) => unless(typeof value === "string" && /^[\w-]{1,64}$/.test(value), '1 to 64 letters, digits, "_" or "-"'),
+  description: (value) => unless(typeof value === "string", "a string"),
+  inputSchema: (value) => unless(isRecord(value) || typeof value === "function", "a Standard Schema or a JSON Schema"),
+  jsonSchema: optional((value) => unless(isRecord(value), "a JSON Schema")),
+  execute: (value) => unless(typeof value === "function", "a function"),
+  agent: optional((value) => unless(isAgent(value), "what defineAgentTool makes")),
+  sequential: optional(isFlag),
+  timeoutMs: optional(findTimeoutProblem),
+  idleTimeoutMs: optional(findTimeoutProblem),
+  idempotent: optional(isFlag),
+  retry: optional(isRetry),
+  requiresFollowUp: optional(isFlag),
+  eager: optional(isFlag),
+  needsApproval: optional((value) =>
+    unless(typeof value === "boolean" || typeof value === "function", "true, false or a function"),
+  ),
+  replay: optional((value) => unless(value === "safe" || value === "never", '"safe" or "never"')),
+  origin: optional((value) => unless(typeof value === "string", "a string")),
+};
+
+/** Throws LoopError "invalid-tool" unless `value` has the shape of a tool, and "invalid-schema" if a schema holds what is no JSON. */
+export function assertTool(value: unknown): asserts value is Tool {
+  if (!isRecord(value)) throw invalid("", `must be an object, but is ${describeValue(value)}`);
+  const problem = problemOf(value);
+  const toolName = typeof value["name"] === "string" ? value["name"] : "";
+  if (problem !== undefined) throw invalid(toolName, problem);
+  for (const schema of [value["inputSchema"], value["jsonSchema"]]) {
+    const schemaProblem = isRecord(schema) && isPlain(schema) && !isStandard(schema) ? findSchemaProblem(schema) : "";
+    if (schemaProblem !== "") throw new LoopError("invalid-schema", { toolName, problem: schemaProblem });
+  }
+}
+
+function problemOf(fields: UnknownRecord): string | undefined {
+  for (const [field, check] of Object.entries(checks)) {
+    const expected = check(fields[field]);
+    if (expected === undefined) continue;
+    const problem = `must have as ${quote(field)} ${expected}, but has ${describeValue(fields[field])}`;
+    const word = fields[field] === undefined ? findWordFor(field, fields) : undefined;
+    return word === undefined ? problem : `${problem}: rename ${quote(word)} to ${quote(field)}`;
+  }
+  if (fields["retry"] !== undefined && fields["idempotent"] !== true) {
+    return 'has "retry", which only a tool with "idempotent: true" may have';
+  }
+  const veto = fields["eager"] === true ? findVeto(fields) : undefined;
+  if (veto !== undefined) return `has "eager", which a tool with "${veto}" may not have`;
+  const unknown = isPlain(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
+  return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
+}
+
+/** A trait with which no call may start early. */
+function findVeto({ replay, sequential, needsApproval = false }: UnknownRecord): string | undefined {
+  if (replay === "never") return "replay: never";
+  if (sequential === true) return "sequential: true";
+  return needsApproval === false ? undefined : "needsApproval";
+}
+
+/** The field of another library that stands in the place of a field that is not there. */
+function findWordFor(field: string, fields: UnknownRecord): string | undefined {
+  return Object.keys(fields).find((word) => !Object.hasOwn(checks, word) && replacementOf(word, [field])?.nearest === field);
+}
+
+/** How to write a field of another library, which field is probably meant, or nothing. */
+function didYouMean(field: string): string {
+  const known = Object.keys(checks);
+  const replacement = replacementOf(field, known);
+  if (replacement?.instead !== undefined) return ` (write: ${replacement.instead})`;
+  const nearest = replacement?.nearest ?? nearestName(field, known);
+  return nearest === undefined ? "" : ` (did you mean ${quote(nearest)}?)`;
+}
+
+function invalid(toolName: string, problem: string): LoopError<"invalid-tool"> {
+  return new LoopError("invalid-tool", { toolName, problem });
+}
+
+function unless(fits: boolean, expected: string): string | undefined {
+  return fits ? undefined : expected;
+}
+
+function optional(check: Check): Check {
+  return (value) => (value === undefined ? undefined : check(value));
+}
+
+function isFlag(value: unknown): string | undefined {
+  return unless(typeof value === "boolean", "true or false");
+}
+
+function isRetry(value: unknown): string | undefined {
+  const fits = isRecord(value) && isWithin(value["maxAttempts"], { min: 2, infinite: false }) && Object.keys(value).length === 1;
+  return unless(fits, "{ maxAttempts } of at least 2");
+}
+
+function isAgent(value: unknown): boolean {
+  return isRecord(value) && typeof value["prepare"] === "function" && typeof value["toResult"] === "function";
+}
+
+/** A typing mistake can only be told from a class's own fields in a literal. Schemas of libraries are instances too. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
 
 /** Stands for "not said": the arguments follow from the schema. */
 declare const fromSchema: unique symbol;

@@ -1,9 +1,9 @@
+import * as mini from "zod/mini";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import * as mini from "zod/mini";
-import type { StandardSchema, ToolSchema } from "../types/schema.ts";
+import type { StandardSchema, ToolSchema } from "../types/common.ts";
 import { isLoopError } from "../errors/loop-error.ts";
-import { isStandardSchema, toJsonSchema } from "./json-schema.ts";
+import { isStandardSchema, toJsonSchema } from "./argument-schema.ts";
 
 /** A Standard Schema whose JSON Schema is `input()`. */
 function schemaOf(input: () => Record<string, unknown>): StandardSchema {

@@ -1,16 +1,65 @@
-// A tool registry over tools: looks them up by name, shows them to the model, checks arguments and runs them.
+// The registry of tools.
 
-import type { Validation } from "../types/schema.ts";
 import type { Agent, Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { ToolDefinition, ToolTraits } from "../types/tool.ts";
-import { invalidOption } from "../errors/check-fields.ts";
+import { dropPromise } from "../utils/promises.ts";
+import { isRecord } from "../utils/guards.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { quote } from "../utils/describe-value.ts";
-import { isRecord } from "../utils/is-record.ts";
-import { assertTool } from "./check-tool.ts";
-import { toJsonSchema } from "./json-schema.ts";
-import { toolResult } from "./tool-result.ts";
-import { validateArgs } from "./validate-args.ts";
+import { describeValue, quote } from "../utils/texts.ts";
+import { findTimeoutProblem, invalidOption } from "../errors/check-fields.ts";
+import { findSchemaProblem, toJsonSchema, validateArgs } from "./argument-schema.ts";
+import type { Validation } from "../types/common.ts";
+import { assertTool } from "./define-tool.ts";
+import { toolResult } from "./to-outcome.ts";
+
+/** The tool of this name, as it is now. A registry that fails here has no tool. */
+export function findTool(registry: ToolRegistry, name: string): ToolDefinition | undefined {
+  try {
+    return registry.definitions().find((tool) => tool.name === name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** How the calls of a tool become runs. A registry that fails here has no agent, so that its tools run as tools. */
+export function findAgent(registry: ToolRegistry, name: string): Agent | undefined {
+  try {
+    const agent: unknown = registry.agentOf?.(name);
+    if (isRecord(agent) && typeof agent["prepare"] === "function" && typeof agent["toResult"] === "function")
+      return agent as unknown as Agent;
+    dropPromise(agent);
+  } catch {
+    // As above.
+  }
+  return undefined;
+}
+
+/** An error about a tool; `problem` reads on after its name. */
+export function refuseTool(toolName: unknown, problem: string): LoopError<"invalid-tool"> {
+  return new LoopError("invalid-tool", { toolName: typeof toolName === "string" ? toolName : "", problem });
+}
+
+/** A registry of the caller's own may hold two tools of one name, of which only one could be called, or limits that no timer takes. */
+export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
+  const seen = new Set<string>();
+  for (const { name, timeoutMs, idleTimeoutMs, inputSchema } of definitions) {
+    if (seen.has(name)) throw new LoopError("duplicate-tool", { toolName: name });
+    seen.add(name);
+    checkToolTimeout(name, "timeoutMs", timeoutMs);
+    checkToolTimeout(name, "idleTimeoutMs", idleTimeoutMs);
+    const problem = isRecord(inputSchema) ? findSchemaProblem(inputSchema) : `is not JSON: ${describeValue(inputSchema)}`;
+    if (problem !== "") throw new LoopError("invalid-schema", { toolName: name, problem });
+  }
+}
+
+function checkToolTimeout(toolName: string, trait: string, value: unknown): void {
+  const problem = value === undefined ? undefined : findTimeoutProblem(value);
+  if (problem === undefined) return;
+  throw new LoopError("invalid-tool", {
+    toolName,
+    problem: `must have as "${trait}" ${problem}, but has ${describeValue(value)}`,
+  });
+}
 
 /** A registry whose tools may come and go. A running loop sees the change on its next iteration. */
 export interface MutableToolRegistry extends ToolRegistry {

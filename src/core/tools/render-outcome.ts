@@ -1,10 +1,9 @@
 // What the model reads of each outcome, and which outcomes count as errors.
 
 import type { Json } from "../types/json.ts";
-import type { Issue } from "../types/schema.ts";
+import type { Issue } from "../types/common.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
-import { cutText } from "../utils/cut-text.ts";
-import { quote } from "../utils/describe-value.ts";
+import { cutText, quote } from "../utils/texts.ts";
 
 const longestName = 64;
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FatalToolError } from "../errors/fatal-tool-error.ts";
-import { toFailure, toOutcome } from "./to-outcome.ts";
-import { toolResult } from "./tool-result.ts";
+import { toFailure, toolResult, toOutcome } from "./to-outcome.ts";
 
 const cyclic: { self?: unknown } = {};
 cyclic.self = cyclic;

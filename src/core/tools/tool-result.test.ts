@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ToolResult } from "../types/tool.ts";
-import { isToolResult, toolResult, type ToolResultFields } from "./tool-result.ts";
+import { isToolResult, toolResult, type ToolResultFields } from "./to-outcome.ts";
 
 describe("toolResult", () => {
   it("keeps every field", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { StandardSchema, StandardSchemaProps } from "../types/schema.ts";
-import { validateArgs } from "./validate-args.ts";
+import type { StandardSchema, StandardSchemaProps } from "../types/common.ts";
+import { validateArgs } from "./argument-schema.ts";
 
 function schemaOf(validate: StandardSchemaProps["validate"]): StandardSchema {
   return { "~standard": { version: 1, vendor: "test", validate } };

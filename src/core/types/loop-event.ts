@@ -1,11 +1,10 @@
 import type { EventEmitter } from "eventemitter3";
 import type { Json } from "./json.ts";
 import type { UserMessage } from "./message.ts";
-import type { PlainError, ProviderError } from "./plain-error.ts";
+import type { PlainError, ProviderError, Usage } from "./common.ts";
 import type { FinishReason } from "./provider.ts";
-import type { LoopStatus, StreamStatus, EndReason } from "./termination.ts";
+import type { EndReason, LoopStatus, StreamStatus } from "./termination.ts";
 import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
-import type { Usage } from "./usage.ts";
 
 /** What every event says. */
 export interface EventBase {

@@ -1,20 +1,138 @@
-// What a run is told. Tools are part of it, and a tool may start a run of its own: these types know each other, and share a file.
+// The options of a run.
 
-import type { Clock, Timeouts } from "./clock.ts";
-import type { LoopHooks } from "./hooks.ts";
+import type { Message, UserMessage } from "./message.ts";
+import type { ModelSettings, Provider, ToolChoice } from "./provider.ts";
+import type { ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
+import type { ToolCall } from "./tool-outcome.ts";
+import type { Clock, JsonSchema, Pricing, Session, StandardSchema, Timeouts, ToolSchema, Usage, Validation } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { Journal } from "./journal.ts";
-import type { LoopLimits } from "./limits.ts";
-import type { LoopControl } from "./loop-control.ts";
 import type { LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
-import type { Message } from "./message.ts";
 import type { ApprovalDecision, LoopPolicies } from "./policies.ts";
-import type { ModelSettings, Provider, ToolChoice } from "./provider.ts";
-import type { JsonSchema, ToolSchema, Validation } from "./schema.ts";
-import type { Session } from "./session.ts";
-import type { ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
-import type { Pricing } from "./usage.ts";
+
+/** How much a run may do. Whole numbers, USD apart; absent means the default, `Infinity` none. */
+export interface LoopLimits {
+  /** Most iterations. Default 100. */
+  readonly maxIterations?: number | undefined;
+  /** The 0-based iteration before which a "still-working" notice goes out, and from which on `ToolContext.showKillHint` is true. Default 20. */
+  readonly softWarnIteration?: number | undefined;
+  /** Tool errors in a row that end the run. Default 5. */
+  readonly maxConsecutiveToolErrors?: number | undefined;
+  /** Context restarts allowed. Default 5. */
+  readonly maxRestarts?: number | undefined;
+  /** Runs in a row that one control may interrupt; past it messages only queue. Default 3. */
+  readonly maxInterrupts?: number | undefined;
+  /** Iterations in a row with the same calls, arguments and successful results that end the run as `loop-detected`. At least 2. Default 10. */
+  readonly maxIdenticalCalls?: number | undefined;
+  /** Resends of a paused turn allowed. Default 10. */
+  readonly maxPauses?: number | undefined;
+  /** How deep runs may be nested: with 3 a run, a run in one of its tools, and one in that one's. Default 3. */
+  readonly maxDepth?: number | undefined;
+  /** Calls that run at once. Default 10. */
+  readonly toolConcurrency?: number | undefined;
+  /** Most calls dispatched. Default none. */
+  readonly maxToolCalls?: number | undefined;
+  /** Most tokens, input and output. Checked before each stream. Default none. */
+  readonly maxTokens?: number | undefined;
+  /** Most USD, as `pricing` says; checked before each stream, with what the last one cost added to what is spent. Default none. */
+  readonly maxCostUSD?: number | undefined;
+  /** What a run with a `maxCostUSD` does behind a stream whose cost is not known: end as `cost-unknown`, or go by the known ones. Default "end". */
+  readonly onUnknownCost?: "continue" | "end" | undefined;
+  /** Longest active time of the run in milliseconds. Default none. */
+  readonly wallClockMs?: number | undefined;
+}
+
+/** Called at fixed points of a run. One that throws or takes longer than `hookMs` ends the run as `hook-failed`. */
+export interface LoopHooks {
+  /** Before each model stream, resends included; may change what is sent. */
+  prepareIteration?(view: IterationView): IterationPlan | undefined | void | PromiseLike<IterationPlan | undefined | void>;
+  /** After each batch, with the number of finished iterations. */
+  onIteration?(
+    iteration: number,
+    state: IterationState,
+  ): IterationAnswer | undefined | void | PromiseLike<IterationAnswer | undefined | void>;
+}
+
+/** What is about to be sent. */
+export interface IterationView {
+  readonly iteration: number;
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolDefinition[];
+  readonly system: string | undefined;
+  readonly modelSettings: ModelSettings | undefined;
+  readonly toolChoice: ToolChoice | undefined;
+  readonly usage: Usage;
+}
+
+/** What to change for this iteration only. */
+export interface IterationPlan {
+  readonly provider?: Provider | undefined;
+  readonly modelSettings?: ModelSettings | undefined;
+  /** Names of the tools to expose; names that are not there are ignored. */
+  readonly tools?: readonly string[] | undefined;
+  /** Not heeded where no tool may run any more. */
+  readonly toolChoice?: ToolChoice | undefined;
+  readonly system?: string | undefined;
+}
+
+/** Where a run stands after a batch. */
+export interface IterationState {
+  /** Number of finished iterations, as the first argument: 1 after the first one. */
+  readonly iteration: number;
+  /** USD so far; undefined where unknown. */
+  readonly cumulativeCost: number | undefined;
+  readonly messageCount: number;
+  readonly lastToolCalls: readonly ToolCall[];
+}
+
+/** Ends the run as `iteration-abort`. */
+export interface IterationAnswer {
+  readonly abort: true;
+  readonly reason?: string | undefined;
+}
+
+/**
+ * Talks to a running loop from outside. Made by `createLoopControl`. Each verb answers "finished" once it is decided how
+ * the run that holds the control ends, and else "accepted".
+ */
+export interface LoopControl {
+  /** Sends a message before the next iteration, and has one more iteration made of a run that would be complete. Nothing is cut off. */
+  steer(message: string | UserMessage): "accepted" | "finished";
+  /**
+   * Before the first call of the run: cuts the model off and ends the run as `interrupted`. From the first call on the run goes on,
+   * and the message comes back in `undelivered`.
+   */
+  interrupt(message: string | UserMessage): "accepted" | "finished";
+  /** Ends the run as `drained` before its next iteration; the iteration that runs finishes, its calls included. Can be resumed. */
+  drain(): "accepted" | "finished";
+  /** Ends the run as `stopped`: the model is cut, running tools get `settleMs`. */
+  stop(request?: StopRequest): "accepted" | "finished";
+  /** Ends the run as `killed`, at once. */
+  kill(): "accepted" | "finished";
+  /** True once a stop, a kill or the signal has asked for the end. */
+  hasStopRequest(): boolean;
+  /** True from the first call of a run to its end. */
+  isToolChainActive(): boolean;
+}
+
+/** Who stopped a run, and why. */
+export interface StopRequest {
+  readonly requester?: string | undefined;
+  readonly note?: string | undefined;
+}
+
+/** Arguments that no schema has checked: JSON Schema is shown to the model, not enforced. */
+export type Unvalidated = unknown;
+
+/** What the `execute` of a tool gets: the output of its schema. */
+export type ToolArgs<T extends Tool> = Parameters<T["execute"]>[0];
+
+/** What a model has to send to a tool: the input of its schema, before defaults and transforms. */
+export type ToolInput<T extends Tool> = T["inputSchema"] extends StandardSchema<infer Input, unknown> ? Input : ToolArgs<T>;
+
+/** What a tool gives, its promise resolved. */
+export type ToolOutput<T extends Tool> = Awaited<ReturnType<T["execute"]>>;
 
 /** All that a run is told. `Output` is what the schema of `policies.output` makes. */
 export interface LoopOptions<Output = unknown> {

@@ -1,12 +1,10 @@
 import type { Journal } from "./journal.ts";
 import type { Json } from "./json.ts";
-import type { ResponseTarget } from "./session.ts";
+import type { PlainError, ResponseTarget, Usage } from "./common.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
-import type { PlainError } from "./plain-error.ts";
-import type { StreamResult } from "./stream-result.ts";
-import type { LoopStatus, EndReason } from "./termination.ts";
+import type { StreamResult } from "./provider.ts";
+import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolCall, ToolHistoryEntry } from "./tool-outcome.ts";
-import type { Usage } from "./usage.ts";
 
 /** Everything a run gave, whatever its ending. `JSON.stringify` of it never throws. `Output` is what `policies.output` makes of the answer. */
 export interface LoopResult<Output = unknown> {

@@ -1,4 +1,4 @@
-import type { ContentPart, UserPart } from "./content.ts";
+import type { ContentPart, UserPart } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { ToolOutcome } from "./tool-outcome.ts";
 

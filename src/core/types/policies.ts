@@ -1,11 +1,122 @@
+// Policies: rules that the caller sets for a run.
+
+import type { JsonSchema, StandardSchema, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
+import type { StreamResult } from "./provider.ts";
+import type { ToolCall, ToolChange, ToolOutcome } from "./tool-outcome.ts";
 import type { LoopAction, TriggerMatch } from "./loop-event.ts";
-import type { JsonSchema, StandardSchema } from "./schema.ts";
-import type { MaskingPolicy, ResultPipeline } from "./results.ts";
-import type { StopCondition } from "./stop-condition.ts";
-import type { ToolChange } from "./tool-change.ts";
 import type { ApprovalView, ToolDefinition } from "./tool.ts";
-import type { ToolCall } from "./tool-outcome.ts";
+
+/**
+ * What is made of successful results before they enter the transcript, in this order. Each stage may be left out, and may answer with
+ * a promise. One that throws or takes longer than `hookMs` is told to listeners and skipped.
+ */
+export interface ResultPipeline {
+  /** Gets each result as text, with the text parts of its content, and gives the text to put in their place; undefined leaves it as it is. */
+  processor?(toolName: string, output: string): string | undefined | PromiseLike<string | undefined>;
+  readonly extractor?: ResultExtractor | undefined;
+  readonly cacher?: ResultCacher | undefined;
+}
+
+/** Condenses large results, with a model of its own for instance. */
+export interface ResultExtractor {
+  /** Results of more estimated tokens than this are extracted. Default 15,000. */
+  readonly threshold?: number | undefined;
+  /** Gives what matters of a result, and what that took. */
+  extract(output: string, facts: ExtractionFacts): string | ExtractedResult | PromiseLike<string | ExtractedResult>;
+}
+
+/** What an extraction may go by. */
+export interface ExtractionFacts {
+  readonly toolName: string;
+  /** The text of the last user message; empty where there is none. */
+  readonly userText: string;
+}
+
+/** What came of an extraction. */
+export interface ExtractedResult {
+  readonly text: string;
+  /** Counts towards the usage, the cost and the limits of the run. Default none. */
+  readonly usage?: Usage | undefined;
+  /** Whose tokens these are, for `pricing`. Default the provider of the run. */
+  readonly model?: { readonly provider: string; readonly model: string } | undefined;
+}
+
+/** Keeps large results elsewhere. */
+export interface ResultCacher {
+  /** Results that still have more estimated tokens than this are stored. Default 2,000. */
+  readonly threshold?: number | undefined;
+  /** The tool that its texts point to: a run whose list of tools lacks it is refused. Default none. */
+  readonly toolName?: string | undefined;
+  /** Keeps a result, and gives the text that stands for it. */
+  store(output: string, facts: { readonly toolName: string }): string | PromiseLike<string>;
+}
+
+/**
+ * Leaves old results out of what is sent. The transcript keeps them. Of results that were handed in with `messages` none is left out,
+ * nor is any error.
+ */
+export interface MaskingPolicy {
+  /** How many of the iterations before a request keep their results. `Infinity` masks nothing by age. Default 2. */
+  readonly keepIterations?: number | undefined;
+  /** Results of fewer estimated tokens stay. Default 500. */
+  readonly minTokens?: number | undefined;
+  /** 0-based iterations whose results are left out whatever their age. Read before each iteration; what was left out stays so. */
+  readonly force?: ReadonlySet<number> | undefined;
+  /** Masks by age in steps of so many iterations, so that most requests begin as the one before. Default 1. */
+  readonly batchOf?: number | undefined;
+}
+
+/** Where a result cache keeps its texts. Ids are made by the cache. */
+export interface ResultStore {
+  /** Keeps a text under a new id. */
+  write(id: string, text: string): void | PromiseLike<void>;
+  /** The text, or undefined where there is none (any more). */
+  read(id: string): string | undefined | PromiseLike<string | undefined>;
+  /** Drops a text; one that is not there is no failure. */
+  remove(id: string): void | PromiseLike<void>;
+  /** All that is kept, and its size in bytes of UTF-8. */
+  list(): readonly StoredResult[] | PromiseLike<readonly StoredResult[]>;
+}
+
+/** One text in a store. */
+export interface StoredResult {
+  readonly id: string;
+  readonly bytes: number;
+}
+
+/** Holds context for a restart until the loop takes it: what is too large or too private for a tool's answer. */
+export interface ContextStash extends ContextSource {
+  /** Keeps plain data, and gives the key that stands for it in `pending_context_key`. */
+  put(item: unknown): string;
+  /** The item of a key, once: taking it removes it. Undefined where the key is unknown, taken or too old. */
+  take(key: string): Json | undefined;
+}
+
+/** Asked about each response before its calls run. One that throws, answers something else or takes longer than `hookMs` ends the run. */
+export type StopCondition = (context: StopContext) => boolean | StopDecision | PromiseLike<boolean | StopDecision>;
+
+/** The answer of a stop condition; `true` and `false` say the same without a reason. */
+export type StopDecision =
+  | { readonly kind: "continue" }
+  /** `reason` is for whoever reads the result. */
+  | { readonly kind: "stop"; readonly reason?: string | undefined };
+
+/** What a stop condition may look at. */
+export interface StopContext {
+  /** The number of this iteration, from 1. */
+  readonly iteration: number;
+  /** What the model said. Where its turn came in several streams: the last one, with the text, reasoning and calls of all. */
+  readonly response: StreamResult;
+  /** Of all streams and nested runs so far, this response included. */
+  readonly totalUsage: Usage;
+  /** USD so far, this response included; undefined where unknown. */
+  readonly costUSD: number | undefined;
+  /** Calls that earlier iterations have dispatched. */
+  readonly toolCallsExecuted: number;
+  /** What became of the calls of the last batch, in call order. */
+  readonly lastToolResults: readonly ToolOutcome[];
+}
 
 /** Judgements that the caller may bring. `Output` is what the schema of a structured answer makes. */
 export interface LoopPolicies<Output = unknown> {

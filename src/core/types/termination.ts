@@ -1,8 +1,7 @@
 import type { Json } from "./json.ts";
 import type { UserMessage } from "./message.ts";
-import type { PlainError, ProviderError } from "./plain-error.ts";
+import type { Issue, PlainError, ProviderError } from "./common.ts";
 import type { PendingApproval } from "./tool-outcome.ts";
-import type { Issue } from "./schema.ts";
 
 /** How an iteration ended. */
 export type StreamStatus =

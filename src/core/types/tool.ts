@@ -1,7 +1,5 @@
-import type { ContentPart } from "./content.ts";
+import type { ContentPart, JsonSchema, Session } from "./common.ts";
 import type { Message } from "./message.ts";
-import type { JsonSchema } from "./schema.ts";
-import type { Session } from "./session.ts";
 
 /** How the loop may treat a tool. All optional. `Args` are what `execute` gets. */
 export interface ToolTraits<Args = never> {

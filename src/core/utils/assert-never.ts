@@ -1,6 +1,6 @@
 // The end of every exhaustive switch.
 
-import { quote } from "./describe-value.ts";
+import { quote } from "./texts.ts";
 
 /**
  * Makes the compiler refuse a switch that forgets a case. Where a value gets here at run time all the same, because foreign code

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeValue, quote } from "./describe-value.ts";
+import { describeValue, quote } from "./texts.ts";
 
 describe("describeValue", () => {
   it.for<[value: unknown, text: string]>([

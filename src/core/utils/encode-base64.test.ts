@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { encodeBase64 } from "./encode-base64.ts";
+import { encodeBase64 } from "./media-source.ts";
 
 it("encodes bytes of any number", () => {
   const bytes = Uint8Array.from({ length: 200_001 }, (_, index) => index % 256);

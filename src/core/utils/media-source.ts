@@ -1,7 +1,17 @@
 // Images and files of messages: what they are, and where their bytes are.
 
-import type { ContentPart } from "../types/content.ts";
-import { encodeBase64 } from "./encode-base64.ts";
+import type { ContentPart } from "../types/common.ts";
+
+const pieceBytes = 8_192;
+
+/** In pieces, because a call takes only so many arguments. */
+export function encodeBase64(bytes: Uint8Array): string {
+  const pieces: string[] = [];
+  for (let start = 0; start < bytes.length; start += pieceBytes) {
+    pieces.push(String.fromCharCode(...bytes.subarray(start, start + pieceBytes)));
+  }
+  return btoa(pieces.join(""));
+}
 
 /** An image or a file. */
 export type MediaPart = Exclude<ContentPart, { readonly type: "text" }>;

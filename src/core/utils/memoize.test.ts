@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { memoize } from "./memoize.ts";
+import { memoize } from "./promises.ts";
 
 it("makes something of each object once, also where it is empty", () => {
   const asked: object[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { longestTimerMs } from "./clock.ts";
-import { describeRule, findTimeoutProblem, isWithin, timeLimit } from "./number-rule.ts";
+import { describeRule, findTimeoutProblem, isWithin, timeLimit } from "../errors/check-fields.ts";
 
 const none = Number.POSITIVE_INFINITY;
 

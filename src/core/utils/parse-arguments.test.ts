@@ -1,7 +1,7 @@
 // What a model's argument text means.
 
 import { expect, it } from "vitest";
-import { parseToolArguments } from "./parse-arguments.ts";
+import { parseToolArguments } from "./tool-arguments.ts";
 
 it.for<[text: string, parsed: object]>([
   ['{"city":"Oslo"}', { args: { city: "Oslo" } }],

@@ -1,8 +1,70 @@
-// Errors as plain data, with what must not leave the process taken out.
+// Reads errors and fields of values that others made.
 
-import type { PlainError } from "../types/plain-error.ts";
-import { isRecord } from "./is-record.ts";
+import type { Json } from "../types/json.ts";
+import type { PlainError, Usage } from "../types/common.ts";
+import { isRecord, type UnknownRecord } from "./guards.ts";
 import { redactText } from "./redact-secrets.ts";
+
+/** The text that a value is; empty for anything else. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** As `textOf`, but undefined for anything else. */
+export function textOrNone(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** As `textOf`, but undefined for anything else, and for a text that is empty. */
+export function filledOrNone(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** The list that a value is; empty for anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : nothing;
+}
+
+const nothing: readonly unknown[] = [];
+
+/** The object that a value is; one without fields for anything else. */
+export function recordOf(value: unknown): UnknownRecord {
+  return isRecord(value) ? value : {};
+}
+
+/** The count that a value is: not below 0, and no more than can be counted, so that sums stay finite. Undefined for anything else. */
+export function countOf(value: unknown): number | undefined {
+  return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
+}
+
+/**
+ * Reads a `Usage` from an untrusted object. Invalid counts become 0; optional ones are omitted. The total is never below the sum of
+ * input and output, because limits go by it.
+ */
+export function readUsage(fields: UnknownRecord): Usage {
+  const inputTokens = countOf(fields.inputTokens) ?? 0;
+  const outputTokens = countOf(fields.outputTokens) ?? 0;
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens: Math.max(countOf(fields.totalTokens) ?? 0, inputTokens + outputTokens),
+    cachedInputTokens: countOf(fields.cachedInputTokens),
+    cacheWriteTokens: countOf(fields.cacheWriteTokens),
+    reasoningTokens: countOf(fields.reasoningTokens),
+  };
+}
+
+/** A copy that may be written to. What it copies came as JSON, so that nothing is lost; an own key "__proto__" stays data. */
+export function copyFields(fields: UnknownRecord): { [field: string]: Json } {
+  const copy: { [field: string]: Json } = JSON.parse(JSON.stringify(fields));
+  return copy;
+}
+
+/** What a provider says of tokens. */
+export function toUsage(value: unknown): Usage {
+  if (!isRecord(value)) throw new TypeError('A chunk of type "usage" must have an object as "usage".');
+  return readUsage(value);
+}
 
 const longestMessage = 2_000;
 const deepestCause = 3;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { copyFields, countOf, textOf } from "./read-foreign.ts";
+import { copyFields, countOf, textOf } from "./plain-error.ts";
 
 it.for<[value: unknown, text: string, count: number | undefined]>([
   ["a", "a", undefined],

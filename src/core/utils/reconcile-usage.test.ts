@@ -1,7 +1,7 @@
 // Token counts of services that count a part beside its whole.
 
 import { expect, it } from "vitest";
-import { reconcileUsage } from "./reconcile-usage.ts";
+import { reconcileUsage } from "./count-usage.ts";
 
 /** Counts as `input(cached, written) output(reasoning) total`. */
 type Row = readonly [input: number, cached: number, written: number, output: number, reasoning: number, total: number];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../types/json.ts";
-import { redactJson } from "./redact-json.ts";
+import { redactJson } from "./redact-secrets.ts";
 
 const redacted = "[redacted]";
 

@@ -1,9 +1,8 @@
-// Takes what looks like a credential out of a text. The time grows with the length of the text, whatever is in it: a pattern that can begin
-// anywhere either consumes what it has read, or reads a bounded part.
+// Takes whatever looks like a credential out of texts, URLs and data.
+// The time grows with the length of the text: a pattern that can begin anywhere either consumes what it has read, or reads a bounded part.
 
-import { looksRandom, redactFields } from "./redact-fields.ts";
-import { redactWholeUrl } from "./redact-url.ts";
-import { namesSecretInText } from "./secret-names.ts";
+import { looksRandom, namesSecret, namesSecretInText, redactFields } from "./redact-fields.ts";
+import type { Json } from "../types/json.ts";
 
 const redacted = "[redacted]";
 
@@ -140,4 +139,111 @@ function ifSecret(match: string, lead = "", name = ""): string {
 
 function isMixed(text: string): boolean {
   return /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text);
+}
+
+const encoded: readonly (readonly [pattern: RegExp, character: string])[] = [
+  [/%3A/gi, ":"],
+  [/%2F/gi, "/"],
+  [/%40/gi, "@"],
+  [/%3F/gi, "?"],
+];
+
+/** Reads a URL from "://" or "%3A%2F%2F" on. If it is encoded and holds a password, it is returned decoded. */
+function redactWholeUrl(match: string): string {
+  if (match.startsWith(":")) return redactUrl(match);
+  const decoded = encoded.reduce((text, [pattern, character]) => text.replace(pattern, character), match);
+  const clean = redactUrl(decoded);
+  return clean === decoded ? match : clean;
+}
+
+/** The first character that says what stands before it. */
+const delimiter = /[:/?#@]/g;
+
+/** A port, not a password. */
+const port = /:\d{0,5}(?=[/?#]|$)/y;
+
+const ipv6 = /\[[^\]@/]{0,64}\]/y;
+
+function redactUrl(url: string): string {
+  const last = url.lastIndexOf("@");
+  let clean = "";
+  let kept = 0;
+  // A URL may hold another one as a parameter.
+  for (let at = url.indexOf("://"); at !== -1 && at < last; at = url.indexOf("://", Math.max(kept, at + 3))) {
+    const from = at + 3;
+    const end = findEnd(url, from, last);
+    if (end === undefined) continue;
+    clean += url.slice(kept, from) + redacted;
+    kept = end;
+  }
+  return clean + url.slice(kept);
+}
+
+/** Where the user name and the password end, if there are any. After a colon it is the last "@": a password may hold others. */
+function findEnd(url: string, from: number, last: number): number | undefined {
+  ipv6.lastIndex = from;
+  delimiter.lastIndex = ipv6.test(url) ? ipv6.lastIndex : from;
+  const found = delimiter.exec(url);
+  if (found === null) return undefined;
+  if (found[0] === "@") return found.index > from ? found.index : undefined;
+  port.lastIndex = found.index;
+  return found[0] === ":" && !port.test(url) ? last : undefined;
+}
+
+const longestText = 500;
+const longestKey = 100;
+const mostItems = 50;
+const mostValues = 500;
+const deepestLevel = 8;
+
+/**
+ * Copies plain data for a place that is read by people: what stands under a key such as "password", "apiKey" or "Set-Cookie"
+ * becomes "[redacted]", whatever it is; credentials within texts too. Case and separators of keys do not count.
+ *
+ * The copy is small: texts are cut to 500 UTF-16 units, keys to 100, arrays and objects to 50 items, levels to 8, and all of it
+ * to 500 values. What is left out shows as "…". An own key "__proto__" stays data.
+ *
+ * @example redactJson({ city: "Oslo", "x-api-key": "abc" }) // { city: "Oslo", "x-api-key": "[redacted]" }
+ */
+export function redactJson(value: Json): Json {
+  return redactValue(value, 0, { valuesLeft: mostValues });
+}
+
+interface Bounds {
+  valuesLeft: number;
+}
+
+function redactValue(value: Json, depth: number, bounds: Bounds): Json {
+  bounds.valuesLeft -= 1;
+  if (typeof value === "string") return redactText(value, longestText);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === deepestLevel) return "…";
+  return isArray(value) ? redactArray(value, depth, bounds) : redactRecord(value, depth, bounds);
+}
+
+function redactArray(values: readonly Json[], depth: number, bounds: Bounds): Json {
+  const copy: Json[] = [];
+  for (const value of values) {
+    if (copy.length === mostItems || bounds.valuesLeft <= 0) return [...copy, "…"];
+    copy.push(redactValue(value, depth + 1, bounds));
+  }
+  return copy;
+}
+
+function redactRecord(record: { readonly [key: string]: Json | undefined }, depth: number, bounds: Bounds): Json {
+  const fields: [key: string, value: Json][] = [];
+  for (const [key, value] of Object.entries(record)) {
+    if (value === undefined) continue;
+    if (fields.length === mostItems || bounds.valuesLeft <= 0) {
+      fields.push(["…", "…"]);
+      break;
+    }
+    fields.push([redactText(key, longestKey), redactValue(namesSecret(key) ? redacted : value, depth + 1, bounds)]);
+  }
+  // Defines its keys instead of assigning them, so that "__proto__" is one like others.
+  return Object.fromEntries(fields);
+}
+
+function isArray(value: object): value is readonly Json[] {
+  return Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { digest, stableJson } from "./stable-json.ts";
+import { digest, stableJson } from "./json.ts";
 
 /** The same data with the keys of each object turned round. */
 function reversed(value: unknown): unknown {

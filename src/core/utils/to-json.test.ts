@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toJson } from "./to-json.ts";
+import { toJson } from "./json.ts";
 
 function roundTrip(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));

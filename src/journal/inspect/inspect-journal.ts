@@ -1,6 +1,7 @@
 // What a journal says about its run, without the options of that run and without running anything.
 
 import {
+  type EndReason,
   invalidOption,
   isRecord,
   type Journal,
@@ -10,13 +11,11 @@ import {
   recordVersion,
   runKey,
   type RunRecord,
-  type EndReason,
   type Usage,
 } from "../../core/entry-kit.ts";
 import { readJournal } from "../journal-session.ts";
-import type { PendingCall } from "./pending-call.ts";
+import { type PendingCall, toRecords } from "./records.ts";
 import { rebuildRun } from "./rebuild-run.ts";
-import { toRecords } from "./records.ts";
 
 /** `not-started` before the first record; `running` until the run ends, so also if its process died. Otherwise the status of its result. */
 export type InspectedStatus = "not-started" | "running" | LoopStatus;

@@ -1,4 +1,4 @@
-// How far one call has come, from its records.
+// Reads from the records of a call how far it has come.
 
 import {
   type BegunRecord,
@@ -9,20 +9,54 @@ import {
   earlyOutcomesOf,
   editKey,
   type Ending,
+  isCallKey,
   type LoopState,
   type NestedSpending,
   questionId,
   type RecordedDecision,
   refusedBy,
   type SettledCall,
+  stepKey,
   type ToolAnswer,
   type ToolCall,
   type ToolOutcome,
   unfitBy,
   type Verdict,
 } from "../../core/entry-kit.ts";
-import type { PendingCall } from "./pending-call.ts";
-import type { Records } from "./records.ts";
+import type { PendingCall, Records } from "./records.ts";
+
+/** How far a batch has come: `settled` is undefined while calls of it run. */
+interface BatchProgress {
+  /** The calls, if all of them are over or wait. */
+  readonly settled: readonly SettledCall[] | undefined;
+  readonly pending: readonly PendingCall[];
+}
+
+/** Reads the batch of the current turn. `isOver` says that the run has gone on after it. */
+export function readBatch(reading: CallReading, isOver: boolean): BatchProgress {
+  const found = reading.state.turn.calls.map((call, index) => readCall(reading, call, index));
+  const pending = found.flatMap((one) => one.pending);
+  const has = (stage: CallProgress["stage"]): boolean => found.some((one) => one.stage === stage);
+  // With a higher limit a run comes back to calls of a batch that it had gone on after.
+  const isOpen = has("begun") || !isOver || (has("waits") && isCallKey(reading.state, reading.records.last ?? ""));
+  if (isOpen && (has("begun") || !has("waits"))) return { settled: undefined, pending };
+  if (isOpen) return { settled: found.map(({ settled }) => settled), pending };
+  return { settled: addResults(reading, found.map(toLast)), pending: [] };
+}
+
+/** Every other call of a batch that is over has an outcome on record. */
+function toLast({ stage, settled }: CallProgress): SettledCall {
+  return stage === "over" ? settled : { outcome: { call: settled.outcome.call, durationMs: 0, kind: "limit" } };
+}
+
+type Processed = Pick<SettledCall, "textForModel" | "extraction"> & { readonly index: number };
+
+/** What the pipeline has made of results. */
+function addResults({ records, state }: CallReading, settled: readonly SettledCall[]): readonly SettledCall[] {
+  const processed = records.find<readonly Processed[]>(stepKey(state, "results")) ?? [];
+  const changes = new Map(processed.map(({ index, textForModel, extraction }) => [index, { textForModel, extraction }]));
+  return settled.map((call, index) => ({ ...call, ...changes.get(index) }));
+}
 
 /** How far a run inside a call has come. */
 export interface NestedProgress {
@@ -34,7 +68,7 @@ export interface NestedProgress {
 }
 
 /** What reading calls uses of the run that they are part of. */
-export interface CallReading {
+interface CallReading {
   readonly records: Records;
   readonly state: LoopState;
   /** Reads a run inside a call. */
@@ -42,7 +76,7 @@ export interface CallReading {
 }
 
 /** How far a call has come. */
-export interface CallProgress {
+interface CallProgress {
   /** `over`: it has its outcome. `waits`: for a decision, or the run inside it does. `begun`: it has no outcome yet. `held`: nothing is recorded. */
   readonly stage: "over" | "waits" | "begun" | "held";
   /** What it is for the transcript. */
@@ -51,7 +85,7 @@ export interface CallProgress {
 }
 
 /** Reads one call of the current turn. */
-export function readCall(reading: CallReading, call: ToolCall, index: number): CallProgress {
+function readCall(reading: CallReading, call: ToolCall, index: number): CallProgress {
   const early = findEarly(reading, call, index);
   if (early !== undefined) return toOver(early);
   for (let round = 0; ; round += 1) {

@@ -1,5 +1,4 @@
-// Rebuilds the state of a run from its records: `nextStep` decides and `applyStep` folds, as in the run itself. The limits and policies of
-// the run are not known here. Where they decide, the records say what was decided.
+// Rebuilds the state of a run from its records: `nextStep` decides and `applyStep` applies, as in the run itself.
 
 import {
   applyStep,
@@ -13,6 +12,9 @@ import {
   type HookAnswer,
   type InboxAnswer,
   inboxKey,
+  isLastLook,
+  iterationOf,
+  lastInboxKey,
   type LoopState,
   type NestedSpending,
   nextKeyAfter,
@@ -21,6 +23,7 @@ import {
   type OutputAnswer,
   type ReopenAnswer,
   retryKey,
+  retryOf,
   runKey,
   type RunStart,
   stepKey,
@@ -29,14 +32,70 @@ import {
   type StreamResult,
   suspensionOf,
 } from "../../core/entry-kit.ts";
-import type { PendingCall } from "./pending-call.ts";
-import { readBatch } from "./read-batch.ts";
-import type { NestedProgress } from "./read-call.ts";
-import type { Records } from "./records.ts";
-import { type Close, findClose, findWay, isLastWord, type Way } from "./way.ts";
+import type { PendingCall, Records } from "./records.ts";
+import { type NestedProgress, readBatch } from "./read-call.ts";
+
+/** By retry, where the records of that retry lead: the ending that was tried again, or that came last; or the last record of all. */
+type Way = ReadonlyMap<number, string>;
+
+/** Follows the retries back from the last record. */
+function findWay(records: Records): Way {
+  const { last } = records;
+  const way = new Map<number, string>();
+  if (last === undefined) return way;
+  const ending = isLastLook(last) ? records.find<InboxAnswer>(last)?.before : undefined;
+  way.set(retryOf(last), ending ?? last);
+  for (let retry = retryOf(last); retry > 0;) {
+    const before = records.find<ReopenAnswer>(retryKey(retry))?.before ?? "";
+    // A retry comes after what it tries again.
+    retry = Math.min(retryOf(before), retry - 1);
+    way.set(retry, before);
+  }
+  return way;
+}
+
+/** The last look at the inbox before an ending. */
+interface Close {
+  readonly answer: InboxAnswer;
+  readonly ending: Ending;
+  readonly attempt: number;
+}
+
+/** Finds the last look of the ending that the run came to where it stands. */
+function findClose(records: Records, way: Way, state: LoopState): Close | undefined {
+  for (let attempt = state.endChecks; ; attempt += 1) {
+    const answer = records.find<InboxAnswer>(lastInboxKey(state, attempt));
+    if (answer === undefined) return undefined;
+    const { ending, before } = answer;
+    if (ending === undefined || before !== endingKey(state, ending)) continue;
+    // Before or after the calls of the iteration: that is all that the place does not say.
+    if ((answer.after === "model") !== (state.phase === "model")) continue;
+    if (isGoal(way, state, answer) || isReopened(records, state, answer)) return { answer, ending, attempt };
+  }
+}
+
+/** What came with the last look may outrank the ending that it was for. */
+function isGoal(way: Way, state: LoopState, { before, ended }: InboxAnswer): boolean {
+  const goal = way.get(state.retry);
+  return goal === before || (ended !== undefined && goal === endingKey(state, ended));
+}
+
+/** Whether an answer was followed by a message that came with the last look. */
+function isReopened(records: Records, state: LoopState, { ending, messages = [] }: InboxAnswer): boolean {
+  const isAnswer =
+    ending?.status === "completed" || ending?.status === "empty-response" || ending?.reason.kind === "invalid-output";
+  return isAnswer && [...state.unsent, ...messages].some(({ verb }) => verb === "steer") && records.has(inboxKey(state, 1, 0));
+}
+
+/** Whether the first stream of the current iteration was a last word. With a higher limit the run asked another question in its place. */
+function isLastWord(records: Records, way: Way, state: LoopState): boolean {
+  if (!records.has(streamKey(state, "final-answer"))) return false;
+  const goal = way.get(state.retry) ?? "";
+  return !records.has(streamKey(state, "model")) || (iterationOf(goal) === state.iteration && goal.includes("/final-answer"));
+}
 
 /** A run as far as its records go. */
-export interface Rebuilt {
+interface Rebuilt {
   readonly state: LoopState;
   /** Undefined while the run goes on. */
   readonly ending: Ending | undefined;

@@ -1,8 +1,159 @@
-// Where recordings are kept: a file, or a text in memory. Node is asked for only where a path is given.
+// Cassettes: a file or a text in memory. A head, then one line of JSON for each thing that happened to a stream.
 
 import type * as fs from "node:fs";
 import type * as path from "node:path";
-import { type FileFacts, followOwnLinks, invalidOption, isOwn, isRecord, tightMode } from "../../core/entry-kit.ts";
+import {
+  type FileFacts,
+  followOwnLinks,
+  invalidOption,
+  isOwn,
+  isProviderError,
+  isRecord,
+  type ModelChunk,
+  parseJson,
+  type Provider,
+  type ProviderError,
+  tightMode,
+  type UnknownRecord,
+} from "../../core/entry-kit.ts";
+import { isPrint, type RequestPrint } from "./request-print.ts";
+
+/** Who was recorded. */
+type Recorded = Pick<Provider, "id" | "model" | "family">;
+
+/** What happened to a stream, without when. */
+export type Happening =
+  | { readonly type: "chunk"; readonly chunk: ModelChunk }
+  | { readonly type: "heartbeat" }
+  /** The signal of the call fired. What follows is what the stream still said. */
+  | { readonly type: "aborted" }
+  | { readonly type: "ended" }
+  | { readonly type: "threw"; readonly error: ProviderError }
+  /** Its reader left it: `waiting` for a chunk that had not come, or between two chunks. */
+  | { readonly type: "left"; readonly waiting: boolean };
+
+/** What happened to a stream, and how long after its request, in whole milliseconds. */
+export type Moment = Happening & { readonly atMs: number };
+
+/** A line behind the head. `stream` is the 0-based number of a request. */
+export type Line =
+  | { readonly type: "request"; readonly stream: number; readonly request: RequestPrint }
+  | (Moment & { readonly stream: number });
+
+/** What is about to be written. */
+export interface CassetteRecord {
+  /** The 0-based number of the request. */
+  readonly stream: number;
+  /** A copy, free to be changed. An error that was thrown comes as an `error` chunk. */
+  readonly chunk: ModelChunk;
+}
+
+/** A last line that was being written when its process died. */
+export interface CutLine {
+  /** 1-based. */
+  readonly line: number;
+  /** How much of it there is. */
+  readonly characters: number;
+}
+
+/** One request, and what came of it. */
+export interface Recording {
+  readonly request: RequestPrint;
+  readonly moments: readonly Moment[];
+}
+
+/** What a cassette holds. */
+interface ReadCassette {
+  readonly provider: Recorded;
+  readonly recordings: readonly Recording[];
+  readonly torn: CutLine | undefined;
+}
+
+const format = "turnwright-cassette";
+const version = 1;
+
+/** Writes the first line. */
+export function toHead({ id, model, family }: Recorded): string {
+  return `${JSON.stringify({ format, version, provider: id, model, family })}\n`;
+}
+
+/** Writes a line. */
+export function toLine(line: Line): string {
+  return `${JSON.stringify(line)}\n`;
+}
+
+/** Reads a cassette. A last line that was cut off is left out and told; throws an Error where a line is none, with its number. */
+export function readCassette(text: string, name: string): ReadCassette {
+  const lines = text.split("\n");
+  const last = lines.pop() ?? "";
+  // A whole line that lacks its end only, as editors leave it.
+  const isWhole = last !== "" && parseJson(last) !== undefined;
+  if (isWhole) lines.push(last);
+  const [head = "", ...rest] = lines;
+  const provider = readHead(parseJson(head));
+  if (provider === undefined)
+    throw new Error(`${name} is none: its first line is not the one of a cassette of version ${version}.`);
+  const recordings: { readonly request: RequestPrint; readonly moments: Moment[] }[] = [];
+  rest.forEach((written, index) => {
+    const line = readLine(parseJson(written));
+    const moments = line === undefined ? undefined : recordings[line.stream]?.moments;
+    // A second writer numbers its streams as the first one does.
+    const isKnown = line?.type === "request" ? line.stream === recordings.length : moments !== undefined && !isClosed(moments);
+    if (line === undefined || !isKnown) throw new Error(`${name} is damaged: line ${index + 2} is no line of one.`);
+    if (line.type === "request") recordings.push({ request: line.request, moments: [] });
+    else moments?.push(line);
+  });
+  const isTorn = last !== "" && !isWhole;
+  return {
+    provider,
+    recordings,
+    torn: isTorn ? { line: lines.length + 1, characters: last.length } : undefined,
+  };
+}
+
+/** Whether nothing more can have happened to a stream. */
+function isClosed(moments: readonly Moment[]): boolean {
+  const last = moments[moments.length - 1]?.type;
+  return last === "ended" || last === "threw" || last === "left";
+}
+
+/** Whether a foreign value can be told apart as a chunk. */
+export function isChunk(value: unknown): value is ModelChunk {
+  return isRecord(value) && typeof value["type"] === "string";
+}
+
+function readHead(head: unknown): Recorded | undefined {
+  if (!isRecord(head) || head["format"] !== format || head["version"] !== version) return undefined;
+  const { provider: id, model, family } = head;
+  if (typeof id !== "string" || typeof model !== "string") return undefined;
+  return typeof family === "string" ? { id, model, family } : { id, model };
+}
+
+function readLine(line: unknown): Line | undefined {
+  if (!isRecord(line)) return undefined;
+  const { type, stream, atMs, request } = line;
+  if (typeof stream !== "number") return undefined;
+  if (type === "request") return isPrint(request) ? { type, stream, request } : undefined;
+  const happening = readHappening(line);
+  return happening === undefined || typeof atMs !== "number" ? undefined : { ...happening, stream, atMs };
+}
+
+function readHappening({ type, chunk, error, waiting }: UnknownRecord): Happening | undefined {
+  switch (type) {
+    case "chunk":
+      return isChunk(chunk) ? { type, chunk } : undefined;
+    case "heartbeat":
+    case "aborted":
+    case "ended":
+      return { type };
+    case "threw":
+      return isProviderError(error) ? { type, error: { ...error, name: "ProviderError" } } : undefined;
+    case "left":
+      return typeof waiting === "boolean" ? { type, waiting } : undefined;
+    default:
+      return undefined;
+  }
+}
 
 /** What keeps the text of recordings, where a path of a file does not do. Its methods answer at once. */
 export interface Cassette {

@@ -1,10 +1,180 @@
-// A provider that writes down what another one streams, chunk by chunk.
+// A provider that records what another one streams, chunk by chunk.
 
-import { assertProvider, checkFields, type Checks, is, type ModelChunk, type Provider } from "../../core/entry-kit.ts";
-import { type Cassette, toCassette } from "./cassette.ts";
-import { type CassetteRecord, type Line, toHead, toLine } from "./cassette-lines.ts";
-import { RecordedStream } from "./recorded-stream.ts";
+import {
+  assertProvider,
+  checkFields,
+  type Checks,
+  invalidOption,
+  is,
+  isThenable,
+  iterate,
+  type ModelCall,
+  type ModelChunk,
+  type Provider,
+  toProviderError,
+} from "../../core/entry-kit.ts";
+import {
+  type Cassette,
+  type CassetteRecord,
+  type Happening,
+  isChunk,
+  type Line,
+  toCassette,
+  toHead,
+  toLine,
+} from "./cassette.ts";
+import { toThrown } from "./replay-from.ts";
 import { printRequest } from "./request-print.ts";
+
+/** Where a stream is written to. */
+interface StreamTape {
+  readonly stream: number;
+  readonly redact?: ((record: CassetteRecord) => ModelChunk) | undefined;
+  write(line: Line): void;
+}
+
+/** What a reader gets of a stream that is recorded. */
+class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
+  readonly #call: ModelCall;
+  readonly #tape: StreamTape;
+  readonly #startedAt: number;
+  #iterator: AsyncIterator<ModelChunk> | undefined;
+  #lastMs = 0;
+  /** How many chunks are waited for. */
+  #awaited = 0;
+  #isListening = false;
+  #isOver = false;
+
+  constructor(call: ModelCall, tape: StreamTape) {
+    this.#call = call;
+    this.#tape = tape;
+    this.#startedAt = call.clock.now();
+  }
+
+  /** Asks the provider. What it throws is recorded, and thrown. */
+  open(ask: (call: ModelCall) => AsyncIterable<ModelChunk>): void {
+    const { signal, iteration, clock, timeouts } = this.#call;
+    const heartbeat: ModelCall["heartbeat"] = (state) => {
+      if (!this.#isOver && this.#elapsedMs() > this.#lastMs) this.#tell({ type: "heartbeat" });
+      this.#call.heartbeat(state);
+    };
+    try {
+      this.#iterator = iterate(ask({ signal, iteration, clock, timeouts, heartbeat }));
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<ModelChunk, undefined>> {
+    if (this.#isOver) return { done: true, value: undefined };
+    this.#listen();
+    this.#awaited += 1;
+    const result = await this.#pull();
+    this.#awaited -= 1;
+    if (this.#isOver) return { done: true, value: undefined };
+    if (result.done === true) {
+      this.#tell({ type: "ended" });
+      this.#close();
+      return { done: true, value: undefined };
+    }
+    try {
+      return { done: false, value: this.#keep(result.value) };
+    } catch (error) {
+      // What cannot be recorded ends the stream, and the recording has no end.
+      this.#close();
+      this.#iterator?.return?.().then(undefined, () => {});
+      throw error;
+    }
+  }
+
+  async return(): Promise<IteratorResult<ModelChunk, undefined>> {
+    try {
+      if (!this.#isOver) this.#tell({ type: "left", waiting: this.#awaited > 0 });
+    } finally {
+      this.#close();
+      await this.#iterator?.return?.();
+    }
+    return { done: true, value: undefined };
+  }
+
+  async #pull(): Promise<IteratorResult<ModelChunk>> {
+    try {
+      return (await this.#iterator?.next()) ?? { done: true, value: undefined };
+    } catch (error) {
+      throw this.#isOver ? error : this.#fail(error);
+    }
+  }
+
+  /** Writes a chunk, and gives it as it is written. */
+  #keep(chunk: ModelChunk): ModelChunk {
+    const written = this.#toWritten(chunk);
+    this.#tell({ type: "chunk", chunk: written });
+    return written;
+  }
+
+  #toWritten(chunk: unknown): ModelChunk {
+    const copy = copyOf(isChunk(chunk) && chunk.type === "error" ? { ...chunk, error: toProviderError(chunk.error) } : chunk);
+    if (!isChunk(copy)) throw new TypeError("What the provider streamed is no chunk: it has no type, or is no JSON.");
+    const { stream, redact } = this.#tape;
+    if (redact === undefined) return copy;
+    const redacted: unknown = redact({ stream, chunk: copy });
+    const written = copyOf(redacted);
+    if (isChunk(written)) return written;
+    if (isThenable(redacted)) Promise.resolve(redacted).catch(() => {});
+    throw invalidOption("redact", "a function that gives a chunk, at once", redacted);
+  }
+
+  /** Writes how the stream failed, and gives what is thrown. */
+  #fail(error: unknown): unknown {
+    // First, so that nothing is written behind an error that could not be.
+    this.#close();
+    const written = this.#toWritten({ type: "error", error });
+    if (written.type !== "error") throw invalidOption("redact", "a function that gives an error for an error", written);
+    this.#tell({ type: "threw", error: written.error });
+    return this.#tape.redact === undefined ? error : toThrown(written.error);
+  }
+
+  #tell(happening: Happening): void {
+    this.#lastMs = this.#elapsedMs();
+    this.#tape.write({ ...happening, stream: this.#tape.stream, atMs: this.#lastMs });
+  }
+
+  #elapsedMs(): number {
+    return Math.round(this.#call.clock.now() - this.#startedAt);
+  }
+
+  #listen(): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    const { signal } = this.#call;
+    if (signal.aborted) this.#onAbort();
+    else signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** A listener that throws would end the process. */
+  readonly #onAbort = (): void => {
+    try {
+      this.#tell({ type: "aborted" });
+    } catch {
+      this.#close();
+    }
+  };
+
+  #close(): void {
+    this.#isOver = true;
+    this.#call.signal.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+/** As it reads in the file. */
+function copyOf(value: unknown): unknown {
+  const text: string | undefined = JSON.stringify(value);
+  return text === undefined ? undefined : JSON.parse(text);
+}
 
 /** How a provider is recorded. */
 export interface RecordOptions {

@@ -1,10 +1,81 @@
 // A provider without a model: plays what `recordTo` has recorded.
 
-import { checkFields, type Checks, is, type ModelRequest, oneOf, type Provider } from "../../core/entry-kit.ts";
-import { type Cassette, nameOf, toCassette } from "./cassette.ts";
-import { type CutLine, readCassette, type Recording } from "./cassette-lines.ts";
-import { playRecording } from "./play-recording.ts";
+import {
+  assertNever,
+  checkFields,
+  type Checks,
+  is,
+  type ModelCall,
+  type ModelChunk,
+  type ModelRequest,
+  oneOf,
+  type Provider,
+  type ProviderError,
+} from "../../core/entry-kit.ts";
+import { untilAborted } from "../until-aborted.ts";
+import { type Cassette, type CutLine, type Moment, nameOf, readCassette, type Recording, toCassette } from "./cassette.ts";
 import { compare, keyOf, printRequest, type RequestPrint } from "./request-print.ts";
+
+/** Makes an Error that says what the provider error says. */
+export function toThrown(error: ProviderError): Error {
+  return Object.assign(new Error(error.message), error);
+}
+
+/** What happens to a stream in place of a chunk. */
+type Silent = Exclude<Moment, { type: "chunk" | "aborted" | "ended" }>;
+
+/** Streams a recording; with `timing` at the pace at which it was recorded. */
+async function* playRecording(
+  { moments }: Recording,
+  call: ModelCall,
+  timing: boolean,
+): AsyncGenerator<ModelChunk, void, undefined> {
+  const { signal, clock } = call;
+  let startedAt = clock.now();
+  let wasCut = false;
+  for (const moment of moments) {
+    if (moment.type === "aborted") {
+      await untilFired(signal);
+      wasCut = true;
+      startedAt = clock.now() - moment.atMs;
+      continue;
+    }
+    // What the stream said to a signal that had fired is behind the place where it fired.
+    if (!wasCut) signal.throwIfAborted();
+    if (timing) await sleep(call, startedAt + moment.atMs - clock.now(), wasCut);
+    if (moment.type === "ended") return;
+    if (moment.type === "chunk") yield moment.chunk;
+    else await undergo(moment, call, wasCut);
+  }
+  throw new Error("The recording of this stream ends here: it was cut off, by a crash or by what could not be written.");
+}
+
+function undergo(moment: Silent, call: ModelCall, wasCut: boolean): Promise<void> | void {
+  switch (moment.type) {
+    case "heartbeat":
+      return call.heartbeat();
+    case "threw":
+      throw toThrown(moment.error);
+    case "left":
+      if (!moment.waiting) throw new Error("The recording of this stream ends here: its reader left it.");
+      return wasCut ? new Promise<void>(() => {}) : untilAborted(call.signal, () => () => {});
+    default:
+      return assertNever(moment);
+  }
+}
+
+function sleep({ clock, signal }: ModelCall, ms: number, wasCut: boolean): Promise<void> | void {
+  if (ms <= 0) return;
+  if (wasCut) return new Promise((resolve) => void clock.setTimeout(resolve, ms));
+  return untilAborted(signal, (done) => {
+    const timer = clock.setTimeout(done, ms);
+    return () => clock.clearTimeout(timer);
+  });
+}
+
+function untilFired(signal: AbortSignal): Promise<void> {
+  return untilAborted(signal, () => () => {}).catch(() => {});
+}
 
 /** How a cassette is played. */
 export interface ReplayOptions {

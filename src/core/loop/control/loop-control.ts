@@ -1,14 +1,13 @@
 // The handle by which a program talks to a running loop. A control serves one run at a time, and may serve many after each other.
 
-import type { ControlClaim } from "../run/control-claim.ts";
-import type { LoopControl, StopRequest } from "../../types/loop-control.ts";
+import type { ControlClaim } from "../run/decisions.ts";
+import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
 import type { UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { assertNever } from "../../utils/assert-never.ts";
-import { describeValue, quote } from "../../utils/describe-value.ts";
-import { isRecord } from "../../utils/is-record.ts";
-import { textOrNone } from "../../utils/read-foreign.ts";
-import { sharedMap } from "../../utils/shared-map.ts";
+import { describeValue, quote } from "../../utils/texts.ts";
+import { isRecord, sharedMap } from "../../utils/guards.ts";
+import { textOrNone } from "../../utils/plain-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import { toUserMessage as copyMessage } from "../state/check-messages.ts";
 import type { InboxMessage } from "../state/loop-state.ts";

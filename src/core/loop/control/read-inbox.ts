@@ -3,14 +3,12 @@
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending } from "../../types/termination.ts";
 import type { CancelReason } from "../../cancellation/cancel-scope.ts";
-import { whenReady } from "../../utils/when-ready.ts";
+import { whenReady } from "../../utils/promises.ts";
 import { applyStep, previewLook } from "../state/apply-step.ts";
 import { endingOfReason } from "../state/ending-of-cause.ts";
 import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
-import { eventBase } from "../run/event-base.ts";
-import type { Run } from "../run/run.ts";
-import { noteWork } from "../run/park-run.ts";
-import { mayReopen } from "../run/may-reopen.ts";
+import { eventBase, type Run } from "../run/run.ts";
+import { mayReopen, noteWork } from "../run/park-run.ts";
 import { runStep } from "../run/run-step.ts";
 import { endingKey, inboxKey, lastInboxKey } from "../state/step-key.ts";
 

@@ -1,14 +1,12 @@
 // What follows a recorded ending: a suspended run is resumed, and one that ended badly can be tried again from where it ended.
 
 import type { Ending } from "../../types/termination.ts";
-import { whenReady } from "../../utils/when-ready.ts";
+import { whenReady } from "../../utils/promises.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { type ReopenAnswer, suspensionOf } from "../state/loop-state.ts";
-import { parkRun } from "../run/park-run.ts";
-import { mayReopen } from "../run/may-reopen.ts";
+import { mayReopen, parkRun } from "../run/park-run.ts";
 import type { Run } from "../run/run.ts";
-import { isReplayed } from "../run/ask-journal.ts";
-import { runStep } from "../run/run-step.ts";
+import { isReplayed, runStep } from "../run/run-step.ts";
 import { endingKey, nextKeyAfter, retryKey } from "../state/step-key.ts";
 
 /**

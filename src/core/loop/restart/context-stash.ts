@@ -1,16 +1,15 @@
 // Where tools leave context for a restart: a few items, for a few minutes, each taken once.
 
-import type { Clock } from "../../types/clock.ts";
-import type { ContextStash } from "../../types/context-stash.ts";
+import type { Clock } from "../../types/common.ts";
+import type { ContextStash } from "../../types/policies.ts";
 import type { Json } from "../../types/json.ts";
 import { checkFields, type Checks, isFunction, numberWithin } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { systemClock } from "../../utils/clock.ts";
-import { describeValue } from "../../utils/describe-value.ts";
-import { isRecord } from "../../utils/is-record.ts";
-import { isThenable } from "../../utils/is-thenable.ts";
+import { describeValue } from "../../utils/texts.ts";
+import { isRecord, isThenable } from "../../utils/guards.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
-import { toJson } from "../../utils/to-json.ts";
+import { toJson } from "../../utils/json.ts";
 import { lossyKindOf } from "../../tools/to-outcome.ts";
 
 /** How long a stash keeps how much. */

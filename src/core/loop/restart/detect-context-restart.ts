@@ -3,7 +3,7 @@
 
 import type { Json } from "../../types/json.ts";
 import type { RestartPolicy } from "../../types/policies.ts";
-import { isRecord } from "../../utils/is-record.ts";
+import { isRecord } from "../../utils/guards.ts";
 import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
 
 const namespace = "context_restart_";

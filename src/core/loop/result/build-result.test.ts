@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Session } from "../../types/session.ts";
+import type { Session } from "../../types/common.ts";
 import { memoryJournal } from "../../journal/memory-journal.ts";
 import { createLoopState, type LoopState } from "../state/loop-state.ts";
 import { buildResult } from "./build-result.ts";

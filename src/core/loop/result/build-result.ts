@@ -1,17 +1,15 @@
 // Stage 04: makes the result of a run from its state and its ending. Pure.
 
 import type { Journal } from "../../types/journal.ts";
-import type { Session } from "../../types/session.ts";
+import type { PlainError, Session } from "../../types/common.ts";
 import type { LoopResult, ThoughtLogOwner } from "../../types/loop-result.ts";
 import type { UserMessage } from "../../types/message.ts";
-import type { PlainError } from "../../types/plain-error.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import { describeCost } from "../../errors/cost-words.ts";
+import { describeCost } from "../../errors/loop-ended-error.ts";
 import { assertNever } from "../../utils/assert-never.ts";
-import { frozenView } from "../state/frozen-view.ts";
+import { frozenView, isNamed } from "../state/transcript.ts";
 import type { LoopState } from "../state/loop-state.ts";
-import { isNamed } from "../state/transcript.ts";
 
 /** What the result says besides the state. */
 export interface ResultFacts {

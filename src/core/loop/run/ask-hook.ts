@@ -1,10 +1,10 @@
 // Calls a hook of the caller's, guarded: it may throw, take too long, or be overtaken by the end of the run.
 
-import type { PlainError } from "../../types/plain-error.ts";
+import type { PlainError } from "../../types/common.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
-import { promiseOrValue } from "../../utils/promise-or-value.ts";
+import { promiseOrValue } from "../../utils/promises.ts";
 import { type CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Run } from "./run.ts";
 

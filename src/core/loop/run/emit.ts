@@ -2,10 +2,9 @@
 
 import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../../types/loop-event.ts";
 import type { EventQueue } from "../../utils/event-queue.ts";
-import { dropPromise } from "../../utils/drop-promise.ts";
+import { dropPromise, promiseOrValue } from "../../utils/promises.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
-import { promiseOrValue } from "../../utils/promise-or-value.ts";
-import { type ClosedRun, tellClosed } from "../../cancellation/run-closed.ts";
+import { type ClosedRun, tellClosed } from "../../cancellation/signals.ts";
 
 /** Who gets the events of a run. */
 export interface EventTargets {

@@ -1,16 +1,59 @@
-// Waits for a journal. A journal is code of others and may hang: each wait is raced against the run's cancellation and a time limit.
-// The bodies of steps have limits of their own, so the journal's time stands still while one of them runs.
+// Calls of a journal, raced against the end of the run.
 
-import type { Clock, Timeouts } from "../../types/clock.ts";
-import type { PartialResult } from "../../types/loop-result.ts";
+import type { Journal, Step } from "../../types/journal.ts";
 import { LoopError, type LoopErrorDetails } from "../../errors/loop-error.ts";
-import { promiseOrValue } from "../../utils/promise-or-value.ts";
-import type { CancelScope, Cancellable } from "../../cancellation/cancel-scope.ts";
+import type { Clock, Timeouts } from "../../types/common.ts";
+import type { PartialResult } from "../../types/loop-result.ts";
+import { promiseOrValue } from "../../utils/promises.ts";
+import type { Cancellable, CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { LoopState } from "../state/loop-state.ts";
-import { refuseBroken } from "./refuse-broken.ts";
+
+/** A run, as far as what broke it is asked for. */
+interface Breakable {
+  readonly failure: { readonly error: unknown } | undefined;
+  readonly outer: Breakable | undefined;
+}
+
+/** Throws what broke a run or one around it: nothing is begun or recorded after that, for it would say how the run broke. */
+export function refuseBroken({ failure, outer }: Breakable): void {
+  if (failure !== undefined) throw failure.error;
+  if (outer !== undefined) refuseBroken(outer);
+}
+
+/** Where the steps belong. */
+interface JournalPart {
+  /** What each key starts with. */
+  readonly prefix: string;
+  /** Whether the call is over, so that nothing of it runs any more. Default false. */
+  readonly isOver?: boolean | undefined;
+}
+
+/** A view of a journal in which every key starts with a prefix. */
+export function prefixJournal(journal: Journal, { prefix, isOver = false }: JournalPart): Journal {
+  const within = <T>(step: Step<T>): Step<T> => ({
+    ...step,
+    key: prefix + step.key,
+    run: (call) => {
+      if (isOver) throw new LoopError("journal-incomplete", { key: prefix + step.key });
+      return step.run(call);
+    },
+  });
+  const has = journal.has?.bind(journal);
+  const replays = isOver ? has : journal.replays?.bind(journal);
+  const wait = journal.wait?.bind(journal);
+  return {
+    ...(has === undefined ? {} : { has: (key: string) => has(prefix + key) }),
+    ...(replays === undefined ? {} : { replays: (key: string) => replays(prefix + key) }),
+    ...(wait === undefined ? {} : { wait: (key: string) => wait(prefix + key) }),
+    durable: journal.durable,
+    ordered: journal.ordered,
+    step: (step) => journal.step(within(step)),
+    all: (steps) => journal.all(steps.map(within)),
+  };
+}
 
 /** What asking a journal uses of a run. */
-export interface JournalPorts {
+interface JournalPorts {
   readonly runId: string;
   readonly scope: CancelScope;
   readonly clock: Clock;

@@ -1,8 +1,9 @@
-// How a run waits before it is suspended, and when it has to end instead.
+// Parks runs inside calls until they may go on.
 
-import { refuseBroken } from "./refuse-broken.ts";
+import { refuseBroken } from "./journal-call.ts";
 import { isEnded, type ParkedEnd } from "./parking.ts";
 import type { Run } from "./run.ts";
+import type { Ending, LoopStatus } from "../../types/termination.ts";
 
 /** Parks a run, where it is inside a call; any other one is suspended at once. */
 export function parkRun(run: Run, isDrained: boolean): Promise<ParkedEnd> | ParkedEnd {
@@ -59,4 +60,11 @@ function hasWorked(run: Part): boolean {
 
 function outerOf({ isPart, outer }: Part): Part | undefined {
   return isPart ? outer : undefined;
+}
+
+const reopenable: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "stopped-by-user"]);
+
+/** Whether a retry may follow an ending: one that is recorded, or one that this call asks for. What led to the ending was replayed. */
+export function mayReopen(run: Pick<Run, "replayed" | "isPart">, { status }: Ending): boolean {
+  return run.replayed && !run.isPart && reopenable.has(status);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Journal, Step } from "../../types/journal.ts";
 import { memoryJournal } from "../../journal/memory-journal.ts";
-import { prefixJournal } from "./prefix-journal.ts";
+import { prefixJournal } from "./journal-call.ts";
 
 const step = (key: string, answer: unknown): Step<unknown> => ({ key, kind: "tool", input: { key }, run: () => answer });
 

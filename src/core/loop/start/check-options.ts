@@ -1,7 +1,6 @@
 // Checks what a caller hands in, before any request: unknown keys, wrong types, limits out of range.
 
-import type { LoopOptions } from "../../types/loop-options.ts";
-import type { IterationPlan } from "../../types/hooks.ts";
+import type { IterationPlan, LoopOptions } from "../../types/loop-options.ts";
 import type {
   DeliberateGate,
   LoopDetection,
@@ -11,8 +10,7 @@ import type {
   RestartPolicy,
 } from "../../types/policies.ts";
 import type { ModelSettings } from "../../types/provider.ts";
-import type { ToolSchema } from "../../types/schema.ts";
-import type { ResponseTarget, Session } from "../../types/session.ts";
+import type { ResponseTarget, Session, ToolSchema } from "../../types/common.ts";
 import {
   checkFields,
   checkNeeded,
@@ -21,19 +19,18 @@ import {
   is,
   isFunction,
   isText,
+  isWithin,
   numberWithin,
   oneOf,
 } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { replacementOf } from "../../errors/other-words.ts";
-import { providerCheck } from "../../errors/provider-check.ts";
-import { isEmitter } from "../../utils/is-emitter.ts";
-import { isRecord } from "../../utils/is-record.ts";
-import { isWithin } from "../../utils/number-rule.ts";
-import { toJson } from "../../utils/to-json.ts";
-import { isStandardSchema } from "../../tools/json-schema.ts";
+import { providerCheck } from "../../errors/provider-error.ts";
+import { isEmitter, isRecord } from "../../utils/guards.ts";
+import { toJson } from "../../utils/json.ts";
+import { isStandardSchema } from "../../tools/argument-schema.ts";
 import { checkCacheTool, checkResultPolicies } from "./check-result-policies.ts";
-import { limitRules, timeoutRules } from "../run/resolve-limits.ts";
+import { limitRules, timeoutRules } from "../run/resolve-policies.ts";
 
 const isListOfTexts = (value: unknown): boolean => is.texts[1](value);
 const isAnything = (): boolean => true;

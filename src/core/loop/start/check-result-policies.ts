@@ -1,8 +1,7 @@
 // Checks the policies about results, before any request.
 
-import type { MaskingPolicy, ResultCacher, ResultExtractor, ResultPipeline } from "../../types/results.ts";
+import type { LoopPolicies, MaskingPolicy, ResultCacher, ResultExtractor, ResultPipeline } from "../../types/policies.ts";
 import type { LoopOptions } from "../../types/loop-options.ts";
-import type { LoopPolicies } from "../../types/policies.ts";
 import {
   type Check,
   checkFields,
@@ -14,7 +13,7 @@ import {
   numberWithin,
 } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { isRecord } from "../../utils/is-record.ts";
+import { isRecord } from "../../utils/guards.ts";
 
 const count = /* @__PURE__ */ numberWithin({ min: 0 });
 

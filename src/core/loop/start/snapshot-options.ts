@@ -1,14 +1,51 @@
-// What a run goes by of its options. What the caller changes later in objects and lists does not change the run: data is copied, and
-// functions and ports are kept.
+// Copies the options, so that nobody can change them in mid-run.
 
-import type { LoopOptions } from "../../types/loop-options.ts";
-import type { DeliberateGate, LoopPolicies, RestartPolicy } from "../../types/policies.ts";
+import type { LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
+import type { ToolDefinition } from "../../types/tool.ts";
+import { invalidOption } from "../../errors/check-fields.ts";
+import { dropPromise } from "../../utils/promises.ts";
+import { isRecord } from "../../utils/guards.ts";
+import { findAgent } from "../../tools/registry.ts";
+import type {
+  DeliberateGate,
+  LoopPolicies,
+  RestartPolicy,
+  ResultCacher,
+  ResultExtractor,
+  ResultPipeline,
+} from "../../types/policies.ts";
 import type { Provider } from "../../types/provider.ts";
-import type { ResultCacher, ResultExtractor, ResultPipeline } from "../../types/results.ts";
-import type { Session } from "../../types/session.ts";
-import { freezeDeep } from "../../utils/freeze-deep.ts";
-import { isRecord } from "../../utils/is-record.ts";
-import { toJson } from "../../utils/to-json.ts";
+import type { Session } from "../../types/common.ts";
+import { freezeDeep, toJson } from "../../utils/json.ts";
+
+/** A registry that gives tools and agents only. `definitions` throws LoopError "invalid-option" for anything else. */
+export function readRegistry(registry: ToolRegistry): ToolRegistry {
+  let checked: unknown;
+  const definitions = (): readonly ToolDefinition[] => {
+    const given: unknown = registry.definitions();
+    // The same array means that nothing has changed.
+    if ((checked === undefined || given !== checked) && !isTools(given)) {
+      dropPromise(given);
+      throw invalidOption("tools.definitions()", "an array of tools, and no promise", given);
+    }
+    checked = given;
+    return given as readonly ToolDefinition[];
+  };
+  return {
+    definitions,
+    executeTool: (name, args, context) => registry.executeTool(name, args, context),
+    ...(registry.validate === undefined ? {} : { validate: registry.validate.bind(registry) }),
+    ...(registry.agentOf === undefined ? {} : { agentOf: (name) => findAgent(registry, name) }),
+  };
+}
+
+function isTools(value: unknown): boolean {
+  try {
+    return Array.isArray(value) && value.every((tool) => isRecord(tool) && typeof tool["name"] === "string");
+  } catch {
+    return false;
+  }
+}
 
 /** The options at their top level, before they are checked: each is read once. */
 export function readOptions(given: LoopOptions): LoopOptions {

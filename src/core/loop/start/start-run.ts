@@ -7,27 +7,22 @@ import { memoryJournal } from "../../journal/memory-journal.ts";
 import { IdleTimer } from "../../cancellation/idle-timer.ts";
 import { systemClock } from "../../utils/clock.ts";
 import type { EventQueue } from "../../utils/event-queue.ts";
-import { freezeDeep } from "../../utils/freeze-deep.ts";
+import { freezeDeep, toJson } from "../../utils/json.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
-import { toJson } from "../../utils/to-json.ts";
 import { toWantedOutput } from "../../policies/structured-output.ts";
 import { checkMessages } from "../state/check-messages.ts";
 import { createLoopState, type LoopState } from "../state/loop-state.ts";
-import { createToolRegistry, isToolRegistry } from "../../tools/registry.ts";
+import { checkDefinitions, createToolRegistry, isToolRegistry } from "../../tools/registry.ts";
 import { CallPorts } from "../tool-call/call-ports.ts";
 import { checkOptions } from "./check-options.ts";
-import { claimRun } from "./claim-run.ts";
-import { readRegistry } from "./read-registry.ts";
+import { claimRun } from "./record-run.ts";
+import { readOptions, readRegistry, readSession, snapshotOptions } from "./snapshot-options.ts";
 import { Decisions } from "../run/decisions.ts";
 import { JournalTraffic } from "../run/journal-call.ts";
 import { LoopEventSink } from "../run/emit.ts";
-import { checkDefinitions } from "../../tools/check-definitions.ts";
-import { findOuterLevel, type Level } from "../run/level.ts";
-import { Meter } from "../run/meter.ts";
-import { resolveLimits, resolveTimeouts } from "../run/resolve-limits.ts";
-import { readOptions, readSession, snapshotOptions } from "./snapshot-options.ts";
-import { allowedBy, createView, toBounds, toRepetition } from "../run/resolve-policies.ts";
-import { noVisibleTools, type Nesting, type Run } from "../run/run.ts";
+import { findOuterLevel, type Level, Meter } from "../run/meter.ts";
+import { allowedBy, createView, resolveLimits, resolveTimeouts, toBounds, toRepetition } from "../run/resolve-policies.ts";
+import { type Nesting, noVisibleTools, type Run } from "../run/run.ts";
 
 /** What a run gets besides its options. */
 export interface StartPorts {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StreamResult } from "../../types/stream-result.ts";
+import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { applyStep } from "./apply-step.ts";
 import { createLoopState, type InitialState, type LoopState, type StepResult } from "./loop-state.ts";

@@ -1,18 +1,22 @@
 // Folds the answer of one step into the state. No I/O, no clock, no randomness: over the same answers it gives the same state.
 
 import type { ProviderMetadataPart, ToolResultPart } from "../../types/message.ts";
-import type { StreamResult } from "../../types/stream-result.ts";
+import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import { applyCall, applyNested, applySpending, countError } from "./apply-call.ts";
-import { noteBeforeTurn, takeTurnBack } from "./before-turn.ts";
-import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
-import { joinTurn } from "./join-turn.ts";
+import { earlyOutcomesOf, isNamed, joinTurn, noteBeforeTurn, placeResults, placeTurn, takeTurnBack } from "./transcript.ts";
+import {
+  countIdenticalCalls,
+  countIteration,
+  createRepetition,
+  noIdenticalCalls,
+  noteResults,
+  type Repeats,
+} from "./repetition.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
 import { emptyTurn, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
-import { countIteration, createRepetition, noteResults, type Repeats } from "./repetition.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
-import { earlyOutcomesOf, isNamed, placeResults, placeTurn } from "./transcript.ts";
 
 const malformedNote = "Your last tool call was malformed. Send it again, complete.";
 

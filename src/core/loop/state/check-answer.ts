@@ -2,10 +2,9 @@
 // cannot do without are checked, and only of replayed answers.
 
 import { LoopError } from "../../errors/loop-error.ts";
-import { describeValue } from "../../utils/describe-value.ts";
-import { isRecord, type UnknownRecord } from "../../utils/is-record.ts";
-import { recordVersion } from "./run-record.ts";
-import { runKey } from "./step-key.ts";
+import { describeValue } from "../../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
+import { recordVersion, runKey } from "./step-key.ts";
 
 type Type = keyof typeof fits;
 type Fields = { readonly [name: string]: Type };

@@ -4,11 +4,11 @@
 import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { partAdviceOf } from "../../errors/other-words.ts";
-import { isRecord, type UnknownRecord } from "../../utils/is-record.ts";
+import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { renderOutcome } from "../../tools/render-outcome.ts";
-import { isContentPart } from "../../tools/tool-result.ts";
-import { seal, sealedCopy } from "./frozen-view.ts";
+import { isContentPart } from "../../tools/to-outcome.ts";
+import { seal, sealedCopy } from "./transcript.ts";
 
 /** A conversation that can be sent, and every call id in it. */
 export interface CheckedMessages {

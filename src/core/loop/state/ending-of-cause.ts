@@ -1,12 +1,12 @@
 // What being ended from outside makes of a run.
 
-import type { PlainError } from "../../types/plain-error.ts";
+import type { PlainError } from "../../types/common.ts";
 import type { Json } from "../../types/json.ts";
 import type { EndReason } from "../../types/termination.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import { tidyMessage, toPlainError } from "../../utils/plain-error.ts";
 import type { CancelReason } from "../../cancellation/cancel-scope.ts";
-import { toJson } from "../../utils/to-json.ts";
+import { toJson } from "../../utils/json.ts";
 
 /** The ending that a cause leads to; plain data. */
 export function endingOfReason(cause: CancelReason): {

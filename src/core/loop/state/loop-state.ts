@@ -3,23 +3,20 @@
 
 import type { Json } from "../../types/json.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "../../types/message.ts";
-import type { PlainError } from "../../types/plain-error.ts";
-import type { Issue } from "../../types/schema.ts";
-import type { StreamResult } from "../../types/stream-result.ts";
+import type { Issue, PlainError, Usage } from "../../types/common.ts";
+import type { StreamResult } from "../../types/provider.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
-import type { ToolChange } from "../../types/tool-change.ts";
 import type {
   ContextRelease,
   ContextRestart,
   PendingApproval,
   ToolCall,
+  ToolChange,
   ToolHistoryEntry,
   ToolOutcome,
 } from "../../types/tool-outcome.ts";
-import type { Usage } from "../../types/usage.ts";
-import { noUsage } from "../../utils/add-usage.ts";
-import { type IdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
-import { createRepetition, type Repeats, type Repetition } from "./repetition.ts";
+import { noUsage } from "../../utils/count-usage.ts";
+import { createRepetition, type IdenticalCalls, noIdenticalCalls, type Repeats, type Repetition } from "./repetition.ts";
 
 /** A message from outside, and what it asks for: to be sent, to end the run and be the next one's, or nothing any more. */
 export interface InboxMessage {

@@ -2,10 +2,9 @@
 // and each result is replaced once, however long the run.
 
 import type { Message, ToolResultPart } from "../../types/message.ts";
-import { cutText } from "../../utils/cut-text.ts";
-import { dropPromise, listItems } from "../../utils/drop-promise.ts";
-import { estimateTokens } from "../../utils/estimate-tokens.ts";
-import { forgetView, seal } from "./frozen-view.ts";
+import { cutText, estimateTokens } from "../../utils/texts.ts";
+import { dropPromise, listItems } from "../../utils/promises.ts";
+import { forgetView, seal } from "./transcript.ts";
 import type { LoopState, ReleasedResults } from "./loop-state.ts";
 
 /** When results are masked. */

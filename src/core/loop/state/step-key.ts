@@ -1,15 +1,39 @@
-// The keys of steps. A key is made from a position, is the same in every execution of the run, and never names two positions:
-//
-//   key     = "run" | retry | [retry "/"] place
-//   retry   = "retry" n                     a question whether to try again; the keys of all that the retry does start with it
-//   place   = "i" n "/" step [suffix]       n counts iterations
-//   step    = "inbox" | "model" | "tool/" n "/" name | ...
-//   suffix  = "/" word n                    something that is done again in one place; each kind has its own word
-//
-// A name has no slash. After the key of a tool's step only the keys of a run inside the call can follow.
+// Keys and the first record of a run.
 
+import type { LoopAction } from "../../types/loop-event.ts";
+import type { Message } from "../../types/message.ts";
+import type { ShownTool } from "../../types/tool-outcome.ts";
+import type { InitialState, LoopState } from "./loop-state.ts";
 import type { Ending } from "../../types/termination.ts";
-import type { LoopState } from "./loop-state.ts";
+
+/** The format of the records: see docs/decisions/0021. */
+export const recordVersion = 3;
+
+/** What a run and a later execution of it are compared by. */
+export type RunPrint = {
+  readonly version: number;
+  /** Absent if the caller named none. */
+  readonly runId?: string;
+  /** The tools that it began with. */
+  readonly tools: { readonly [name: string]: ShownTool };
+  readonly messagesDigest: string;
+};
+
+/** What a run started from. Plain data. */
+export type RunStart = {
+  /** The messages that the run was given, as they were sent. */
+  readonly messages: readonly Message[];
+  /** Set if costs could be known. */
+  readonly priced?: true;
+  /** How repeated calls were counted, and when the model was told of them; absent if it was not. */
+  readonly loops?: {
+    readonly repetition: NonNullable<InitialState["repetition"]>;
+    readonly rule: { readonly threshold: number; readonly action: LoopAction };
+  };
+};
+
+/** The first record. */
+export type RunRecord = RunPrint & RunStart;
 
 /** The key of the first step, which says what run this is. */
 export const runKey = "run";

@@ -1,11 +1,101 @@
-// The transcript: how turns and results enter it, and what makes it sendable. Each call has exactly one result, directly after its
-// turn, in call order.
+// Builds the messages of a run.
 
-import type { Json } from "../../types/json.ts";
-import type { AssistantMessage, AssistantPart, TextPart, ToolResultPart } from "../../types/message.ts";
-import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import { renderOutcome } from "../../tools/render-outcome.ts";
 import type { LoopState, SettledCall, Turn } from "./loop-state.ts";
+import type { AssistantMessage, AssistantPart, Message, TextPart, ToolResultPart, UserMessage } from "../../types/message.ts";
+import { freezeDeep, toJson } from "../../utils/json.ts";
+import type { StreamResult } from "../../types/provider.ts";
+import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import { problemOf } from "../../providers/judge-finish.ts";
+import type { Json } from "../../types/json.ts";
+import { renderOutcome } from "../../tools/render-outcome.ts";
+
+/** Notes what the coming turn will add to. */
+export function noteBeforeTurn(state: LoopState): void {
+  const { modelParts, functionHistory, finalText, detailsText, thoughtLog } = state;
+  state.beforeTurn = {
+    modelParts: modelParts.length,
+    functionHistory: functionHistory.length,
+    finalText,
+    detailsText,
+    thoughtLog,
+  };
+}
+
+/** Brings back what was there before the turn. What the turn has cost stays, and so does its stream in `streamResults`. */
+export function takeTurnBack(state: LoopState): void {
+  const { modelParts, functionHistory, ...before } = state.beforeTurn;
+  state.messages.length = state.iterationStart;
+  state.modelParts.length = modelParts;
+  state.functionHistory.length = functionHistory;
+  Object.assign(state, before);
+}
+
+const views = new WeakMap<readonly unknown[], readonly unknown[]>();
+
+/** Messages that the loop has made or copied, and frozen. */
+const sealed = new WeakSet<Message>();
+
+/** Keeps a message from being changed. */
+export function seal<M extends Message>(message: M): M {
+  sealed.add(message);
+  return freezeDeep(message);
+}
+
+/** Levels of a message around the arguments and results in it. */
+const envelope = 8;
+
+/** A message that nobody else can change: the same one if a run made it, else a copy. Throws as `toJson` does. */
+export function sealedCopy(message: unknown): unknown {
+  return sealed.has(message as Message) ? message : toJson(message, envelope);
+}
+
+/** What to show of a transcript. It changes at its end only; after any other change `forgetView` is called. */
+export function frozenView(messages: readonly Message[]): readonly Message[] {
+  const known = views.get(messages) as readonly Message[] | undefined;
+  if (known?.length === messages.length && known.at(-1) === messages.at(-1)) return known;
+  for (let at = messages.length - 1; at >= 0; at -= 1) {
+    const message = messages[at];
+    if (message === undefined || Object.isFrozen(message)) break;
+    seal(message);
+  }
+  const view = Object.freeze([...messages]);
+  views.set(messages, view);
+  return view;
+}
+
+/** Called after a change that is not at the end. */
+export function forgetView(messages: readonly Message[]): void {
+  views.delete(messages);
+}
+
+/** The text of the last user message; empty where nobody has said anything. */
+export function lastUserText(messages: readonly Message[]): string {
+  for (let at = messages.length - 1; at >= 0; at -= 1) {
+    const message = messages[at];
+    if (message?.role === "user") return userTextOf(message);
+  }
+  return "";
+}
+
+/** The text of a message, its text parts a line each. */
+export function userTextOf({ content }: UserMessage): string {
+  if (typeof content === "string") return content;
+  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+/** The text, the reasoning and the calls of a turn, with those of its next stream. */
+export function joinTurn(turn: Turn, { text, reasoning, calls, finish }: StreamResult): Omit<Turn, "providerMetadata"> {
+  return {
+    text: turn.text + text,
+    reasoning: turn.reasoning + reasoning,
+    calls: [...withProblem(turn.calls, problemOf(finish)), ...calls],
+  };
+}
+
+/** What cuts a continuation off cuts the whole turn: the calls of its earlier continuations run no more than its own. */
+function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): readonly ToolCall[] {
+  return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
+}
 
 /** What the model reads of a call that restarted the context. */
 export const restartedResult: Json = { status: "context_restarted" };

@@ -1,17 +1,91 @@
-// Asks the stop conditions about a response. Part of its step, so that what they said is recorded with it.
+// Asks the caller after an iteration: stop conditions, `onIteration` and the schema of the answer.
 
-import type { StopContext } from "../../types/stop-condition.ts";
-import type { StreamResult } from "../../types/stream-result.ts";
+import type { Json } from "../../types/json.ts";
+import type { Validation } from "../../types/common.ts";
 import { assertNever } from "../../utils/assert-never.ts";
-import { describeValue } from "../../utils/describe-value.ts";
-import { freezeDeep } from "../../utils/freeze-deep.ts";
-import { isRecord } from "../../utils/is-record.ts";
-import { addCost, addUsage, noUsage } from "../../utils/add-usage.ts";
+import { textOrNone, toPlainError } from "../../utils/plain-error.ts";
+import { freezeDeep, toJson } from "../../utils/json.ts";
+import { describeMisfit, validateOutput } from "../../policies/structured-output.ts";
+import { applyStep } from "../state/apply-step.ts";
 import { endingOfReason } from "../state/ending-of-cause.ts";
-import { joinTurn } from "../state/join-turn.ts";
-import { isUnfinished } from "../../providers/judge-finish.ts";
-import { askAfterStream } from "../run/ask-hook.ts";
+import type { HookAnswer, OutputAnswer } from "../state/loop-state.ts";
+import { askAfterStream, askHook } from "../run/ask-hook.ts";
 import type { Run } from "../run/run.ts";
+import { runStep } from "../run/run-step.ts";
+import { stepKey } from "../state/step-key.ts";
+import { isRecord } from "../../utils/guards.ts";
+import type { StopContext } from "../../types/policies.ts";
+import type { StreamResult } from "../../types/provider.ts";
+import { describeValue } from "../../utils/texts.ts";
+import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
+import { joinTurn } from "../state/transcript.ts";
+import { isUnfinished } from "../../providers/judge-finish.ts";
+
+/** Validates the answer, or replays what came of it. */
+export function judgeOutput(run: Run, mayAskAgain: boolean): void | PromiseLike<void> {
+  const { state } = run;
+  const step = { key: stepKey(state, "output"), kind: "hook" as const, input: null, run: () => askSchema(run) };
+  return runStep(step, run, (answer) => {
+    const asksAgain = answer.kind === "invalid" && mayAskAgain;
+    applyStep(state, { kind: "output", answer, complaint: asksAgain ? describeMisfit(answer.issues) : undefined });
+  });
+}
+
+async function askSchema(run: Run): Promise<OutputAnswer> {
+  const { output, state } = run;
+  // Nobody asks for this step without a schema.
+  if (output === undefined) throw new Error("There is no schema for the answer.");
+  const end = await askAfterStream(() => validateOutput(state.finalText, output.schema), toAnswer, run);
+  switch (end.kind) {
+    case "value":
+      return end.value;
+    case "failed":
+      return { kind: "ended", ending: { status: "error", reason: { kind: "hook-failed", hook: "output", error: end.error } } };
+    case "cancelled":
+      return { kind: "ended", ending: endingOfReason(end.cause) };
+    default:
+      return assertNever(end);
+  }
+}
+
+function toAnswer(answer: unknown): OutputAnswer {
+  const validation = answer as Validation;
+  if ("issues" in validation) return { kind: "invalid", issues: validation.issues };
+  return { kind: "valid", value: toPlain(validation.value) };
+}
+
+/** The value is kept as the journal keeps it, so that a run that is replayed gives the same. */
+function toPlain(value: unknown): Json {
+  try {
+    return toJson(value);
+  } catch (error) {
+    throw new TypeError(`The schema made a value that is not plain data: ${toPlainError(error).message}.`, { cause: error });
+  }
+}
+
+/** Tells `onIteration` where the run stands after a batch, as a step. */
+export function askIteration(run: Run): void | PromiseLike<void> {
+  const { state, options } = run;
+  const finished = state.iteration + 1;
+  const facts = {
+    iteration: finished,
+    cumulativeCost: state.costUSD,
+    messageCount: state.messages.length,
+    lastToolCalls: state.lastBatch.map(({ outcome }) => freezeDeep(outcome.call)),
+  };
+  const body = async (): Promise<HookAnswer> => {
+    const end = await askHook(() => options.hooks?.onIteration?.(finished, facts), toIterationAnswer, run);
+    if (end.kind === "cancelled") return { kind: "continue" };
+    return end.kind === "failed" ? { kind: "failed", error: end.error } : end.value;
+  };
+  const step = { key: stepKey(state, "iteration"), kind: "hook" as const, input: null, run: body };
+  return runStep(step, run, (answer) => applyStep(state, { kind: "hook", answer }));
+}
+
+function toIterationAnswer(answer: unknown): HookAnswer {
+  if (!isRecord(answer) || answer.abort !== true) return { kind: "continue" };
+  return { kind: "abort", reason: textOrNone(answer.reason) };
+}
 
 /** Asks in order, until one says stop. Streams that failed, were cut off, or are resent are not asked about. */
 export async function askStopConditions(run: Run, result: StreamResult): Promise<StreamResult> {

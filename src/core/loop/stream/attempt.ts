@@ -1,7 +1,7 @@
 // What one attempt of an iteration has said so far, and how its chunks are read.
 
 import type { Json } from "../../types/json.ts";
-import type { ProviderError, ProviderErrorCode } from "../../types/plain-error.ts";
+import type { ProviderError, ProviderErrorCode } from "../../types/common.ts";
 import type { CallDrafts } from "./call-drafts.ts";
 
 /** What can be taken back when a wrapping provider discards an attempt. */

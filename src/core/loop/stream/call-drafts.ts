@@ -1,15 +1,38 @@
-// The calls of one stream while their fragments come in.
+// Tool calls while their arguments arrive.
 
 import type { Json } from "../../types/json.ts";
 import type { ModelChunk } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { assertNever } from "../../utils/assert-never.ts";
-import { textIn } from "../../utils/chunk-text.ts";
-import { freezeDeep } from "../../utils/freeze-deep.ts";
-import { isRecord } from "../../utils/is-record.ts";
-import { parseToolArguments } from "../../utils/parse-arguments.ts";
-import { toJson } from "../../utils/to-json.ts";
-import type { IdOf } from "./call-ids.ts";
+import { textIn } from "../../utils/texts.ts";
+import { freezeDeep, toJson } from "../../utils/json.ts";
+import { isRecord } from "../../utils/guards.ts";
+import { parseToolArguments } from "../../utils/tool-arguments.ts";
+
+/** Names a call by its place in the iteration, and by the id that the provider gave, where it gave one. */
+export type IdOf = (index: number, id: string | undefined) => string;
+
+/** Where the calls stand, and which ids they may not have. */
+interface CallPlace {
+  readonly iteration: number;
+  /** Ids in the transcript. */
+  readonly heldIds: ReadonlySet<string>;
+  /** The places of calls that have an id, by id. Each new one is added. */
+  readonly places: Map<string, number>;
+}
+
+/** Gives each call an id of its own. */
+export function createCallIds({ iteration, heldIds, places }: CallPlace): IdOf {
+  return (index, id) => {
+    // With a slash in it, it could iteration for the path to a call inside another one; with "#2" at its end, for a later question.
+    let callId = id === undefined || /\/|#\d+$/.test(id) ? "" : id;
+    for (let copy = 0; callId === "" || heldIds.has(callId) || places.has(callId); copy += 1) {
+      callId = `call_i${iteration}_${index}${copy === 0 ? "" : `_${copy}`}`;
+    }
+    places.set(callId, index);
+    return callId;
+  };
+}
 
 /** A chunk that says something of a call. */
 export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;

@@ -2,23 +2,20 @@
 
 import type { EventSink } from "../../types/loop-event.ts";
 import type { Json } from "../../types/json.ts";
-import type { ProviderError } from "../../types/plain-error.ts";
+import type { ProviderError, Usage } from "../../types/common.ts";
 import type { AttemptSpending, FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../../types/provider.ts";
 import type { EndReason } from "../../types/termination.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import type { Usage } from "../../types/usage.ts";
 import { assertNever } from "../../utils/assert-never.ts";
-import { textIn } from "../../utils/chunk-text.ts";
-import { toJson } from "../../utils/to-json.ts";
+import { textIn } from "../../utils/texts.ts";
+import { toJson } from "../../utils/json.ts";
 import type { GuardedStream } from "../../providers/guard-stream.ts";
 import { toProviderError } from "../../errors/provider-error.ts";
-import { countOf, textOf, textOrNone } from "../../utils/read-foreign.ts";
-import { createCallIds, type IdOf } from "./call-ids.ts";
+import { countOf, textOf, textOrNone, toUsage } from "../../utils/plain-error.ts";
+import { type CallChunk, type CallDraft, CallDrafts, createCallIds, type IdOf } from "./call-drafts.ts";
 import { EagerCalls, type EagerPorts, type SettledEarly } from "./eager-calls.ts";
 import { type AttemptContent, emptyAttempt, mergeDetails, wasRefused } from "./attempt.ts";
-import { toUsage } from "../../utils/read-foreign.ts";
-import { CallDrafts, type CallChunk, type CallDraft } from "./call-drafts.ts";
-import { addUsage, noUsage } from "../../utils/add-usage.ts";
+import { addUsage, noUsage } from "../../utils/count-usage.ts";
 import { problemOf } from "../../providers/judge-finish.ts";
 
 /** What a draft uses of a run. */

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { LoopEvent } from "../../types/loop-event.ts";
-import type { ProviderError } from "../../types/plain-error.ts";
+import type { Pricing, ProviderError } from "../../types/common.ts";
 import type { ModelChunk, ModelRequest } from "../../types/provider.ts";
-import type { Pricing } from "../../types/usage.ts";
 import { providerError } from "../../errors/provider-error.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import {

@@ -1,19 +1,18 @@
 // Stage 01: one provider stream, from the request to a plain-data result. Nothing a provider does escapes it.
 
 import type { EventSink } from "../../types/loop-event.ts";
-import type { ModelRequest, Provider } from "../../types/provider.ts";
-import type { StreamResult } from "../../types/stream-result.ts";
+import type { ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import type { Pricing } from "../../types/usage.ts";
+import type { Pricing } from "../../types/common.ts";
 import { toProviderError } from "../../errors/provider-error.ts";
 import { assertNever } from "../../utils/assert-never.ts";
-import { memoize } from "../../utils/memoize.ts";
-import { addCost } from "../../utils/add-usage.ts";
-import { costOf } from "../state/cost-of.ts";
+import { memoize } from "../../utils/promises.ts";
+import { addCost } from "../../utils/count-usage.ts";
+import { costOf } from "../state/apply-call.ts";
 import { endingOfReason } from "../state/ending-of-cause.ts";
 import { judgeFinish, type Judgement, type TurnContent } from "../../providers/judge-finish.ts";
 import type { EagerPorts } from "./eager-calls.ts";
-import { guardStream, type GuardPorts, type StreamEnd } from "../../providers/guard-stream.ts";
+import { type GuardPorts, guardStream, type StreamEnd } from "../../providers/guard-stream.ts";
 import { type DraftPorts, StreamDraft } from "./stream-draft.ts";
 
 /** What stage 01 uses of a run. */

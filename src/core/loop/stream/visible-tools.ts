@@ -1,15 +1,44 @@
-// Which tools the model is shown: what the registry has now, less what restarts have hidden, less what a hook left out. In a replayed iteration
-// also what has changed of the tools that its calls are of.
+// What one request shows the model: its messages and its visible tools.
 
-import type { StreamResult } from "../../types/stream-result.ts";
-import type { ShownTool, ToolChange } from "../../types/tool-change.ts";
+import type { Message } from "../../types/message.ts";
+import { frozenView, seal } from "../state/transcript.ts";
+import { noVisibleTools, type RequestViews, type Run, type VisibleTools } from "../run/run.ts";
+import type { StreamResult } from "../../types/provider.ts";
+import type { ShownTool, ToolChange } from "../../types/tool-outcome.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
-import { stableJson } from "../../utils/stable-json.ts";
-import { isBreaking } from "../../tools/compare-schemas.ts";
-import { findToolChanges } from "../../tools/compare-tools.ts";
-import { toShown } from "../../tools/shown-tool.ts";
-import { checkDefinitions } from "../../tools/check-definitions.ts";
-import { type VisibleTools, noVisibleTools, type Run } from "../run/run.ts";
+import { stableJson } from "../../utils/json.ts";
+import { findToolChanges, isBreaking, toShown } from "../../tools/compare-tools.ts";
+import { checkDefinitions } from "../../tools/registry.ts";
+
+/** Makes them for a run. */
+export function createRequestViews(run: Run): RequestViews {
+  const { state } = run;
+  const sent = createSentView(run);
+  return {
+    sent,
+    messages: { get: sent, enumerable: true, configurable: true },
+    transcript: {
+      get messages() {
+        return frozenView(state.messages);
+      },
+      given: state.givenMessages,
+    },
+  };
+}
+
+/** Finds what is sent of the transcript, with the context items at its end; before the turn where a paused one is resent. */
+function createSentView(run: Run): () => readonly Message[] {
+  let made: { readonly base: readonly Message[]; readonly context: Message; readonly view: readonly Message[] } | undefined;
+  return () => {
+    const { contextMessage: context, turnPlaced } = run.state;
+    const base = frozenView((run.view ?? run.state).messages);
+    if (context === undefined) return base;
+    if (made?.base === base && made.context === context) return made.view;
+    const end = turnPlaced ? base.length - 1 : base.length;
+    made = { base, context, view: Object.freeze([...base.slice(0, end), seal(context), ...base.slice(end)]) };
+    return made.view;
+  };
+}
 
 /** The tools of the coming iteration; made anew only where something has changed. */
 export function expose(run: Run, names?: readonly string[]): VisibleTools {

@@ -4,22 +4,18 @@
 import type { Step } from "../../types/journal.ts";
 import type { Approve } from "../../types/policies.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
-import { toJson } from "../../utils/to-json.ts";
-import { whenReady } from "../../utils/when-ready.ts";
+import { toJson } from "../../utils/json.ts";
+import { whenReady } from "../../utils/promises.ts";
 import { type ApprovalPorts, askApproval, waitAlways, waitWhereNeeded } from "../../policies/approval.ts";
-import { refuseChanged } from "./dispatch-call.ts";
+import { refuseChanged } from "./execute-tool-call.ts";
 import { validateCall } from "./prepare-call.ts";
-import type { ReadyCall } from "../run/prepared-call.ts";
-import { frozenView } from "../state/frozen-view.ts";
-import { findTool } from "../../tools/find-tool.ts";
-import { toShown } from "../../tools/shown-tool.ts";
-import type { BatchEntry } from "./batch-entry.ts";
-import { createRoom } from "./call-room.ts";
-import { refuseChangedTools } from "./changed-tools.ts";
-import { eventBase } from "../run/event-base.ts";
-import type { Run } from "../run/run.ts";
+import { eventBase, type ReadyCall, type Run } from "../run/run.ts";
+import { frozenView } from "../state/transcript.ts";
+import { findTool } from "../../tools/registry.ts";
+import { toShown } from "../../tools/compare-tools.ts";
+import { type BatchEntry, createRoom } from "./batch-entry.ts";
+import { type RecordedDecision, refuseChangedTools } from "./record-verdicts.ts";
 import { runSteps } from "../run/run-step.ts";
-import type { RecordedDecision } from "./recorded-answers.ts";
 import { type Answered, approvalKey, type Placed, settleCall, toRecorded } from "./settle-call.ts";
 
 /** A call that somebody has to decide about, and who. */

@@ -1,17 +1,16 @@
 // What the calls of a run see of it: one object for all of them, so that a call costs no ports of its own.
 
-import type { Clock, Timeouts } from "../../types/clock.ts";
+import type { Clock, Timeouts } from "../../types/common.ts";
 import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { Deadline } from "../../cancellation/deadline.ts";
-import { nearestName } from "../../utils/nearest-name.ts";
+import { nearestName } from "../../utils/tool-arguments.ts";
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
-import { eventBase } from "../run/event-base.ts";
-import type { NestedRun, Run, RunCallPorts } from "../run/run.ts";
+import { eventBase, type NestedRun, type Run, type RunCallPorts } from "../run/run.ts";
 import { mostListed } from "./prepare-call.ts";
-import { findTool } from "../../tools/find-tool.ts";
-import { isSameTool } from "../../tools/shown-tool.ts";
+import { findTool } from "../../tools/registry.ts";
+import { isSameTool } from "../../tools/compare-tools.ts";
 import { CallContext } from "./tool-context.ts";
 
 /** Hints in one iteration. */

@@ -1,20 +1,100 @@
-// The third phase of a batch: runs the ready calls in waves. Parallel by default; a sequential tool has a wave to itself.
+// Runs the calls that are ready, in waves. Parallel by default; a sequential tool has a wave to itself.
 
 import type { Step } from "../../types/journal.ts";
-import { whenReady } from "../../utils/when-ready.ts";
+import type { Cancelled } from "../../policies/approval.ts";
+import { isCut, parkRun, waitForTurn } from "../run/park-run.ts";
+import type { AwaitingCall, Dispatched, Run, ToolAnswer } from "../run/run.ts";
+import { isRecorded, runSteps } from "../run/run-step.ts";
+import { Batch, type Entry, toHeld } from "./batch.ts";
 import { callKey } from "../state/step-key.ts";
-import { performCall } from "./perform-call.ts";
+import { whenReady } from "../../utils/promises.ts";
+import { performCall } from "./execute-tool-call.ts";
 import { checkRecorded, replayCall } from "./replay-call.ts";
 import { type Park, Parking } from "../run/parking.ts";
-import type { Dispatched, Run, ToolAnswer } from "../run/run.ts";
-import { runSteps } from "../run/run-step.ts";
 import { approveAgain } from "./approve-calls.ts";
-import { Batch, type Entry, toHeld } from "./batch.ts";
 import type { BatchEntry } from "./batch-entry.ts";
-import { pauseBatch } from "./pause-batch.ts";
-import { mayHaveRecorded, replayRecorded } from "./replay-recorded.ts";
 import { runAgent } from "./run-agent.ts";
 import type { Placed } from "./settle-call.ts";
+
+/** Decides what becomes of what waits. Gives true if it is suspended, and false where the batch goes on. */
+async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
+  const { parking } = run;
+  // What the records hold is not decided again.
+  if (run.journal.replays === undefined) {
+    if (batch.isBarred || isCut(run)) return endWaiting(run, batch);
+    if (parking?.mustGoOn === true) {
+      await parking.goOnEnded();
+      return false;
+    }
+  }
+  const end = await parkRun(run, batch.isDrained);
+  if (end === "ended") return endWaiting(run, batch);
+  if (end === "look-again") return false;
+  await parking?.leave();
+  return true;
+}
+
+/**
+ * Says of what waits that it never runs. Without that the run would end as suspended, and a call that is approved later would run after
+ * all. Each is recorded as "cancelled", so that a replay says the same.
+ */
+async function endWaiting(run: Run, batch: Batch): Promise<false> {
+  batch.bar();
+  await run.parking?.end();
+  const { awaiting } = batch;
+  await runSteps(
+    awaiting.map(({ entry }) => toStep(entry)),
+    run,
+    () => {
+      for (const { entry, index } of awaiting) batch.drop(index, entry.call);
+    },
+  );
+  return false;
+}
+
+function toStep({ call: { callId, name, args }, key }: AwaitingCall): Step<Cancelled> {
+  return { key, kind: "approval", input: { callId, name, args }, run: () => ({ kind: "cancelled" }) };
+}
+
+/** Whether a batch may have such calls, and the journal can say so. One that knows steps by their order has one order for them. */
+function mayHaveRecorded({ replayed, journal }: Run, { todo }: Batch): boolean {
+  if (!replayed || journal.replays !== undefined || journal.ordered === true || journal.wait !== undefined) return false;
+  return journal.has !== undefined || todo.some(({ agent }) => agent !== undefined);
+}
+
+/** Replays them. Runs inside calls go on as far as their records go. Throws LoopError "unknown-decision". */
+async function replayRecorded(
+  run: Run,
+  batch: Batch,
+  replay: (wave: readonly Entry[]) => void | PromiseLike<void>,
+): Promise<void> {
+  const begun: Entry[] = [];
+  for (;;) {
+    const wave = await takeRecorded(run, batch);
+    if (wave.length === 0) break;
+    begun.push(...wave);
+    await replay(wave);
+  }
+  if (run.park === undefined && run.scope.cause === undefined) run.decisions.refuseInside(run.state.turn.calls);
+  batch.takeBack(begun);
+  // Those inside it would go on in its place.
+  if (batch.hasBegun) await waitForTurn(run);
+}
+
+async function takeRecorded(run: Run, batch: Batch): Promise<readonly Entry[]> {
+  const found = await Promise.all(batch.todo.map(async (entry) => isOnRecord(run, batch, entry)));
+  const recorded = new Set(batch.todo.filter((_, position) => found[position] === true));
+  return batch.take((entry) => recorded.has(entry));
+}
+
+function isOnRecord(run: Run, batch: Batch, entry: Entry): boolean | PromiseLike<boolean> {
+  const { ready, index, round, agent } = entry;
+  const { callId, name } = ready.call;
+  if (run.journal.has !== undefined)
+    return isRecorded(run, callKey(run.state, agent === undefined ? "tool" : "agent", { index, name, round }));
+  // A journal that cannot say so may have all runs that could have begun. One that has not begun does so, and waits for its turn.
+  return agent !== undefined && (batch.isFree(entry) || run.decisions.isLeftInside(callId));
+}
 
 /** The token of the execution that meant to run a call. */
 interface Intent {

@@ -4,11 +4,11 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { Tool, ToolContext } from "../../types/loop-options.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { createTestClock, type TestClock } from "../../../testing/test-clock.ts";
-import { createToolContext } from "../../../testing/tool-context.ts";
+import { createToolContext } from "../../../testing/run-tool.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { createToolRegistry } from "../../tools/registry.ts";
 import { executeToolCall } from "./execute-tool-call.ts";
-import type { ToolCallPorts } from "../run/prepared-call.ts";
+import type { ToolCallPorts } from "../run/run.ts";
 
 const add = defineTool({
   name: "add",

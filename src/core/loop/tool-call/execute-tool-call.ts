@@ -1,9 +1,30 @@
-// Stage 02: one tool call, from the model's words to its outcome.
+// Stage 2: executes one call, against its time limit and the cancellation of the run.
 
-import type { ToolCallPorts } from "../run/prepared-call.ts";
+import {
+  type DispatchPorts,
+  eventBase,
+  type NestedRun,
+  type ReadyCall,
+  type Run,
+  type ToolAnswer,
+  type ToolCallPorts,
+} from "../run/run.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import { dispatchCall } from "./dispatch-call.ts";
-import { prepareCall } from "./prepare-call.ts";
+import { prepareCall, validateCall } from "./prepare-call.ts";
+import { promiseOrValue, whenReady } from "../../utils/promises.ts";
+import { sendToolEnd, sendToolStart } from "./replay-call.ts";
+import { assertNever } from "../../utils/assert-never.ts";
+import { quote } from "../../utils/texts.ts";
+import { Deadline, type Raced } from "../../cancellation/deadline.ts";
+import { toPlainError } from "../../utils/plain-error.ts";
+import { findTool } from "../../tools/registry.ts";
+import { type Completion, type Failure, toFailure, toOutcome } from "../../tools/to-outcome.ts";
+import type { Json } from "../../types/json.ts";
+import type { ContextSource } from "../../types/policies.ts";
+import { toJson } from "../../utils/json.ts";
+import { detectContextRestart } from "../restart/detect-context-restart.ts";
+import { askHook } from "../run/ask-hook.ts";
+import { endNested } from "./nested-run.ts";
 
 /**
  * Prepares one call and, where it may run, dispatches it. Never rejects: whatever becomes of the call is its outcome.
@@ -14,4 +35,240 @@ import { prepareCall } from "./prepare-call.ts";
 export async function executeToolCall(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome> {
   const prepared = await prepareCall(call, ports);
   return prepared.kind === "ready" ? dispatchCall(prepared, ports) : prepared;
+}
+
+/** What is known of a call before it begins. */
+interface CallPast {
+  /** Whether it may have run before, in an execution that did not record its end. */
+  readonly mayHaveRun: boolean;
+  /** Set where a fatal failure came before it: it does not begin. */
+  readonly isBarred?: true | undefined;
+  /** How often somebody was asked about it again. Default 0. */
+  readonly round?: number | undefined;
+}
+
+/** A registry that shows another tool each time would have somebody asked for ever. */
+const mostRounds = 3;
+
+/** Whether a call that could run now has to be decided about first: nobody was asked, or its tool is not the one that was approved. */
+export function findQuestion(run: Run, ready: ReadyCall, past: CallPast): ReadyCall["mustAsk"] {
+  const { mayHaveRun, isBarred, round = 0 } = past;
+  if (run.scope.cause !== undefined || isBarred === true || round === mostRounds || ready.unfit !== undefined) return undefined;
+  if (mayHaveRun && !mayRunAgain(ready)) return undefined;
+  if (ready.mustAsk !== undefined) return ready.mustAsk;
+  return ready.approved === true && !run.ports.isCurrent(ready.definition) ? "again" : undefined;
+}
+
+function mayRunAgain({ definition }: ReadyCall): boolean {
+  return definition.replay === "safe" || definition.eager === true;
+}
+
+/** Runs one call and tells listeners of it. Part of a step, so that a replayed call does not come here. */
+export function performCall(run: Run, ready: ReadyCall, past: CallPast): ToolAnswer | PromiseLike<ToolAnswer> {
+  const mustAsk = findQuestion(run, ready, past);
+  if (mustAsk !== undefined) return { call: ready.call, durationMs: 0, kind: "not-run", mustAsk };
+  sendToolStart(run, ready.call, true);
+  return whenReady(dispatch(run, ready, past), (outcome) =>
+    whenReady(finishCall(run, outcome), (whole) => {
+      sendToolEnd(run, whole, true);
+      return whole;
+    }),
+  );
+}
+
+/** What runs around this one and beside it have left of a common limit is known only now. */
+function dispatch(
+  { meter, ports, scope, clock }: Run,
+  ready: ReadyCall,
+  { mayHaveRun, isBarred }: CallPast,
+): ToolOutcome | PromiseLike<ToolOutcome> {
+  const { call } = ready;
+  scope.checkDeadline(clock.now());
+  if (scope.cause !== undefined || isBarred === true)
+    return { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
+  if (ready.unfit !== undefined) return mayHaveRun ? { call, durationMs: 0, kind: "interrupted" } : ready.unfit;
+  if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
+  meter.add({ toolCalls: 1 });
+  if (mayHaveRun && !mayRunAgain(ready)) return { call, durationMs: 0, kind: "interrupted" };
+  if (ready.mustAsk !== undefined) return refuseChanged(call, ports);
+  if (ready.unvalidated !== true) return dispatchCall(ready, ports);
+  return whenReady(validateCall(ready, ports), (checked) => (checked.kind === "ready" ? dispatchCall(checked, ports) : checked));
+}
+
+/** The outcome of a call whose tool is not the one that was shown: the registry has another one of its name now, or none. */
+export function refuseChanged(call: ToolCall, { registry }: Pick<DispatchPorts, "registry">): ToolOutcome {
+  if (findTool(registry, call.name) === undefined)
+    return {
+      call,
+      durationMs: 0,
+      kind: "failed",
+      error: { name: "ToolFailure", message: `The tool ${quote(call.name)} is not available.` },
+    };
+  const message = "the tool changed after this call was made, so it was not run; read what it takes now before calling it again";
+  return { call, durationMs: 0, kind: "invalid-input", issues: [{ message }] };
+}
+
+/**
+ * Runs one ready call. A tool that misbehaves is an outcome, never a rejection; a synchronous tool costs no timer. `execute` stands in
+ * for the registry's tool.
+ */
+export function dispatchCall(
+  ready: ReadyCall,
+  ports: DispatchPorts,
+  execute?: () => unknown,
+): ToolOutcome | Promise<ToolOutcome> {
+  const { call, definition } = ready;
+  // Calls that hold the thread let no timer fire, so that time is looked at before each one.
+  ports.scope.checkDeadline(ports.clock.now());
+  if (ports.scope.cause !== undefined) return { call, durationMs: 0, kind: "not-run" };
+  const { timeouts } = ports;
+  const limits = {
+    limitMs: definition.timeoutMs ?? timeouts.toolMs,
+    idleMs: definition.idleTimeoutMs,
+    settleMs: timeouts.settleMs,
+  };
+  const deadline = new Deadline(limits, ports);
+  const dispatch: Dispatch = { ready, deadline, ports, execute };
+  const maxAttempts = definition.idempotent === true ? (definition.retry?.maxAttempts ?? 1) : 1;
+  const output = maxAttempts > 1 ? attemptAgain(dispatch, maxAttempts) : tryOnce(dispatch);
+  if (!(output instanceof Promise)) return conclude(dispatch, output);
+  const raced = deadline.race(output, (success) => ports.onLate?.(call, success));
+  return raced.then((end) => conclude(dispatch, end));
+}
+
+/** What an attempt gives in place of a tool's value where the tool is not the one that was shown. */
+const changed = Symbol("changed");
+
+/** An outcome without the facts of its call. */
+type CallEnding =
+  | Completion
+  | Failure
+  | { readonly kind: "interrupted" }
+  | { readonly kind: "timed-out"; readonly limitMs: number };
+
+interface Dispatch {
+  readonly ready: ReadyCall;
+  readonly deadline: Deadline;
+  readonly ports: DispatchPorts;
+  readonly execute: (() => unknown) | undefined;
+}
+
+function attempt({ ready, deadline, ports, execute }: Dispatch): unknown {
+  if (execute !== undefined) return execute();
+  // Nothing may come between this and the call: what a person approved, or the model was shown, is what runs.
+  if (ports.isCurrent?.(ready.definition) === false) return changed;
+  return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
+}
+
+/** A throw of a synchronous tool becomes the end of its race. */
+function tryOnce(dispatch: Dispatch): Promise<unknown> | Raced<unknown> {
+  try {
+    const output = promiseOrValue(attempt(dispatch));
+    return output instanceof Promise ? output : { kind: "value", value: output };
+  } catch (error) {
+    return { kind: "thrown", error };
+  }
+}
+
+/** All attempts share the one deadline; the last failure is the one that counts. */
+async function attemptAgain(dispatch: Dispatch, maxAttempts: number): Promise<unknown> {
+  const { deadline, ports } = dispatch;
+  const isOver = (): boolean =>
+    deadline.expired || ports.scope.cause !== undefined || ports.isCurrent?.(dispatch.ready.definition) === false;
+  for (let count = 1; ; count += 1) {
+    try {
+      // Attempts that fail at once leave no timer a chance.
+      ports.scope.checkDeadline(ports.clock.now());
+      const output = await attempt(dispatch);
+      if (output === changed || count === maxAttempts || isOver() || toOutcome(output).outcome.kind !== "failed") return output;
+    } catch (error) {
+      if (count === maxAttempts || isOver() || toFailure(error).fatal === true) throw error;
+    }
+  }
+}
+
+function conclude({ ready, deadline, ports }: Dispatch, end: Raced<unknown>): ToolOutcome {
+  const { call, approvedArgs } = ready;
+  deadline.end();
+  if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);
+  const ending = judge(call, end, { deadline, ports });
+  return toOutcomeOf(call, ending, { durationMs: deadline.elapsedMs(), approvedArgs });
+}
+
+/** A plain success is written out field by field: spreading takes longer than all the rest of a synchronous call. */
+function toOutcomeOf(call: ToolCall, ending: CallEnding, facts: Pick<ToolOutcome, "durationMs" | "approvedArgs">): ToolOutcome {
+  if (ending.kind !== "completed" || ending.release !== undefined || ending.restart !== undefined)
+    return { ...ending, call, ...facts };
+  const { kind, data, content, endTurn } = ending;
+  return { kind, call, durationMs: facts.durationMs, approvedArgs: facts.approvedArgs, data, content, endTurn };
+}
+
+/** A stop is looked at first: what a stopped call says is dropped, also where it is an error. */
+function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Pick<Dispatch, "deadline" | "ports">): CallEnding {
+  if (ports.scope.cause !== undefined) return { kind: "interrupted" };
+  if (end.kind === "expired") return { kind: "timed-out", limitMs: end.limitMs };
+  if (deadline.expired) return { kind: "timed-out", limitMs: deadline.limitMs };
+  switch (end.kind) {
+    case "value":
+      return read(call, end.value, ports);
+    case "thrown":
+      return toFailure(end.error);
+    case "cancelled":
+      return { kind: "interrupted" };
+    default:
+      return assertNever(end);
+  }
+}
+
+/** A value whose own getters throw when it is read is a failed result. */
+function read(call: ToolCall, value: unknown, ports: DispatchPorts): CallEnding {
+  try {
+    const { outcome, metadata } = toOutcome(value);
+    if (metadata !== undefined) ports.onMetadata?.(call, metadata);
+    return outcome;
+  } catch (error) {
+    return { kind: "failed", error: toPlainError(error) };
+  }
+}
+
+/** Adds what runs inside the call have used, and the context that its result names. Most outcomes stay as they are, at once. */
+export function finishCall(run: Run, outcome: ToolOutcome): ToolOutcome | Promise<ToolOutcome> {
+  const nested = run.ports.takeNested(outcome.call.callId);
+  const key = detectContextRestart(outcome, run.options.policies?.restarts)?.pendingContextKey;
+  if (nested === undefined && key === undefined) return outcome;
+  return addNested(outcome, nested).then((whole) => (key === undefined ? whole : withContext(run, whole, key)));
+}
+
+async function addNested(outcome: ToolOutcome, nested: readonly NestedRun[] | undefined): Promise<ToolOutcome> {
+  return nested === undefined ? outcome : { ...outcome, nested: await endNested(nested, outcome.nested) };
+}
+
+/** A stash that fails has nothing: the run goes on, and listeners are told. */
+async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise<ToolOutcome> {
+  const end = await askHook(() => stashOf(run).take(key), toItem, run);
+  switch (end.kind) {
+    case "value":
+      return end.value === undefined || outcome.kind !== "completed" ? outcome : { ...outcome, pendingContext: end.value };
+    case "cancelled": {
+      // Without its context the call has not done what it was for.
+      const { call, durationMs, approvedArgs, nested } = outcome;
+      return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
+    }
+    case "failed": {
+      run.events.send({ type: "listener-error", ...eventBase(run), event: "stash", error: end.error });
+      return outcome;
+    }
+    default:
+      return assertNever(end);
+  }
+}
+
+function stashOf({ options }: Run): ContextSource {
+  const stash = options.policies?.restarts?.stash;
+  if (stash === undefined) throw new Error('A result names context in a stash, but "policies.restarts.stash" is not set.');
+  return stash;
+}
+
+function toItem(value: unknown): Json | undefined {
+  return value === undefined || value === null ? undefined : toJson(value);
 }

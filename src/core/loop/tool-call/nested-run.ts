@@ -5,7 +5,7 @@ import type { NestedSpending } from "../../types/tool-outcome.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
-import { addCost, addUsage, noUsage } from "../../utils/add-usage.ts";
+import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
 import type { NestedRun, Nesting, Run, StartedRun } from "../run/run.ts";
 
 /** Starts a run inside a call. Throws LoopError for misuse, "depth-exceeded" among others. */

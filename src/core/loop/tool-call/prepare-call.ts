@@ -1,17 +1,50 @@
-// The first half of stage 02: decides whether a call may run at all. A function of the call and the tool, so that a replay decides
-// the same; it never looks at live control.
+// Stage 2, first half: finds the tool of a call and validates the arguments.
 
-import type { PreparePorts, Prepared, ReadyCall } from "../run/prepared-call.ts";
-import type { Json } from "../../types/json.ts";
-import type { Issue, Validation } from "../../types/schema.ts";
+import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import { isRecord, isThenable, type UnknownRecord } from "../../utils/guards.ts";
+import type { Prepared, PreparePorts, ReadyCall, Run } from "../run/run.ts";
+import { earlyOutcomesOf, joinTurn } from "../state/transcript.ts";
+import type { Json } from "../../types/json.ts";
+import type { Issue, Validation } from "../../types/common.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
-import { isRecord, type UnknownRecord } from "../../utils/is-record.ts";
-import { nearestName } from "../../utils/nearest-name.ts";
+import { nearestName } from "../../utils/tool-arguments.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
-import { promiseOrValue } from "../../utils/promise-or-value.ts";
-import { toJson } from "../../utils/to-json.ts";
+import { promiseOrValue } from "../../utils/promises.ts";
+import { toJson } from "../../utils/json.ts";
+
+type Calls = Map<string, Prepared | Promise<Prepared>>;
+
+/** Prepares the calls of a turn that is complete, and adds to its result which of them are refused or not decided yet. */
+export function prepareCalls(run: Run, result: StreamResult): StreamResult {
+  if (result.status !== "tool-calls" || result.stop !== undefined) return result;
+  const calls = findCalls(run, result);
+  if (calls.length === 0) return result;
+  // An interrupt comes too late by now: it would cut a validation off, and the call would run all the same.
+  run.scope.withdrawInterrupt();
+  const prepared: Calls = new Map(calls.map((call) => [call.callId, prepareCall(call, run.ports)]));
+  run.prepared = prepared;
+  const lateChecks = [...prepared].flatMap(([callId, entry]) => (isThenable(entry) ? [callId] : []));
+  if (lateChecks.length > 0) run.control?.startToolChain();
+  const refusals = findRefusals(prepared);
+  return {
+    ...result,
+    ...(refusals.length === 0 ? {} : { refusals }),
+    ...(lateChecks.length === 0 ? {} : { lateChecks }),
+  };
+}
+
+/** The calls of the whole turn, without those that were started while the model spoke. */
+function findCalls({ state: { continuation, turn } }: Run, result: StreamResult): readonly ToolCall[] {
+  const early = new Map([...earlyOutcomesOf(continuation === 0 ? {} : turn), ...earlyOutcomesOf(result)]);
+  const { calls } = continuation === 0 ? result : joinTurn(turn, result);
+  return calls.filter(({ callId }) => !early.has(callId));
+}
+
+function findRefusals(prepared: Calls): readonly ToolOutcome[] {
+  return [...prepared.values()].flatMap((entry) => (isThenable(entry) || entry.kind === "ready" ? [] : [entry]));
+}
 
 /** Names in the result of one call. */
 export const mostListed = 50;

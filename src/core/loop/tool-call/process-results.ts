@@ -1,21 +1,42 @@
-// What is made of successful results before they enter the transcript: one step per batch, the calls in their order, and for each call one
-// stage after the other.
+// Processes the results of an iteration before the model reads them.
 
+import type { ExtractedResult, ResultPipeline } from "../../types/policies.ts";
+import type { Usage } from "../../types/common.ts";
+import { isRecord } from "../../utils/guards.ts";
+import { countOf, readUsage } from "../../utils/plain-error.ts";
 import type { ResultEvent } from "../../types/loop-event.ts";
-import type { ExtractedResult, ResultPipeline } from "../../types/results.ts";
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
-import { estimateTokens } from "../../utils/estimate-tokens.ts";
-import { costOf } from "../state/cost-of.ts";
-import { lastUserText } from "../state/last-user-text.ts";
+import { estimateTokens } from "../../utils/texts.ts";
+import { costOf } from "../state/apply-call.ts";
+import { lastUserText } from "../state/transcript.ts";
 import type { SettledCall } from "../state/loop-state.ts";
 import { renderOutcome } from "../../tools/render-outcome.ts";
 import { askHook } from "../run/ask-hook.ts";
-import { eventBase } from "../run/event-base.ts";
-import { readExtract } from "./read-extract.ts";
+import { eventBase, type Run } from "../run/run.ts";
 import { resultThresholds } from "../run/resolve-policies.ts";
-import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 import { stepKey } from "../state/step-key.ts";
+
+/** The answer of an extractor, looked through. Throws a TypeError where it is neither a text nor `{ text, usage?, model? }`. */
+function readExtract(answer: unknown): ExtractedResult {
+  if (typeof answer === "string") return { text: answer };
+  if (!isRecord(answer) || typeof answer["text"] !== "string")
+    throw new TypeError("It gave neither a text nor { text, usage? }.");
+  const { text, usage, model } = answer;
+  return usage === undefined ? { text } : { text, usage: toUsage(usage), model: toModel(model) };
+}
+
+function toUsage(given: unknown): Usage {
+  const isSaid = isRecord(given) && countOf(given.inputTokens) !== undefined && countOf(given.outputTokens) !== undefined;
+  if (!isSaid) throw new TypeError("Its usage does not say inputTokens and outputTokens.");
+  return readUsage(given);
+}
+
+function toModel(given: unknown): ExtractedResult["model"] {
+  if (!isRecord(given)) return undefined;
+  const { provider, model } = given;
+  return typeof provider === "string" && typeof model === "string" ? { provider, model } : undefined;
+}
 
 /** The stages, and how each tells that it has changed a result. */
 const eventOf = { processor: "result-processed", extractor: "result-extracted", cacher: "result-cached" } as const;

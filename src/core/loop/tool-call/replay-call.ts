@@ -1,12 +1,51 @@
-// Calls that do not run in this execution: one whose outcome was replayed is told and counted as if it had happened, and one that was
-// refused is told with the reason.
+// Tells listeners of each call: one start and one end, also for calls that were refused or replayed.
 
+import type { Json } from "../../types/json.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import { freezeDeep } from "../../utils/json.ts";
+import { detectContextRestart } from "../restart/detect-context-restart.ts";
+import { restartedResult } from "../state/transcript.ts";
+import { renderOutcome, wasDispatched } from "../../tools/render-outcome.ts";
+import { type Dispatched, eventBase, type Run } from "../run/run.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { wasDispatched } from "../../tools/render-outcome.ts";
 import type { Spending } from "../run/meter.ts";
-import type { Dispatched, Run } from "../run/run.ts";
-import { sendToolEnd, sendToolStart } from "./tool-events.ts";
+
+/** A call begins. */
+export function sendToolStart(run: Run, { callId, name, args }: ToolCall, live: boolean): void {
+  const { events, ports, runId, state } = run;
+  if (!events.wants("tool-start")) return;
+  const { iteration } = state;
+  // Written out, because every call sends it: a spread takes longer.
+  const replayed = live ? undefined : true;
+  events.send({ type: "tool-start", runId, iteration, callId, name, index: ports.indexOf(callId), args, replayed });
+}
+
+/** A call has its outcome. */
+export function sendToolEnd(run: Run, outcome: ToolOutcome, live: boolean): void {
+  const { events, ports, options } = run;
+  const { call, kind, durationMs } = outcome;
+  const { callId, name } = call;
+  const metadata = ports.takeMetadata(call);
+  ports.ended.set(callId, kind);
+  if (!events.wants("tool-end")) return;
+  const base = eventBase(run, live);
+  events.send({
+    type: "tool-end",
+    ...base,
+    callId,
+    name,
+    index: ports.indexOf(callId),
+    outcome: kind,
+    result: freezeDeep(resultOf(outcome, options)),
+    durationMs,
+    metadata,
+  });
+}
+
+/** What the model will read. */
+function resultOf(outcome: ToolOutcome, { policies }: Run["options"]): Json {
+  return detectContextRestart(outcome, policies?.restarts) === undefined ? renderOutcome(outcome) : restartedResult;
+}
 
 /** Throws LoopError "journal-mismatch" for an outcome that is recorded in a call's place and names another call. */
 export function checkRecorded({ callId, name }: ToolCall, { call }: ToolOutcome): void {

@@ -3,10 +3,9 @@
 
 import type { CallEvent, TriggerMatch } from "../../types/loop-event.ts";
 import type { ContextRestart, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import { isRecord } from "../../utils/is-record.ts";
-import { isThenable } from "../../utils/is-thenable.ts";
-import { redactJson } from "../../utils/redact-json.ts";
-import { whenReady } from "../../utils/when-ready.ts";
+import { isRecord, isThenable } from "../../utils/guards.ts";
+import { redactJson } from "../../utils/redact-secrets.ts";
+import { whenReady } from "../../utils/promises.ts";
 import { findIdenticalCalls, findLoop } from "../state/loop-detection.ts";
 import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { applyStep } from "../state/apply-step.ts";
@@ -15,14 +14,11 @@ import type { SettledCall } from "../state/loop-state.ts";
 import type { Repeats } from "../state/repetition.ts";
 import { earlyOutcomesOf } from "../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
-import type { OverCall } from "./batch-entry.ts";
-import { refuseChangedTools } from "./changed-tools.ts";
+import { createRoom, type OverCall } from "./batch-entry.ts";
+import { awaitValidations, createRecall, refuseChangedTools } from "./record-verdicts.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
-import { createRoom } from "./call-room.ts";
-import { eventBase } from "../run/event-base.ts";
+import { type Dispatched, eventBase, type Run } from "../run/run.ts";
 import { processResults } from "./process-results.ts";
-import { awaitValidations, createRecall } from "./record-verdicts.ts";
-import type { Dispatched, Run } from "../run/run.ts";
 
 /** Runs the calls of the current turn and folds their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {

@@ -4,24 +4,25 @@ import type { Json } from "../../types/json.ts";
 import type { ApprovalDecision } from "../../types/policies.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
-import { toJson } from "../../utils/to-json.ts";
-import { whenReady } from "../../utils/when-ready.ts";
+import { toJson } from "../../utils/json.ts";
+import { whenReady } from "../../utils/promises.ts";
 import { toDecision } from "../../policies/approval.ts";
-import { refuseChanged } from "./dispatch-call.ts";
+import { refuseChanged } from "./execute-tool-call.ts";
 import { editCall } from "./prepare-call.ts";
-import type { Prepared, ReadyCall } from "../run/prepared-call.ts";
-import { findToolChanges } from "../../tools/compare-tools.ts";
-import { findTool } from "../../tools/find-tool.ts";
-import { toShown } from "../../tools/shown-tool.ts";
-import type { BatchEntry } from "./batch-entry.ts";
-import { refuseChangedTools } from "./changed-tools.ts";
-import type { Room } from "./call-room.ts";
-import { isReplayed } from "../run/ask-journal.ts";
-import { eventBase } from "../run/event-base.ts";
-import { recordVerdict } from "./record-verdicts.ts";
-import { type FinalDecision, type OpenQuestion, questionId, type RecordedDecision, refusedBy } from "./recorded-answers.ts";
-import type { Run } from "../run/run.ts";
-import { runStep } from "../run/run-step.ts";
+import { eventBase, type Prepared, type ReadyCall, type Run } from "../run/run.ts";
+import { findToolChanges, toShown } from "../../tools/compare-tools.ts";
+import { findTool } from "../../tools/registry.ts";
+import type { BatchEntry, Room } from "./batch-entry.ts";
+import {
+  type FinalDecision,
+  type OpenQuestion,
+  questionId,
+  type RecordedDecision,
+  recordVerdict,
+  refuseChangedTools,
+  refusedBy,
+} from "./record-verdicts.ts";
+import { isReplayed, runStep } from "../run/run-step.ts";
 import { callKey, decisionKey, editKey } from "../state/step-key.ts";
 
 /** An answer, and whether it was given in this execution. */

@@ -2,16 +2,16 @@
 
 import type { Json } from "../../types/json.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
-import type { Session } from "../../types/session.ts";
+import type { Session } from "../../types/common.ts";
 import type { Message } from "../../types/message.ts";
-import type { StreamResult } from "../../types/stream-result.ts";
+import type { StreamResult } from "../../types/provider.ts";
 import type { ToolBudget } from "../../types/tool.ts";
 import type { NestedLoopOptions, ToolContext } from "../../types/loop-options.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { Deadline } from "../../cancellation/deadline.ts";
 import { startNested } from "./nested-run.ts";
-import { frozenView } from "../state/frozen-view.ts";
-import { type Level, levelKey, noteLevel } from "../run/level.ts";
+import { frozenView } from "../state/transcript.ts";
+import { type Level, levelKey, noteLevel } from "../run/meter.ts";
 import type { Run } from "../run/run.ts";
 import { callKey } from "../state/step-key.ts";
 

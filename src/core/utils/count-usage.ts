@@ -1,0 +1,56 @@
+// Adds up token counts and makes counts that contradict each other valid.
+
+import type { Usage } from "../types/common.ts";
+
+/** No tokens at all. */
+export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+
+/** The sum of two usages, as a new object. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    totalTokens: a.totalTokens + b.totalTokens,
+    cachedInputTokens: addKnown(a.cachedInputTokens, b.cachedInputTokens),
+    cacheWriteTokens: addKnown(a.cacheWriteTokens, b.cacheWriteTokens),
+    reasoningTokens: addKnown(a.reasoningTokens, b.reasoningTokens),
+  };
+}
+
+/** The sum of two costs in USD; unknown where one of them is. */
+export function addCost(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a + b;
+}
+
+function addKnown(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined) return b;
+  return b === undefined ? a : a + b;
+}
+
+/**
+ * Returns counts in which no part is larger than its whole. Some services count a part beside the whole: 7 input tokens of which 161
+ * were cached, or 9 output tokens of which 61 were reasoning (a gateway billed 70 for those). Such a part is added. The total
+ * is never below the sum. Valid counts stay as they are.
+ */
+export function reconcileUsage(usage: Usage): Usage {
+  const inputTokens = wholeInput(usage);
+  const { outputTokens: output, reasoningTokens: reasoning = 0 } = usage;
+  const outputTokens = reasoning > output ? output + reasoning : output;
+  return { ...usage, inputTokens, outputTokens, totalTokens: Math.max(usage.totalTokens, inputTokens + outputTokens) };
+}
+
+const names = ["inputTokens", "outputTokens", "totalTokens", "cachedInputTokens", "cacheWriteTokens", "reasoningTokens"] as const;
+
+/** The counts of one stream so far: each is the largest that was said. A last event without counts of its own may say 0. */
+export function growUsage(before: Usage | undefined, now: Usage): Usage {
+  if (before === undefined) return now;
+  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...now };
+  for (const name of names) if ((before[name] ?? 0) > (now[name] ?? 0)) usage[name] = before[name] ?? 0;
+  return reconcileUsage(usage);
+}
+
+/** Where only the sum of both parts is too large, the tokens written to the cache are the ones beside: every service counts reads first. */
+function wholeInput({ inputTokens: input, cachedInputTokens: read = 0, cacheWriteTokens: written = 0 }: Usage): number {
+  if (read > input || written > input) return input + read + written;
+  return read + written > input ? input + written : input;
+}

@@ -1,0 +1,50 @@
+// Tells values of unknown type apart.
+
+/** An object whose fields are unknown. */
+export type UnknownRecord = { readonly [field: string]: unknown };
+
+/** True for objects that are not null and not arrays. */
+export function isRecord(value: unknown): value is UnknownRecord {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** True for anything with a `then` method. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if (value instanceof Promise) return true;
+  if ((typeof value !== "object" || value === null) && typeof value !== "function") return false;
+  return typeof (value as { readonly then?: unknown }).then === "function";
+}
+
+const methods = ["listeners", "listenerCount", "removeListener"] as const;
+
+/** True for an eventemitter3. Node's own has the same methods, but takes a listener off where eventemitter3 only does so after `once`. */
+export function isEmitter(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const has = (name: string): boolean => typeof Reflect.get(value, name) === "function";
+  return methods.every(has) && !has("setMaxListeners");
+}
+
+/** True for an object with the brand. False for a proxy that cannot be asked, too. */
+export function hasBrand(value: unknown, brand: symbol): value is object {
+  try {
+    return typeof value === "object" && value !== null && brand in value;
+  } catch {
+    return false;
+  }
+}
+
+/** Sets a field by a name that somebody else chose. Assigning "__proto__" would replace the prototype, and the field would be lost. */
+export function setField<Value>(fields: { [field: string]: Value }, name: string, value: Value): void {
+  if (name !== "__proto__") fields[name] = value;
+  else Object.defineProperty(fields, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** A weak map that all copies of the package share under one name; the name changes with the form of what it holds. */
+export function sharedMap<Key extends object, Value>(name: string): WeakMap<Key, Value> {
+  const key = Symbol.for(`turnwright.${name}`);
+  const known: unknown = Reflect.get(globalThis, key);
+  if (known instanceof WeakMap) return known as WeakMap<Key, Value>;
+  const made = new WeakMap<Key, Value>();
+  Object.defineProperty(globalThis, key, { value: made });
+  return made;
+}

@@ -1,0 +1,31 @@
+// Messages and settings as services take them.
+
+import type { ModelSettings } from "../types/provider.ts";
+
+/**
+ * Groups neighbours of one role. Join each group once: joining message by message copies all that was joined before, which takes
+ * quadratic time.
+ */
+export function groupByRole<Item extends { readonly role: string }>(items: Iterable<Item>): readonly RoleGroup<Item>[] {
+  const groups: [Item, ...Item[]][] = [];
+  for (const item of items) {
+    const group = groups[groups.length - 1];
+    if (group?.[0].role === item.role) group.push(item);
+    else groups.push([item]);
+  }
+  return groups;
+}
+
+/** One item or more of one role. */
+type RoleGroup<Item> = readonly [Item, ...Item[]];
+
+/** The settings that were said, without `extra`, for wires that name them as they are named here. No stop sequence is none. */
+export function toSettingFields({ maxOutputTokens, temperature, topP, stopSequences, seed }: ModelSettings): object {
+  return {
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(stopSequences === undefined || stopSequences.length === 0 ? {} : { stopSequences }),
+    ...(seed === undefined ? {} : { seed }),
+  };
+}
