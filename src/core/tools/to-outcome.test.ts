@@ -110,6 +110,19 @@ describe("toOutcome", () => {
     expect(toOutcome(output)).toEqual({ outcome: failure(message) });
   });
 
+  const sparse: unknown[] = [];
+  sparse[4_000_000_000] = 1;
+  const shared = Array.from({ length: 40 }).reduce<unknown>((part) => [part, part], 1);
+  it.for<[what: string, output: unknown]>([
+    ["a sparse list", sparse],
+    ["a list that holds each part twice", shared],
+    ["a buffer", Buffer.alloc(20_000_000)],
+    ["an array of bytes", new Uint8Array(20_000_000)],
+  ])("makes a failure of %s with too many parts to copy", ([, output]) => {
+    const message = "The tool's result cannot be written as JSON: a value of more than 10,000,000 parts.";
+    expect(toOutcome(output)).toEqual({ outcome: failure(message) });
+  });
+
   it("hands metadata of a failure on too", () => {
     expect(toOutcome(toolResult({ error: "no", metadata: 1 }))).toEqual({ outcome: failure("no"), metadata: 1 });
   });

@@ -59,8 +59,9 @@ const deepestLevel = 1_000;
  * say is dropped from objects and null in arrays, NaN and the infinities become null. An own key "__proto__" stays data.
  *
  * Throws a TypeError whose message names what is in the way: "a cyclic value", "a BigInt", "a value nested too
- * deeply" (more than 1,000 levels), "a value of more than 268,435,456 characters as JSON", or, as the whole value, "undefined", "a function" or "a symbol". What a getter or a
- * `toJSON` throws passes through.
+ * deeply" (more than 1,000 levels), "a value of more than 268,435,456 characters as JSON", "a value of more than 10,000,000 parts" (also
+ * holes of a sparse list, and parts that are held several times), or, as the whole value, "undefined", "a function" or "a symbol". What a
+ * getter or a `toJSON` throws passes through.
  *
  * `headroom` allows that many levels more.
  *
@@ -86,6 +87,14 @@ const leastUnits = 5;
 /** The size of the value that is being copied. Counted here, because another walk would double the time of a copy. */
 let units = 0;
 
+/** Most values within a value: copying them takes about two seconds. A sparse list of four numbers may have billions. */
+const mostParts = 10_000_000;
+
+/** How many values have been copied. */
+let parts = 0;
+
+const tooMany = "a value of more than 10,000,000 parts";
+
 const tooLong = "a value of more than 268,435,456 characters as JSON";
 
 /** Throws where the value, which is already plain, would be too long. */
@@ -105,7 +114,9 @@ const tooDeep = "a value nested too deeply";
 function copyOrExplain(value: unknown, headroom: number): Copied {
   // A `toJSON` may itself make copies.
   const outer = units;
+  const outerParts = parts;
   units = 0;
+  parts = 0;
   try {
     const copied = copyValue(value, "", -headroom);
     if (units > mostUnits) assertShort(copied);
@@ -116,6 +127,7 @@ function copyOrExplain(value: unknown, headroom: number): Copied {
     throw new TypeError(isCyclic(value, 0, new Map()) ? "a cyclic value" : tooDeep);
   } finally {
     units += outer;
+    parts += outerParts;
   }
 }
 
@@ -129,6 +141,8 @@ function copyValue(value: unknown, key: string | number, depth: number): Copied 
   // Adding 0 turns -0 into 0, as JSON does.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (value === undefined || typeof value === "symbol") return undefined;
+  // Before a buffer makes a list of its bytes.
+  if (ArrayBuffer.isView(value)) countParts(value.byteLength);
   return copyAnswer(hasToJson(value) ? value.toJSON(String(key)) : value, depth);
 }
 
@@ -147,7 +161,14 @@ function copyObject(value: object, depth: number): Copied {
   return copyRecord(value as Fields, depth);
 }
 
+/** Throws before memory is asked for. */
+function countParts(count: number): void {
+  parts += count;
+  if (parts > mostParts) throw new TypeError(tooMany);
+}
+
 function copyArray(values: readonly unknown[], depth: number): Json {
+  countParts(values.length);
   const copy = new Array<Json>(values.length);
   for (let index = 0; index < values.length; index++) copy[index] = copyValue(values[index], index, depth) ?? null;
   return copy;
@@ -155,7 +176,9 @@ function copyArray(values: readonly unknown[], depth: number): Json {
 
 function copyRecord(value: Fields, depth: number): Json {
   const copy: { [key: string]: Json } = {};
-  for (const key of Object.keys(value)) {
+  const keys = Object.keys(value);
+  countParts(keys.length);
+  for (const key of keys) {
     const field = copyValue(value[key], key, depth);
     if (field === undefined) continue;
     units += key.length;
