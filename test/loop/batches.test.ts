@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Clock, createLoopEvents, type Tool } from "turnwright";
+import { type Clock, createLoopEvents, FatalToolError, type Journal, memoryJournal, type Tool } from "turnwright";
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
 
@@ -46,6 +46,65 @@ describe("the calls of a batch", () => {
     const batch = Array.from({ length: count }, (_, index) => call("work", `${index}`, 1 + ((index * 7) % 5)));
     const { peak, result } = await run(batch, limit);
     expect([peak(), answersOf(await result).map((part) => part.result)]).toEqual([expected, batch.map((_, index) => `${index}`)]);
+  });
+
+  const fourCalls = [call("work", "slow", 30), ...Array.from({ length: 3 }, (_, index) => call("work", `${index}`, 12))];
+
+  it("start when one before them ends, as soon as fewer than toolConcurrency run", async () => {
+    const { log, result } = await run([...fourCalls, call("work", "last", 10)], 2);
+    expect(log).toEqual(["+slow", "+0", "-0", "+1", "-1", "+2", "-slow", "+last", "-2", "-last"]);
+    expect(answersOf(await result).map((part) => part.result)).toEqual(["slow", "0", "1", "2", "last"]);
+    expect((await result).durationMs).toBe(40);
+  });
+
+  it("start in waves on a journal that knows steps by their order", async () => {
+    const clock = createTestClock();
+    const shop = workshop(clock);
+    const journal: Journal = { ...memoryJournal(), ordered: true };
+    play([[...fourCalls], text("Done.")], { clock, tools: shop.tools, journal, limits: { toolConcurrency: 2 } });
+    await clock.runAll();
+    expect(shop.log).toEqual(["+slow", "+0", "-0", "-slow", "+1", "+2", "-1", "-2"]);
+  });
+
+  it("run one at a time around a sequential one, however many may run at once", async () => {
+    const { log } = await run([call("work", "a", 30), call("work", "b", 10), call("alone", "c", 5), call("work", "d", 5)], 2);
+    expect(log).toEqual(["+a", "+b", "-b", "-a", "+c", "-c", "+d", "-d"]);
+  });
+
+  it("do not start after a fatal failure, though calls before it still run", async () => {
+    const clock = createTestClock();
+    const shop = workshop(clock);
+    const fatal = tool("fatal", () => {
+      throw new FatalToolError("broken");
+    });
+    const batch = [call("work", "slow", 30), call("fatal", "f", 0), call("work", "a", 1), call("work", "b", 1)];
+    const { result } = play([batch], { clock, tools: [...shop.tools, fatal], limits: { toolConcurrency: 2 } });
+    await clock.runAll();
+    expect(shop.log).toEqual(["+slow", "-slow"]);
+    expect(outcomesOf(await result)).toEqual([
+      "call_i0_0: completed",
+      "call_i0_1: failed",
+      "call_i0_2: not-run",
+      "call_i0_3: not-run",
+    ]);
+  });
+
+  it("of a crashed window run again only if they had not ended", async () => {
+    const clock = createTestClock();
+    const shop = workshop(clock);
+    const journal = memoryJournal();
+    const options = { clock, tools: shop.tools, limits: { toolConcurrency: 2 }, runId: "window" };
+    const first = play([[...fourCalls], text("Done.")], { ...options, journal });
+    await clock.advance(15);
+    expect(shop.log).toEqual(["+slow", "+0", "-0", "+1"]);
+    const saved = JSON.parse(JSON.stringify(journal));
+    first.control.kill();
+    await clock.runAll();
+    shop.log.length = 0;
+    const second = play([text("Done.")], { ...options, journal: memoryJournal(saved) });
+    await clock.runAll();
+    expect(shop.log.filter((line) => line.startsWith("+"))).toEqual(["+slow", "+1", "+2"]);
+    expect(answersOf(await second.result).map((part) => part.result)).toEqual(["slow", "0", "1", "2"]);
   });
 
   it("are answered in the order of the calls, and told in the order of their ends", async () => {

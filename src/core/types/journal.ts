@@ -22,7 +22,7 @@ export interface Step<T> {
 export interface Journal {
   /** Whether records outlive the process. */
   readonly durable: boolean;
-  /** True where steps have to come in the same order in each execution: then a nested run has its wave to itself. Default false. */
+  /** True if steps have to come in the same order in each execution: calls then run in waves, and a nested run has one to itself. Default false. */
   readonly ordered?: boolean | undefined;
   /** Runs or recalls one step. Answers the value itself where nothing needs waiting. */
   step<T>(step: Step<T>): PromiseLike<T> | T;

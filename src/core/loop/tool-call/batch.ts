@@ -37,6 +37,7 @@ export class Batch {
   readonly #waiting = new Set<number>();
   readonly #barriers = new Set<number>();
   #isBarred = false;
+  #hasDropped = false;
 
   constructor(run: Run, prepared: readonly BatchEntry[]) {
     this.#run = run;
@@ -90,22 +91,33 @@ export class Batch {
 
   /**
    * Takes the calls that may begin now, beside each other; none if all others wait. Calls that wait are overtaken, but not across a
-   * sequential call: what is behind one begins when it is over, and it begins when all before it are.
+   * sequential call: calls after one begin when it is over, and it begins when all before it are.
    */
   takeWave(): readonly Entry[] {
-    // Those that have begun wait, and what waits is ended apart.
-    if (this.#isBarred) this.#todo = this.#todo.filter(({ hasBegun }) => hasBegun !== true);
     const wave: Entry[] = [];
-    while (wave.length < this.#run.bounds.toolConcurrency) {
-      const entry = this.#findNext();
-      if (entry === undefined) break;
-      const isAlone = this.#isAlone(entry);
-      if (isAlone && wave.length > 0) break;
-      this.#todo.splice(this.#todo.lastIndexOf(entry), 1);
-      wave.push(this.#isBarred ? { ...entry, isBarred: true } : entry);
-      if (isAlone) break;
+    for (;;) {
+      const entry = this.takeNext(wave.length);
+      if (entry === undefined) return wave;
+      wave.push(entry);
+      if (this.isAlone(entry)) return wave;
     }
-    return wave;
+  }
+
+  /** Takes the next call that may begin beside so many others; undefined if none may. */
+  takeNext(running: number): Entry | undefined {
+    if (running >= this.#run.bounds.toolConcurrency) return undefined;
+    this.#dropBegun();
+    const entry = this.#findNext();
+    if (entry === undefined || (running > 0 && this.isAlone(entry))) return undefined;
+    this.#todo.splice(this.#todo.lastIndexOf(entry), 1);
+    return this.#isBarred ? { ...entry, isBarred: true } : entry;
+  }
+
+  /** Calls that have begun wait, and in a barred batch those that wait are ended apart. */
+  #dropBegun(): void {
+    if (!this.#isBarred || this.#hasDropped) return;
+    this.#hasDropped = true;
+    this.#todo = this.#todo.filter(({ hasBegun }) => hasBegun !== true);
   }
 
   /** The first call that need not wait: the next one, or one that has begun. */
@@ -122,8 +134,8 @@ export class Batch {
     return false;
   }
 
-  /** The steps of a run inside a call are in one order where the journal wants that. */
-  #isAlone(entry: Entry): boolean {
+  /** Whether nothing runs beside a call. The steps of a run inside a call are in one order where the journal wants that. */
+  isAlone(entry: Entry): boolean {
     return isSequential(entry) || (entry.agent !== undefined && this.#run.journal.ordered === true);
   }
 
@@ -147,6 +159,7 @@ export class Batch {
   }
 
   #addTodo(entries: readonly Entry[]): void {
+    this.#hasDropped = false;
     this.#todo = [...this.#todo, ...entries].sort((a, b) => b.index - a.index);
   }
 

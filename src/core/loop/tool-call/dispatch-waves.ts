@@ -1,4 +1,4 @@
-// Runs the calls that are ready, in waves. Parallel by default; a sequential tool has a wave to itself.
+// Runs the calls that are ready: beside each other, at most `toolConcurrency` at once; a sequential tool runs alone.
 
 import type { Step } from "../../types/journal.ts";
 import type { Cancelled } from "../../policies/approval.ts";
@@ -7,6 +7,7 @@ import type { AwaitingCall, Dispatched, Run, ToolAnswer } from "../run/run.ts";
 import { isRecorded, runSteps } from "../run/run-step.ts";
 import { Batch, type Entry, toHeld } from "./batch.ts";
 import { callKey } from "../state/step-key.ts";
+import { isThenable } from "../../utils/guards.ts";
 import { whenReady } from "../../utils/promises.ts";
 import { performCall } from "./execute-tool-call.ts";
 import { checkRecorded, replayCall } from "./replay-call.ts";
@@ -111,17 +112,52 @@ export function dispatchWaves(
     const replayWave = (wave: readonly Entry[]): void | PromiseLike<void> => runWave(run, wave, batch);
     return replayRecorded(run, batch, replayWave).then(() => runOthers(run, batch));
   }
+  if (mustSlide(run, batch)) return runOthers(run, batch);
   return whenReady(runWave(run, batch.takeWave(), batch), () => (batch.isDone ? batch.finish() : runOthers(run, batch)));
+}
+
+/** Whether there are more calls than may run beside each other. A journal that knows steps by their order gets them in waves. */
+function mustSlide({ journal, bounds }: Run, { todo }: Batch): boolean {
+  return journal.ordered !== true && todo.length > bounds.toolConcurrency;
 }
 
 async function runOthers(run: Run, batch: Batch): Promise<readonly Dispatched[]> {
   let isSuspended = false;
   while (!batch.isDone && !isSuspended) {
+    if (mustSlide(run, batch)) await runWindow(run, batch);
     const wave = batch.takeWave();
     if (wave.length > 0) await runWave(run, wave, batch);
     else isSuspended = await pauseBatch(run, batch);
   }
   return batch.finish();
+}
+
+/** Runs calls beside each other: when one ends, the next one begins. A call that has to be decided about again holds those after it. */
+async function runWindow(run: Run, batch: Batch): Promise<void> {
+  const begun: Entry[] = [];
+  const running = new Set<PromiseLike<void>>();
+  let isHeld = false;
+  for (;;) {
+    const entry = isHeld ? undefined : batch.takeNext(running.size);
+    if (entry === undefined) {
+      if (running.size === 0) break;
+      await Promise.race(running);
+      continue;
+    }
+    begun.push(entry);
+    const end = whenReady(runCall(run, entry, batch), () => {
+      isHeld ||= batch.findOpen([entry]).length > 0;
+    });
+    if (!isThenable(end)) continue;
+    const settled = end.then(() => void running.delete(settled));
+    running.add(settled);
+    if (batch.isAlone(entry)) await settled;
+  }
+  await askOn(run, begun, batch);
+}
+
+function runCall(run: Run, entry: Entry, batch: Batch): void | PromiseLike<void> {
+  return runParked(run, entry, batch) ?? whenReady(runTools(run, [entry]), (ends) => placeAll([entry], ends, batch));
 }
 
 /** The tools of a wave are steps that are created together; nested runs go on beside them. */
