@@ -64,11 +64,16 @@ export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnP
     events: listen(room, ports),
     limits: { ...ports.limits, softWarnIteration: 3 },
     timeouts: ports.timeouts,
-    policies: { gate, restarts: { stash: ports.stash } },
+    policies: {
+      gate,
+      restarts: { stash: ports.stash },
+      preToolText: { suppressFollowUpAfterText: ["update_short_term_memory"] },
+    },
     session: {
       conversationId: room.id,
       userId,
-      responseTarget: { kind: "alter-persona", name: ports.persona },
+      responseTarget: { kind: "persona", name: ports.persona },
+      detailsLabel: "[Scene Metadata]",
       surfaceUserErrors: !ports.quietRooms.has(room.id),
     },
     clock: ports.clock,

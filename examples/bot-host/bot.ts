@@ -31,10 +31,19 @@ export interface Bot {
   settled(): Promise<void>;
 }
 
+/** The variables that operators of this bot have always set. */
+const variables = {
+  maxIterations: "BOT_MAX_FUNCTION_CALL_ITERATIONS",
+  maxConsecutiveToolErrors: "BOT_MAX_CONSECUTIVE_TOOL_ERRORS",
+  streamIdleMs: "STREAM_SDK_CALL_TIMEOUT_MS",
+  toolMs: "TOOL_EXECUTION_TIMEOUT_MS",
+};
+
 /** Makes the bot. */
 export function createBot({ triggers, env, ...options }: BotOptions): Bot {
   const { log } = options;
   const { limits, timeouts } = readEnvironment(env, {
+    names: variables,
     onProblem: ({ name, problem, used }) => log(`${name}: ${problem}, ${used} is used`),
   });
   const mode = createDeliberateMode({ triggers, retainTurns: 2 });

@@ -24,10 +24,10 @@ interface Policies {
   approve?: Approve; // (call, context) => { kind: "approve" | "ask" } | { kind: "deny", reason? } | { kind: "modify", args }
   gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
   restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };
-  // ends runs whose model said something and called tools in one iteration; a list of your own replaces its default, [] switches it off
+  // ends runs whose model said something and called tools in one iteration
   preToolText?: {
-    readonly endAfterTextFamilies?: readonly string[]; // ["novelai"]: the `family` of a provider, not its `id`
-    readonly suppressFollowUpAfterText?: readonly string[]; // ["update_short_term_memory"]: names of tools
+    readonly endAfterTextFamilies?: readonly string[]; // []: the `family` of a provider, not its `id`
+    readonly suppressFollowUpAfterText?: readonly string[]; // []: names of tools
   };
   // what is made of successful results before the model reads them; each may answer with a promise
   results?: {

@@ -7,7 +7,7 @@ import { createMockProvider, text } from "turnwright/testing";
 
 const provider = createMockProvider([text("Hello.")]);
 const messages = [{ role: "user", content: "Hi." }] as const;
-const env = { BOT_MAX_FUNCTION_CALL_ITERATIONS: "20", TOOL_EXECUTION_TIMEOUT_MS: "30s", STREAM_SDK_CALL_TIMEOUT_MS: "500" };
+const env = { TURNWRIGHT_MAX_ITERATIONS: "20", TURNWRIGHT_TOOL_MS: "30s", TURNWRIGHT_STREAM_IDLE_MS: "500" };
 const warned: string[] = [];
 const warn = (line: string): void => void warned.push(line);
 
@@ -15,13 +15,13 @@ const warn = (line: string): void => void warned.push(line);
 const { limits, timeouts, problems } = readEnvironment(env); // default: process.env
 for (const { name, problem, used } of problems) warn(`${name} is ${problem}; ${used} is used.`);
 const { status } = await runToolLoop({ provider, messages, limits, timeouts });
-// "STREAM_SDK_CALL_TIMEOUT_MS is below-minimum; 10000 is used."
-// "TOOL_EXECUTION_TIMEOUT_MS is not-a-whole-number; 300000 is used."
+// "TURNWRIGHT_STREAM_IDLE_MS is below-minimum; 10000 is used."
+// "TURNWRIGHT_TOOL_MS is not-a-whole-number; 300000 is used."
 // #endregion config
 
 assert.equal(status, "completed");
 assert.equal(limits.maxIterations, 20);
 assert.deepEqual(warned, [
-  "STREAM_SDK_CALL_TIMEOUT_MS is below-minimum; 10000 is used.",
-  "TOOL_EXECUTION_TIMEOUT_MS is not-a-whole-number; 300000 is used.",
+  "TURNWRIGHT_STREAM_IDLE_MS is below-minimum; 10000 is used.",
+  "TURNWRIGHT_TOOL_MS is not-a-whole-number; 300000 is used.",
 ]);

@@ -116,7 +116,7 @@ assert.deepEqual(heard, [{ rows: 1_200 }]);
     provider, // says "Noted: you like tides." and calls `remember`, in one iteration
     tools: [remember],
     messages,
-    policies: { preToolText: { suppressFollowUpAfterText: ["remember", "update_short_term_memory"] } },
+    policies: { preToolText: { suppressFollowUpAfterText: ["remember"] } },
   });
   // { kind: "pre-tool-text" }, "Noted: you like tides.": the tool ran, and the model was not asked again.
   // #endregion pre-tool-text

@@ -2,6 +2,7 @@
 
 export {
   type Environment,
+  type EnvironmentName,
   type EnvironmentProblem,
   type EnvironmentSettings,
   type EnvironmentOptions,

@@ -7,10 +7,10 @@ const counts = { default: undefined, min: 1, max: 10_000 } as const;
 const times = { default: undefined, min: 10_000, max: 2_147_483_647 } as const;
 
 const variables = [
-  ["BOT_MAX_FUNCTION_CALL_ITERATIONS", "limits.maxIterations", { ...counts, default: 100 }],
-  ["BOT_MAX_CONSECUTIVE_TOOL_ERRORS", "limits.maxConsecutiveToolErrors", { ...counts, default: 5 }],
-  ["STREAM_SDK_CALL_TIMEOUT_MS", "timeouts.streamIdleMs", { ...times, default: 120_000 }],
-  ["TOOL_EXECUTION_TIMEOUT_MS", "timeouts.toolMs", { ...times, default: 300_000 }],
+  ["TURNWRIGHT_MAX_ITERATIONS", "limits.maxIterations", { ...counts, default: 100 }],
+  ["TURNWRIGHT_MAX_CONSECUTIVE_TOOL_ERRORS", "limits.maxConsecutiveToolErrors", { ...counts, default: 5 }],
+  ["TURNWRIGHT_STREAM_IDLE_MS", "timeouts.streamIdleMs", { ...times, default: 120_000 }],
+  ["TURNWRIGHT_TOOL_MS", "timeouts.toolMs", { ...times, default: 300_000 }],
 ] as const;
 
 /** The four numbers, by the paths of their options. */
@@ -89,20 +89,20 @@ describe.for(variables)("%s", ([name, path, range]) => {
 describe("an environment", () => {
   it("may hold several bad values: each is told once, in the order of the table", () => {
     const env = {
-      TOOL_EXECUTION_TIMEOUT_MS: "5m",
-      STREAM_SDK_CALL_TIMEOUT_MS: "9999",
-      BOT_MAX_CONSECUTIVE_TOOL_ERRORS: "",
-      BOT_MAX_FUNCTION_CALL_ITERATIONS: "20000",
+      TURNWRIGHT_TOOL_MS: "5m",
+      TURNWRIGHT_STREAM_IDLE_MS: "9999",
+      TURNWRIGHT_MAX_CONSECUTIVE_TOOL_ERRORS: "",
+      TURNWRIGHT_MAX_ITERATIONS: "20000",
       OTHER: "10abc",
     };
     expect(readEnvironment(env)).toEqual({
       limits: { maxIterations: 10_000, maxConsecutiveToolErrors: 5 },
       timeouts: { streamIdleMs: 10_000, toolMs: 300_000 },
       problems: [
-        { name: "BOT_MAX_FUNCTION_CALL_ITERATIONS", value: "20000", problem: "above-maximum", used: 10_000 },
-        { name: "BOT_MAX_CONSECUTIVE_TOOL_ERRORS", value: "", problem: "blank", used: 5 },
-        { name: "STREAM_SDK_CALL_TIMEOUT_MS", value: "9999", problem: "below-minimum", used: 10_000 },
-        { name: "TOOL_EXECUTION_TIMEOUT_MS", value: "5m", problem: "not-a-whole-number", used: 300_000 },
+        { name: "TURNWRIGHT_MAX_ITERATIONS", value: "20000", problem: "above-maximum", used: 10_000 },
+        { name: "TURNWRIGHT_MAX_CONSECUTIVE_TOOL_ERRORS", value: "", problem: "blank", used: 5 },
+        { name: "TURNWRIGHT_STREAM_IDLE_MS", value: "9999", problem: "below-minimum", used: 10_000 },
+        { name: "TURNWRIGHT_TOOL_MS", value: "5m", problem: "not-a-whole-number", used: 300_000 },
       ],
     });
   });
@@ -113,21 +113,19 @@ describe("an environment", () => {
     ["an object as what it is", { secret: 1 }, "an object"],
     ["a number as it is", Number.NaN, "NaN"],
   ])("shows of %s", ([, value, shown]) => {
-    const { problems } = readEnvironment({ TOOL_EXECUTION_TIMEOUT_MS: value });
+    const { problems } = readEnvironment({ TURNWRIGHT_TOOL_MS: value });
     expect(problems.map((problem) => problem.value)).toEqual([shown]);
     expect(JSON.parse(JSON.stringify(problems))).toEqual(problems);
   });
 
   it("without a prototype, or full of other things, gives the defaults", () => {
     expect(readNumbers(Object.create(null))).toEqual(defaults);
-    expect(readNumbers(JSON.parse('{ "__proto__": { "TOOL_EXECUTION_TIMEOUT_MS": "20000" }, "constructor": "1" }'))).toEqual(
-      defaults,
-    );
+    expect(readNumbers(JSON.parse('{ "__proto__": { "TURNWRIGHT_TOOL_MS": "20000" }, "constructor": "1" }'))).toEqual(defaults);
   });
 
   it("is never written to, and nothing is printed", () => {
     const printed = (["log", "warn", "error", "info", "debug"] as const).map((verb) => vi.spyOn(console, verb));
-    const env = Object.freeze({ TOOL_EXECUTION_TIMEOUT_MS: "soon" });
+    const env = Object.freeze({ TURNWRIGHT_TOOL_MS: "soon" });
     expect(readEnvironment(env).problems).toHaveLength(1);
     for (const spy of printed) expect(spy).not.toHaveBeenCalled();
     vi.restoreAllMocks();
@@ -161,7 +159,7 @@ describe("where no environment is handed in", () => {
   });
 
   it("that of the process is read", () => {
-    vi.stubEnv("TOOL_EXECUTION_TIMEOUT_MS", "45000");
+    vi.stubEnv("TURNWRIGHT_TOOL_MS", "45000");
     expect(readNumbers()["timeouts.toolMs"]).toBe(45_000);
   });
 
@@ -191,10 +189,10 @@ describe("a run with the settings of an environment", () => {
 
   it("is bounded by them", async () => {
     const { limits, timeouts } = readEnvironment({
-      BOT_MAX_FUNCTION_CALL_ITERATIONS: "3",
-      BOT_MAX_CONSECUTIVE_TOOL_ERRORS: "2",
-      STREAM_SDK_CALL_TIMEOUT_MS: "20000",
-      TOOL_EXECUTION_TIMEOUT_MS: "1",
+      TURNWRIGHT_MAX_ITERATIONS: "3",
+      TURNWRIGHT_MAX_CONSECUTIVE_TOOL_ERRORS: "2",
+      TURNWRIGHT_STREAM_IDLE_MS: "20000",
+      TURNWRIGHT_TOOL_MS: "1",
     });
     const endOf = async (...script: Parameters<typeof createMockProvider>): Promise<unknown> => {
       const clock = createTestClock();
@@ -212,4 +210,16 @@ describe("a run with the settings of an environment", () => {
     // Two calls of the least time that the environment may set.
     expect(await endOf(() => toolCall("stuck"))).toEqual([{ kind: "tool-error-cap", count: 2 }, 20_000]);
   });
+});
+
+it("reads variables of the caller's own names, and reports problems under them", () => {
+  const names = { maxIterations: "MAX_STEPS", toolMs: "TOOL_LIMIT" };
+  const env = { MAX_STEPS: "7", TOOL_LIMIT: "soon", TURNWRIGHT_MAX_ITERATIONS: "9", TURNWRIGHT_STREAM_IDLE_MS: "20000" };
+  const { limits, timeouts, problems } = readEnvironment(env, { names });
+  expect([limits.maxIterations, timeouts]).toEqual([7, { streamIdleMs: 20_000, toolMs: 300_000 }]);
+  expect(problems).toEqual([{ name: "TOOL_LIMIT", value: "soon", problem: "not-a-whole-number", used: 300_000 }]);
+});
+
+it.each([[{ maxIterations: "" }], [{ toolMs: 7 }], [{ iterations: "X" }], ["X"]])("refuses %j as names of variables", (names) => {
+  expect(() => readEnvironment({}, { names: names as never })).toThrow(expect.objectContaining({ name: "LoopError" }));
 });

@@ -8,6 +8,7 @@ import {
   cutText,
   describeValue,
   invalidOption,
+  is,
   isFunction,
   isRecord,
   longestTimerMs,
@@ -40,8 +41,13 @@ export interface EnvironmentProblem {
   readonly used: number;
 }
 
+/** The options that an environment can set. */
+export type EnvironmentName = "maxIterations" | "maxConsecutiveToolErrors" | "streamIdleMs" | "toolMs";
+
 /** How an environment is read. */
 export interface EnvironmentOptions {
+  /** Names of variables, where they are not those of the table. */
+  readonly names?: { readonly [Option in EnvironmentName]?: string | undefined } | undefined;
   /** Told of each problem, in the order of `problems`. Default: nobody. */
   readonly onProblem?: ((problem: EnvironmentProblem) => void) | undefined;
 }
@@ -62,16 +68,26 @@ const largestCount = 10_000;
 
 const variables: Variables = {
   limits: {
-    maxIterations: { name: "BOT_MAX_FUNCTION_CALL_ITERATIONS", min: 1, max: largestCount },
-    maxConsecutiveToolErrors: { name: "BOT_MAX_CONSECUTIVE_TOOL_ERRORS", min: 1, max: largestCount },
+    maxIterations: { name: "TURNWRIGHT_MAX_ITERATIONS", min: 1, max: largestCount },
+    maxConsecutiveToolErrors: { name: "TURNWRIGHT_MAX_CONSECUTIVE_TOOL_ERRORS", min: 1, max: largestCount },
   },
   timeouts: {
-    streamIdleMs: { name: "STREAM_SDK_CALL_TIMEOUT_MS", min: 10_000, max: longestTimerMs },
-    toolMs: { name: "TOOL_EXECUTION_TIMEOUT_MS", min: 10_000, max: longestTimerMs },
+    streamIdleMs: { name: "TURNWRIGHT_STREAM_IDLE_MS", min: 10_000, max: longestTimerMs },
+    toolMs: { name: "TURNWRIGHT_TOOL_MS", min: 10_000, max: longestTimerMs },
   },
 };
 
-const optionChecks: Checks<EnvironmentOptions> = { onProblem: ["a function", isFunction] };
+const optionChecks: Checks<EnvironmentOptions> = {
+  names: ["an object", isRecord],
+  onProblem: ["a function", isFunction],
+};
+
+const nameChecks: Checks<NonNullable<EnvironmentOptions["names"]>> = {
+  maxIterations: is.name,
+  maxConsecutiveToolErrors: is.name,
+  streamIdleMs: is.name,
+  toolMs: is.name,
+};
 
 const longestShown = 64;
 
@@ -91,10 +107,12 @@ const wholeNumber = z.union([
  *
  * | variable | option | default | minimum | maximum |
  * |---|---|---|---|---|
- * | `BOT_MAX_FUNCTION_CALL_ITERATIONS` | `limits.maxIterations` | 100 | 1 | 10,000 |
- * | `BOT_MAX_CONSECUTIVE_TOOL_ERRORS` | `limits.maxConsecutiveToolErrors` | 5 | 1 | 10,000 |
- * | `STREAM_SDK_CALL_TIMEOUT_MS` | `timeouts.streamIdleMs` | 120,000 | 10,000 | 2,147,483,647 |
- * | `TOOL_EXECUTION_TIMEOUT_MS` | `timeouts.toolMs` | 300,000 | 10,000 | 2,147,483,647 |
+ * | `TURNWRIGHT_MAX_ITERATIONS` | `limits.maxIterations` | 100 | 1 | 10,000 |
+ * | `TURNWRIGHT_MAX_CONSECUTIVE_TOOL_ERRORS` | `limits.maxConsecutiveToolErrors` | 5 | 1 | 10,000 |
+ * | `TURNWRIGHT_STREAM_IDLE_MS` | `timeouts.streamIdleMs` | 120,000 | 10,000 | 2,147,483,647 |
+ * | `TURNWRIGHT_TOOL_MS` | `timeouts.toolMs` | 300,000 | 10,000 | 2,147,483,647 |
+ *
+ * `names` reads other variables, such as `{ maxIterations: "MAX_STEPS" }`.
  *
  * A value is a whole number in decimal digits, with a sign and white space around it if you like. One out of range is moved to
  * the minimum or the maximum; a blank one and one that is no such number give the default; each of these is a problem,
@@ -113,13 +131,15 @@ const wholeNumber = z.union([
 export function readEnvironment(env: Environment = hostEnvironment(), options: EnvironmentOptions = {}): EnvironmentSettings {
   if (!isRecord(env)) throw invalidOption("env", "an object of variables", env);
   checkFields("options", options, optionChecks);
-  const { onProblem } = options;
+  const { names = {}, onProblem } = options;
+  checkFields("options.names", names, nameChecks);
   const problems: EnvironmentProblem[] = [];
-  const read = (variable: Variable, fallback: number): number => {
-    const value = env[variable.name];
+  const read = (option: EnvironmentName, variable: Variable, fallback: number): number => {
+    const name = names[option] ?? variable.name;
+    const value = env[name];
     const judged = judge(value, variable, fallback);
     if (judged.problem === undefined) return judged.used;
-    problems.push({ name: variable.name, value: show(value), problem: judged.problem, used: judged.used });
+    problems.push({ name, value: show(value), problem: judged.problem, used: judged.used });
     return judged.used;
   };
   const limits = readGroup(variables.limits, resolveLimits(), read);
@@ -137,13 +157,13 @@ function hostEnvironment(): Environment {
 
 type Numbers<Option extends string> = { readonly [Name in Option]: number };
 
-function readGroup<Option extends string>(
+function readGroup<Option extends EnvironmentName>(
   group: { readonly [Name in Option]: Variable },
   defaults: Numbers<NoInfer<Option>>,
-  read: (variable: Variable, fallback: number) => number,
+  read: (option: EnvironmentName, variable: Variable, fallback: number) => number,
 ): Numbers<Option> {
   const numbers: { [option: string]: number } = {};
-  for (const option in group) numbers[option] = read(group[option], defaults[option]);
+  for (const option in group) numbers[option] = read(option, group[option], defaults[option]);
   return numbers as Numbers<Option>;
 }
 

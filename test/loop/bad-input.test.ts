@@ -77,7 +77,7 @@ describe("an option", () => {
     ["resume", ["yes", true]],
     ["clock", [{}, Date]],
     ["session", [7, [], "me"]],
-    ["session.responseTarget", [null, "default", {}, { kind: "persona" }, { kind: "toString" }]],
+    ["session.responseTarget", [null, "default", {}, { kind: 7 }, { kind: "persona", name: 7 }]],
   ])("%s is refused where it is of another kind", async ([option, values]) => {
     const path = option.split(".");
     for (const value of values) {

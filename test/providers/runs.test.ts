@@ -104,7 +104,8 @@ describe("what an attempt has used", () => {
 describe("the family of a provider", () => {
   it("is that of the attempt that stays", async () => {
     const b = named("b", [[text("Noted."), toolCall("work")]], { family: "novelai" });
-    const { result } = play([], { provider: withFallback([named("a", [busy]), b]), tools: [tool("work", () => 1)] });
+    const policies = { preToolText: { endAfterTextFamilies: ["novelai"] } };
+    const { result } = play([], { provider: withFallback([named("a", [busy]), b]), tools: [tool("work", () => 1)], policies });
     expect((await result).reason.kind).toBe("pre-tool-text");
   });
 });

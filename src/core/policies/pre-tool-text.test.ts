@@ -15,6 +15,11 @@ const memory = done("update_short_term_memory");
 const restarted = { ...memory, restart: {} };
 const quiet = { ...done("other"), needsNoFollowUp: true };
 
+const named: PreToolTextPolicy = {
+  endAfterTextFamilies: ["novelai"],
+  suppressFollowUpAfterText: ["update_short_term_memory"],
+};
+
 it.for<[title: string, iteration: Partial<FinishedIteration>, ends: boolean, policy?: PreToolTextPolicy]>([
   ["text, and a tool after which nothing is left to say", {}, true],
   ["no text", { text: "" }, false],
@@ -40,6 +45,8 @@ it.for<[title: string, iteration: Partial<FinishedIteration>, ends: boolean, pol
   ["no family", { calls: [done("other")] }, false, { endAfterTextFamilies: ["undefined", ""] }],
   ["a tool that the policy names", { calls: [done("other")] }, true, { suppressFollowUpAfterText: ["other"] }],
   ["a tool that it does not name", {}, false, { suppressFollowUpAfterText: [] }],
-])("%s", ([, iteration, ends, policy]) => {
+  ["no policy", { family: "novelai" }, false, {}],
+  ["no policy, and a tool that needs no follow-up", { calls: [quiet] }, true, {}],
+])("%s", ([, iteration, ends, policy = named]) => {
   expect(shouldEndAfterPreToolText({ text: "Noted.", family: undefined, calls: [memory], ...iteration }, policy)).toBe(ends);
 });

@@ -3,9 +3,6 @@
 import type { PreToolTextPolicy } from "../types/policies.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
 
-const defaultFamilies: readonly string[] = ["novelai"];
-const defaultTools: readonly string[] = ["update_short_term_memory"];
-
 /** An iteration and what became of its calls. */
 export interface FinishedIteration {
   readonly text: string;
@@ -21,12 +18,9 @@ export interface FinishedIteration {
 export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
   if (calls.length === 0 || text.trim() === "") return false;
   if (!calls.every(({ outcome, restart }) => outcome.kind === "completed" && restart === undefined)) return false;
-  const { endAfterTextFamilies = defaultFamilies, suppressFollowUpAfterText } = policy;
+  const { endAfterTextFamilies = [], suppressFollowUpAfterText = [] } = policy;
   if (family !== undefined && endAfterTextFamilies.includes(family)) return true;
-  return calls.every(({ outcome, needsNoFollowUp }) => {
-    const { name } = outcome.call;
-    // By default the name alone does not count for a tool that says otherwise: a server may call its tools anything.
-    if (suppressFollowUpAfterText === undefined) return needsNoFollowUp ?? defaultTools.includes(name);
-    return needsNoFollowUp === true || suppressFollowUpAfterText.includes(name);
-  });
+  return calls.every(
+    ({ outcome, needsNoFollowUp }) => needsNoFollowUp === true || suppressFollowUpAfterText.includes(outcome.call.name),
+  );
 }

@@ -87,9 +87,7 @@ describe("what an agent's run gives, unless its author says otherwise", () => {
   const { agent } = defineAgentTool(fields);
 
   it("is its text and details, where it completed", () => {
-    expect(agent?.toResult(resultOf({ text: "Yes.", responseText: "Yes.\n\n[Scene Metadata]\nrain" }))).toBe(
-      "Yes.\n\n[Scene Metadata]\nrain",
-    );
+    expect(agent?.toResult(resultOf({ text: "Yes.", responseText: "Yes.\n\n[Scene]\nrain" }))).toBe("Yes.\n\n[Scene]\nrain");
   });
 
   it.for<[result: Partial<LoopResult>, error: string]>([

@@ -167,12 +167,12 @@ export interface Session {
   readonly responseTarget?: ResponseTarget | undefined;
   /** Whether users may see notices. Default true. */
   readonly surfaceUserErrors?: boolean | undefined;
-  /** Heads the details in `responseText`. Default "[Scene Metadata]". */
+  /** Heads the details in `responseText`. Default: no heading. */
   readonly detailsLabel?: string | undefined;
 }
 
-/** In whose name an answer is given. */
+/** In whose name an answer is given: a kind of the caller's own, such as "persona", and a name. */
 export interface ResponseTarget {
-  readonly kind: "impersonated-user" | "alter-persona" | "default";
+  readonly kind: string;
   readonly name?: string | undefined;
 }

@@ -218,8 +218,8 @@ export interface ContextSource {
  * family is named, or where each call's tool is named here or says `requiresFollowUp: false`.
  */
 export interface PreToolTextPolicy {
-  /** Families of providers whose text is the whole answer. Default ["novelai"]. */
+  /** Families of providers whose text is the whole answer. Default none. */
   readonly endAfterTextFamilies?: readonly string[] | undefined;
-  /** Tools after which nothing is left to say. Default ["update_short_term_memory"], unless that tool comes from an MCP server. */
+  /** Tools after which nothing is left to say. Default none. */
   readonly suppressFollowUpAfterText?: readonly string[] | undefined;
 }

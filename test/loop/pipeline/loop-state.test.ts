@@ -122,16 +122,15 @@ describe("details", () => {
     const result = await start(turns, more).result;
     return [result.details, result.responseText];
   };
-  const label = "[Scene Metadata]";
 
   it.for<[what: string, turns: readonly MockTurn[], details: string, response: string]>([
     ["none", [text("Hi.")], "", "Hi."],
-    ["one piece", [[text("Hi."), details(" Night.\n")]], "Night.", `Hi.\n\n${label}\nNight.`],
+    ["one piece", [[text("Hi."), details(" Night.\n")]], "Night.", "Hi.\n\nNight."],
     [
       "several pieces, joined by a blank line; blank ones are none",
       [[details("Night."), text("Hi."), details(" "), details("Rain."), details("")]],
       "Night.\n\nRain.",
-      `Hi.\n\n${label}\nNight.\n\nRain.`,
+      "Hi.\n\nNight.\n\nRain.",
     ],
     [
       "those of an earlier iteration, where later ones have none",
@@ -140,7 +139,7 @@ describe("details", () => {
         [text("Hi."), details(" ")],
       ],
       "Night.",
-      `Hi.\n\n${label}\nNight.`,
+      "Hi.\n\nNight.",
     ],
     [
       "those of the last iteration that has some",
@@ -149,9 +148,9 @@ describe("details", () => {
         [text("Hi."), details("Day.")],
       ],
       "Day.",
-      `Hi.\n\n${label}\nDay.`,
+      "Hi.\n\nDay.",
     ],
-    ["details alone", [[details("Night."), toolCall("look")], finish("stop")], "Night.", `${label}\nNight.`],
+    ["details alone", [[details("Night."), toolCall("look")], finish("stop")], "Night.", "Night."],
   ])("of a run are told below its text: %s", async ([, turns, said, response]) => {
     expect(await detailsOf(turns)).toEqual([said, response]);
   });
@@ -179,10 +178,10 @@ describe("the thought log", () => {
   });
 
   it("belongs to whom the answer is given as", async () => {
-    const session = { responseTarget: { kind: "alter-persona", name: "Mira" } } as const;
+    const session = { responseTarget: { kind: "persona", name: "Mira" } } as const;
     const owned = await start([[logged("calm"), text("Hi.")]], { session }).result;
     const none = await start([text("Hi.")], { session }).result;
-    expect([owned.thoughtLogOwner, none.thoughtLogOwner]).toEqual([{ kind: "alter-persona", name: "Mira" }, undefined]);
+    expect([owned.thoughtLogOwner, none.thoughtLogOwner]).toEqual([{ kind: "persona", name: "Mira" }, undefined]);
   });
 });
 

@@ -58,9 +58,16 @@ const callsOf = (words: string): readonly MockPart[] =>
     return toolCall(name === "memory" ? "update_short_term_memory" : name, { do: what });
   });
 
-/** Starts a run with a provider of the family. */
+/** What the source calls its special cases: one family, and one tool. */
+const preToolText: PreToolTextPolicy = {
+  endAfterTextFamilies: ["novelai"],
+  suppressFollowUpAfterText: ["update_short_term_memory"],
+};
+
+/** Starts a run with a provider of the family, under this policy unless `more` has another one. */
 function start(family: string | undefined, script: MockScript, more: Partial<LoopOptions> = {}): Playing {
-  return play([], { provider: createMockProvider(script, { family }), tools, ...more });
+  const policies = { preToolText, ...more.policies };
+  return play([], { provider: createMockProvider(script, { family }), tools, ...more, policies });
 }
 
 /** How a run ends whose model says `said`, calls tools, and answers where it is asked again. */
@@ -194,19 +201,19 @@ describe("what comes before text ends a run", () => {
 
 describe("the policy", () => {
   it.for<[policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
-    [{}, "novelai", "plain", ended],
-    [{ endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", ended],
-    // A list stands in place of the default, not beside it.
+    // Nothing is named by default.
+    [{}, "novelai", "plain memory", wentOn],
+    [{ endAfterTextFamilies: undefined, suppressFollowUpAfterText: undefined }, "novelai", "plain", wentOn],
+    [{}, "openai", "quiet", ended],
     [{ endAfterTextFamilies: ["kobold", "openai"] }, "openai", "plain", ended],
     [{ endAfterTextFamilies: ["kobold"] }, "novelai", "plain", wentOn],
     [{ suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
     [{ suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
     [{ suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
-    // An empty list switches its rule off, and no other.
-    [{ endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
-    [{ endAfterTextFamilies: [] }, "novelai", "memory", ended],
-    [{ suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
-    [{ suppressFollowUpAfterText: [] }, "novelai", "memory", ended],
+    [{ ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
+    [{ ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
+    [{ ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
+    [{ ...preToolText, suppressFollowUpAfterText: [] }, "novelai", "memory", ended],
     [{ endAfterTextFamilies: [], suppressFollowUpAfterText: [] }, "novelai", "quiet", ended],
     // What a tool says of itself does not take back what the policy says of it.
     [{ suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],

@@ -16,9 +16,9 @@ describe("the response", () => {
   it.for<[finalText: string, detailsText: string, label: string | undefined, responseText: string]>([
     ["Hello. \n", "", undefined, "Hello."],
     ["Hello.", " \n", undefined, "Hello."],
-    ["Hello.", " Night.\n", undefined, "Hello.\n\n[Scene Metadata]\nNight."],
+    ["Hello.", " Night.\n", undefined, "Hello.\n\nNight."],
     ["Hello.", "Night.", "Scene:", "Hello.\n\nScene:\nNight."],
-    ["", "Night.", undefined, "[Scene Metadata]\nNight."],
+    ["", "Night.", undefined, "Night."],
     [" ", "", undefined, ""],
   ])("of %j and %j, labelled %j", ([finalText, detailsText, detailsLabel, responseText]) => {
     const result = resultOf({ finalText, detailsText }, { detailsLabel });
@@ -33,21 +33,17 @@ describe("the owner of a thought log", () => {
       { kind: "default", name: "Tomo" },
       { kind: "default", name: "Tomo" },
     ],
-    [{ kind: "impersonated-user" }, { kind: "impersonated-user", name: "User" }],
+    [{ kind: "user" }, { kind: "user", name: undefined }],
     [
-      { kind: "impersonated-user", name: "Ada" },
-      { kind: "impersonated-user", name: "Ada" },
-    ],
-    [
-      { kind: "alter-persona", name: "Mira" },
-      { kind: "alter-persona", name: "Mira" },
+      { kind: "persona", name: "Mira" },
+      { kind: "persona", name: "Mira" },
     ],
   ])("where the answer is given as %j", ([responseTarget, owner]) => {
     expect(resultOf({ thoughtLog: { mood: "calm" } }, { responseTarget }).thoughtLogOwner).toEqual(owner);
   });
 
   it("is nobody where there is no thought log", () => {
-    expect(resultOf({}, { responseTarget: { kind: "alter-persona" } }).thoughtLogOwner).toBeUndefined();
+    expect(resultOf({}, { responseTarget: { kind: "persona" } }).thoughtLogOwner).toBeUndefined();
   });
 
   it("is somebody also where the log says nothing", () => {

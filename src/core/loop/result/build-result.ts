@@ -2,12 +2,11 @@
 
 import type { Journal } from "../../types/journal.ts";
 import type { PlainError, Session } from "../../types/common.ts";
-import type { LoopResult, ThoughtLogOwner } from "../../types/loop-result.ts";
+import type { LoopResult } from "../../types/loop-result.ts";
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { describeCost } from "../../errors/loop-ended-error.ts";
-import { assertNever } from "../../utils/assert-never.ts";
 import { frozenView, isNamed } from "../state/transcript.ts";
 import type { LoopState } from "../state/loop-state.ts";
 
@@ -23,8 +22,6 @@ export interface ResultFacts {
   readonly session: Session;
 }
 
-const defaultDetailsLabel = "[Scene Metadata]";
-
 /** Builds the result. The state is handed over: nothing may change it afterwards. */
 export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
   const { ending, undelivered = [], maxCostUSD = Number.POSITIVE_INFINITY, runId, journal, session } = facts;
@@ -36,9 +33,9 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
     reason: ending.reason,
     text,
     details,
-    responseText: joinDetails(text, details, session.detailsLabel ?? defaultDetailsLabel),
+    responseText: joinDetails(text, details, session.detailsLabel),
     thoughtLog,
-    thoughtLogOwner: thoughtLog === undefined ? undefined : ownerOf(session),
+    thoughtLogOwner: thoughtLog === undefined ? undefined : { kind: "default", name: undefined, ...session.responseTarget },
     streamResults: state.streamResults,
     functionHistory: state.functionHistory,
     accumulatedModelParts: state.modelParts,
@@ -72,22 +69,10 @@ function withJournal(result: Omit<LoopResult, "journal">, journal: Journal): Loo
   return Object.defineProperty(result, "journal", { value: journal, enumerable }) as LoopResult;
 }
 
-function joinDetails(text: string, details: string, label: string): string {
+function joinDetails(text: string, details: string, label: string | undefined): string {
   if (details === "") return text;
-  const labelled = `${label}\n${details}`;
+  const labelled = label === undefined ? details : `${label}\n${details}`;
   return text === "" ? labelled : `${text}\n\n${labelled}`;
-}
-
-function ownerOf({ responseTarget: { kind, name } = { kind: "default" } }: Session): ThoughtLogOwner {
-  switch (kind) {
-    case "impersonated-user":
-      return { kind, name: name ?? "User" };
-    case "alter-persona":
-    case "default":
-      return { kind, name };
-    default:
-      return assertNever(kind);
-  }
 }
 
 function errorOf(reason: EndReason): PlainError | undefined {

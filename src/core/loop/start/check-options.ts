@@ -10,7 +10,7 @@ import type {
   RestartPolicy,
 } from "../../types/policies.ts";
 import type { ModelSettings } from "../../types/provider.ts";
-import type { ResponseTarget, Session, ToolSchema } from "../../types/common.ts";
+import type { Session, ToolSchema } from "../../types/common.ts";
 import {
   checkFields,
   checkNeeded,
@@ -144,8 +144,6 @@ const sessionChecks: Checks<Pick<Session, "detailsLabel" | "surfaceUserErrors">>
   surfaceUserErrors: is.flag,
 };
 
-const targetKinds: readonly ResponseTarget["kind"][] = ["impersonated-user", "alter-persona", "default"];
-
 /** Throws LoopError "unknown-option" or "invalid-option" where the caller's options cannot be run with. */
 export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkPlacement(options);
@@ -255,7 +253,7 @@ function checkSession({ responseTarget, detailsLabel, surfaceUserErrors }: Sessi
   if (responseTarget === undefined || isResponseTarget(responseTarget)) return;
   throw invalidOption(
     "session.responseTarget",
-    `an object whose "kind" is one of ${targetKinds.join(", ")}, and whose "name" is a string`,
+    'an object whose "kind" is a text, such as "persona", and whose "name" is a string',
     responseTarget,
   );
 }
@@ -263,7 +261,7 @@ function checkSession({ responseTarget, detailsLabel, surfaceUserErrors }: Sessi
 function isResponseTarget(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { kind, name } = value;
-  return targetKinds.some((known) => known === kind) && (name === undefined || typeof name === "string");
+  return isText(kind) && (name === undefined || typeof name === "string");
 }
 
 function isToolChoice(value: unknown): boolean {

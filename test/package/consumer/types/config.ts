@@ -5,7 +5,7 @@ import { type EnvironmentProblem, readEnvironment } from "turnwright/config";
 
 /** A run within them. */
 export function ask(provider: Provider, warn: (problem: EnvironmentProblem) => void): Promise<LoopResult> {
-  const { limits, timeouts, problems } = readEnvironment({ BOT_MAX_FUNCTION_CALL_ITERATIONS: "20" });
+  const { limits, timeouts, problems } = readEnvironment({ TURNWRIGHT_MAX_ITERATIONS: "20" });
   for (const problem of problems) warn(problem);
   return runToolLoop({ provider, messages: [{ role: "user", content: "Hi." }], limits, timeouts });
 }
