@@ -6,8 +6,6 @@ import { entries } from "./scripts/entries.ts";
 const config: KnipConfig = {
   entry: [
     ...entries.map(({ source }) => `${source}!`),
-    // What it exports is for adapters, those of others too.
-    "src/core/provider-kit.ts!",
     "src/core/observe-kit.ts!",
     "src/core/entry-kit.ts!",
     "examples/*.ts",

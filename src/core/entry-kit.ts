@@ -1,14 +1,16 @@
 // What the other entries use of the core beside what it publishes. Nothing of it is published.
 
-export { followSignal } from "./cancellation/signals.ts";
 export { CancelScope } from "./cancellation/cancel-scope.ts";
+export { followSignal } from "./cancellation/signals.ts";
 export {
   type Check,
   checkFields,
+  checkRequired,
   type Checks,
   describeRule,
   invalidOption,
   is,
+  isFilled,
   isFunction,
   isText,
   isWithin,
@@ -24,7 +26,7 @@ export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type Bounds, resolveLimits, resolveTimeouts } from "./loop/run/resolve-policies.ts";
 export type { ToolAnswer } from "./loop/run/run.ts";
 export { applyStep } from "./loop/state/apply-step.ts";
-export { earlyOutcomesOf, userTextOf } from "./loop/state/transcript.ts";
+export { checkAnswer } from "./loop/state/check-answer.ts";
 export { findLoop } from "./loop/state/loop-detection.ts";
 export {
   createLoopState,
@@ -58,7 +60,7 @@ export {
   stepKey,
   streamKey,
 } from "./loop/state/step-key.ts";
-export { checkAnswer } from "./loop/state/check-answer.ts";
+export { earlyOutcomesOf, userTextOf } from "./loop/state/transcript.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export {
   type BegunRecord,
@@ -80,18 +82,20 @@ export type {
   ContentPart,
   Issue,
   JsonSchema,
+  Pricing,
   ProviderError,
   ProviderErrorCode,
   StandardResult,
   StandardSchema,
   ToolSchema,
   Usage,
+  UserPart,
   Validation,
 } from "./types/common.ts";
 export type { Journal, Step, StepKind } from "./types/journal.ts";
 export type { Json } from "./types/json.ts";
 export type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent, TriggerMatch } from "./types/loop-event.ts";
-export type { LoopOptions, NestedLoopOptions, Tool, ToolContext, ToolRegistry } from "./types/loop-options.ts";
+export type { LoopLimits, LoopOptions, NestedLoopOptions, Tool, ToolContext, ToolRegistry } from "./types/loop-options.ts";
 export type { LoopResult } from "./types/loop-result.ts";
 export type {
   AssistantMessage,
@@ -102,22 +106,31 @@ export type {
   ToolResultPart,
   UserMessage,
 } from "./types/message.ts";
+export type { DeliberateGate, ResultCacher, ResultStore, StoredResult } from "./types/policies.ts";
 export type {
   AttemptSpending,
   FinishReason,
   ModelCall,
   ModelChunk,
   ModelRequest,
+  ModelSettings,
   Provider,
   RequestTranscript,
   StreamResult,
 } from "./types/provider.ts";
-export type { DeliberateGate, ResultCacher, ResultStore, StoredResult } from "./types/policies.ts";
-export type { Ending, EndReason, LoopStatus } from "./types/termination.ts";
+export type { Ending, EndReason, LoopStatus, StreamStatus } from "./types/termination.ts";
 export type { NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome } from "./types/tool-outcome.ts";
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
-export { addUsage, noUsage } from "./utils/count-usage.ts";
 export { assertNever } from "./utils/assert-never.ts";
+export { longestTimerMs, systemClock } from "./utils/clock.ts";
+export { addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
+export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
+export { isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
+export { digest, isSameJson, parseJson, stableJson, toJson } from "./utils/json.ts";
+export { encodeBase64, isOnWeb, locateMedia } from "./utils/media-source.ts";
+export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage } from "./utils/plain-error.ts";
+export { dropPromise, memoize, promiseOrValue, whenAllReady, whenReady } from "./utils/promises.ts";
+export { redactSecrets, redactText } from "./utils/redact-secrets.ts";
 export {
   countBytes,
   cutText,
@@ -130,13 +143,5 @@ export {
   readTurn,
   tokensOfBytes,
 } from "./utils/texts.ts";
-export { longestTimerMs, systemClock } from "./utils/clock.ts";
-export { encodeBase64, isOnWeb, locateMedia } from "./utils/media-source.ts";
-export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
-export { groupByRole } from "./utils/wire-messages.ts";
-export { isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
-export { memoize, promiseOrValue, whenAllReady, whenReady } from "./utils/promises.ts";
 export { parseToolArguments } from "./utils/tool-arguments.ts";
-export { digest, parseJson, stableJson, toJson } from "./utils/json.ts";
-export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage } from "./utils/plain-error.ts";
-export { redactSecrets } from "./utils/redact-secrets.ts";
+export { groupByRole } from "./utils/wire-messages.ts";

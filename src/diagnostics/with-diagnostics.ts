@@ -10,7 +10,7 @@ import {
   type LoopOptions,
   type ToolContext,
   toPlainError,
-} from "../core/provider-kit.ts";
+} from "../core/entry-kit.ts";
 import {
   countsAsError,
   cutName,

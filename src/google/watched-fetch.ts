@@ -1,7 +1,7 @@
 // What the Google SDK keeps to itself: the headers of an error, its status if the body is no JSON, and the body of an answer that is no
 // stream.
 
-import { checkAnswer, type Clock, isRecord, parseJson, recordOf } from "../core/provider-kit.ts";
+import { checkBody, type Clock, isRecord, parseJson, recordOf } from "../core/provider-kit.ts";
 import type { GenerateContentParams, GoogleGenAIClient } from "./generate-options.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -25,7 +25,7 @@ export function watchFetch(client: GoogleGenAIClient, params: GenerateContentPar
   const watched: Fetch = async (input, init) => {
     refused = undefined;
     const response = await own(input, init);
-    if (response.ok) return checkAnswer(response, clock);
+    if (response.ok) return checkBody(response, clock);
     refused = response;
     return toReadable(response);
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolResult, UnknownRecord } from "../core/provider-kit.ts";
+import type { ToolResult, UnknownRecord } from "../core/entry-kit.ts";
 import { toToolResult } from "./call-tool.ts";
 import { readAnswer } from "./read-server.ts";
 

@@ -15,7 +15,7 @@ import {
   type ToolResult,
   toPlainError,
   type UnknownRecord,
-} from "../core/provider-kit.ts";
+} from "../core/entry-kit.ts";
 import { type McpAnswer, readAnswer } from "./read-server.ts";
 import { checkAnswer } from "./check-answer.ts";
 import { type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";

@@ -1,7 +1,7 @@
 // Checks the answer of a server by the tool's own output schema, in time that the server cannot choose.
 
 import { compileForeignSchema } from "../json-schema/compile-schema.ts";
-import type { JsonSchema } from "../core/provider-kit.ts";
+import type { JsonSchema } from "../core/entry-kit.ts";
 import type { McpTool } from "./mcp-client.ts";
 import type { McpAnswer } from "./read-server.ts";
 

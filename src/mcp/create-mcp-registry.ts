@@ -10,7 +10,7 @@ import {
   type ToolDefinition,
   type ToolRegistry,
   toPlainError,
-} from "../core/provider-kit.ts";
+} from "../core/entry-kit.ts";
 import { callTool, withRests } from "./call-tool.ts";
 import { listTools } from "./read-server.ts";
 import { type McpTool, onToolsChanged } from "./mcp-client.ts";

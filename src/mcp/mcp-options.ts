@@ -10,7 +10,7 @@ import {
   oneOf,
   type ToolContext,
   type ToolTraits,
-} from "../core/provider-kit.ts";
+} from "../core/entry-kit.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolAnnotations } from "./mcp-client.ts";
 
 /** Which of a server's annotations count. */

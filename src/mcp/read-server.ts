@@ -1,7 +1,7 @@
 // Reads tools and results from the JSON of a server. Nothing has checked their types before.
 
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
-import { isRecord, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/provider-kit.ts";
+import { isRecord, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
 
 /** A server that goes on for ever is none to wait for. */
 const mostPages = 1_000;

@@ -1,6 +1,6 @@
 // Names that every provider accepts, for tools whose servers may call them anything.
 
-import { digest } from "../core/provider-kit.ts";
+import { digest } from "../core/entry-kit.ts";
 
 const longest = 64;
 const digits = 6;

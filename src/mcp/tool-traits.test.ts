@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolTraits } from "../core/provider-kit.ts";
+import type { ToolTraits } from "../core/entry-kit.ts";
 import type { McpToolAnnotations } from "./mcp-client.ts";
 import { type AnnotationRule, mergeTraits, toTraits } from "./mcp-options.ts";
 

@@ -1,7 +1,7 @@
 // The span of one stream. It lasts as long as the stream did, though how that ended is only known once its iteration is over.
 
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
-import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/provider-kit.ts";
+import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/entry-kit.ts";
 import { isFailed, type StreamObserver } from "../core/observe-kit.ts";
 import { SaidContent, toInputMessages, toInstructions } from "./content.ts";
 import { common, errorFacts, finishNameOf, genAi, operations, own, settingsFacts, unfinished, usageFacts } from "./facts.ts";

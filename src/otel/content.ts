@@ -11,7 +11,7 @@ import {
   type ModelChunk,
   redactSecrets,
   type UserPart,
-} from "../core/provider-kit.ts";
+} from "../core/entry-kit.ts";
 import type { ContentKind, TracingOptions } from "./tracing-options.ts";
 
 /** Writes content. Whatever fails is left out: the run must not notice. */

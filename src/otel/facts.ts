@@ -1,6 +1,6 @@
 // Names and values of all attributes: settings, usage, endings. Numbers and names, no texts.
 
-import type { EndReason, FinishReason, LoopEvents, LoopLimits, ModelSettings, Usage } from "../core/provider-kit.ts";
+import type { EndReason, FinishReason, LoopEvents, LoopLimits, ModelSettings, Usage } from "../core/entry-kit.ts";
 import type { Attributes, AttributeValue } from "@opentelemetry/api";
 import { cutName, errorTypeOf } from "../core/observe-kit.ts";
 

@@ -3,7 +3,7 @@
 
 import * as api from "@opentelemetry/api";
 import type { Attributes, Meter } from "@opentelemetry/api";
-import { memoize, type Usage } from "../core/provider-kit.ts";
+import { memoize, type Usage } from "../core/entry-kit.ts";
 import { definedIn, genAi, unknownModality } from "./facts.ts";
 import { LiveSpan, quietly } from "./live-span.ts";
 import { ContentWriter } from "./content.ts";

@@ -1,7 +1,7 @@
 // One span. Errors of a tracer, a span or a processor go to OpenTelemetry's own log.
 
 import { type Attributes, type Context, diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
-import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/provider-kit.ts";
+import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/entry-kit.ts";
 import { common, definedIn, genAi, own } from "./facts.ts";
 import { cutName } from "../core/observe-kit.ts";
 

@@ -10,7 +10,7 @@ import {
   type ToolContext,
   type ToolDefinition,
   toPlainError,
-} from "../core/provider-kit.ts";
+} from "../core/entry-kit.ts";
 import {
   errorTypeOf,
   type EventHandlers,

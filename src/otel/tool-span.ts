@@ -1,7 +1,7 @@
 // The span of one call, from its first event to its last, whether it ran or was refused.
 
 import { type Context, SpanKind } from "@opentelemetry/api";
-import { isRecord, type Json, type LoopEvents, type ToolDefinition } from "../core/provider-kit.ts";
+import { isRecord, type Json, type LoopEvents, type ToolDefinition } from "../core/entry-kit.ts";
 import { countsAsError, cutName } from "../core/observe-kit.ts";
 import { errorFacts, genAi, operations, own } from "./facts.ts";
 import type { LiveSpan } from "./live-span.ts";

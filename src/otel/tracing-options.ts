@@ -1,7 +1,7 @@
 // The options of `withTracing`, checked before a run begins.
 
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
-import { type Checks, checkFields, is, isRecord, type Json } from "../core/provider-kit.ts";
+import { checkFields, type Checks, is, isRecord, type Json } from "../core/entry-kit.ts";
 
 /**
  * What is content: texts of models and users, what goes into tools and comes out of them, and what the errors of streams and runs say,

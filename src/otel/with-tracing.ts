@@ -1,7 +1,7 @@
 // Spans and metrics of a run, by OpenTelemetry's conventions for generative AI.
 
 import { context } from "@opentelemetry/api";
-import { type LoopOptions } from "../core/provider-kit.ts";
+import type { LoopOptions } from "../core/entry-kit.ts";
 import { observeRun } from "../core/observe-kit.ts";
 import { heardEvents, RunTrace } from "./run-trace.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";

@@ -8,7 +8,7 @@ import {
   type Pricing,
   reconcileUsage,
   type Usage,
-} from "../core/provider-kit.ts";
+} from "../core/entry-kit.ts";
 import { calcPrice, findProvider } from "@pydantic/genai-prices";
 
 /** Whose prices count, and which. */

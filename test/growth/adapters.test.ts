@@ -7,7 +7,7 @@ import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
 import { createTestClock } from "turnwright/testing";
-import { checkAnswer } from "../../src/core/providers/answer-body.ts";
+import { checkBody } from "../../src/core/providers/answer-body.ts";
 import { ask, createCall } from "../wire/provider-iteration.ts";
 import { collect, streamScript } from "../wire/scripted-stream.ts";
 import { growthOf, mostGrowth } from "./measure.ts";
@@ -235,7 +235,7 @@ const blanks: Row = [
         else controller.enqueue(new Uint8Array(16).fill(32));
       },
     });
-    return () => checkAnswer(new Response(body), createTestClock()).catch(() => undefined);
+    return () => checkBody(new Response(body), createTestClock()).catch(() => undefined);
   },
 ];
 

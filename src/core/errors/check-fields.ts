@@ -52,7 +52,7 @@ export const isFunction = (value: unknown): boolean => typeof value === "functio
 /** Whether a value is a text. */
 export const isText = (value: unknown): value is string => typeof value === "string";
 
-/** What most fields have to be. */
+/** Checks for common options: texts, names, flags, functions, objects. */
 export const is: { readonly [Kind in "text" | "texts" | "name" | "flag" | "fn" | "object"]: Check } = {
   text: ["a string", isText],
   texts: ["an array of strings", (value) => Array.isArray(value) && value.every(isText)],
@@ -67,7 +67,7 @@ export function numberWithin(rule: NumberRule): Check {
   return [describeRule(rule), (value) => isWithin(value, rule)];
 }
 
-/** One of two values, or of more. */
+/** Makes a check for one of several values. */
 export function oneOf(...values: readonly unknown[]): Check {
   const names = values.map((value) => JSON.stringify(value));
   return [[names.slice(0, -1).join(", "), ...names.slice(-1)].join(" or "), (value) => values.includes(value)];
@@ -76,7 +76,7 @@ export function oneOf(...values: readonly unknown[]): Check {
 /** The group of the fields that stand at the top. */
 const top = "options";
 
-/** Throws LoopError "unknown-option" or "invalid-option" where a field of `value` is not what it must be. Absent fields pass. */
+/** Throws LoopError "unknown-option" or "invalid-option" if a field of `value` is unknown or fails its check. Absent fields pass. */
 export function checkFields(group: string, value: unknown, checks: { readonly [key: string]: Check }): void {
   if (!isRecord(value)) throw invalidOption(group, "an object", value);
   for (const [name, field] of Object.entries(value)) {
@@ -86,7 +86,7 @@ export function checkFields(group: string, value: unknown, checks: { readonly [k
   }
 }
 
-/** Throws LoopError "invalid-option" where an option that has to be given is not. */
+/** Throws LoopError "invalid-option" if a required option is missing. */
 export function checkRequired<Options extends object>(
   options: Options,
   checks: Checks<Options>,
@@ -121,7 +121,7 @@ export function checkEither(group: string, value: object, names: readonly [strin
   });
 }
 
-/** An option that cannot be run with; of what was received the error says the kind, never the content. */
+/** Makes the LoopError "invalid-option". It names the kind of what was received, never the content. */
 export function invalidOption(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
   return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
 }
@@ -140,7 +140,7 @@ function pathOf(group: string, name: string): string {
   return group === top ? name : `${group}.${name}`;
 }
 
-/** Whether a value is a text that says something. */
+/** True for a text that is not blank. */
 export function isFilled(value: unknown): boolean {
   return typeof value === "string" && value.trim() !== "";
 }

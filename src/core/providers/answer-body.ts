@@ -20,7 +20,7 @@ export async function openAnswer(pending: unknown, clock: Clock): Promise<unknow
   const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
   // Without it nothing could take the place of a body that is read.
   if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
-  const checked = await checkAnswer(response, clock);
+  const checked = await checkBody(response, clock);
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
 }
 
@@ -34,10 +34,10 @@ function isStreamMaker(value: unknown): value is StreamMaker {
 }
 
 /**
- * A response with the same body, which may be the same response. Throws an error with the facts of a provider error when the body is no
- * stream of events, whatever its status says.
+ * Looks at the first bytes of a response and returns a response with the same body. Throws a provider error if the body is not a stream of
+ * events, whatever its status says.
  */
-export async function checkAnswer(response: Response, clock: Clock): Promise<Response> {
+export async function checkBody(response: Response, clock: Clock): Promise<Response> {
   if (response.body === null) return response;
   const isTyped = /event-stream/i.test(response.headers.get("content-type") ?? "");
   const reader = response.body.getReader();

@@ -28,7 +28,7 @@ const known: { readonly [Reason in FinishReason]: true } = {
 
 const names = Object.keys(known).map((name) => `"${name}"`);
 
-/** The check of the option `finishReasons`, which says what words of a vendor mean. */
+/** The check of the option `finishReasons`: `{ "FUNCTION_CALL": "tool-calls" }`. */
 export const finishReasonsCheck: Check = [
   `an object such as { "FUNCTION_CALL": "tool-calls" }, with the reasons ${names.join(", ")}`,
   (value) => isRecord(value) && !Array.isArray(value) && Object.values(value).every(isReason),
@@ -38,7 +38,7 @@ function isReason(value: unknown): boolean {
   return typeof value === "string" && Object.hasOwn(known, value);
 }
 
-/** The words of a vendor with those of the caller, which outrank them. A map, so that no word finds what every object has. */
+/** Joins a vendor's finish words with those of the caller, which win. */
 export function withFinishReasons(words: FinishWords, option: { readonly [word: string]: FinishReason } = {}): FinishWords {
   return new Map([...words, ...Object.entries(option)]);
 }

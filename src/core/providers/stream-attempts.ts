@@ -18,7 +18,7 @@ import {
   type ReaderPorts,
 } from "./attempt-reader.ts";
 
-/** Ends an answer that another one has cut off. Neither of them is whole. */
+/** Returns the error chunk for an answer that a second one has cut off: `stream-ended-early`, retryable. Neither answer is whole. */
 export function cutByAnother(): ModelChunk {
   const message = "The service began another answer before it ended the first one.";
   return { type: "error", error: providerError("stream-ended-early", message) };
@@ -34,7 +34,7 @@ interface AnswerChunk {
   readonly hasBegun: boolean;
 }
 
-/** Notices another answer on a wire whose chunks carry the id of their answer. */
+/** Notices that a second answer begins in one stream, on a wire whose chunks carry the id of their answer. */
 export class AnswerIds {
   #id = "";
   #isRepeated = false;

@@ -24,8 +24,8 @@ export interface MediaPlace {
 }
 
 /**
- * Writes an image or a file of a user's message. Throws a ProviderError `bad-request` where that cannot be done: it says where the part
- * stands, what it is, and what would do; of a URL its scheme alone.
+ * Writes an image or a file of a user's message in the form of a wire. Throws ProviderError `bad-request` if the wire has no form for it.
+ * The message names the part, its type and what would be accepted, and nothing of its data.
  */
 export function writeUserMedia<Form>(part: MediaPart, forms: MediaForms<Form>, place: MediaPlace): Form {
   const media = locateMedia(part);
@@ -37,8 +37,8 @@ export function writeUserMedia<Form>(part: MediaPart, forms: MediaForms<Form>, p
 }
 
 /**
- * Writes an image or a file that a tool has returned. Words for the model where that cannot be done: the run has paid for the result, and
- * an error would come back with every later request.
+ * Writes an image or a file that a tool returned. If the wire has no form for it, returns words for the model: an error would come back with
+ * every later request.
  */
 export function writeToolMedia<Form extends object>(part: MediaPart, forms: MediaForms<Form>): Form | string {
   const media = locateMedia(part);

@@ -41,7 +41,7 @@ export function reconcileUsage(usage: Usage): Usage {
 
 const names = ["inputTokens", "outputTokens", "totalTokens", "cachedInputTokens", "cacheWriteTokens", "reasoningTokens"] as const;
 
-/** The counts of one stream so far: each is the largest that was said. A last event without counts of its own may say 0. */
+/** Merges the counts of one stream: each is the largest so far, because a last event without counts may say 0. */
 export function growUsage(before: Usage | undefined, now: Usage): Usage {
   if (before === undefined) return now;
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...now };

@@ -3,7 +3,7 @@
 import type { Json } from "../types/json.ts";
 import { setField } from "./guards.ts";
 
-/** The value that a text is; undefined where it is no JSON. */
+/** Parses a text as JSON. Undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -4,7 +4,7 @@ import type { ContentPart } from "../types/common.ts";
 
 const pieceBytes = 8_192;
 
-/** In pieces, because a call takes only so many arguments. */
+/** Encodes bytes as base64. */
 export function encodeBase64(bytes: Uint8Array): string {
   const pieces: string[] = [];
   for (let start = 0; start < bytes.length; start += pieceBytes) {
@@ -98,12 +98,12 @@ function recognizeImage(data: string): string {
   return imageHeads.find(([head]) => head.test(data))?.[1] ?? anyImage;
 }
 
-/** The bytes of media as base64. */
+/** Returns the bytes of media as base64. */
 export function toBase64(media: Exclude<ReadableMedia, { readonly kind: "url" }>): string {
   return media.kind === "base64" ? media.data : encodeBase64(new TextEncoder().encode(media.text));
 }
 
-/** The text that media are. Undefined where they are elsewhere, no UTF-8, or blank. */
+/** Returns media as text. Undefined if they are at a URL, not UTF-8, or blank. */
 export function readText(media: ReadableMedia): string | undefined {
   const text = media.kind === "base64" ? decodeUtf8(media.data) : media.kind === "text" ? media.text : undefined;
   return text === undefined || text.trim() === "" ? undefined : text;
@@ -120,7 +120,7 @@ function decodeUtf8(base64: string): string | undefined {
   }
 }
 
-/** Whether a URL is one that any service can fetch. */
+/** True for the schemes that any service can fetch: http and https. */
 export function isOnWeb({ scheme }: { readonly scheme: string }): boolean {
   return scheme === "https" || scheme === "http";
 }
@@ -134,7 +134,7 @@ function normalizeMediaType(mediaType: string): string {
 
 const texts = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript|[\w.-]+\+(?:json|xml)))$/;
 
-/** Whether files of a normalized type are texts. */
+/** True if files of a media type are texts. */
 export function isTextType(mediaType: string): boolean {
   return texts.test(mediaType);
 }

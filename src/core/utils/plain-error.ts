@@ -5,7 +5,7 @@ import type { PlainError, Usage } from "../types/common.ts";
 import { isRecord, type UnknownRecord } from "./guards.ts";
 import { redactText } from "./redact-secrets.ts";
 
-/** The text that a value is; empty for anything else. */
+/** Returns the value if it is a text, otherwise an empty one. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
@@ -15,24 +15,24 @@ export function textOrNone(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** As `textOf`, but undefined for anything else, and for a text that is empty. */
+/** Returns the value if it is a text that is not empty, otherwise undefined. */
 export function filledOrNone(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The list that a value is; empty for anything else. */
+/** Returns the value if it is an array, otherwise an empty one. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : nothing;
 }
 
 const nothing: readonly unknown[] = [];
 
-/** The object that a value is; one without fields for anything else. */
+/** Returns the value if it is an object, otherwise one without fields. */
 export function recordOf(value: unknown): UnknownRecord {
   return isRecord(value) ? value : {};
 }
 
-/** The count that a value is: not below 0, and no more than can be counted, so that sums stay finite. Undefined for anything else. */
+/** Reads a token count: a number from 0 to 2^53-1. Undefined for anything else. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
 }
@@ -54,7 +54,7 @@ export function readUsage(fields: UnknownRecord): Usage {
   };
 }
 
-/** A copy that may be written to. What it copies came as JSON, so that nothing is lost; an own key "__proto__" stays data. */
+/** Copies JSON fields into an object that may be written to. An own key "__proto__" stays data. */
 export function copyFields(fields: UnknownRecord): { [field: string]: Json } {
   const copy: { [field: string]: Json } = JSON.parse(JSON.stringify(fields));
   return copy;

@@ -53,8 +53,10 @@ export function listItems<T>(source: Iterable<T>): T[] {
 }
 
 /**
- * A function that makes something of each object once, and remembers it for as long as the object lives. Further arguments may only
- * matter where the making fails: what was made once is given whatever they are.
+ * Wraps a function so that it runs once for each object and its result is kept for as long as the object lives. Further arguments may
+ * only change what it throws: the kept result is returned whatever they are.
+ *
+ * @example const toWire = memoize((message: Message) => ({ role: message.role }));
  */
 export function memoize<Source extends object, Made extends object | string | number, Rest extends readonly unknown[] = []>(
   make: (source: Source, ...rest: Rest) => Made,

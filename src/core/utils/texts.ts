@@ -82,7 +82,7 @@ interface PlainTurn {
   readonly calls: readonly ToolCallPart[];
 }
 
-/** The text and the calls of a turn. */
+/** Returns the text and the calls of an assistant message. */
 export function readTurn({ content }: Pick<AssistantMessage, "content">): PlainTurn {
   let text = "";
   const calls: ToolCallPart[] = [];
@@ -93,12 +93,12 @@ export function readTurn({ content }: Pick<AssistantMessage, "content">): PlainT
   return { text, calls };
 }
 
-/** The arguments of a call as an object: services want one back, which those of a call that was refused need not be. */
+/** Returns the arguments as an object, as services want them back. Those of a refused call may be anything. */
 export function toArgumentsObject(args: Json): Json {
   return isRecord(args) ? args : { INVALID_ARGUMENTS: args };
 }
 
-/** Whether a result is no failure. A call that asked for a restart has done what it was to do. */
+/** True if a tool result is no failure. A call that restarted the context has succeeded. */
 export function hasSucceeded({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
   return outcome === "completed" || outcome === "restarted";
 }

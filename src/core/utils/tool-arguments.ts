@@ -27,7 +27,7 @@ export function parseToolArguments(text: string): ParsedArguments {
 
 type ReadyCall = Extract<ModelChunk, { readonly type: "call-ready" }>;
 
-/** What `call-ready` says of the arguments of a call; `isCut` where the model was stopped and they may be incomplete. */
+/** Returns the arguments part of a `call-ready` chunk. `isCut`: the model was stopped, so the arguments may be incomplete. */
 export function endArguments(argsText: string, isCut: boolean): Pick<ReadyCall, "args" | "argsText" | "problem"> {
   const parsed = parseToolArguments(argsText);
   const args = "args" in parsed ? parsed.args : {};
@@ -43,7 +43,7 @@ interface CallFacts {
   readonly argsText: string;
 }
 
-/** The finished calls of one stream. A call that repeats the id, the name and the arguments of one of them is that call. */
+/** The finished calls of one stream. A call with the id, name and arguments of an earlier one is that call sent twice. */
 export class FinishedCalls<Call extends object> {
   readonly #ids = new Set<string>();
   readonly #calls = new Map<string, Call>();
@@ -65,7 +65,7 @@ export class FinishedCalls<Call extends object> {
   }
 }
 
-/** True if two texts of arguments say the same: spaces and the order of keys do not matter. */
+/** True if two argument texts hold the same JSON: spaces and the order of keys do not matter. */
 export function isSameArguments(one: string, other: string): boolean {
   return one === other || argumentsKey(one) === argumentsKey(other);
 }
@@ -81,12 +81,12 @@ function argumentsKey(text: string): string {
   }
 }
 
-/** The last of the latest `farthest` items that matches. */
+/** Returns the last matching item among the latest `farthest` ones. */
 export function findRecent<Item>(items: readonly Item[], farthest: number, matches: (item: Item) => boolean): Item | undefined {
   return items.length > farthest ? items.slice(-farthest).findLast(matches) : items.findLast(matches);
 }
 
-/** Models make names up; one with other characters in the history would make the service refuse every later request. */
+/** Returns a tool name with only letters, digits, `_` and `-`. A service refuses every later request if the history holds another one. */
 export function toWireName(name: string): string {
   return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
 }

@@ -19,7 +19,7 @@ export function groupByRole<Item extends { readonly role: string }>(items: Itera
 /** One item or more of one role. */
 type RoleGroup<Item> = readonly [Item, ...Item[]];
 
-/** The settings that were said, without `extra`, for wires that name them as they are named here. No stop sequence is none. */
+/** Returns the settings that are set, without `extra`, under the names that they have here. An empty list of stop sequences is left out. */
 export function toSettingFields({ maxOutputTokens, temperature, topP, stopSequences, seed }: ModelSettings): object {
   return {
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),

@@ -1,0 +1,168 @@
+// A provider that somebody else publishes: the chat API of Ollama, over the client of the npm package `ollama`.
+// It is built like the adapters of this package: options, a request body, a reader for the events.
+
+import type { FinishReason, Message, ModelChunk, ModelRequest, Provider } from "turnwright";
+import {
+  checkFields,
+  checkRequired,
+  type Checks,
+  countOf,
+  type EventReader,
+  finishReasonsCheck,
+  hasSucceeded,
+  is,
+  listOf,
+  type MediaForms,
+  memoize,
+  readSdkStream,
+  readTurn,
+  recordOf,
+  textOf,
+  toArgumentsObject,
+  withFinishReasons,
+  toBase64,
+  writeUserMedia,
+} from "turnwright/provider-kit";
+
+/** The part of the client that is used: any version of the package will do. */
+export interface OllamaClient {
+  chat(body: object): PromiseLike<AsyncIterable<unknown> & { abort(): void }>;
+}
+
+interface OllamaOptions {
+  readonly client: OllamaClient;
+  /** Such as "qwen3". */
+  readonly model: string;
+  /** Meanings of `done_reason` that this file does not know. */
+  readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
+}
+
+const checks: Checks<OllamaOptions> = { client: is.object, model: is.name, finishReasons: finishReasonsCheck };
+
+// #region provider
+/** Makes a provider of an Ollama client. */
+export function ollamaChat(options: OllamaOptions): Provider {
+  checkFields("ollamaChat", options, checks);
+  checkRequired(options, checks, ["client", "model"]);
+  const { client, model } = options;
+  const words = withFinishReasons(doneReasons, options.finishReasons);
+  return {
+    id: "ollama",
+    model,
+    stream: (request, call) => {
+      const out: ModelChunk[] = [];
+      const open = async (signal: AbortSignal): Promise<unknown> => {
+        const stream = await client.chat(toBody(request, model)).then(undefined, explain);
+        signal.addEventListener("abort", () => stream.abort(), { once: true });
+        return stream;
+      };
+      return readSdkStream({ open, reader: createReader(out, words), out }, call);
+    },
+  };
+}
+
+// #endregion provider
+
+/** The loop classifies errors by `status`. */
+function explain(error: unknown): never {
+  throw Object.assign(new Error(textOf(recordOf(error)["message"])), { status: recordOf(error)["status_code"] });
+}
+
+// The request.
+
+function toBody({ system, messages, tools, settings = {} }: ModelRequest, model: string): object {
+  const { maxOutputTokens, temperature, topP, stopSequences, seed, extra } = settings;
+  return {
+    model,
+    stream: true,
+    messages: [
+      ...(system === undefined ? [] : [{ role: "system", content: system }]),
+      ...messages.flatMap((one, index) => toWire(one, index)),
+    ],
+    tools: tools.map(({ name, description, inputSchema }) => ({
+      type: "function",
+      function: { name, description, parameters: inputSchema },
+    })),
+    options: { num_predict: maxOutputTokens, temperature, top_p: topP, stop: stopSequences, seed },
+    ...extra,
+  };
+}
+
+/** A transcript grows and its messages never change, so each of them is converted once. */
+const toWire = memoize((message: Message, index: number): readonly object[] => {
+  switch (message.role) {
+    case "user":
+      return [toUserMessage(message, index)];
+    case "assistant": {
+      const { text, calls } = readTurn(message);
+      const toolCalls = calls.map(({ name, args }) => ({ function: { name, arguments: toArgumentsObject(args) } }));
+      return [{ role: "assistant", content: text, tool_calls: toolCalls }];
+    }
+    case "tool":
+      return message.results.map((result) => ({
+        role: "tool",
+        tool_name: result.name,
+        content: `${hasSucceeded(result) ? "" : "Error: "}${JSON.stringify(result.result)}`,
+      }));
+  }
+});
+
+const imageForms: MediaForms<string> = {
+  takes: "images as bytes",
+  write: (media) => (media.kind !== "url" && media.mediaType.startsWith("image/") ? toBase64(media) : undefined),
+};
+
+/** The wire takes images beside the text. */
+function toUserMessage({ content }: Extract<Message, { role: "user" }>, message: number): object {
+  if (typeof content === "string") return { role: "user", content };
+  const texts: string[] = [];
+  const images: string[] = [];
+  for (const [index, part] of content.entries()) {
+    if (part.type === "text") texts.push(part.text);
+    else images.push(writeUserMedia(part, imageForms, { provider: "ollama", message, part: index }));
+  }
+  return { role: "user", content: texts.join("\n"), images };
+}
+
+// The events.
+
+const doneReasons: ReadonlyMap<string, FinishReason> = new Map([
+  ["stop", "stop"],
+  ["length", "length"],
+]);
+
+// #region reader
+/** Turns the events of one answer into chunks. Reads them by shape: a server may send anything. */
+function createReader(out: ModelChunk[], words: ReadonlyMap<string, FinishReason>): EventReader {
+  let calls = 0;
+  let finished = false;
+  return {
+    failed: false,
+    get finished() {
+      return finished;
+    },
+    read(event) {
+      const { message, done, done_reason: why, prompt_eval_count: read, eval_count: written } = recordOf(event);
+      const { content, thinking, tool_calls: toolCalls } = recordOf(message);
+      if (textOf(thinking) !== "") out.push({ type: "reasoning-delta", text: textOf(thinking) });
+      if (textOf(content) !== "") out.push({ type: "text-delta", text: textOf(content) });
+      for (const one of listOf(toolCalls)) {
+        const { name, arguments: args } = recordOf(recordOf(one)["function"]);
+        const key = String(calls);
+        calls += 1;
+        // The wire gives calls no ids, and each in one piece.
+        out.push({ type: "call-ready", key, id: undefined, name: textOf(name), args: args ?? {} });
+      }
+      if (done !== true) return;
+      finished = true;
+      const inputTokens = countOf(read) ?? 0;
+      const outputTokens = countOf(written) ?? 0;
+      const usage = { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
+      out.push({ type: "usage", mode: "snapshot", usage });
+      const reason = words.get(textOf(why)) ?? "unknown";
+      out.push({ type: "finish", reason: reason === "stop" && calls > 0 ? "tool-calls" : reason, raw: textOf(why) });
+    },
+    end() {},
+  };
+}
+// #endregion reader
