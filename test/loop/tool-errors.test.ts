@@ -123,11 +123,11 @@ describe("a tool that ends the turn", () => {
 });
 
 describe("a fatal tool error", () => {
-  it("ends the run after its wave: later waves do not start, siblings finish", async () => {
+  it("ends the run: the calls beside it finish, and no further one starts", async () => {
     const clock = createTestClock();
     const fatal = tool("fatal", () => Promise.reject(new FatalToolError("The licence is revoked.", { cause: new Error("E7") })));
     const slow = tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve("slow"), 50)));
-    const batch = [toolCall("fatal"), toolCall("slow"), toolCall("ok"), toolCall("ok")];
+    const batch = [toolCall("fatal"), toolCall("slow"), toolCall("slow"), toolCall("ok")];
     const playing = play([batch], { clock, tools: [...tools, fatal, slow], limits: { toolConcurrency: 3 } });
     await clock.advance(50);
     const result = await playing.result;

@@ -48,45 +48,35 @@ export interface ReadyCall {
 /** A call that may run, or the outcome of one that may not. */
 export type Prepared = ReadyCall | ToolOutcome;
 
-/** What preparing uses of a run. */
-export interface PreparePorts extends DeadlinePorts {
-  readonly registry: ToolRegistry;
-  /** The tools that the model was shown in this iteration. */
-  readonly exposed: ReadonlyMap<string, ToolDefinition>;
-  /** Tools of recorded calls that have changed since: what the calls ask for is not judged by them. */
-  readonly changed?: ReadonlyMap<string, unknown> | undefined;
-  /** Names that the deliberate gate lets through; undefined where it is not active. */
-  readonly allowed?: ReadonlySet<string> | undefined;
-  /** What `toolChoice` says of this iteration, for servers and models that do not obey it. Default: any tool may run. */
-  readonly choice?: StreamResult["toolChoice"];
-  /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
-  hint?(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined;
-  /** Whether the result of a call may say why its arguments are no JSON. Default: always. */
-  explain?(): boolean;
-  /** How many of so many names the result of a call may list. Default: 50. */
-  listable?(count: number): number;
-  /** Longest run of an asynchronous validation. */
-  readonly timeouts: Pick<Timeouts, "hookMs">;
-}
-
-/** What dispatching uses of a run. */
-export interface DispatchPorts {
+/** What stage 2 uses of a run. */
+export interface ToolCallPorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly scope: CancelScope;
+  /** The tools that the model was shown in this iteration. */
+  readonly exposed: ReadonlyMap<string, ToolDefinition>;
+  /** Tools of recorded calls that have changed since: what the calls ask for is not judged by them. */
+  readonly changed?: ReadonlyMap<string, unknown> | undefined;
+  /** Names that the deliberate gate lets through; undefined if it is not active. */
+  readonly allowed?: ReadonlySet<string> | undefined;
+  /** The `toolChoice` of this iteration, for servers and models that do not obey it. Default: any tool may run. */
+  readonly choice?: StreamResult["toolChoice"];
+  /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
+  hint?(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined;
+  /** Whether the result of a call may say why its arguments are not JSON. Default: always. */
+  explain?(): boolean;
+  /** How many of so many names the result of a call may list. Default: 50. */
+  listable?(count: number): number;
   /** Whether the registry still has the tool that a call was shown. Default: nobody looks. */
   isCurrent?(definition: ToolDefinition): boolean;
-  /** Makes what the tool gets beside its arguments. The deadline holds its signal and its heartbeat. */
+  /** Makes the context that the tool gets beside its arguments. The deadline holds its signal and its heartbeat. */
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
-  /** Hears what a result carried for listeners only. */
+  /** Receives the metadata of a result, which is for listeners only. */
   onMetadata?(call: ToolCall, metadata: unknown): void;
-  /** Hears of a call that ended after it had been left behind. */
+  /** Called for a call that ended after it had been left behind. */
   onLate?(call: ToolCall, success: boolean): void;
 }
-
-/** What stage 02 uses of a run. */
-export type ToolCallPorts = PreparePorts & DispatchPorts;
 
 /** Which run, which iteration, and whether it happened in this execution: default true. */
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {

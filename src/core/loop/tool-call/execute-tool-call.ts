@@ -1,9 +1,9 @@
 // Stage 2: executes one call, against its time limit and the cancellation of the run.
 
 import {
-  type DispatchPorts,
   eventBase,
   type NestedRun,
+  type Prepared,
   type ReadyCall,
   type Run,
   type ToolAnswer,
@@ -18,6 +18,7 @@ import { quote } from "../../utils/texts.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { findTool } from "../../tools/registry.ts";
+import { wasDispatched } from "../../tools/render-outcome.ts";
 import { type Completion, type Failure, toFailure, toOutcome } from "../../tools/to-outcome.ts";
 import type { Json } from "../../types/json.ts";
 import type { ContextSource } from "../../types/policies.ts";
@@ -25,17 +26,6 @@ import { toJson } from "../../utils/json.ts";
 import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { endNested } from "./nested-run.ts";
-
-/**
- * Prepares one call and, where it may run, dispatches it. Never rejects: whatever becomes of the call is its outcome.
- *
- * @example
- * const outcome = await executeToolCall({ callId: "1", name: "get_weather", args: { city: "Oslo" } }, ports);
- */
-export async function executeToolCall(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome> {
-  const prepared = await prepareCall(call, ports);
-  return prepared.kind === "ready" ? dispatchCall(prepared, ports) : prepared;
-}
 
 /** What is known of a call before it begins. */
 interface CallPast {
@@ -68,7 +58,10 @@ export function performCall(run: Run, ready: ReadyCall, past: CallPast): ToolAns
   const mustAsk = findQuestion(run, ready, past);
   if (mustAsk !== undefined) return { call: ready.call, durationMs: 0, kind: "not-run", mustAsk };
   sendToolStart(run, ready.call, true);
-  return whenReady(dispatch(run, ready, past), (outcome) =>
+  const executed = whenReady(admitCall(run, ready, past), (admitted) =>
+    admitted.kind === "ready" ? executeToolCall(admitted, run.ports) : admitted,
+  );
+  return whenReady(executed, (outcome) =>
     whenReady(finishCall(run, outcome), (whole) => {
       sendToolEnd(run, whole, true);
       return whole;
@@ -76,27 +69,36 @@ export function performCall(run: Run, ready: ReadyCall, past: CallPast): ToolAns
   );
 }
 
-/** What runs around this one and beside it have left of a common limit is known only now. */
-function dispatch(
-  { meter, ports, scope, clock }: Run,
-  ready: ReadyCall,
-  { mayHaveRun, isBarred }: CallPast,
-): ToolOutcome | PromiseLike<ToolOutcome> {
+/**
+ * The one check before a call begins, also one that is a run: the call with valid arguments, or the outcome of one that may not run. Counts
+ * it if it begins, or may have begun before. What other runs have left of a common limit is known only now.
+ */
+export function admitCall(run: Run, ready: ReadyCall, past: CallPast): Prepared | PromiseLike<Prepared> {
+  const { meter, ports } = run;
   const { call } = ready;
-  scope.checkDeadline(clock.now());
-  if (scope.cause !== undefined || isBarred === true)
-    return { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
-  if (ready.unfit !== undefined) return mayHaveRun ? { call, durationMs: 0, kind: "interrupted" } : ready.unfit;
+  const { mayHaveRun } = past;
+  const left: ToolOutcome = { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
+  run.scope.checkDeadline(run.clock.now());
+  if (run.scope.cause !== undefined || past.isBarred === true) return left;
+  if (ready.unfit !== undefined) return mayHaveRun ? left : ready.unfit;
   if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
-  meter.add({ toolCalls: 1 });
-  if (mayHaveRun && !mayRunAgain(ready)) return { call, durationMs: 0, kind: "interrupted" };
-  if (ready.mustAsk !== undefined) return refuseChanged(call, ports);
-  if (ready.unvalidated !== true) return dispatchCall(ready, ports);
-  return whenReady(validateCall(ready, ports), (checked) => (checked.kind === "ready" ? dispatchCall(checked, ports) : checked));
+  if (mayHaveRun && !mayRunAgain(ready)) {
+    meter.add({ toolCalls: 1 });
+    return left;
+  }
+  if (ready.mustAsk !== undefined) {
+    const refused = refuseChanged(call, ports);
+    if (wasDispatched(refused.kind)) meter.add({ toolCalls: 1 });
+    return refused;
+  }
+  return whenReady(ready.unvalidated === true ? validateCall(ready, ports) : ready, (checked) => {
+    if (checked.kind === "ready") meter.add({ toolCalls: 1 });
+    return checked;
+  });
 }
 
 /** The outcome of a call whose tool is not the one that was shown: the registry has another one of its name now, or none. */
-export function refuseChanged(call: ToolCall, { registry }: Pick<DispatchPorts, "registry">): ToolOutcome {
+export function refuseChanged(call: ToolCall, { registry }: Pick<ToolCallPorts, "registry">): ToolOutcome {
   if (findTool(registry, call.name) === undefined)
     return {
       call,
@@ -109,15 +111,25 @@ export function refuseChanged(call: ToolCall, { registry }: Pick<DispatchPorts, 
 }
 
 /**
- * Runs one ready call. A tool that misbehaves is an outcome, never a rejection; a synchronous tool costs no timer. `execute` stands in
- * for the registry's tool.
+ * Executes one call: prepares it unless it is prepared, then runs its tool against its time limit and the cancellation of the run. Never
+ * rejects: whatever happens to the call is its outcome. A synchronous tool costs no timer. `execute` stands in for the registry's tool.
+ *
+ * @example
+ * const outcome = await executeToolCall({ callId: "1", name: "get_weather", args: { city: "Oslo" } }, ports);
  */
-export function dispatchCall(
-  ready: ReadyCall,
-  ports: DispatchPorts,
+export function executeToolCall(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome>;
+export function executeToolCall(
+  call: ReadyCall,
+  ports: ToolCallPorts,
+  execute?: () => unknown,
+): ToolOutcome | Promise<ToolOutcome>;
+export function executeToolCall(
+  made: ToolCall | ReadyCall,
+  ports: ToolCallPorts,
   execute?: () => unknown,
 ): ToolOutcome | Promise<ToolOutcome> {
-  const { call, definition } = ready;
+  if (!("definition" in made)) return prepareAndExecute(made, ports);
+  const { call, definition } = made;
   // Calls that hold the thread let no timer fire, so that time is looked at before each one.
   ports.scope.checkDeadline(ports.clock.now());
   if (ports.scope.cause !== undefined) return { call, durationMs: 0, kind: "not-run" };
@@ -128,12 +140,17 @@ export function dispatchCall(
     settleMs: timeouts.settleMs,
   };
   const deadline = new Deadline(limits, ports);
-  const dispatch: Dispatch = { ready, deadline, ports, execute };
+  const dispatch: Dispatch = { ready: made, deadline, ports, execute };
   const maxAttempts = definition.idempotent === true ? (definition.retry?.maxAttempts ?? 1) : 1;
   const output = maxAttempts > 1 ? attemptAgain(dispatch, maxAttempts) : tryOnce(dispatch);
   if (!(output instanceof Promise)) return conclude(dispatch, output);
   const raced = deadline.race(output, (success) => ports.onLate?.(call, success));
   return raced.then((end) => conclude(dispatch, end));
+}
+
+async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome> {
+  const prepared = await prepareCall(call, ports);
+  return prepared.kind === "ready" ? executeToolCall(prepared, ports) : prepared;
 }
 
 /** What an attempt gives in place of a tool's value where the tool is not the one that was shown. */
@@ -149,7 +166,7 @@ type CallEnding =
 interface Dispatch {
   readonly ready: ReadyCall;
   readonly deadline: Deadline;
-  readonly ports: DispatchPorts;
+  readonly ports: ToolCallPorts;
   readonly execute: (() => unknown) | undefined;
 }
 
@@ -221,7 +238,7 @@ function judge(call: ToolCall, end: Raced<unknown>, { deadline, ports }: Pick<Di
 }
 
 /** A value whose own getters throw when it is read is a failed result. */
-function read(call: ToolCall, value: unknown, ports: DispatchPorts): CallEnding {
+function read(call: ToolCall, value: unknown, ports: ToolCallPorts): CallEnding {
   try {
     const { outcome, metadata } = toOutcome(value);
     if (metadata !== undefined) ports.onMetadata?.(call, metadata);

@@ -3,7 +3,7 @@
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isRecord, isThenable, type UnknownRecord } from "../../utils/guards.ts";
-import type { Prepared, PreparePorts, ReadyCall, Run } from "../run/run.ts";
+import type { Prepared, ToolCallPorts, ReadyCall, Run } from "../run/run.ts";
 import { earlyOutcomesOf, joinTurn } from "../state/transcript.ts";
 import type { Json } from "../../types/json.ts";
 import type { Issue, Validation } from "../../types/common.ts";
@@ -50,7 +50,7 @@ function findRefusals(prepared: Calls): readonly ToolOutcome[] {
 export const mostListed = 50;
 
 /** Checks, in this order: whole arguments, the deliberate gate, whether there is such a tool, `toolChoice`, its schema. */
-export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Promise<Prepared> {
+export function prepareCall(call: ToolCall, ports: ToolCallPorts): Prepared | Promise<Prepared> {
   const { name, problem } = call;
   const refused = { call, durationMs: 0 };
   if (problem === "truncated") return { ...refused, kind: "truncated" };
@@ -73,8 +73,8 @@ export function prepareCall(call: ToolCall, ports: PreparePorts): Prepared | Pro
 
 /** Each of a thousand calls would list each of a thousand tools. */
 function listNames(
-  names: ReadonlySet<string> | PreparePorts["exposed"],
-  ports: PreparePorts,
+  names: ReadonlySet<string> | ToolCallPorts["exposed"],
+  ports: ToolCallPorts,
 ): { readonly listed: readonly string[]; readonly more?: number } {
   const most = Math.min(names.size, ports.listable?.(names.size) ?? mostListed);
   const listed: string[] = [];
@@ -85,18 +85,18 @@ function listNames(
   return most === names.size ? { listed } : { listed, more: names.size - most };
 }
 
-function namesOf(choice: NonNullable<PreparePorts["choice"]>): readonly string[] {
+function namesOf(choice: NonNullable<ToolCallPorts["choice"]>): readonly string[] {
   return choice === "none" ? [] : [choice.name];
 }
 
 /** Takes an edit of a ready call's arguments; what a person typed is validated like what a model wrote. */
-export function editCall(ready: ReadyCall, args: Json, ports: PreparePorts): Prepared | Promise<Prepared> {
+export function editCall(ready: ReadyCall, args: Json, ports: ToolCallPorts): Prepared | Promise<Prepared> {
   const approvedArgs = toJson(args);
   return validateCall({ ...ready, unfit: undefined, args: toJson(args), approvedArgs }, ports);
 }
 
 /** A call that was found fit and is refused now. It stays a call that may have run. */
-export function toUnfit(refused: ToolOutcome, { exposed }: Pick<PreparePorts, "exposed">): Prepared {
+export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "exposed">): Prepared {
   const { call, approvedArgs } = refused;
   const definition = exposed.get(call.name);
   if (definition === undefined) return refused;
@@ -104,7 +104,7 @@ export function toUnfit(refused: ToolOutcome, { exposed }: Pick<PreparePorts, "e
 }
 
 /** Checks the arguments of a ready call. */
-export function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | Promise<Prepared> {
+export function validateCall(ready: ReadyCall, ports: ToolCallPorts): Prepared | Promise<Prepared> {
   const { registry } = ports;
   if (registry.validate === undefined) return ready;
   try {
@@ -115,7 +115,7 @@ export function validateCall(ready: ReadyCall, ports: PreparePorts): Prepared | 
   }
 }
 
-async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validation>, ports: PreparePorts): Promise<Prepared> {
+async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validation>, ports: ToolCallPorts): Promise<Prepared> {
   const raced = await new Deadline({ limitMs: ports.timeouts.hookMs }, ports).race(validation);
   switch (raced.kind) {
     case "value":
@@ -161,7 +161,7 @@ function invalid({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): T
 }
 
 /** Why the arguments are no JSON, in the parser's words, or what no data may be. */
-function parseErrorOf({ argsText = "" }: ToolCall, ports: PreparePorts): string | undefined {
+function parseErrorOf({ argsText = "" }: ToolCall, ports: ToolCallPorts): string | undefined {
   if (ports.explain?.() === false) return undefined;
   try {
     toJson(JSON.parse(argsText));

@@ -4,7 +4,7 @@
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isLoopError, LoopError } from "../../errors/loop-error.ts";
-import { dispatchCall, findQuestion, finishCall, refuseChanged } from "./execute-tool-call.ts";
+import { admitCall, executeToolCall, findQuestion, finishCall } from "./execute-tool-call.ts";
 import { spendingOf, startNested } from "./nested-run.ts";
 import type { Dispatched, Prepared, ReadyCall, Run, StartedRun } from "../run/run.ts";
 import { isRecorded, runStep } from "../run/run-step.ts";
@@ -61,7 +61,7 @@ function tell(run: Run, call: ToolCall, end: Dispatched): Dispatched {
 async function conclude(run: Run, { ready, agent }: AgentCall, end: NestedEnd): Promise<ToolOutcome> {
   if (end.kind === "lost" && end.refused !== undefined) return finishCall(run, end.refused);
   let isRead = false;
-  const outcome = await dispatchCall(ready, run.ports, () => {
+  const outcome = await executeToolCall(ready, run.ports, () => {
     if (end.kind !== "ended") throw end.error;
     isRead = true;
     return agent.toResult(end.result);
@@ -170,21 +170,17 @@ function mustAskFirst(run: Run, { ready, isBarred, round }: AgentCall): ReadyCal
   return findQuestion(run, ready, { mayHaveRun: false, isBarred, round });
 }
 
-/** Whether the call may still begin is looked at once. What is misuse in the options of its run is for the model to read. */
+/** What is misuse in the options of its run is for the model to read. */
 async function tryBegin(run: Run, agentCall: AgentCall): Promise<Tried> {
-  const { meter, scope } = run;
   const { ready, isBarred } = agentCall;
-  const { call } = ready;
-  if (scope.cause !== undefined || isBarred === true) return { kind: "over", outcome: { call, durationMs: 0, kind: "not-run" } };
-  const checked = await checkFit(run, ready);
-  if (checked.kind !== "ready") return { kind: "over", outcome: checked };
-  if (ready.mustAsk !== undefined || !run.ports.isCurrent(ready.definition))
-    return { kind: "over", outcome: refuseChanged(call, run) };
-  if (meter.toolCallsLeft < 1) return { kind: "over", outcome: { call, durationMs: 0, kind: "limit" } };
-  meter.add({ toolCalls: 1 });
-  const tried = await tryStart(run, { ...agentCall, ready: checked }, { ask: askHook, isOver: false });
+  const { mustAsk } = ready;
+  const isCurrent = run.scope.cause !== undefined || isBarred === true || run.ports.isCurrent(ready.definition);
+  const asked = isCurrent || mustAsk !== undefined ? ready : { ...ready, mustAsk: "again" as const };
+  const admitted = await admitCall(run, asked, { mayHaveRun: false, isBarred });
+  if (admitted.kind !== "ready") return { kind: "over", outcome: admitted };
+  const tried = await tryStart(run, { ...agentCall, ready: admitted }, { ask: askHook, isOver: false });
   if (tried.kind === "begun") return tried;
-  const outcome = await dispatchCall(ready, run.ports, () => {
+  const outcome = await executeToolCall(ready, run.ports, () => {
     throw tried.error;
   });
   // It had begun, and how far `prepare` came nobody knows.
