@@ -1,4 +1,5 @@
-// The yardstick: what a person writes in an afternoon. No limits, no timeouts, no signal, no history, nothing caught.
+// The yardstick: what a person writes in an afternoon. No limits, no timeouts, no history, nothing caught. Each stream and each tool gets a
+// signal, as every SDK and `fetch` want one.
 
 /**
  * @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk
@@ -7,7 +8,7 @@
 
 /**
  * @template Args
- * @typedef {{ inputSchema: { parse(args: unknown): Args }, execute(args: Args): unknown }} MinimalTool
+ * @typedef {{ inputSchema: { parse(args: unknown): Args }, execute(args: Args, call: { signal: AbortSignal }): unknown }} MinimalTool
  */
 
 /**
@@ -15,7 +16,7 @@
  *
  * @template Args
  * @param {{
- *   stream: (iteration: number) => AsyncIterable<ModelChunk>,
+ *   stream: (iteration: number, signal: AbortSignal) => AsyncIterable<ModelChunk>,
  *   tools: ReadonlyMap<string, MinimalTool<Args>>,
  *   messages: readonly object[],
  *   onText: (text: string) => void,
@@ -27,7 +28,7 @@ export async function runMinimalLoop({ stream, tools, messages, onText }) {
     let text = "";
     /** @type {Call[]} */
     const calls = [];
-    for await (const chunk of stream(iteration)) {
+    for await (const chunk of stream(iteration, new AbortController().signal)) {
       if (chunk.type === "text-delta") {
         text += chunk.text;
         onText(chunk.text);
@@ -52,7 +53,7 @@ export async function runMinimalLoop({ stream, tools, messages, onText }) {
 function runCall(call, tools) {
   const tool = tools.get(call.name);
   if (tool === undefined) throw new Error(`There is no tool "${call.name}".`);
-  return tool.execute(tool.inputSchema.parse(call.args));
+  return tool.execute(tool.inputSchema.parse(call.args), new AbortController());
 }
 
 /**

@@ -1,7 +1,7 @@
 // One line of the table, and the table.
 
 /**
- * @typedef {"us" | "ms" | "x" | "MB" | "B" | ""} Unit
+ * @typedef {"us" | "ms" | "x" | "MB" | "KB" | "B" | ""} Unit
  * @typedef {{
  *   workload: string,
  *   unit: Unit,

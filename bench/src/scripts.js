@@ -2,7 +2,6 @@
 
 /** @typedef {import("../../src/core/types/provider.ts").ModelChunk} ModelChunk */
 
-const argsText = '{"city":"Oslo","days":3}';
 const usage = { inputTokens: 100, outputTokens: 20, totalTokens: 120 };
 
 /**
@@ -53,7 +52,7 @@ export function talkingModel(deltas) {
 export function batchModel(calls) {
   return async function* batchIteration(iteration) {
     if (iteration > 0) return yield* answerIteration();
-    for (let index = 0; index < calls; index += 1) yield forecastCall(`call_${index}`);
+    for (let index = 0; index < calls; index += 1) yield forecastCall(`call_${index}`, index);
     yield { type: "usage", usage, mode: "snapshot" };
     yield { type: "finish", reason: "tool-calls" };
   };
@@ -76,7 +75,7 @@ export function sleep(ms) {
  */
 async function* callIteration(iteration) {
   yield { type: "text-delta", text: "Let me look. " };
-  yield forecastCall(`call_${iteration}`);
+  yield forecastCall(`call_${iteration}`, iteration);
   yield { type: "usage", usage, mode: "snapshot" };
   yield { type: "finish", reason: "tool-calls" };
 }
@@ -89,11 +88,13 @@ async function* answerIteration() {
 }
 
 /**
- * The arguments come as text and are parsed here, as an adapter does.
+ * The arguments come as text and are parsed here, as an adapter does. No two calls are the same: a run of identical calls is ended.
  *
  * @param {string} id
+ * @param {number} days
  * @returns {ModelChunk}
  */
-function forecastCall(id) {
+function forecastCall(id, days) {
+  const argsText = `{"city":"Oslo","days":${days}}`;
   return { type: "call-ready", key: id, id, name: "forecast", args: JSON.parse(argsText), argsText };
 }

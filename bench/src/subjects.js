@@ -14,6 +14,15 @@ import { createLoopEvents, defineTool, runToolLoop } from "./turnwright.js";
 /** @type {readonly import("../../src/core/types/message.ts").Message[]} */
 export const messages = [{ role: "user", content: "Do I need a coat in Oslo?" }];
 
+/**
+ * What an SDK and a tool do with their signal first. It has to be made for that.
+ *
+ * @param {AbortSignal} signal
+ */
+function take(signal) {
+  signal.throwIfAborted();
+}
+
 const inputSchema = z.object({ city: z.string(), days: z.number() });
 
 /**
@@ -40,15 +49,32 @@ export const forecastLater = async ({ city, days }) => {
 };
 
 /**
+ * A tool that takes its signal.
+ *
+ * @param {Execute} execute
+ * @returns {(args: ForecastArgs, call: { signal: AbortSignal }) => unknown}
+ */
+function taking(execute) {
+  return (args, { signal }) => {
+    take(signal);
+    return execute(args);
+  };
+}
+
+/**
  * The minimal loop over a script, as a task.
  *
  * @param {Script} stream
  * @param {Execute} execute
  */
 export function minimalRun(stream, execute) {
-  const tools = new Map([["forecast", { inputSchema, execute }]]);
+  const tools = new Map([["forecast", { inputSchema, execute: taking(execute) }]]);
   let received = 0;
-  return () => runMinimalLoop({ stream, tools, messages, onText: (text) => (received += text.length) });
+  const open = (/** @type {number} */ iteration, /** @type {AbortSignal} */ signal) => {
+    take(signal);
+    return stream(iteration);
+  };
+  return () => runMinimalLoop({ stream: open, tools, messages, onText: (text) => (received += text.length) });
 }
 
 /**
@@ -76,11 +102,14 @@ export function turnwrightRun(stream, execute, more) {
  * @param {Execute} execute
  */
 export function turnwrightOptions(stream, execute) {
-  const tool = defineTool({ name: "forecast", description: "Weather of the next days", inputSchema, execute });
+  const tool = defineTool({ name: "forecast", description: "Weather of the next days", inputSchema, execute: taking(execute) });
   const provider = {
     id: "script",
     model: "script",
-    stream: (/** @type {{ iteration: number }} */ request) => stream(request.iteration),
+    stream: (/** @type {{ iteration: number }} */ request, /** @type {{ signal: AbortSignal }} */ call) => {
+      take(call.signal);
+      return stream(request.iteration);
+    },
   };
   return { provider, tools: [tool], messages };
 }

@@ -12,7 +12,7 @@ const minimalLoop = new URL("../cold/minimal.js", import.meta.url);
 /** @returns {Promise<readonly import("../row.js").Row[]>} */
 export async function measureWorkload() {
   const [minimal, core, openai] = medianImports([minimalLoop, new URL("index.js", dist), new URL("openai.js", dist)]);
-  const target = /** @type {const} */ ({ of: "turnwright", atMost: 15 });
+  const target = /** @type {const} */ ({ of: "turnwright", atMost: 10 });
   return [
     { workload: "cold import of the core (minimal: zod)", unit: "ms", minimal, turnwright: core ?? Number.NaN, target },
     { workload: "cold import of the openai entry (minimal: zod)", unit: "ms", minimal, turnwright: openai ?? Number.NaN },

@@ -17,11 +17,13 @@ export async function measureWorkload() {
       workload: "1,000 runs at once, 5 iterations of 5 ms latency, CPU",
       unit: "ms",
       ...(await compare({ minimal, turnwright })),
+      target: { of: "ratio", atMost: 4 },
     },
     {
       workload: "1,000 runs at once, highest heap",
       unit: "MB",
       ...(await compare({ minimal, turnwright }, highestHeapOf)),
+      target: { of: "turnwright", atMost: 40 },
     },
   ];
 }

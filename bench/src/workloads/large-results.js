@@ -21,5 +21,5 @@ export async function measureWorkload() {
     minimal: minimalRun(stream, report),
     turnwright: turnwrightRun(stream, report, { limits: { maxIterations: results + 1 } }),
   });
-  return [{ workload: "200 results of 100 KB, CPU", unit: "ms", ...comparison }];
+  return [{ workload: "200 results of 100 KB, CPU", unit: "ms", ...comparison, target: { of: "ratio", atMost: 2 } }];
 }

@@ -70,7 +70,7 @@ async function toGrowthRow(folder) {
  * Records a run of so many iterations, and gives the task that plays it again.
  *
  * @param {string} path
- * @param {number} iterations
+ * @param {number} count
  * @returns {Promise<Task>}
  */
 async function record(path, count) {
