@@ -23,7 +23,7 @@ export { assertProvider, isProviderError, providerError, toProviderError } from 
 export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
-export { type Bounds, resolveLimits, resolveTimeouts } from "./loop/run/resolve-policies.ts";
+export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/resolve-policies.ts";
 export type { ToolAnswer } from "./loop/run/run.ts";
 export { applyStep } from "./loop/state/apply-step.ts";
 export { checkAnswer } from "./loop/state/check-answer.ts";

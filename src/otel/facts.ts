@@ -1,6 +1,14 @@
 // Names and values of all attributes: settings, usage, endings. Numbers and names, no texts.
 
-import type { EndReason, FinishReason, LoopEvents, LoopLimits, ModelSettings, Usage } from "../core/entry-kit.ts";
+import {
+  type EndReason,
+  type FinishReason,
+  limitRules,
+  type LoopEvents,
+  type LoopLimits,
+  type ModelSettings,
+  type Usage,
+} from "../core/entry-kit.ts";
 import type { Attributes, AttributeValue } from "@opentelemetry/api";
 import { cutName, errorTypeOf } from "../core/observe-kit.ts";
 
@@ -118,28 +126,16 @@ export function usageFacts(usage: Usage): Attributes {
   });
 }
 
-/** How a limit is called. A new limit without a name does not compile. */
-const limitNames: { readonly [Limit in keyof Required<LoopLimits>]: string } = {
-  maxIterations: "turnwright.limit.max_iterations",
-  softWarnIteration: "turnwright.limit.soft_warn_iteration",
-  maxConsecutiveToolErrors: "turnwright.limit.max_consecutive_tool_errors",
-  maxRestarts: "turnwright.limit.max_restarts",
-  maxInterrupts: "turnwright.limit.max_interrupts",
-  maxIdenticalCalls: "turnwright.limit.max_identical_calls",
-  maxPauses: "turnwright.limit.max_pauses",
-  maxDepth: "turnwright.limit.max_depth",
-  toolConcurrency: "turnwright.limit.tool_concurrency",
-  maxToolCalls: "turnwright.limit.max_tool_calls",
-  maxTokens: "turnwright.limit.max_tokens",
-  maxCostUSD: "turnwright.limit.max_cost_usd",
-  onUnknownCost: "turnwright.limit.on_unknown_cost",
-  wallClockMs: "turnwright.limit.wall_clock_ms",
-};
-
-/** The limits that a run was given; `Infinity` is none. */
+/** The limits that a run was given, under names such as `turnwright.limit.max_iterations`. `Infinity` and unknown names are left out. */
 export function limitFacts(limits: LoopLimits = {}): Attributes {
-  const given = Object.entries(limitNames).map(([limit, name]) => [name, Reflect.get(limits, limit)] as const);
-  return definedIn(Object.fromEntries(given.filter(([, value]) => value !== Number.POSITIVE_INFINITY)));
+  const known = Object.entries(limits).filter(([limit]) => limit === "onUnknownCost" || Object.hasOwn(limitRules, limit));
+  const given = known.filter(([, value]) => value !== Number.POSITIVE_INFINITY);
+  return definedIn(Object.fromEntries(given.map(([limit, value]) => [`turnwright.limit.${toSnakeCase(limit)}`, value])));
+}
+
+/** `maxCostUSD` becomes `max_cost_usd`. */
+function toSnakeCase(name: string): string {
+  return name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase();
 }
 
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;

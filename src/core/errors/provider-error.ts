@@ -3,7 +3,7 @@
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import { type ErrorFacts, readErrorFacts } from "./loop-error.ts";
+import { type ErrorFacts, readErrorFacts } from "./error-facts.ts";
 import type { Provider } from "../types/provider.ts";
 import { type Check, invalidOption } from "./check-fields.ts";
 

@@ -20,6 +20,7 @@ import {
   nextKeyAfter,
   nextStep,
   type NextStep,
+  noLimits,
   type OutputAnswer,
   type ReopenAnswer,
   retryKey,
@@ -118,13 +119,7 @@ const none = Number.POSITIVE_INFINITY;
 
 /** No limit ends a run here: one that did is in the records. Where the tool limit is broken, a last word is likelier than no record yet. */
 const openBounds: Bounds = {
-  maxIterations: none,
-  maxConsecutiveToolErrors: none,
-  maxRestarts: none,
-  maxPauses: none,
-  maxToolCalls: none,
-  maxTokens: none,
-  wallClockMs: none,
+  ...noLimits,
   finalAnswer: true,
   asksIteration: false,
 };

@@ -43,6 +43,14 @@ export const limitRules: { readonly [Name in LimitName]: Rule } = {
   wallClockMs: /* @__PURE__ */ timeRule(none),
 };
 
+/** No limit at all, for readers of a journal: the limits that ended a run are in its records. */
+export const noLimits: ResolvedLimits = /* @__PURE__ */ turnOff(limitRules);
+
+function turnOff(rules: typeof limitRules): ResolvedLimits {
+  const off = Object.fromEntries(Object.keys(rules).map((name) => [name, none])) as Numbers<LimitName>;
+  return { ...off, unknownCostEnds: false };
+}
+
 /** Defaults and least values of the timeouts, in milliseconds. */
 export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Rule } = {
   streamIdleMs: /* @__PURE__ */ timeRule(120_000),
