@@ -1,7 +1,7 @@
-// Runs every gate, two at a time, and says of each how long it took. Ends at the first red one, with what it said.
-// The last line counts the tests. `npm run check -- types lint` runs only the gates that are named.
+// Runs every gate, two at a time, and says of each how long it took. A gate whose build failed does not start. At the end it prints the
+// output of each red gate. The last line counts the tests. `npm run check -- types lint` runs only the gates that are named.
 
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { readJson } from "./read-json.ts";
@@ -47,8 +47,6 @@ const gates: readonly Gate[] = [
   { name: "reference", command: "typedoc" },
 ];
 
-const running = new Set<ChildProcess>();
-
 /** Runs one gate, and prints its line once it has ended. */
 function runGate(gate: Gate): Promise<Ended> {
   const startedAt = performance.now();
@@ -64,41 +62,42 @@ function runGate(gate: Gate): Promise<Ended> {
     // There the programs of npm are scripts, which only a shell starts.
     shell: process.platform === "win32",
   });
-  running.add(child);
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));
   return new Promise((settle, reject) => {
     child.on("error", reject);
-    child.on("close", (code, signal) => {
-      running.delete(child);
+    child.on("close", (code) => {
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
       const passed = code === 0;
-      if (signal === null) console.log(`${passed ? "✓" : "✗"} ${gate.name.padEnd(10)}${seconds.padStart(6)} s`);
+      console.log(`${passed ? "✓" : "✗"} ${gate.name.padEnd(10)}${seconds.padStart(6)} s`);
       settle({ gate, passed, output: Buffer.concat(chunks).toString("utf8") });
     });
   });
 }
 
-/** Runs all that is chosen, and answers the first that is red, if any. */
-async function runGates(chosen: readonly Gate[]): Promise<Ended | undefined> {
-  const names = new Set(chosen.map(({ name }) => name));
+/** Runs the chosen gates. Returns those that failed. */
+async function runGates(chosen: readonly Gate[]): Promise<readonly Ended[]> {
   const waiting = new Set(chosen);
   const active = new Map<string, Promise<Ended>>();
-  const passed = new Set<string>();
+  const red = new Map<string, Ended>();
   while (waiting.size + active.size > 0) {
     for (const gate of waiting) {
-      const ready = (gate.after ?? []).every((name) => passed.has(name) || !names.has(name));
-      if (!ready || active.size === lanes) continue;
-      waiting.delete(gate);
-      active.set(gate.name, runGate(gate));
+      const before = (gate.after ?? [])
+        .map((name) => chosen.find((other) => other.name === name))
+        .filter((other) => other !== undefined);
+      if (before.some(({ name }) => red.has(name))) waiting.delete(gate);
+      else if (active.size < lanes && !before.some((other) => waiting.has(other) || active.has(other.name))) {
+        waiting.delete(gate);
+        active.set(gate.name, runGate(gate));
+      }
     }
+    if (active.size === 0) continue;
     const ended = await Promise.race(active.values());
-    if (!ended.passed) return ended;
     active.delete(ended.gate.name);
-    passed.add(ended.gate.name);
+    if (!ended.passed) red.set(ended.gate.name, ended);
   }
-  return undefined;
+  return [...red.values()];
 }
 
 interface Report {
@@ -123,10 +122,8 @@ function chooseGates(wanted: readonly string[]): readonly Gate[] {
 }
 
 rmSync(reports, { recursive: true, force: true });
-const red = await runGates(chooseGates(process.argv.slice(2)));
-if (red !== undefined) {
-  for (const child of running) child.kill();
-  console.error(`\n${red.gate.name} (${red.gate.command}) failed:\n\n${red.output}`);
+for (const { gate, output } of await runGates(chooseGates(process.argv.slice(2)))) {
+  console.error(`\n${gate.name} (${gate.command}) failed:\n\n${output}`);
   process.exitCode = 1;
 }
 const found = existsSync(reports) ? readdirSync(reports) : [];

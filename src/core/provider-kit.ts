@@ -14,8 +14,8 @@ export { isLoopError } from "./errors/loop-error.ts";
 export { providerError, type ProviderErrorFacts, toProviderError } from "./errors/provider-error.ts";
 export { checkBody, openAnswer } from "./providers/answer-body.ts";
 export { finishReasonsCheck, type FinishWords, withFinishReasons } from "./providers/judge-finish.ts";
-export { type EventReader, readSdkStream } from "./providers/read-sdk-stream.ts";
-export { AnswerIds, cutByAnother } from "./providers/stream-attempts.ts";
+export { type EventReader, readSdkStream, type SdkStream } from "./providers/read-sdk-stream.ts";
+export { type AnswerChunk, AnswerIds, cutByAnother } from "./providers/stream-attempts.ts";
 export { type MediaForms, type MediaPlace, writeToolMedia, writeUserMedia } from "./providers/write-media.ts";
 export type { Clock, ContentPart, ProviderError, ProviderErrorCode, Usage } from "./types/common.ts";
 export type { Json } from "./types/json.ts";
@@ -46,8 +46,10 @@ export {
 } from "./utils/media-source.ts";
 export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "./utils/plain-error.ts";
 export { memoize } from "./utils/promises.ts";
-export { hasSucceeded, readTurn, toArgumentsObject } from "./utils/texts.ts";
+export { hasSucceeded, type PlainTurn, readTurn, toArgumentsObject } from "./utils/texts.ts";
 export {
+  type CallFacts,
+  type CallReadyChunk,
   endArguments,
   findRecent,
   FinishedCalls,
@@ -55,4 +57,4 @@ export {
   parseToolArguments,
   toWireName,
 } from "./utils/tool-arguments.ts";
-export { groupByRole, toSettingFields } from "./utils/wire-messages.ts";
+export { groupByRole, type RoleGroup, toSettingFields } from "./utils/wire-messages.ts";

@@ -24,7 +24,7 @@ export interface EventReader {
 }
 
 /** A stream of an SDK, and how to read it. */
-interface SdkStream {
+export interface SdkStream {
   /** Asks the SDK for its stream. */
   open(signal: AbortSignal): PromiseLike<unknown>;
   readonly reader: EventReader;

@@ -25,7 +25,7 @@ export function cutByAnother(): ModelChunk {
 }
 
 /** A chunk, as far as it may tell of another answer. */
-interface AnswerChunk {
+export interface AnswerChunk {
   /** True if it says who speaks, as the first chunk of an answer does. */
   readonly saysRole: boolean;
   /** True if it holds a part of an answer. The last chunk of a gateway may have an id of its own. */

@@ -76,7 +76,7 @@ function describeText(text: string): string {
 }
 
 /** What of a turn any model can read: reasoning without its signature is refused, or means nothing to another one. */
-interface PlainTurn {
+export interface PlainTurn {
   /** All of its text, put together. */
   readonly text: string;
   readonly calls: readonly ToolCallPart[];

@@ -25,10 +25,10 @@ export function parseToolArguments(text: string): ParsedArguments {
   }
 }
 
-type ReadyCall = Extract<ModelChunk, { readonly type: "call-ready" }>;
+export type CallReadyChunk = Extract<ModelChunk, { readonly type: "call-ready" }>;
 
 /** Returns the arguments part of a `call-ready` chunk. `isCut`: the model was stopped, so the arguments may be incomplete. */
-export function endArguments(argsText: string, isCut: boolean): Pick<ReadyCall, "args" | "argsText" | "problem"> {
+export function endArguments(argsText: string, isCut: boolean): Pick<CallReadyChunk, "args" | "argsText" | "problem"> {
   const parsed = parseToolArguments(argsText);
   const args = "args" in parsed ? parsed.args : {};
   const problem = isCut ? "truncated" : "problem" in parsed ? parsed.problem : undefined;
@@ -36,7 +36,7 @@ export function endArguments(argsText: string, isCut: boolean): Pick<ReadyCall, 
 }
 
 /** How two calls of one stream are compared. */
-interface CallFacts {
+export interface CallFacts {
   /** As the service gave it. Calls without an id are never the same. */
   readonly id: string | undefined;
   readonly name: string;

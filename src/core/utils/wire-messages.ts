@@ -17,7 +17,7 @@ export function groupByRole<Item extends { readonly role: string }>(items: Itera
 }
 
 /** One item or more of one role. */
-type RoleGroup<Item> = readonly [Item, ...Item[]];
+export type RoleGroup<Item> = readonly [Item, ...Item[]];
 
 /** Returns the settings that are set, without `extra`, under the names that they have here. An empty list of stop sequences is left out. */
 export function toSettingFields({ maxOutputTokens, temperature, topP, stopSequences, seed }: ModelSettings): object {
