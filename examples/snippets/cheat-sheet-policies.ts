@@ -8,12 +8,19 @@ import type {
   FallbackOptions,
   JsonSchema,
   LoopAction,
+  LoopDetection,
+  LoopDetectionOptions,
   LoopPolicies,
+  Masking,
+  MaskingOptions,
   ResultCacher,
   ResultExtractor,
+  ResultPipeline,
+  ResultProcessing,
   RetryOptions,
-  StandardSchema,
   StopCondition,
+  StructuredOutput,
+  StructuredOutputOptions,
   ToolChange,
 } from "turnwright";
 import { type Differing, expectNone } from "./same-names.ts";
@@ -29,33 +36,38 @@ interface Policies {
     readonly endAfterTextFamilies?: readonly string[]; // []: the `family` of a provider, not its `id`
     readonly suppressFollowUpAfterText?: readonly string[]; // []: names of tools
   };
-  // what is made of successful results before the model reads them; each may answer with a promise
-  results?: {
-    readonly processor?: (toolName: string, output: string) => string | undefined | PromiseLike<string | undefined>;
-    readonly extractor?: ResultExtractor; // { threshold?: 15,000, extract(output, { toolName, userText }) => text | { text, usage?, model? } }
-    readonly cacher?: ResultCacher; // { threshold?: 2,000, toolName?: the tool it points to, store(output, { toolName }) => text }
-  };
-  // leaves old results out of requests, not out of the transcript
-  masking?: {
-    readonly keepIterations?: number; // 2
-    readonly minTokens?: number; // 500
-    readonly batchOf?: number; // 1: mask in steps of so many iterations, for the prompt cache
-    readonly force?: ReadonlySet<number>; // 0-based iterations
-  };
+  results?: ResultProcessing; // processResults({ processor, extractor, cacher }) or truncateResults(...): changes results the model reads
+  masking?: Masking; // maskResults({ ... }): clears old results from requests, not from the transcript
   finalAnswer?: boolean; // one more iteration without tools at maxIterations and maxToolCalls
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
-  loopDetection?: {
-    readonly threshold?: number; // 3 times the same calls in a row
-    readonly action?: LoopAction; // "warn" | "stop" | "inject-warning"
-    readonly maxCycle?: number; // 4 iterations
-    readonly compareResults?: boolean; // false
-  };
-  // the answer as a value: parsed, validated, asked for again; the model is told the schema
-  output?: {
-    readonly schema: StandardSchema;
-    readonly jsonSchema?: JsonSchema; // where the schema cannot become JSON Schema by itself
-    readonly maxRetries?: number; // 2
-  };
+  loopDetection?: LoopDetection; // detectLoops({ ... })
+  output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the model is told the schema
+}
+
+interface Results {
+  // each stage may answer with a promise
+  readonly processor?: (toolName: string, output: string) => string | undefined | PromiseLike<string | undefined>;
+  readonly extractor?: ResultExtractor; // { threshold?: 15,000, extract(output, { toolName, userText }) => text | { text, usage?, model? } }
+  readonly cacher?: ResultCacher; // { threshold?: 2,000, toolName?: the tool it points to, store(output, { toolName }) => text }
+}
+
+interface MaskedResults {
+  readonly keepIterations?: number; // 2
+  readonly minTokens?: number; // 500
+  readonly batchOf?: number; // 1: mask in steps of so many iterations, for the prompt cache
+  readonly force?: ReadonlySet<number>; // 0-based iterations
+}
+
+interface Loops {
+  readonly threshold?: number; // 3 times the same calls in a row
+  readonly action?: LoopAction; // "warn" | "stop" | "inject-warning"
+  readonly maxCycle?: number; // 4 iterations
+  readonly compareResults?: boolean; // false
+}
+
+interface Structured {
+  readonly jsonSchema?: JsonSchema; // if the schema cannot become JSON Schema by itself
+  readonly maxRetries?: number; // 2
 }
 // #endregion policies
 
@@ -78,6 +90,10 @@ interface Fallback {
 expectNone<Differing<Retries, RetryOptions>>();
 expectNone<Differing<Fallback, FallbackOptions>>();
 expectNone<Differing<Policies, LoopPolicies>>();
+expectNone<Differing<Results, ResultPipeline>>();
+expectNone<Differing<MaskedResults, MaskingOptions>>();
+expectNone<Differing<Loops, LoopDetectionOptions>>();
+expectNone<Differing<Structured, StructuredOutputOptions>>();
 
 /** What the sheet says of a value has to hold of the value itself. */
 const holds = (policies: Policies): LoopPolicies => policies;

@@ -9,6 +9,7 @@ import {
   type Json,
   type JsonSchema,
   type LoopResult,
+  type Masking,
   type Message,
   type NeedsApproval,
   type NestedLoopOptions,
@@ -38,6 +39,7 @@ interface ToolFields {
   needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; policies.approve decides, else the run ends as approval-required
   replay?: "safe" | "never"; // whether it runs again after a crash, under a durable journal
   origin?: string; // its name where it comes from, if `name` was made from that; models do not see it
+  masking?: Masking; // clears the results that it releases, in a run without policies.masking
   agent?: Agent; // set by defineAgentTool
 }
 

@@ -18,11 +18,15 @@ import type {
   LoopError,
   LoopErrorCode,
   LoopEvent,
+  LoopDetection,
+  LoopDetectionOptions,
   LoopHooks,
   LoopOptions,
   LoopPolicies,
   LoopResult,
   LoopStatus,
+  Masking,
+  MaskingOptions,
   Message,
   ModelSettings,
   ProviderMetadataPart,
@@ -33,10 +37,14 @@ import type {
   ProviderErrorCode,
   ProviderErrorFacts,
   ResultPipeline,
+  ResultProcessing,
   SavedJournal,
   Session,
+  StandardSchema,
   StopCondition,
   StreamResult,
+  StructuredOutput,
+  StructuredOutputOptions,
   EndReason,
   ThoughtLogOwner,
   Timeouts,
@@ -48,6 +56,7 @@ import type {
   ToolHistoryEntry,
   ToolRegistry,
   ToolResult,
+  TruncatedResults,
   TruncateResultsOptions,
   Usage,
   UserMessage,
@@ -103,7 +112,12 @@ interface Core {
   tokenBudget(tokens: number): StopCondition;
   textMatches(pattern: string | RegExp): StopCondition;
   createContextRelease(): Tool<never>; // the tool context_release: the model drops results that it has done with
-  truncateResults(options: TruncateResultsOptions): NonNullable<ResultPipeline["processor"]>; // maxTokens or maxBytes, keep
+  // values of policies; each brings its own code
+  truncateResults(options: TruncateResultsOptions): TruncatedResults; // policies.results: maxTokens or maxBytes, keep
+  processResults(pipeline: ResultPipeline): ResultProcessing; // policies.results: processor, extractor, cacher
+  maskResults(options?: MaskingOptions): Masking; // policies.masking
+  detectLoops(options?: LoopDetectionOptions): LoopDetection; // policies.loopDetection
+  structuredOutput<Output>(schema: StandardSchema<unknown, Output>, options?: StructuredOutputOptions): StructuredOutput<Output>; // policies.output
   // providers
   withRetry(provider: Provider, options?: RetryOptions): Provider; // asks again after retryable errors, before anything was heard
   withFallback(providers: readonly Provider[], options?: FallbackOptions): Provider; // asks the next one after an error or silence
@@ -207,7 +221,7 @@ interface Result {
   error?: PlainError | undefined;
   budgetExceeded: boolean; // the known costs are above maxCostUSD
   finalAnswer: boolean;
-  output?: unknown; // what policies.output.schema made of the answer, typed by it; plain data
+  output?: unknown; // what the schema of policies.output made of the answer, typed by it; plain data
   pendingCalls: readonly ToolCall[]; // what a stop condition kept from running, or what waits for a decision
   undelivered: readonly UserMessage[]; // said to the control and not sent
   journal: Journal;

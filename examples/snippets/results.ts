@@ -5,7 +5,16 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { createContextRelease, defineTool, type Message, type ResultExtractor, runToolLoop, truncateResults } from "turnwright";
+import {
+  createContextRelease,
+  defineTool,
+  maskResults,
+  type Message,
+  processResults,
+  type ResultExtractor,
+  runToolLoop,
+  truncateResults,
+} from "turnwright";
 import { directoryStore, createResultCache } from "turnwright/cache";
 import { createMockProvider, type MockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 
@@ -32,7 +41,7 @@ function readIn(provider: MockProvider, request: number): string {
     provider,
     tools: [listShips],
     messages,
-    policies: { results: { processor: truncateResults({ maxTokens: 2_000 }) } },
+    policies: { results: truncateResults({ maxTokens: 2_000 }) },
   });
   // #endregion truncate
   assert.match(readIn(provider, 1), /^1;MS Harbour 1;Bergen\n[^]*\d+ of \d+ bytes left out here[^]*4000;MS Harbour 4000;Bergen$/);
@@ -53,7 +62,13 @@ function readIn(provider: MockProvider, request: number): string {
       return { text, usage, model: { provider: small.id, model: small.model } };
     },
   };
-  const result = await runToolLoop({ provider, tools: [listShips], messages, events, policies: { results: { extractor } } });
+  const result = await runToolLoop({
+    provider,
+    tools: [listShips],
+    messages,
+    events,
+    policies: { results: processResults({ extractor }) },
+  });
   // #endregion extract
   assert.equal(readIn(provider, 1), "7;MS Harbour 7;Bergen");
   assert.equal(recording.of("result-extracted")[0]?.tokensAfter, 6);
@@ -73,7 +88,7 @@ function readIn(provider: MockProvider, request: number): string {
     provider,
     tools: [listShips, cache.tool],
     messages,
-    policies: { results: { cacher: cache.cacher } },
+    policies: { results: processResults({ cacher: cache.cacher }) },
   });
   // #endregion cache
   assert.match(readIn(provider, 1), /^\[Result of list_ships kept aside: about \d+ tokens, 4000 lines\./);
@@ -92,10 +107,10 @@ function readIn(provider: MockProvider, request: number): string {
     tools: [listShips, readPage, cache.tool],
     messages,
     policies: {
-      results: {
+      results: processResults({
         processor: (toolName, output) => (toolName === "read_page" ? cut(toolName, output) : undefined),
         cacher: cache.cacher, // has the whole of what the others give
-      },
+      }),
     },
   });
   // #endregion both
@@ -127,13 +142,13 @@ function readIn(provider: MockProvider, request: number): string {
     provider,
     tools: [listShips],
     messages,
-    policies: { masking: { keepIterations: 2, minTokens: 500, batchOf: 5 } },
+    policies: { masking: maskResults({ keepIterations: 2, minTokens: 500, batchOf: 5 }) },
   });
   // #endregion mask
   assert.equal(result.text, "Many.");
 
   const shown = createMockProvider(turns);
-  await runToolLoop({ provider: shown, tools: [listShips], messages, policies: { masking: {} } });
+  await runToolLoop({ provider: shown, tools: [listShips], messages, policies: { masking: maskResults() } });
   const message = shown.requests[4]?.messages[2];
   assert.match(
     message?.role === "tool" ? JSON.stringify(message.results[0]?.result) : "",
@@ -162,7 +177,7 @@ function readIn(provider: MockProvider, request: number): string {
       return "noted";
     },
   });
-  await runToolLoop({ provider, tools: [listShips, newTopic], messages, policies: { masking: { force: stale } } });
+  await runToolLoop({ provider, tools: [listShips, newTopic], messages, policies: { masking: maskResults({ force: stale }) } });
   // #endregion force
   assert.match(JSON.stringify(provider.requests[2]?.messages[2]), /from iteration 0 left out/);
 }

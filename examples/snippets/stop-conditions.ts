@@ -5,12 +5,13 @@ import { z } from "zod";
 import {
   createLoopEvents,
   defineTool,
+  detectLoops,
   hasToolCall,
   iterationCountIs,
-  runToolLoop,
-  tokenBudget,
   type Message,
+  runToolLoop,
   type StopCondition,
+  tokenBudget,
 } from "turnwright";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 
@@ -88,7 +89,7 @@ const tools = [search];
     tools,
     messages,
     events,
-    policies: { loopDetection: { action: "stop" } },
+    policies: { loopDetection: detectLoops({ action: "stop" }) },
   });
   // The model searched for "moon", "tides", "moon", "tides", "moon", and asked for "tides" again:
   // { kind: "loop-detected", toolName: "search", count: 3 }, and `seen` is ["search: 2 iterations, 3 times"].

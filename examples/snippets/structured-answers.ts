@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { defineAgentTool, defineTool, runToolLoop, type Message, type StandardSchema } from "turnwright";
+import { defineAgentTool, defineTool, type Message, runToolLoop, type StandardSchema, structuredOutput } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "How is the weather in Oslo?" }];
@@ -24,7 +24,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   ]);
   // #region output
   const schema = z.object({ city: z.string(), celsius: z.number() });
-  const result = await runToolLoop({ provider, tools, messages, policies: { output: { schema } } });
+  const result = await runToolLoop({ provider, tools, messages, policies: { output: structuredOutput(schema) } });
   if (result.output !== undefined) say(`${result.output.city}: ${result.output.celsius} degrees`);
   // The model put words around its first answer, read what was wrong with it, and sent it again.
   // #endregion output
@@ -39,7 +39,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const { reason, text: said } = await runToolLoop({
     provider,
     messages,
-    policies: { output: { schema, maxRetries: 1 } },
+    policies: { output: structuredOutput(schema, { maxRetries: 1 }) },
   });
   // reason.kind is "invalid-output", reason.attempts 2, reason.issues says what was wrong; `said` is "It is raining."
   // #endregion invalid
@@ -60,7 +60,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const { output } = await runToolLoop({
     provider,
     messages,
-    policies: { output: { schema: yesOrNo, jsonSchema: { enum: ["yes", "no"] } } },
+    policies: { output: structuredOutput(yesOrNo, { jsonSchema: { enum: ["yes", "no"] } }) },
   });
   // output is of the type "yes" | "no" | undefined
   // #endregion json-schema
@@ -75,7 +75,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
     inputSchema: z.object({ essay: z.string() }),
     prepare: ({ essay }) => ({
       messages: [{ role: "user", content: `Rate this from 1 to 10: ${essay}` }],
-      policies: { output: { schema: z.object({ points: z.number().int().min(1).max(10) }) } },
+      policies: { output: structuredOutput(z.object({ points: z.number().int().min(1).max(10) })) },
     }),
   });
   // #endregion agent

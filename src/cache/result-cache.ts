@@ -46,7 +46,7 @@ export interface ResultCacheOptions {
 
 /** A cache, in two parts. */
 export interface ResultCache {
-  /** Goes into `policies.results.cacher`. */
+  /** The `cacher` of `processResults`. */
   readonly cacher: ResultCacher;
   /** The tool `result_cache`, with which the model looks things up. */
   readonly tool: Tool<CacheRequest, StandardSchema<unknown, CacheRequest>, Promise<string>>;
@@ -68,7 +68,7 @@ const mostIndexes = 16;
  *
  * @example
  * const cache = createResultCache();
- * await runToolLoop({ provider, messages, tools: [search, cache.tool], policies: { results: { cacher: cache.cacher } } });
+ * await runToolLoop({ provider, messages, tools: [search, cache.tool], policies: { results: processResults({ cacher: cache.cacher }) } });
  */
 export function createResultCache(options: ResultCacheOptions = {}): ResultCache {
   checkFields("options", options, checks);

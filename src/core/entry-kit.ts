@@ -24,10 +24,11 @@ export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { type Bounds, limitRules, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/resolve-policies.ts";
-export type { ToolAnswer } from "./loop/run/run.ts";
+export type { ToolAnswer } from "./loop/run/call.ts";
+export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep } from "./loop/state/apply-step.ts";
 export { checkAnswer } from "./loop/state/check-answer.ts";
-export { findLoop } from "./loop/state/loop-detection.ts";
+export { findLoop } from "./loop/state/identical-calls.ts";
 export {
   createLoopState,
   type HookAnswer,
@@ -70,7 +71,7 @@ export {
   unfitBy,
   type Verdict,
 } from "./loop/tool-call/record-verdicts.ts";
-export { describeMisfit } from "./policies/structured-output.ts";
+export { describeMisfit } from "./loop/stream/structured-output.ts";
 export { type Answerer, answererOf, AttemptLog, continuesTurn } from "./providers/attempt-reader.ts";
 export { iterate } from "./providers/guard-stream.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";

@@ -5,6 +5,7 @@ export type {
   ContentPart,
   Issue,
   JsonSchema,
+  Masking,
   MediaContent,
   PlainError,
   Pricing,
@@ -31,19 +32,22 @@ export type {
   ExtractedResult,
   ExtractionFacts,
   LoopDetection,
+  LoopDetectionOptions,
   LoopPolicies,
-  MaskingPolicy,
-  OutputPolicy,
+  MaskingOptions,
   PreToolTextPolicy,
   RestartPolicy,
   ResultCacher,
   ResultExtractor,
   ResultPipeline,
+  ResultProcessing,
   ResultStore,
   StopCondition,
   StopContext,
   StopDecision,
   StoredResult,
+  StructuredOutput,
+  StructuredOutputOptions,
 } from "./types/policies.ts";
 export type { Journal, Step, StepKind } from "./types/journal.ts";
 export type { Json, Plain } from "./types/json.ts";
@@ -145,18 +149,17 @@ export { createLoopControl } from "./loop/control/loop-control.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { unwrap } from "./loop/unwrap.ts";
 export { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./policies/stop-when.ts";
-export { truncateResults, type TruncateResultsOptions } from "./policies/truncate-results.ts";
+export { truncateResults, type TruncatedResults, type TruncateResultsOptions } from "./loop/tool-call/truncate-results.ts";
+export { processResults } from "./loop/tool-call/process-results.ts";
+export { detectLoops } from "./loop/state/detect-loops.ts";
+export { maskResults } from "./loop/run/mask-results.ts";
+export { structuredOutput } from "./loop/stream/structured-output.ts";
 export { type FallbackOptions, withFallback } from "./providers/with-fallback.ts";
 export { type RetryOptions, withRetry } from "./providers/with-retry.ts";
-export {
-  type ContextReleaseTool,
-  contextRestart,
-  type ContextRestartFields,
-  createContextRelease,
-  type ReleaseRequest,
-} from "./tools/context-restart.ts";
+export { contextRestart, type ContextRestartFields } from "./tools/context-restart.ts";
+export { type ContextReleaseTool, createContextRelease, type ReleaseRequest } from "./loop/restart/context-release.ts";
 export { type ContextStashOptions, createContextStash } from "./loop/restart/context-stash.ts";
-export { type AgentToolFields, defineAgentTool } from "./tools/define-agent-tool.ts";
+export { type AgentToolFields, defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
 export { type ArgsOf, defineTool, type FromSchema } from "./tools/define-tool.ts";
 export { createToolRegistry, type MutableToolRegistry, type ToolSource } from "./tools/registry.ts";
 export { isToolResult, toolResult, type ToolResultFields } from "./tools/to-outcome.ts";

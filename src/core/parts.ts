@@ -4,10 +4,10 @@
 export { type Cancellable, type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
 export { type NextStep, nextStep } from "./loop/next-step.ts";
 export type { Bounds } from "./loop/run/resolve-policies.ts";
-export type { LoopRule } from "./loop/state/loop-detection.ts";
+export type { LoopRule } from "./loop/state/identical-calls.ts";
 export { buildResult, type ResultFacts } from "./loop/result/build-result.ts";
 export { detectContextRestart } from "./loop/restart/detect-context-restart.ts";
-export type { ReadyCall, ToolCallPorts } from "./loop/run/run.ts";
+export type { ReadyCall, ToolCallPorts } from "./loop/run/call.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export type { GuardPorts } from "./providers/guard-stream.ts";
 export type { EagerPorts } from "./loop/stream/eager-calls.ts";
@@ -18,6 +18,7 @@ export {
   type BeforeTurn,
   createLoopState,
   type HookAnswer,
+  type IdenticalCalls,
   type InboxAnswer,
   type InboxMessage,
   type InitialState,
@@ -25,8 +26,9 @@ export {
   type OutputAnswer,
   type ReleasedResults,
   type ReopenAnswer,
+  type Repeats,
+  type Repetition,
   type SettledCall,
   type StepResult,
   type Turn,
 } from "./loop/state/loop-state.ts";
-export type { CountedIteration, IdenticalCalls, Repeats, Repetition } from "./loop/state/repetition.ts";

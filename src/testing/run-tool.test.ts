@@ -11,7 +11,7 @@ import { runTool } from "./run-tool.ts";
 import { createMockProvider } from "./mock-provider.ts";
 import { text } from "./mock-parts.ts";
 import { createTestClock } from "./test-clock.ts";
-import { defineAgentTool } from "../core/tools/define-agent-tool.ts";
+import { defineAgentTool } from "../core/loop/tool-call/define-agent-tool.ts";
 import type { Provider } from "../core/types/provider.ts";
 
 const weather = defineTool({

@@ -115,6 +115,7 @@ export const traits: Names<keyof ToolTraits> = {
   needsApproval: true,
   replay: true,
   origin: true,
+  masking: true,
 };
 
 /** What a provider is asked. */

@@ -1,7 +1,7 @@
 // The figures of the page on masking are those of runs.
 
 import { expect, it } from "vitest";
-import { defineTool, type MaskingPolicy, runToolLoop } from "turnwright";
+import { defineTool, type MaskingOptions, maskResults, runToolLoop } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { readPage } from "./read-page.ts";
 
@@ -12,7 +12,7 @@ interface Traffic {
 }
 
 /** What 100 iterations send, each with a result of 1,000 tokens. */
-async function measure(masking: MaskingPolicy | undefined): Promise<Traffic> {
+async function measure(masking: MaskingOptions | undefined): Promise<Traffic> {
   const provider = createMockProvider((_, index) => (index < 99 ? toolCall("search", { page: index }) : text("Done.")));
   const search = defineTool<{ page: number }>({
     name: "search",
@@ -21,7 +21,7 @@ async function measure(masking: MaskingPolicy | undefined): Promise<Traffic> {
     execute: ({ page }) => `${page} `.repeat(4_000).slice(0, 4_000),
   });
   const messages = [{ role: "user" as const, content: "What makes the tides?" }];
-  await runToolLoop({ provider, tools: [search], messages, policies: { masking } });
+  await runToolLoop({ provider, tools: [search], messages, policies: { masking: masking && maskResults(masking) } });
   // Without the bracket that ends the list: the next request goes on there.
   const requests = provider.requests.map((request) => JSON.stringify(request.messages).slice(0, -1));
   const shared = requests.map((request, index) => countShared(request, requests[index - 1] ?? ""));
@@ -36,7 +36,7 @@ function countShared(request: string, before: string): number {
   return most;
 }
 
-const rows: readonly (readonly [name: string, masking: MaskingPolicy | undefined])[] = [
+const rows: readonly (readonly [name: string, masking: MaskingOptions | undefined])[] = [
   ["none", undefined],
   ["`batchOf: 1`", {}],
   ["`batchOf: 5`", { batchOf: 5 }],

@@ -2,7 +2,17 @@
 
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createLoopControl, defineTool, type LoopOptions, runToolLoop, type Journal, type Step, type StepKind } from "turnwright";
+import {
+  createLoopControl,
+  defineTool,
+  type Journal,
+  type LoopOptions,
+  processResults,
+  runToolLoop,
+  type Step,
+  type StepKind,
+  structuredOutput,
+} from "turnwright";
 import { createMockProvider, fail, finish, type MockTurn, text, toolCall } from "turnwright/testing";
 import { readNames, readPage, readSection } from "./read-page.ts";
 
@@ -43,8 +53,8 @@ it("shows keys as runs make them", async () => {
       journal,
       policies: {
         approve: ({ callId }) => ({ kind: callId === "call_i0_1" ? "ask" : "approve" }),
-        results: { processor: () => undefined },
-        output: { schema: z.string() },
+        results: processResults({ processor: () => undefined }),
+        output: structuredOutput(z.string()),
       },
       hooks: { onIteration: () => {} },
       ...more,

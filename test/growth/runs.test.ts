@@ -3,9 +3,12 @@
 import { expect, it } from "vitest";
 import {
   defineTool,
+  detectLoops,
   type LoopOptions,
+  maskResults,
   type Message,
   type ModelChunk,
+  processResults,
   type Provider,
   runToolLoop,
   truncateResults,
@@ -55,7 +58,10 @@ const piece = (index: number): ModelChunk =>
 const run = (options: Partial<LoopOptions> & Pick<LoopOptions, "provider">) => (): unknown =>
   runToolLoop({ messages, tools: [tool], ...options });
 
-const policies = { loopDetection: { compareResults: true, threshold: 3 }, masking: { keepIterations: 0, minTokens: 0 } } as const;
+const policies = {
+  loopDetection: detectLoops({ compareResults: true, threshold: 3 }),
+  masking: maskResults({ keepIterations: 0, minTokens: 0 }),
+} as const;
 
 const historyOf = (size: number): readonly Message[] =>
   Array.from({ length: size }, (_, index) => ({ role: "user", content: `q${index}` }));
@@ -85,7 +91,10 @@ const runs: readonly Row[] = [
         limits: { maxToolCalls: 1e6 },
         policies: {
           ...policies,
-          results: { processor: truncateResults({ maxTokens: 50 }), cacher: createResultCache({ threshold: 1 }).cacher },
+          results: processResults({
+            processor: truncateResults({ maxTokens: 50 }),
+            cacher: createResultCache({ threshold: 1 }).cacher,
+          }),
         },
         tools: [tool, createResultCache().tool],
       }),

@@ -2,7 +2,16 @@
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Journal, type LoopOptions, type LoopResult, memoryJournal, runToolLoop } from "turnwright";
+import {
+  detectLoops,
+  type Journal,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  processResults,
+  runToolLoop,
+  structuredOutput,
+} from "turnwright";
 import { fileJournal, inspectJournal } from "turnwright/journal";
 import { fail, type MockTurn, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../loop/durable-store.ts";
@@ -11,7 +20,7 @@ import { factsIn, factsOf } from "./inspection.ts";
 import { counted, inner, looks, optionsFor, own, say, strict, waits } from "./inspection-stage.ts";
 
 const busy = fail({ status: 400, message: "no" });
-const misfit: LoopOptions["policies"] = { output: { schema: strict, maxRetries: 1 } };
+const misfit: LoopOptions["policies"] = { output: structuredOutput(strict, { maxRetries: 1 }) };
 const hooks: LoopOptions["hooks"] = { onIteration: () => undefined };
 
 /** Executions of one run, each with the options that differ. */
@@ -60,15 +69,19 @@ const runs: readonly (readonly [what: string, turns: readonly MockTurn[], execut
   [
     "was asked once more for an answer that fits",
     [text("1"), text("2"), text("3")],
-    [{ policies: misfit }, { policies: { output: { schema: strict, maxRetries: 2 } } }],
+    [{ policies: misfit }, { policies: { output: structuredOutput(strict, { maxRetries: 2 }) } }],
   ],
-  ["repeats itself", looks, [{ policies: { loopDetection: { threshold: 2, action: "stop" } } }]],
+  ["repeats itself", looks, [{ policies: { loopDetection: detectLoops({ threshold: 2, action: "stop" }) } }]],
   [
     "was told of its loops",
     [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")],
-    [{ policies: { loopDetection: { threshold: 2, action: "inject-warning" } } }],
+    [{ policies: { loopDetection: detectLoops({ threshold: 2, action: "inject-warning" }) } }],
   ],
-  ["has results that were processed", looks, [{ policies: { results: { processor: (_, output) => `${output}!` } } }]],
+  [
+    "has results that were processed",
+    looks,
+    [{ policies: { results: processResults({ processor: (_, output) => `${output}!` }) } }],
+  ],
   ["knows its costs", looks, [{ pricing: ({ totalTokens }) => totalTokens / 1_000 }]],
   ["waits for people", waits, [{}]],
   [

@@ -3,12 +3,13 @@
 import { describe, expect, it } from "vitest";
 import {
   createToolRegistry,
+  defineAgentTool,
   defineTool,
   isLoopError,
   type JsonSchema,
+  mergeRegistries,
   type Tool,
   type ToolRegistry,
-  mergeRegistries,
   withFilter,
   withPrefix,
 } from "turnwright";
@@ -87,10 +88,10 @@ it("checks around merged, renamed and filtered registries", () => {
 });
 
 it("keeps agents, and the array of definitions", () => {
-  const agent = { prepare: () => ({ messages: [] }), toResult: () => 1 };
-  const source = createToolRegistry([{ ...plain("get"), agent }]);
+  const tool = defineAgentTool({ name: "get", description: "", inputSchema: {}, prepare: () => ({ messages: [] }) });
+  const source = createToolRegistry([tool]);
   const registry = withValidation(source);
-  expect([registry.agentOf?.("get"), registry.definitions()]).toEqual([agent, source.definitions()]);
+  expect([registry.agentOf?.("get"), registry.definitions()]).toEqual([tool.agent, source.definitions()]);
   expect(registry.definitions()).toBe(source.definitions());
 });
 

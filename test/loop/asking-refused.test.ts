@@ -1,7 +1,14 @@
 // Decisions that nothing waits for, or that are none.
 
 import { describe, expect, it } from "vitest";
-import { type ApprovalDecision, isLoopError, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
+import {
+  type ApprovalDecision,
+  isLoopError,
+  type LoopOptions,
+  memoryJournal,
+  processResults,
+  type SavedJournal,
+} from "turnwright";
 import { createMockProvider, fail } from "turnwright/testing";
 import { both, savedOf, setUp } from "./asking-stage.ts";
 import { type Playing, tool } from "./play.ts";
@@ -44,7 +51,7 @@ describe("a decision is refused, before anything runs or is asked for,", () => {
   it("where results are left to be looked at, which costs nothing", async () => {
     const looked: string[] = [];
     const processor = (name: string): string => (looked.push(name), name);
-    const { start } = setUp({ policies: { approve: () => ({ kind: "approve" }), results: { processor } } });
+    const { start } = setUp({ policies: { approve: () => ({ kind: "approve" }), results: processResults({ processor }) } });
     const saved = JSON.parse(JSON.stringify((await start().result).journal)) as SavedJournal;
     const kept = Object.entries(saved.steps).filter(([key]) => key.startsWith("i0/") && key !== "i0/results");
     looked.length = 0;

@@ -1,7 +1,7 @@
 // Data that JSON cannot say, at every place where data comes in: it is found there, and not when the answer is written.
 
 import { describe, expect, it } from "vitest";
-import { contextRestart, isLoopError, type LoopOptions, type Message, toolResult } from "turnwright";
+import { contextRestart, isLoopError, type LoopOptions, type Message, processResults, toolResult } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play, type Playing, tool } from "./play.ts";
 import { usual, usualProvider } from "./ports/port.ts";
@@ -110,7 +110,7 @@ const during: { readonly [place: string]: readonly [over: Place, ends: string] }
   "a stop's reason": [(reason) => ({ policies: { stopWhen: () => ({ kind: "stop", reason }) } }), "not-run"],
   "an abort's reason": [(reason) => ({ hooks: { onIteration: () => ({ abort: true, reason }) } }), "completed"],
   "a price": [(value) => ({ pricing: () => value }), "completed"],
-  "a processed result": [(value) => ({ policies: { results: { processor: () => value } } }), "completed"],
+  "a processed result": [(value) => ({ policies: { results: processResults({ processor: () => value }) } }), "completed"],
 };
 
 describe("what comes in during a run", () => {

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createToolRegistry } from "turnwright";
+import { createToolRegistry, processResults } from "turnwright";
 import { createResultCache } from "turnwright/cache";
 import { text } from "turnwright/testing";
 import { play, tool } from "./play.ts";
@@ -109,26 +109,31 @@ describe("an option", () => {
     [
       "a schema in place of a policy",
       { policies: { output: z.string() } },
-      'Option "policies.output.schema" must be a Standard Schema',
-    ],
-    [
-      "a whole cache in place of its cacher",
-      { tools: [createResultCache().tool], policies: { results: { cacher: createResultCache() } } },
-      'Option "policies.results.cacher.store" must be a function, but is undefined.',
+      'Option "policies.output" must be made by structuredOutput, but is an object.',
     ],
     [
       "a cacher whose tool is not there",
-      { policies: { results: { cacher: createResultCache().cacher } } },
+      { policies: { results: processResults({ cacher: createResultCache().cacher }) } },
       'Option "tools" must be an array with the tool "result_cache"',
     ],
     ["a saved journal", { journal: { steps: {} } }, "memoryJournal(saved)"],
-    ["a misspelt field", { policies: { output: { shema: z.string() } } }, 'Did you mean "policies.output.schema"?'],
+    [
+      "options in place of a policy",
+      { policies: { loopDetection: { threshold: 3 } } },
+      "must be made by detectLoops, but is an object.",
+    ],
   ])("is told by what is missing: %s", async ([, bad, message]) => {
     expect((await refusal(bad)).message).toContain(message);
   });
 
+  it("processResults refuses a whole cache in place of its cacher", () => {
+    expect(() => processResults({ cacher: createResultCache() as never })).toThrow(
+      'Option "policies.results.cacher.store" must be a function, but is undefined.',
+    );
+  });
+
   it("may have a cacher whose tool comes later, in a registry", async () => {
-    const policies = { results: { cacher: createResultCache().cacher } };
+    const policies = { results: processResults({ cacher: createResultCache().cacher }) };
     expect((await play([text("Hi.")], { tools: createToolRegistry(), policies }).result).text).toBe("Hi.");
   });
 

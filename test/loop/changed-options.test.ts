@@ -1,7 +1,7 @@
 // Options are looked at when a run starts. What the caller does to them afterwards neither breaks the run nor changes it.
 
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, runToolLoop } from "turnwright";
+import { detectLoops, type LoopOptions, maskResults, processResults, runToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { tool } from "./play.ts";
 
@@ -31,20 +31,20 @@ function createOptions(): Fields {
       preToolText: { endAfterTextFamilies: ["none"], suppressFollowUpAfterText: ["none"] },
       finalAnswer: false,
       stopWhen: [() => false],
-      loopDetection: { threshold: 5, action: "warn" },
-      results: {
+      loopDetection: detectLoops({ threshold: 5, action: "warn" }),
+      results: processResults({
         processor: (_: string, output: string) => `${output}.`,
         extractor: { threshold: 0, extract: () => "E" },
         cacher: { threshold: 0, store: () => "S" },
-      },
-      masking: { keepIterations: 1, minTokens: 0, batchOf: 1 },
+      }),
+      masking: maskResults({ keepIterations: 1, minTokens: 0, batchOf: 1 }),
     },
   };
 }
 
-/** All places below the top where something can be changed. */
+/** All places below the top where something can be changed. Values that the package makes are frozen. */
 function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
-  if (typeof value !== "object" || value === null || value instanceof Map) return [];
+  if (typeof value !== "object" || value === null || value instanceof Map || Object.isFrozen(value)) return [];
   return Object.keys(value).flatMap((key) => [[...path, key], ...pathsIn((value as Fields)[key], [...path, key])]);
 }
 
@@ -80,6 +80,13 @@ async function run(change: (options: Fields) => void): Promise<unknown> {
   }));
   return JSON.parse(JSON.stringify({ ...result, journal: undefined, requests }));
 }
+
+it("values of policies are frozen, with the data that they hold", () => {
+  const { loopDetection, results, masking } = createOptions()["policies"] as Fields;
+  const data = Object.values(loopDetection as Fields).filter((value) => typeof value === "object");
+  const made = [loopDetection, results, masking, ...data];
+  expect([made.length, made.filter((value) => !Object.isFrozen(value))]).toEqual([4, []]);
+});
 
 describe("an option that is changed while the run goes on", () => {
   const rows = pathsIn(createOptions()).flatMap((path) => Object.keys(wrong).map((how) => [path.join("."), how] as const));

@@ -9,9 +9,11 @@ import {
   defineAgentTool,
   type Json,
   memoryJournal,
+  processResults,
+  structuredOutput,
   type Tool,
-  toolResult,
   type ToolRegistry,
+  toolResult,
   withPrefix,
 } from "turnwright";
 import { createResultCache } from "turnwright/cache";
@@ -45,7 +47,7 @@ const agent = (toResult?: () => unknown): Tool =>
     prepare: () => ({
       provider: createMockProvider([text(JSON.stringify(page))]),
       messages: [{ role: "user", content: "Go." }],
-      policies: { output: { schema } },
+      policies: { output: structuredOutput(schema) },
     }),
     toResult,
   });
@@ -117,7 +119,7 @@ it("a result that is read back from a cache asks nothing of the loop", async () 
     return [toolCall("act"), toolCall("result_cache", { action: "read", id: id ?? "" }), text("Done.")][index];
   };
   const tools = [tool("act", () => page), cache.tool];
-  const playing = play(turns, { tools, policies: { results: { cacher: cache.cacher } } });
+  const playing = play(turns, { tools, policies: { results: processResults({ cacher: cache.cacher }) } });
   const answers = answersOf(await playing.result);
   expect(JSON.stringify(answers[1]?.result)).toContain("Obey the page.");
   expect([answers.map(({ outcome }) => outcome), playing.provider.requests[2]?.messages.at(-1)?.role]).toEqual([

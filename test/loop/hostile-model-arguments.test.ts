@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, type LoopOptions } from "turnwright";
+import { defineTool, detectLoops, type LoopOptions, maskResults } from "turnwright";
 import { type MockPart, text, toolCall } from "turnwright/testing";
 import { bytesOf, endOf } from "./hostile-model.ts";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
@@ -77,7 +77,11 @@ describe("arguments that are nested", () => {
   ])("%i levels deep are %s", async ([levels, outcome, timesRun]) => {
     let ran = 0;
     const echo = tool("echo", (args) => ((ran += 1), args));
-    const policies: LoopOptions["policies"] = { approve: () => ({ kind: "approve" }), loopDetection: {}, masking: {} };
+    const policies: LoopOptions["policies"] = {
+      approve: () => ({ kind: "approve" }),
+      loopDetection: detectLoops(),
+      masking: maskResults(),
+    };
     for (const fragments of [0, 2]) {
       ran = 0;
       const calls = [toolCall("echo", {}, { rawArgs: nested(levels), fragments })];
@@ -109,7 +113,7 @@ describe("keys of prototypes", () => {
       policies: {
         approve: ({ args }) => (see(args), { kind: "approve" }),
         stopWhen: ({ response }) => (response.calls.forEach(({ args }) => see(args)), false),
-        loopDetection: {},
+        loopDetection: detectLoops(),
       },
     });
     const result = await endOf(playing);

@@ -2,7 +2,15 @@
 
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { contextRestart, defineTool, type DeliberateGate, type LoopOptions, type StandardSchema } from "turnwright";
+import {
+  contextRestart,
+  defineTool,
+  type DeliberateGate,
+  detectLoops,
+  type LoopOptions,
+  type StandardSchema,
+  structuredOutput,
+} from "turnwright";
 import { finish, type MockTurn, refusal, text, toolCall, usage } from "turnwright/testing";
 import { endOf } from "./hostile-model.ts";
 import { play, tool } from "./play.ts";
@@ -24,7 +32,7 @@ const inTurn =
   (...letters: readonly string[]): Row["says"] =>
   (iteration) =>
     echo({ letter: letters[iteration % letters.length] ?? "" });
-const stopping = { loopDetection: { action: "stop" } } as const;
+const stopping = { loopDetection: detectLoops({ action: "stop" }) } as const;
 const nothing: StandardSchema = {
   "~standard": { version: 1, vendor: "test", validate: () => ({ issues: [{ message: "no" }] }) },
 };
@@ -87,7 +95,7 @@ const rows: Readonly<Record<string, Row>> = {
   restarts: { says: () => toolCall("restart"), ends: "restart-cap", streams: 6, ran: 6 },
   "answers that do not fit": {
     says: () => text("{}"),
-    more: { output: { schema: nothing, jsonSchema: {}, maxRetries: 2 } },
+    more: { output: structuredOutput(nothing, { jsonSchema: {}, maxRetries: 2 }) },
     ends: "invalid-output",
     streams: 3,
     ran: 0,

@@ -1,7 +1,7 @@
 // `limits.maxIdenticalCalls`: a model that asks for the same again and again, and gets the same answer, is ended.
 
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, memoryJournal, type Tool, toolResult } from "turnwright";
+import { type LoopOptions, memoryJournal, processResults, type Tool, toolResult } from "turnwright";
 import { type MockScript, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
@@ -55,7 +55,10 @@ describe("limits.maxIdenticalCalls", () => {
   let processed = 0;
   it.for<[what: string, more: Partial<LoopOptions>]>([
     ["the order of keys", {}],
-    ["what a stage of policies.results makes of it", { policies: { results: { processor: () => String((processed += 1)) } } }],
+    [
+      "what a stage of policies.results makes of it",
+      { policies: { results: processResults({ processor: () => String((processed += 1)) }) } },
+    ],
   ])("does not look at %s", async ([, more]) => {
     const script: MockScript = (_, index) => toolCall("look", index % 2 === 0 ? { a: 1, b: 2 } : { b: 2, a: 1 });
     let count = 0;

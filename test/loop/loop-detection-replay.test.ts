@@ -1,5 +1,13 @@
 import { expect, it } from "vitest";
-import { defineAgentTool, type LoopDetection, type LoopOptions, type LoopResult, memoryJournal, runToolLoop } from "turnwright";
+import {
+  defineAgentTool,
+  detectLoops,
+  type LoopAction,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  runToolLoop,
+} from "turnwright";
 import { createMockProvider, createTestClock, type MockScript, recordEvents, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { outcomesOf, play, tool } from "./play.ts";
@@ -16,7 +24,7 @@ function calling(letters: string): MockScript {
 
 it("a run that was stopped is tried again with its count at 0", async () => {
   const options = { runId: "r", messages: [{ role: "user" as const, content: "Go." }], clock: createTestClock() };
-  const policies = { loopDetection: { threshold: 2, action: "stop" } } as const;
+  const policies = { loopDetection: detectLoops({ threshold: 2, action: "stop" }) } as const;
   const run = (script: MockScript, more: Partial<LoopOptions> = {}): Promise<LoopResult> =>
     runToolLoop({ ...options, ...more, provider: createMockProvider(script), tools: [echo], policies });
   const first = await run(calling("aa"));
@@ -43,7 +51,7 @@ it("a run inside a call counts for itself, and listeners hear where", async () =
       provider: inner,
       messages: [{ role: "user", content: "Look." }],
       tools: [echo],
-      policies: { loopDetection: { threshold: 2, action: "stop" } },
+      policies: { loopDetection: detectLoops({ threshold: 2, action: "stop" }) },
     }),
   });
   const playing = play([toolCall("agent", {}, { id: "x" }), text("It went round.")], { tools: [agent] });
@@ -52,7 +60,7 @@ it("a run inside a call counts for itself, and listeners hear where", async () =
   expect(playing.recording.of("loop-detected")).toMatchObject([{ path: ["x"], toolName: "echo", count: 2, action: "stop" }]);
 });
 
-it.for<LoopDetection["action"]>(["warn", "stop", "inject-warning"])("over a journal, %s is decided as it was", async (action) => {
+it.for<LoopAction>(["warn", "stop", "inject-warning"])("over a journal, %s is decided as it was", async (action) => {
   for (let afterRecords = 1; afterRecords < 14; afterRecords += 1) {
     const store = createDurableStore();
     const asked: number[] = [];
@@ -71,7 +79,7 @@ it.for<LoopDetection["action"]>(["warn", "stop", "inject-warning"])("over a jour
         clock: createTestClock(),
         events: recording.emitter,
         journal: store.open(fate),
-        policies: { loopDetection: { threshold: 2, action } },
+        policies: { loopDetection: detectLoops({ threshold: 2, action }) },
       });
       return { result, heard: () => recording.of("loop-detected").map(({ replayed }) => replayed) };
     };

@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, isLoopError, type LoopDetection, type LoopOptions } from "turnwright";
+import { createLoopControl, detectLoops, type LoopDetectionOptions, type LoopOptions } from "turnwright";
 import { finish, type MockScript, text, toolCall } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
 
 const echo = tool("echo", (args) => args);
 const look = tool("look", (args) => args);
-const watching = (loopDetection: LoopDetection): Partial<LoopOptions> => ({ tools: [echo, look], policies: { loopDetection } });
+const watching = (options: LoopDetectionOptions): Partial<LoopOptions> => ({
+  tools: [echo, look],
+  policies: { loopDetection: detectLoops(options) },
+});
 const warning = (count: number): string =>
   `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
 
@@ -21,7 +24,7 @@ const heard = ({ recording }: ReturnType<typeof play>): readonly string[] =>
   recording.of("loop-detected").map(({ iteration, toolName, count, cycle }) => `${iteration}: ${toolName} ${count}x${cycle}`);
 
 describe("a model that repeats itself", () => {
-  it.for<[calls: string, policy: LoopDetection, told: readonly string[]]>([
+  it.for<[calls: string, policy: LoopDetectionOptions, told: readonly string[]]>([
     ["aaa", {}, ["2: echo 3x1"]],
     ["aa", {}, []],
     ["aaaaaa", {}, ["2: echo 3x1", "5: echo 6x1"]],
@@ -124,7 +127,7 @@ describe("stop", () => {
     const policy = { threshold: 2, action: "stop" } as const;
     const stopped = play(calling("aa"), {
       tools: [echo],
-      policies: { loopDetection: policy, stopWhen: ({ iteration }) => iteration === 2 },
+      policies: { loopDetection: detectLoops(policy), stopWhen: ({ iteration }) => iteration === 2 },
     });
     expect([(await stopped.result).reason.kind, heard(stopped)]).toEqual(["stop-condition", []]);
     const nameless = [toolCall("echo"), toolCall(" ")];
@@ -156,14 +159,17 @@ describe("results that have changed", () => {
     // Told before it is known that the third call gives something else.
     [["1", "1", "2", "2"], true, ["2: echo 3x1"]],
   ])("%j, compared: %s", async ([values, compareResults, told]) => {
-    const playing = play(calling("aaaa"), { ...results(...values), policies: { loopDetection: { compareResults } } });
+    const playing = play(calling("aaaa"), {
+      ...results(...values),
+      policies: { loopDetection: detectLoops({ compareResults }) },
+    });
     await playing.result;
     expect(heard(playing)).toEqual(told);
   });
 
   it("keep the model from being told", async () => {
     const lines = async (...values: readonly string[]): Promise<readonly string[]> => {
-      const loopDetection = { compareResults: true, action: "inject-warning" } as const;
+      const loopDetection = detectLoops({ compareResults: true, action: "inject-warning" });
       return linesOf((await play(calling("aaa"), { ...results(...values), policies: { loopDetection } }).result).messages);
     };
     expect(await lines("1", "1", "1")).toContain(warning(3));
@@ -172,7 +178,7 @@ describe("results that have changed", () => {
 
   it("do not count failures of one kind as changed", async () => {
     const broken = tool("echo", () => Promise.reject(new Error("no")));
-    const playing = play(calling("aaa"), { tools: [broken], policies: { loopDetection: { compareResults: true } } });
+    const playing = play(calling("aaa"), { tools: [broken], policies: { loopDetection: detectLoops({ compareResults: true }) } });
     await playing.result;
     expect(heard(playing)).toEqual(["2: echo 3x1"]);
   });
@@ -185,7 +191,7 @@ it("a steered message in between begins the count anew", async () => {
     calls += 1;
     if (calls === 2) control.steer("Try it once more.");
   });
-  const playing = play(calling("aaaaa"), { control, tools: [again], policies: { loopDetection: {} } });
+  const playing = play(calling("aaaaa"), { control, tools: [again], policies: { loopDetection: detectLoops() } });
   await playing.result;
   expect(heard(playing)).toEqual(["4: echo 3x1"]);
 });
@@ -194,7 +200,7 @@ it("a final answer that asks for tools again is told no more", async () => {
   const playing = play(calling("aaa"), {
     tools: [echo],
     limits: { maxIterations: 2 },
-    policies: { finalAnswer: true, loopDetection: { threshold: 2 } },
+    policies: { finalAnswer: true, loopDetection: detectLoops({ threshold: 2 }) },
   });
   expect([(await playing.result).reason.kind, heard(playing)]).toEqual(["max-iterations", ["1: echo 2x1"]]);
 });
@@ -205,9 +211,6 @@ it.for<[option: string, policy: object, expected: string]>([
   ["maxCycle", { maxCycle: 0 }, "a whole number from 1 to 100, but is 0"],
   ["maxCycle", { maxCycle: Number.POSITIVE_INFINITY }, "a whole number from 1 to 100, but is Infinity"],
   ["compareResults", { compareResults: 1 }, "true or false, but is 1"],
-])("refuses a %s that is none: %j", async ([option, policy, expected]) => {
-  const error = await play([], watching(policy)).result.catch((thrown: unknown) => thrown);
-  expect(isLoopError(error, "invalid-option") && error.message).toBe(
-    `Option "policies.loopDetection.${option}" must be ${expected}.`,
-  );
+])("detectLoops refuses an invalid %s: %j", ([option, policy, expected]) => {
+  expect(() => detectLoops(policy)).toThrow(`Option "policies.loopDetection.${option}" must be ${expected}.`);
 });

@@ -18,7 +18,7 @@ it.for<[bad: object, nearest: string, instead: string | undefined]>([
   [{ hooks: { onStepFinish: () => {} } }, "hooks.onIteration", undefined],
   [{ hooks: { prepareStep: () => {} } }, "hooks.prepareIteration", undefined],
   [{ experimental_prepareStep: () => {} }, "hooks.prepareIteration", "hooks: { prepareIteration(view) { return {}; } }"],
-  [{ experimental_output: {} }, "policies.output", "policies: { output: { schema } }"],
+  [{ experimental_output: {} }, "policies.output", "policies: { output: structuredOutput(schema) }"],
   [{ experimental_context: {} }, "context", undefined],
   [{ experimental_telemetry: {} }, "events", 'withTracing(options) of "turnwright/otel"'],
   [{ instructions: "Be brief." }, "system", 'system: "..."'],

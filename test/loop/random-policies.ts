@@ -3,8 +3,12 @@
 import {
   type Approve,
   type LoopOptions,
-  type MaskingPolicy,
-  type OutputPolicy,
+  detectLoops,
+  type Masking,
+  maskResults,
+  processResults,
+  structuredOutput,
+  type StructuredOutput,
   type Pricing,
   type Provider,
   type ResultPipeline,
@@ -19,13 +23,14 @@ import type { Workshop } from "./random-tools.ts";
 
 /** What a run is told besides its turns, its tools and its limits. */
 export function policiesOf(plan: Plan, workshop: Workshop): NonNullable<LoopOptions["policies"]> {
+  const pipeline = pipelineOf(plan, workshop);
   return {
     approve: approvalOf(plan, workshop),
     finalAnswer: plan.finalAnswer,
     stopWhen: stopOf(plan, workshop),
-    loopDetection: plan.loopDetection,
+    loopDetection: plan.loopDetection && detectLoops(plan.loopDetection),
     output: outputOf(plan, workshop),
-    results: pipelineOf(plan, workshop),
+    results: pipeline && processResults(pipeline),
     masking: maskingOf(plan, workshop),
   };
 }
@@ -54,12 +59,12 @@ function stopOf({ stopWhen }: Plan, { later }: Workshop): StopCondition | undefi
 }
 
 /** What the answer has to be, if anything: takes its time, and is never "So.", which is no JSON. */
-function outputOf({ output }: Plan, { later }: Workshop): OutputPolicy | undefined {
+function outputOf({ output }: Plan, { later }: Workshop): StructuredOutput | undefined {
   if (!output) return undefined;
   const schema: StandardSchema = {
     "~standard": { version: 1, vendor: "test", validate: (value) => later(60, { value: { value } }) },
   };
-  return { schema, jsonSchema: {}, maxRetries: 1 };
+  return structuredOutput(schema, { jsonSchema: {}, maxRetries: 1 });
 }
 
 /** What results go through: each stage in its own way, and not every time. */
@@ -84,8 +89,8 @@ function pipelineOf({ results }: Plan, { later }: Workshop): ResultPipeline | un
   return results === "none" ? undefined : pipelines[results];
 }
 
-function maskingOf({ masking }: Plan, { force }: Workshop): MaskingPolicy | undefined {
-  return masking && { ...masking, minTokens: 1, force };
+function maskingOf({ masking }: Plan, { force }: Workshop): Masking | undefined {
+  return masking && maskResults({ ...masking, minTokens: 1, force });
 }
 
 /** What streams cost: nobody knows it of every third number of tokens where the plan says so. */

@@ -1,7 +1,7 @@
 // Runs that nobody thought of: random turns, tools, limits, and people who end the run, or talk to it, at random moments.
 
 import fc from "fast-check";
-import type { LoopDetection, LoopLimits, MaskingPolicy } from "turnwright";
+import type { LoopDetectionOptions, LoopLimits, MaskingOptions } from "turnwright";
 import { endEarly, fail, finish, type MockPart, type MockTurn, reasoning, stall, text, toolCall, wait } from "turnwright/testing";
 
 /** Somebody who ends the run, or talks to it. */
@@ -23,14 +23,14 @@ export interface Plan {
   readonly hooks: boolean;
   readonly finalAnswer: boolean;
   readonly stopWhen: "none" | "calls" | "late" | "never";
-  readonly loopDetection: LoopDetection | undefined;
+  readonly loopDetection: LoopDetectionOptions | undefined;
   /** Whether the answer has to fit a schema. */
   readonly output: boolean;
   /** Whether tools may start while the model speaks: then nothing forbids calls. */
   readonly eager: boolean;
   readonly prices: "none" | "all" | "some";
   readonly results: "none" | "short" | "late" | "broken";
-  readonly masking: Pick<MaskingPolicy, "keepIterations" | "batchOf"> | undefined;
+  readonly masking: Pick<MaskingOptions, "keepIterations" | "batchOf"> | undefined;
   /** What stands before the provider. */
   readonly wrapping: "none" | "retry" | "fallback";
   /** Where a saved journal is cut, from 0 to 1. */

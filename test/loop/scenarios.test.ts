@@ -4,11 +4,12 @@ import {
   type LoopOptions,
   type LoopPolicies,
   type LoopResult,
-  memoryJournal,
   type MemoryJournal,
+  memoryJournal,
   type Provider,
   runToolLoop,
   type StandardSchema,
+  structuredOutput,
   type Tool,
 } from "turnwright";
 import { createMockProvider, createTestClock, recordEvents, text } from "turnwright/testing";
@@ -51,7 +52,7 @@ function untouchablePolicies(policies: LoopPolicies, fail: () => never): LoopPol
     ...policies,
     ...(approve && { approve: fail }),
     ...(stopWhen && { stopWhen: fail }),
-    ...(output && { output: { schema: validate, jsonSchema: {} } }),
+    ...(output && { output: structuredOutput(validate, { jsonSchema: {} }) }),
   };
 }
 

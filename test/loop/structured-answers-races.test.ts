@@ -7,6 +7,7 @@ import {
   runToolLoop,
   type SavedJournal,
   type StandardSchema,
+  structuredOutput,
 } from "turnwright";
 import { createMockProvider, createTestClock, fail, type MockScript, type MockTurn, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
@@ -30,7 +31,7 @@ function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, 
 describe("a schema that fails", () => {
   it("because it hangs ends the run after hookMs, with the text kept", async () => {
     const hanging: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
-    const playing = play([text("8")], { ...wanting({ schema: hanging, jsonSchema: {} }), timeouts: { hookMs: 700 } });
+    const playing = play([text("8")], { ...wanting(structuredOutput(hanging, { jsonSchema: {} })), timeouts: { hookMs: 700 } });
     await playing.clock.runAll();
     expect(await playing.result).toMatchObject({
       status: "error",
@@ -45,7 +46,7 @@ describe("a schema that fails", () => {
     ["nothing", () => undefined, "undefined"],
     ["a function", () => () => 8, "a function"],
   ])("because it makes %s ends the run", async ([, made, why]) => {
-    const result = await play([text("8")], wanting({ schema: z.unknown().transform(made) })).result;
+    const result = await play([text("8")], wanting(structuredOutput(z.unknown().transform(made)))).result;
     const message = `The schema made a value that is not plain data: ${why}.`;
     expect(result).toMatchObject({ reason: { kind: "hook-failed", hook: "output", error: { message } }, text: "8" });
   });
@@ -53,7 +54,11 @@ describe("a schema that fails", () => {
 
 describe("a verb while the answer is validated", () => {
   const validating = (answers: MockScript = [text('{ "n": 8 }')], more: Partial<LoopOptions> = {}) =>
-    play(answers, ({ clock }) => ({ ...wanting({ schema: slowSchema(clock, 1_000) }), limits: { wallClockMs: 500 }, ...more }));
+    play(answers, ({ clock }) => ({
+      ...wanting(structuredOutput(slowSchema(clock, 1_000))),
+      limits: { wallClockMs: 500 },
+      ...more,
+    }));
 
   it.for<[verb: string, act: (playing: ReturnType<typeof play>) => unknown, reason: string]>([
     ["a stop", ({ control }) => control.stop(), "stopped"],
@@ -70,7 +75,7 @@ describe("a verb while the answer is validated", () => {
     const saved = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
     const provider = createMockProvider([text('{ "n": 9 }')]);
     const { runId, messages } = playing.options;
-    const options = { runId, messages, clock: createTestClock(), ...wanting({ schema }), provider };
+    const options = { runId, messages, clock: createTestClock(), ...wanting(structuredOutput(schema)), provider };
     const again = await runToolLoop({ ...options, journal: saved, resume: "retry-last" });
     // The turn that nobody could judge is taken back.
     expect([again.output, linesOf(again.messages), again.iterations]).toEqual([
@@ -106,7 +111,7 @@ describe("a verb while the answer is validated", () => {
   it("a steered message goes before the end of tries, and grants new ones", async () => {
     const playing = play([text("Eight."), text("Nine."), text("Ten.")], ({ clock }) => ({
       tools,
-      policies: { output: { schema: slowSchema(clock), maxRetries: 0 } },
+      policies: { output: structuredOutput(slowSchema(clock), { maxRetries: 0 }) },
       hooks: { prepareIteration: ({ iteration }) => void (iteration === 0 && playing.control.steer("Nine, I mean.")) },
     }));
     await playing.clock.runAll();
@@ -132,7 +137,7 @@ describe("a verb while the answer is validated", () => {
 
   it("a stop behind it outranks the last answer that did not fit", async () => {
     const playing = play([text("Eight.")], ({ control }) => ({
-      ...wanting({ schema, maxRetries: 0 }),
+      ...wanting(structuredOutput(schema, { maxRetries: 0 })),
       events: undefined,
       journal: stopBehind("i0/output", () => control.stop()),
     }));
@@ -174,7 +179,7 @@ describe("over a journal", () => {
           runId: "durable",
           clock: createTestClock(),
           journal: store.open(fate),
-          ...wanting({ schema: counting, jsonSchema: {} }),
+          ...wanting(structuredOutput(counting, { jsonSchema: {} })),
         });
       await run({ afterRecords }).catch(() => {});
       const result = await run({});
@@ -185,7 +190,7 @@ describe("over a journal", () => {
   });
 
   it("pins the keys", async () => {
-    const { journal } = await play([...turns], wanting({ schema })).result;
+    const { journal } = await play([...turns], wanting(structuredOutput(schema))).result;
     expect(memoryJournal(JSON.parse(JSON.stringify(journal))).keys()).toEqual([
       "run",
       "i0/inbox",
@@ -202,7 +207,7 @@ describe("over a journal", () => {
   });
 
   it("an answer that is found not to fit only now is not tried again at once", async () => {
-    const { journal, runId } = await play([text("Eight.")], wanting({ schema, maxRetries: 0 })).result;
+    const { journal, runId } = await play([text("Eight.")], wanting(structuredOutput(schema, { maxRetries: 0 }))).result;
     const { steps } = JSON.parse(JSON.stringify(journal)) as SavedJournal;
     const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, 3)) });
     const provider = createMockProvider([]);
@@ -210,14 +215,18 @@ describe("over a journal", () => {
       runId,
       provider,
       messages: [{ role: "user" as const, content: "Go." }],
-      ...wanting({ schema, maxRetries: 0 }),
+      ...wanting(structuredOutput(schema, { maxRetries: 0 })),
     };
     const result = await runToolLoop({ ...options, journal: saved, resume: "retry-last" });
     expect([result.reason.kind, provider.calls]).toEqual(["invalid-output", 0]);
   });
 
   it("answers that never fitted are tried again, as often as before", async () => {
-    const options = { runId: "r", messages: [{ role: "user" as const, content: "Go." }], ...wanting({ schema, maxRetries: 1 }) };
+    const options = {
+      runId: "r",
+      messages: [{ role: "user" as const, content: "Go." }],
+      ...wanting(structuredOutput(schema, { maxRetries: 1 })),
+    };
     const first = await runToolLoop({ ...options, provider: createMockProvider(() => text("Eight.")) });
     expect(first.reason).toMatchObject({ kind: "invalid-output", attempts: 2 });
     const provider = createMockProvider([text("Eight."), text('{ "n": 8 }')]);

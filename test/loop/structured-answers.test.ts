@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineAgentTool, isLoopError, type LoopOptions, type StandardSchema, streamToolLoop, toolResult } from "turnwright";
+import {
+  defineAgentTool,
+  type JsonSchema,
+  type LoopOptions,
+  type StandardSchema,
+  streamToolLoop,
+  structuredOutput,
+  toolResult,
+} from "turnwright";
 import { createMockProvider, fail, finish, type MockScript, text, toolCall } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
@@ -17,7 +25,7 @@ const notNumber = complaint("n: Invalid input: expected number, received string"
 
 describe("an answer that fits", () => {
   it("is on the result as a value, with its text", async () => {
-    const result = await play([toolCall("echo"), text('{ "n": 8 }')], wanting({ schema })).result;
+    const result = await play([toolCall("echo"), text('{ "n": 8 }')], wanting(structuredOutput(schema))).result;
     expect([result.reason.kind, result.output, result.text]).toEqual(["answered", { n: 8 }, '{ "n": 8 }']);
   });
 
@@ -25,7 +33,7 @@ describe("an answer that fits", () => {
     const stream = streamToolLoop({
       provider: createMockProvider([text('{ "n": 8 }')]),
       messages: [{ role: "user", content: "Go." }],
-      policies: { output: { schema } },
+      policies: { output: structuredOutput(schema) },
     });
     expect((await stream.result).output).toEqual({ n: 8 });
   });
@@ -35,37 +43,37 @@ describe("an answer that fits", () => {
       at: z.string().transform((at) => new Date(at)),
       unit: z.string().default("C"),
     });
-    const result = await play([text('{ "at": "2024-05-06" }')], wanting({ schema: filled })).result;
+    const result = await play([text('{ "at": "2024-05-06" }')], wanting(structuredOutput(filled))).result;
     expect(result.output).toEqual({ at: "2024-05-06T00:00:00.000Z", unit: "C" });
     expect(JSON.parse(JSON.stringify(result)).output).toEqual(result.output);
   });
 
   it("may come in several streams", async () => {
-    const result = await play([[text('{ "n":'), finish("paused")], text(" 8 }")], wanting({ schema })).result;
+    const result = await play([[text('{ "n":'), finish("paused")], text(" 8 }")], wanting(structuredOutput(schema))).result;
     expect(result.output).toEqual({ n: 8 });
   });
 
   it("may be what was said before a silence", async () => {
-    const result = await play([[text('{ "n": 8 }'), toolCall("echo")], finish("stop")], wanting({ schema })).result;
+    const result = await play([[text('{ "n": 8 }'), toolCall("echo")], finish("stop")], wanting(structuredOutput(schema))).result;
     expect([result.reason.kind, result.output]).toEqual(["answered", { n: 8 }]);
   });
 
   it("may be null", async () => {
-    const result = await play([text("null")], wanting({ schema: z.null() })).result;
+    const result = await play([text("null")], wanting(structuredOutput(z.null()))).result;
     expect([result.reason.kind, result.output]).toEqual(["answered", null]);
   });
 
-  it("is checked with the schema that was there when the run began", async () => {
-    const output: { schema: StandardSchema } = { schema };
-    const playing = play([text('{ "n": 8 }')], wanting(output));
-    output.schema = z.string();
-    expect((await playing.result).output).toEqual({ n: 8 });
+  it("structuredOutput reads its options once", async () => {
+    const options: { jsonSchema?: JsonSchema; maxRetries: number } = { maxRetries: 1 };
+    const output = structuredOutput(schema, options);
+    options.maxRetries = 0;
+    expect((await play([text("Eight."), text('{ "n": 8 }')], wanting(output)).result).output).toEqual({ n: 8 });
   });
 });
 
 describe("an answer that does not fit", () => {
   it("is asked for again, with what is wrong", async () => {
-    const playing = play([text("Eight."), text('{ "n": "8" }'), text('{ "n": 8 }')], wanting({ schema }));
+    const playing = play([text("Eight."), text('{ "n": "8" }'), text('{ "n": 8 }')], wanting(structuredOutput(schema)));
     const result = await playing.result;
     expect([result.reason.kind, result.output, result.iterations]).toEqual(["answered", { n: 8 }, 3]);
     expect(linesOf(result.messages)).toEqual([
@@ -79,7 +87,7 @@ describe("an answer that does not fit", () => {
   });
 
   it.for([0, 1, 2, 5])("ends the run after %i more tries, with the text kept", async (maxRetries) => {
-    const result = await play(() => text('{ "n": "8" }'), wanting({ schema, maxRetries })).result;
+    const result = await play(() => text('{ "n": "8" }'), wanting(structuredOutput(schema, { maxRetries }))).result;
     const issues = [{ message: "Invalid input: expected number, received string", path: ["n"] }];
     expect([result.status, result.reason, result.output, result.text, result.iterations]).toEqual([
       "error",
@@ -94,14 +102,15 @@ describe("an answer that does not fit", () => {
   it("may be followed by calls before the next try", async () => {
     const playing = play(
       [text("Eight."), toolCall("echo"), text("Eight."), toolCall("echo"), text('{ "n": 8 }')],
-      wanting({ schema }),
+      wanting(structuredOutput(schema)),
     );
     const result = await playing.result;
     expect([result.output, result.toolCallsExecuted, result.iterations]).toEqual([{ n: 8 }, 2, 5]);
   });
 
   it("is not asked for past maxIterations", async () => {
-    const result = await play(() => text("Eight."), { ...wanting({ schema }), limits: { maxIterations: 2 } }).result;
+    const result = await play(() => text("Eight."), { ...wanting(structuredOutput(schema)), limits: { maxIterations: 2 } })
+      .result;
     expect([result.reason.kind, result.text, result.output, result.iterations]).toEqual([
       "max-iterations",
       "Eight.",
@@ -112,7 +121,7 @@ describe("an answer that does not fit", () => {
 
   it("is one where the schema throws", async () => {
     const broken = z.string().transform((url) => new URL(url).host);
-    const result = await play([text('"nowhere"'), text('"https://example.com/"')], wanting({ schema: broken })).result;
+    const result = await play([text('"nowhere"'), text('"https://example.com/"')], wanting(structuredOutput(broken))).result;
     expect([result.output, textsOf(result.messages.filter(({ role }) => role === "user") as never)[1]]).toEqual([
       "example.com",
       complaint("could not be checked: Invalid URL"),
@@ -122,7 +131,10 @@ describe("an answer that does not fit", () => {
 
 describe("what the model is told beforehand", () => {
   const systems = async (more: Partial<LoopOptions>): Promise<readonly (string | undefined)[]> => {
-    const playing = play([toolCall("echo"), text("Eight."), text('{ "n": 8 }')], { ...wanting({ schema }), ...more });
+    const playing = play([toolCall("echo"), text("Eight."), text('{ "n": 8 }')], {
+      ...wanting(structuredOutput(schema)),
+      ...more,
+    });
     await playing.result;
     return playing.provider.requests.map(({ system }) => system);
   };
@@ -157,16 +169,16 @@ it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>]>([
   ["length", [[text('{ "n": 8 }'), finish("length")]], {}],
   ["refusal", [[text('{ "n": 8 }'), finish("refusal")]], {}],
   ["end-turn", [[text('{ "n": 8 }'), toolCall("bye")]], {}],
-  ["stop-condition", [text('{ "n": 8 }')], { policies: { stopWhen: () => true, output: { schema } } }],
+  ["stop-condition", [text('{ "n": 8 }')], { policies: { stopWhen: () => true, output: structuredOutput(schema) } }],
   ["empty", [finish("stop")], {}],
   ["provider-error", [[text('{ "n": 8 }'), fail({ status: 503 })]], {}],
   [
     "max-iterations",
     [toolCall("echo"), text('{ "n": 8 }')],
-    { limits: { maxIterations: 1 }, policies: { finalAnswer: true, output: { schema } } },
+    { limits: { maxIterations: 1 }, policies: { finalAnswer: true, output: structuredOutput(schema) } },
   ],
 ])("a run that ends as %s has no value", async ([ending, script, more]) => {
-  const result = await play(script, { ...wanting({ schema }), ...more }).result;
+  const result = await play(script, { ...wanting(structuredOutput(schema)), ...more }).result;
   expect([result.reason.kind, result.output, "output" in JSON.parse(JSON.stringify(result))]).toEqual([ending, undefined, false]);
 });
 
@@ -178,20 +190,20 @@ it("the answer of an agent is a value to the run around it", async () => {
     prepare: () => ({
       provider: createMockProvider([text("Eight."), text('{ "n": 8 }')]),
       messages: [{ role: "user", content: "Count." }],
-      policies: { output: { schema } },
+      policies: { output: structuredOutput(schema) },
     }),
   });
   const result = await play([toolCall("count"), text("Eight.")], { tools: [agent] }).result;
   expect(result.functionHistory[0]?.functionResponse.response.result).toEqual({ n: 8 });
 });
 
-it.for<[option: string, output: object, expected: string]>([
+it.for<[option: string, output: { readonly schema?: unknown; readonly [option: string]: unknown }, expected: string]>([
   ["schema", {}, "a Standard Schema, such as zod makes, but is undefined"],
   ["schema", { schema: { type: "object" } }, "a Standard Schema, such as zod makes, but is an object"],
   ["maxRetries", { schema, maxRetries: -1 }, "a whole number of at least 0, or Infinity, but is -1"],
   ["jsonSchema", { schema, jsonSchema: "x" }, 'a JSON Schema: an object of plain data, but is "x"'],
-])("refuses a %s that is none: %j", async ([option, output, expected]) => {
-  const playing = play([], wanting(output as never));
-  const error = await playing.result.catch((thrown: unknown) => thrown);
-  expect(isLoopError(error, "invalid-option") && error.message).toBe(`Option "policies.output.${option}" must be ${expected}.`);
+])("structuredOutput refuses an invalid %s: %j", ([option, { schema: given, ...options }, expected]) => {
+  expect(() => structuredOutput(given as StandardSchema, options)).toThrow(
+    `Option "policies.output.${option}" must be ${expected}.`,
+  );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FatalToolError, type LoopOptions, type Message, runToolLoop } from "turnwright";
+import { FatalToolError, type LoopOptions, maskResults, type Message, runToolLoop } from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
 import { createMockProvider, finish, type MockTurn, providerMetadata, reasoning, text, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "../loop/play.ts";
@@ -90,7 +90,7 @@ describe("a planned run", () => {
 
   it("shows records whole that are masked for other models", async () => {
     const { result, model, recording } = plan([execute(sum(1, 2)), execute(sum(3, 3)), respond, text("Six.")], {
-      policies: { masking: { keepIterations: 1, minTokens: 1, batchOf: 1 } },
+      policies: { masking: maskResults({ keepIterations: 1, minTokens: 1, batchOf: 1 }) },
     });
     expect([(await result).text, recording.of("masked").length]).toEqual(["Six.", 1]);
     expect(shownTo(model.requests[2])).toMatchObject({ done_plans: [one, two], last_round_records: [two] });

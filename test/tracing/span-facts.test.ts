@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLoopEvents } from "turnwright";
+import { createLoopEvents, detectLoops } from "turnwright";
 import { createMockProvider, endEarly, fail, type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { never, tool } from "../loop/play.ts";
 import { settle, trace } from "./trace.ts";
@@ -80,7 +80,9 @@ describe("what is on a span", () => {
   });
 
   it("is short, also where a model makes names up", async () => {
-    const scene = trace(() => [toolCall("x".repeat(10_000))], { policies: { loopDetection: { threshold: 2, action: "stop" } } });
+    const scene = trace(() => [toolCall("x".repeat(10_000))], {
+      policies: { loopDetection: detectLoops({ threshold: 2, action: "stop" }) },
+    });
     await settle(scene);
     const [run] = attributesOf(scene, "invoke_agent bot");
     expect(run?.["turnwright.run.reason"]).toBe("loop-detected");

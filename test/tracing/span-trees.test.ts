@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { contextRestart, defineAgentTool, defineTool, type Tool, type ToolContext, withFallback, withRetry } from "turnwright";
+import {
+  contextRestart,
+  defineAgentTool,
+  defineTool,
+  detectLoops,
+  type Tool,
+  type ToolContext,
+  withFallback,
+  withRetry,
+} from "turnwright";
 import { createMockProvider, fail, text, toolCall, wait } from "turnwright/testing";
 import { type Playing, tool } from "../loop/play.ts";
 import { question, type Scene, trace, treeOf } from "./trace.ts";
@@ -168,7 +177,7 @@ describe("the span tree of a run", () => {
         tool("look", () => 1),
         tool("enrich", () => contextRestart({ type: "context_restart_profile", enhanced_context_item: {} })),
       ],
-      policies: { loopDetection: { threshold: 2 }, approve: () => ({ kind: "approve" }) },
+      policies: { loopDetection: detectLoops({ threshold: 2 }), approve: () => ({ kind: "approve" }) },
     });
     expect(await treeOf(scene, [])).toMatchInlineSnapshot(`
       "

@@ -2,7 +2,7 @@
 
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import { type LoopOptions, type LoopResult, type OutputPolicy, type Plain, runToolLoop, streamToolLoop } from "turnwright";
+import { type LoopOptions, type LoopResult, type Plain, runToolLoop, streamToolLoop, structuredOutput } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
 
 const asked = { messages: [{ role: "user" as const, content: "Go." }] };
@@ -10,9 +10,10 @@ const provider = () => createMockProvider([text('{"city":"Oslo","days":[1]}')]);
 
 it("types the output by the schema", async () => {
   const schema = z.object({ city: z.string(), days: z.array(z.number()), note: z.string().optional() });
-  const result = await runToolLoop({ ...asked, provider: provider(), policies: { output: { schema } } });
+  const result = await runToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } });
   expectTypeOf(result.output).toEqualTypeOf<{ city: string; days: number[]; note?: string | undefined } | undefined>();
-  const streamed = await streamToolLoop({ ...asked, provider: provider(), policies: { output: { schema } } }).result;
+  const streamed = await streamToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } })
+    .result;
   expectTypeOf(streamed.output).toEqualTypeOf(result.output);
   // @ts-expect-error there may be none
   expect(() => result.output.city).not.toThrow();
@@ -21,7 +22,7 @@ it("types the output by the schema", async () => {
 
 it("types it after defaults and transforms, as what JSON makes of it", async () => {
   const schema = z.object({ city: z.string().transform((city) => new Date(`${city.length}`)), unit: z.string().default("C") });
-  const { output } = await runToolLoop({ ...asked, provider: provider(), policies: { output: { schema } } });
+  const { output } = await runToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } });
   expectTypeOf(output).toEqualTypeOf<{ city: string; unit: string } | undefined>();
   expectTypeOf<Plain<readonly [Date, { at?: Date; n: 1 | null }]>>().toEqualTypeOf<
     readonly [string, { at?: string; n: 1 | null }]
@@ -33,7 +34,7 @@ it("knows nothing of it without a schema", async () => {
   const result = await runToolLoop({ ...asked, provider: provider() });
   expectTypeOf(result).toEqualTypeOf<LoopResult>();
   expectTypeOf(result.output).toBeUnknown();
-  const options: LoopOptions = { ...asked, provider: provider(), policies: { output: { schema: z.unknown() } } };
+  const options: LoopOptions = { ...asked, provider: provider(), policies: { output: structuredOutput(z.unknown()) } };
   expectTypeOf((await runToolLoop(options)).output).toBeUnknown();
   expect(result.output).toBeUndefined();
 });
@@ -42,6 +43,5 @@ it("lets typed options and results stand for others", () => {
   expectTypeOf<LoopOptions<{ n: number }>>().toExtend<LoopOptions>();
   expectTypeOf<LoopResult<{ n: number }>>().toExtend<LoopResult>();
   // @ts-expect-error plain JSON Schema validates nothing
-  const policy: OutputPolicy = { schema: { type: "object" } };
-  expect(policy.maxRetries).toBeUndefined();
+  expect(() => structuredOutput({ type: "object" })).toThrow("a Standard Schema");
 });

@@ -131,3 +131,8 @@ export function abortReasonOf(cause: CancelReason): unknown {
       return assertNever(cause);
   }
 }
+
+/** Whether somebody ended a run, so that nothing waits in it. Its wall clock does not: it is for what works, and nobody does. */
+export function isEnded({ cause }: CancelScope): boolean {
+  return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
+}

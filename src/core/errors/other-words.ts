@@ -44,7 +44,7 @@ const prepareIteration: Replacement = {
   instead: "hooks: { prepareIteration(view) { return {}; } }",
 };
 const events: Replacement = { nearest: "events", instead: 'events: createLoopEvents(), and events.on("run-end", listener)' };
-const output: Replacement = { nearest: "policies.output", instead: "policies: { output: { schema } }" };
+const output: Replacement = { nearest: "policies.output", instead: "policies: { output: structuredOutput(schema) }" };
 const inputSchema: Replacement = { nearest: "inputSchema", instead: "inputSchema: z.object({ ... })" };
 const execute: Replacement = { nearest: "execute", instead: "execute(args, context) {}" };
 const toolCallGuard: Replacement = { nearest: "policies.approve", instead: "policies: { approve(call) {} }" };

@@ -4,7 +4,8 @@ import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { whenReady } from "../utils/promises.ts";
 import type { EagerPorts } from "./stream/eager-calls.ts";
 import { prepareCall } from "./tool-call/prepare-call.ts";
-import type { Prepared, Run } from "./run/run.ts";
+import type { Prepared } from "./run/call.ts";
+import type { Run } from "./run/run.ts";
 import { performCall } from "./tool-call/execute-tool-call.ts";
 import { sendBoth } from "./tool-call/replay-call.ts";
 
@@ -12,7 +13,7 @@ import { sendBoth } from "./tool-call/replay-call.ts";
 export function createEagerPorts(run: Run): EagerPorts | undefined {
   const { policies } = run.options;
   if (!run.visibleTools.hasEager) return undefined;
-  if (policies?.stopWhen !== undefined || policies?.loopDetection?.action === "stop") return undefined;
+  if (policies?.stopWhen !== undefined || run.features.loopDetection?.action === "stop") return undefined;
   if (policies?.approve !== undefined || run.meter.maxToolCalls !== Number.POSITIVE_INFINITY) return undefined;
   let running = 0;
   const start = (call: ToolCall): ReturnType<EagerPorts["start"]> => {

@@ -3,7 +3,7 @@
 
 import type { Ending, StreamStatus } from "../types/termination.ts";
 import { assertNever } from "../utils/assert-never.ts";
-import { findIdenticalCalls, findLoop } from "./state/loop-detection.ts";
+import { findIdenticalCalls, findLoop } from "./state/identical-calls.ts";
 import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "./state/loop-state.ts";

@@ -8,8 +8,8 @@ import type { Ending } from "../types/termination.ts";
 import type { Judgement } from "../providers/judge-finish.ts";
 import { freezeDeep } from "../utils/json.ts";
 import { textOf, textOrNone, toPlainError } from "../utils/plain-error.ts";
-import { findLoop } from "./state/loop-detection.ts";
-import { type Masked, MaskedView } from "./state/masked-view.ts";
+import { findLoop } from "./state/identical-calls.ts";
+import type { Masked, ResultMasking } from "./run/features.ts";
 import { streamOnce } from "./stream/stream-once.ts";
 import { applyStep } from "./state/apply-step.ts";
 import { endingOfReason } from "./state/ending-of-cause.ts";
@@ -20,10 +20,10 @@ import { prepareCalls } from "./tool-call/prepare-call.ts";
 import { createRequestViews, expose, exposeRecorded, needsBasis, withBasis } from "./stream/visible-tools.ts";
 import { findSpent } from "./stream/eager-calls.ts";
 import { createEagerPorts } from "./eager-start.ts";
-import { eventBase, type OpenIteration, type RequestViews, type Run } from "./run/run.ts";
+import type { OpenIteration, RequestViews } from "./run/request.ts";
+import { eventBase, type Run } from "./run/run.ts";
 import { replayCall, toSpending } from "./tool-call/replay-call.ts";
 import { readProvider } from "./start/snapshot-options.ts";
-import { releaseOnly } from "./run/resolve-policies.ts";
 import { runStep } from "./run/run-step.ts";
 import { suspensionOf } from "./state/loop-state.ts";
 import { streamKey } from "./state/step-key.ts";
@@ -169,7 +169,7 @@ function toRestriction(choice: ToolChoice | undefined): Run["toolChoice"] {
 }
 
 /** The caller's own text, or the hook's, and behind it what the answer has to look like. */
-function systemOf({ options, output }: Run, planned?: string): string | undefined {
+function systemOf({ options, features: { output } }: Run, planned?: string): string | undefined {
   const own = planned ?? options.system;
   if (output === undefined) return own;
   return own === undefined ? output.prompt : `${own}\n\n${output.prompt}`;
@@ -177,8 +177,13 @@ function systemOf({ options, output }: Run, planned?: string): string | undefine
 
 /** Brings the view that is sent up to date. It is there once something may be masked: by a policy, or because a tool released results. */
 function maskOld(run: Run): Masked | undefined {
-  if (run.view === undefined && run.state.releases.length > 0) run.view = new MaskedView(releaseOnly);
+  if (run.view === undefined && run.state.releases.length > 0) run.view = findMasking(run)?.createView();
   return run.view?.update(run.state);
+}
+
+/** A tool that releases results brings the code that masks them. */
+function findMasking({ registry }: Run): ResultMasking | undefined {
+  return registry.definitions().find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
 }
 
 function requestViewsOf(run: Run): RequestViews {

@@ -12,7 +12,7 @@ import { endingOfReason } from "./state/ending-of-cause.ts";
 import { buildResult } from "./result/build-result.ts";
 import type { LoopState } from "./state/loop-state.ts";
 import { type CloseJournal, openJournal } from "./run/run-step.ts";
-import { askIteration, judgeOutput } from "./stream/ask-stop.ts";
+import { askIteration } from "./stream/ask-stop.ts";
 import { nextStep, type NextStep } from "./next-step.ts";
 import { readInbox, readLastInbox, steerRun, takeUndelivered } from "./control/read-inbox.ts";
 import { recordRun } from "./start/record-run.ts";
@@ -20,7 +20,7 @@ import { runBatch } from "./tool-call/run-batch.ts";
 import { refuseBroken } from "./run/journal-call.ts";
 import { goesOn } from "./control/reopen-run.ts";
 import { endIteration, runIteration } from "./run-iteration.ts";
-import { isEnded } from "./run/parking.ts";
+import { isEnded } from "../cancellation/cancel-scope.ts";
 import type { Nesting, Run, StartedRun } from "./run/run.ts";
 import { startRun } from "./start/start-run.ts";
 
@@ -130,7 +130,7 @@ function perform(run: Run, next: Exclude<NextStep, { kind: "end" }>): void | Pro
     case "batch":
       return runBatch(run);
     case "output":
-      return judgeOutput(run, next.mayAskAgain);
+      return run.features.output?.judge(run, next.mayAskAgain);
     case "hook":
       return askIteration(run);
     case "close":

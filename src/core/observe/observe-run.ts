@@ -39,7 +39,7 @@ function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">
   if (isToolRegistry(tools)) return tools;
   if (!Array.isArray(tools)) return undefined;
   // Whether a model is pointed to a tool that is not there is only found in an array.
-  const needed = policies?.results?.cacher?.toolName;
+  const needed = policies?.results?.toolName;
   if (needed !== undefined && !tools.some((tool: unknown) => isRecord(tool) && tool["name"] === needed)) return undefined;
   try {
     return createToolRegistry(tools);
@@ -70,6 +70,8 @@ function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry
 
 function observeAgent(agent: Agent, ports: ToolPorts): Agent {
   return {
+    // With the code that runs it.
+    ...agent,
     prepare(args, context) {
       const observer = ports.observerOf(context);
       if (observer === undefined) return agent.prepare(args, context);

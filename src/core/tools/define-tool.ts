@@ -9,18 +9,13 @@ import { nearestName } from "../utils/tool-arguments.ts";
 import { findTimeoutProblem, isWithin } from "../errors/check-fields.ts";
 import { findSchemaProblem, isStandard } from "./argument-schema.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
+import type { ToolTraits } from "../types/tool.ts";
 
 /** What a field must be, or undefined where it is that. */
 type Check = (value: unknown) => string | undefined;
 
-/** One check per field of a tool: a new field without one does not compile. */
-const checks: { readonly [Field in keyof Tool]-?: Check } = {
-  name: (value) => unless(typeof value === "string" && /^[\w-]{1,64}$/.test(value), '1 to 64 letters, digits, "_" or "-"'),
-  description: (value) => unless(typeof value === "string", "a string"),
-  inputSchema: (value) => unless(isRecord(value) || typeof value === "function", "a Standard Schema or a JSON Schema"),
-  jsonSchema: optional((value) => unless(isRecord(value), "a JSON Schema")),
-  execute: (value) => unless(typeof value === "function", "a function"),
-  agent: optional((value) => unless(isAgent(value), "what defineAgentTool makes")),
+/** The traits of a tool and what each must be. A new trait without a line here does not compile. */
+export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
   sequential: optional(isFlag),
   timeoutMs: optional(findTimeoutProblem),
   idleTimeoutMs: optional(findTimeoutProblem),
@@ -33,6 +28,18 @@ const checks: { readonly [Field in keyof Tool]-?: Check } = {
   ),
   replay: optional((value) => unless(value === "safe" || value === "never", '"safe" or "never"')),
   origin: optional((value) => unless(typeof value === "string", "a string")),
+  masking: optional((value) => unless(isRecord(value) && value["kind"] === "masking", "made by maskResults")),
+};
+
+/** One check per field of a tool: a new field without one does not compile. */
+const checks: { readonly [Field in keyof Tool]-?: Check } = {
+  name: (value) => unless(typeof value === "string" && /^[\w-]{1,64}$/.test(value), '1 to 64 letters, digits, "_" or "-"'),
+  description: (value) => unless(typeof value === "string", "a string"),
+  inputSchema: (value) => unless(isRecord(value) || typeof value === "function", "a Standard Schema or a JSON Schema"),
+  jsonSchema: optional((value) => unless(isRecord(value), "a JSON Schema")),
+  execute: (value) => unless(typeof value === "function", "a function"),
+  agent: optional((value) => unless(isAgent(value), "what defineAgentTool makes")),
+  ...traitChecks,
 };
 
 /** Throws LoopError "invalid-tool" unless `value` has the shape of a tool, and "invalid-schema" if a schema holds what is no JSON. */
@@ -107,7 +114,7 @@ function isRetry(value: unknown): string | undefined {
 }
 
 function isAgent(value: unknown): boolean {
-  return isRecord(value) && typeof value["prepare"] === "function" && typeof value["toResult"] === "function";
+  return isRecord(value) && value["kind"] === "agent" && typeof value["run"] === "function";
 }
 
 /** A typing mistake can only be told from a class's own fields in a literal. Schemas of libraries are instances too. */

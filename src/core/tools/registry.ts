@@ -1,7 +1,7 @@
 // The registry of tools.
 
 import type { Agent, Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
-import type { ToolDefinition, ToolTraits } from "../types/tool.ts";
+import type { ToolDefinition } from "../types/tool.ts";
 import { dropPromise } from "../utils/promises.ts";
 import { isRecord } from "../utils/guards.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -9,7 +9,7 @@ import { describeValue, quote } from "../utils/texts.ts";
 import { findTimeoutProblem, invalidOption } from "../errors/check-fields.ts";
 import { findSchemaProblem, toJsonSchema, validateArgs } from "./argument-schema.ts";
 import type { Validation } from "../types/common.ts";
-import { assertTool } from "./define-tool.ts";
+import { assertTool, traitChecks } from "./define-tool.ts";
 import { toolResult } from "./to-outcome.ts";
 
 /** The tool of this name, as it is now. A registry that fails here has no tool. */
@@ -25,8 +25,7 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
 export function findAgent(registry: ToolRegistry, name: string): Agent | undefined {
   try {
     const agent: unknown = registry.agentOf?.(name);
-    if (isRecord(agent) && typeof agent["prepare"] === "function" && typeof agent["toResult"] === "function")
-      return agent as unknown as Agent;
+    if (isRecord(agent) && agent["kind"] === "agent" && typeof agent["run"] === "function") return agent as unknown as Agent;
     dropPromise(agent);
   } catch {
     // As above.
@@ -149,20 +148,6 @@ function isMethodOrNone(value: unknown): boolean {
   return value === undefined || typeof value === "function";
 }
 
-/** What a definition takes over from its tool; a new trait without a line here does not compile. */
-const traitNames: { readonly [Name in keyof ToolTraits]-?: true } = {
-  sequential: true,
-  timeoutMs: true,
-  idleTimeoutMs: true,
-  idempotent: true,
-  retry: true,
-  requiresFollowUp: true,
-  eager: true,
-  needsApproval: true,
-  replay: true,
-  origin: true,
-};
-
 /** A registry of tools, or the one that was given. Throws LoopError "invalid-option" for anything else, and what `createToolRegistry` throws. */
 export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   const given: unknown = source;
@@ -175,7 +160,7 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
 function toDefinition(tool: Tool): ToolDefinition {
   const { name, description, inputSchema, jsonSchema = inputSchema } = tool;
   // Asked for by name, because the tool may be an instance of a class with getters.
-  const traits = Object.keys(traitNames).map((trait) => [trait, Reflect.get(tool, trait)] as const);
+  const traits = Object.keys(traitChecks).map((trait) => [trait, Reflect.get(tool, trait)] as const);
   const given = Object.fromEntries(traits.filter(([, value]) => value !== undefined));
   // Hooks and providers are shown it.
   return Object.freeze({ ...given, name, description, inputSchema: toJsonSchema(jsonSchema, name) });

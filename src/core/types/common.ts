@@ -176,3 +176,8 @@ export interface ResponseTarget {
   readonly kind: string;
   readonly name?: string | undefined;
 }
+
+/** Clears old tool results from requests. Made by `maskResults`. */
+export interface Masking {
+  readonly kind: "masking";
+}

@@ -124,11 +124,11 @@ export interface LoopEvents {
     readonly cycle: number;
     readonly action: LoopAction;
   };
-  /** `policies.results.processor` has changed a result. */
+  /** The processor of `policies.results` has changed a result. */
   "result-processed": ResultEvent;
-  /** `policies.results.extractor` has condensed a result. */
+  /** The extractor of `policies.results` has condensed a result. */
   "result-extracted": ResultEvent;
-  /** `policies.results.cacher` has put a result aside. */
+  /** The cacher of `policies.results` has put a result aside. */
   "result-cached": ResultEvent;
   /** Results that are left out from this request on: the ids of their calls, and the estimated tokens of all together. */
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };

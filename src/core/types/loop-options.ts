@@ -202,8 +202,9 @@ export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Resu
   readonly agent?: Agent | undefined;
 }
 
-/** How a call becomes a run, and the run's result the call's. */
+/** How a call becomes a run, and the run's result the call's. Made by `defineAgentTool`. */
 export interface Agent {
+  readonly kind: "agent";
   /** What the nested run is told. Asked again on replay: it must say the same for the same arguments. */
   prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>;
   /** What the call gives, as a tool's `execute` would. */

@@ -1,15 +1,22 @@
 // Policies: rules that the caller sets for a run.
 
-import type { JsonSchema, StandardSchema, Usage } from "./common.ts";
+import type { JsonSchema, Masking, StandardSchema, Usage } from "./common.ts";
 import type { Json } from "./json.ts";
 import type { StreamResult } from "./provider.ts";
 import type { ToolCall, ToolChange, ToolOutcome } from "./tool-outcome.ts";
 import type { LoopAction, TriggerMatch } from "./loop-event.ts";
 import type { ApprovalView, ToolDefinition } from "./tool.ts";
 
+/** Processes successful results before they enter the transcript. Made by `processResults` or `truncateResults`. */
+export interface ResultProcessing {
+  readonly kind: "result-processing";
+  /** The tool that the texts of its cacher point to: a run whose list of tools lacks it is refused. */
+  readonly toolName?: string | undefined;
+}
+
 /**
- * What is made of successful results before they enter the transcript, in this order. Each stage may be left out, and may answer with
- * a promise. One that throws or takes longer than `hookMs` is told to listeners and skipped.
+ * The stages that successful results pass, in this order. Each is optional and may return a promise. A stage that throws or takes longer
+ * than `hookMs` is reported to listeners and skipped.
  */
 export interface ResultPipeline {
   /** Gets each result as text, with the text parts of its content, and gives the text to put in their place; undefined leaves it as it is. */
@@ -52,16 +59,13 @@ export interface ResultCacher {
   store(output: string, facts: { readonly toolName: string }): string | PromiseLike<string>;
 }
 
-/**
- * Leaves old results out of what is sent. The transcript keeps them. Of results that were handed in with `messages` none is left out,
- * nor is any error.
- */
-export interface MaskingPolicy {
+/** Which results a request leaves out. */
+export interface MaskingOptions {
   /** How many of the iterations before a request keep their results. `Infinity` masks nothing by age. Default 2. */
   readonly keepIterations?: number | undefined;
   /** Results of fewer estimated tokens stay. Default 500. */
   readonly minTokens?: number | undefined;
-  /** 0-based iterations whose results are left out whatever their age. Read before each iteration; what was left out stays so. */
+  /** 0-based iterations whose results are masked at any age. Read before each iteration; a masked result stays masked. */
   readonly force?: ReadonlySet<number> | undefined;
   /** Masks by age in steps of so many iterations, so that most requests begin as the one before. Default 1. */
   readonly batchOf?: number | undefined;
@@ -137,35 +141,45 @@ export interface LoopPolicies<Output = unknown> {
   readonly finalAnswer?: boolean | undefined;
   /** Ends the run as `stop-condition` before the calls of a response run. The first of several that says so does. */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
-  /** Notices a model that asks for the same calls over and over. Default: nobody looks. */
+  /** Detects a model that repeats its calls; made by `detectLoops`. Default none. */
   readonly loopDetection?: LoopDetection | undefined;
-  /** Makes the answer a value: it is parsed, validated, and asked for again where it does not fit. */
-  readonly output?: OutputPolicy<Output> | undefined;
-  /** What is made of successful results before they enter the transcript. */
-  readonly results?: ResultPipeline | undefined;
-  /** Leaves old results out of what is sent. */
-  readonly masking?: MaskingPolicy | undefined;
+  /** Makes the answer a value: it is parsed, validated, and asked for again if it does not fit. Made by `structuredOutput`. Default none. */
+  readonly output?: StructuredOutput<Output> | undefined;
+  /** Processes successful results before they enter the transcript; made by `processResults` or `truncateResults`. Default none. */
+  readonly results?: ResultProcessing | undefined;
+  /** Clears old tool results from requests; made by `maskResults`. Default none. */
+  readonly masking?: Masking | undefined;
 }
 
-/** When repeated calls are a loop, and what is done about it. */
+/** Detects a model that repeats its calls. Made by `detectLoops`. */
 export interface LoopDetection {
+  readonly kind: "loop-detection";
+}
+
+/** When repeated calls are a loop, and what the run does about it. */
+export interface LoopDetectionOptions {
   /** How often in a row; each multiple counts anew. At least 2. Default 3. */
   readonly threshold?: number | undefined;
-  /** Tells listeners, and does nothing else, ends the run as `loop-detected`, or tells the model too. Default "warn". */
+  /** Tells listeners, and does nothing else; ends the run as `loop-detected`; or tells the model too. Default "warn". */
   readonly action?: LoopAction | undefined;
-  /** The longest sequence of iterations that is looked for, 1 to 100: 2 finds A B A B. Default 4. */
+  /** The longest sequence of iterations to look for, 1 to 100: 2 finds A B A B. Default 4. */
   readonly maxCycle?: number | undefined;
   /** Whether calls whose results have changed are other calls, such as those of a model that polls. Default false. */
   readonly compareResults?: boolean | undefined;
 }
 
-/** What the answer must be. */
-export interface OutputPolicy<Output = unknown> {
-  /** Validates the answer. Its output must be plain data, or become that in JSON. */
+/** Makes the answer a value. Made by `structuredOutput`. `Output` is the type that its schema gives. */
+export interface StructuredOutput<Output = unknown> {
+  readonly kind: "structured-output";
+  /** Validates the answer. */
   readonly schema: StandardSchema<unknown, Output>;
-  /** Shown to the model in place of what is made from `schema`; needed where that cannot become JSON Schema by itself. */
+}
+
+/** How the model is asked for an answer that fits a schema. */
+export interface StructuredOutputOptions {
+  /** Shown to the model instead of the JSON Schema made from the schema. Needed if the schema cannot become JSON Schema by itself. */
   readonly jsonSchema?: JsonSchema | undefined;
-  /** How often in a row the model is asked again where its answer does not fit. Default 2. */
+  /** How often in a row the model is asked again after an answer that does not fit. Default 2. */
   readonly maxRetries?: number | undefined;
 }
 

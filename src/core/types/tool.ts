@@ -1,4 +1,4 @@
-import type { ContentPart, JsonSchema, Session } from "./common.ts";
+import type { ContentPart, JsonSchema, Masking, Session } from "./common.ts";
 import type { Message } from "./message.ts";
 
 /** How the loop may treat a tool. All optional. `Args` are what `execute` gets. */
@@ -32,6 +32,8 @@ export interface ToolTraits<Args = never> {
    * another tool. Default none.
    */
   readonly origin?: string | undefined;
+  /** Clears the results that this tool releases, in a run without `policies.masking`. `createContextRelease` sets it. Default none. */
+  readonly masking?: Masking | undefined;
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   assertNever,
   type Bounds,
   createLoopState,
+  createRepetition,
   describeMisfit,
   type Ending,
   endingKey,
@@ -130,7 +131,8 @@ const someLimit: Ending = { status: "timeout", reason: { kind: "max-iterations",
 /** Reads all records of a run. */
 export function rebuildRun(records: Records, start: RunStart): Rebuilt {
   const { messages, priced = false, loops } = start;
-  const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition: loops?.repetition });
+  const repetition = loops && createRepetition(loops.repetition);
+  const state = createLoopState({ messages, heldIds: [], contextItems: [], priced, repetition });
   const reading = { records, state, start, way: findWay(records) };
   for (;;) {
     const stop = readNext(reading);

@@ -1,6 +1,14 @@
 // What judges and changes: hooks, policies, prices and stores.
 
-import { contextRestart, createContextStash, type LoopOptions, type LoopPolicies } from "turnwright";
+import {
+  contextRestart,
+  createContextStash,
+  type LoopOptions,
+  type LoopPolicies,
+  maskResults,
+  processResults,
+  structuredOutput,
+} from "turnwright";
 import { createResultCache } from "turnwright/cache";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import type { Fault } from "../faults.ts";
@@ -45,7 +53,7 @@ const store: (verb: string) => Port = (verb) => ({
     // Room for one result, so that the next one has the first one removed.
     const { tool: look, cacher } = createResultCache({ store: own, maxBytes: 10_000 });
     const provider = createMockProvider(looking);
-    return { provider, tools: [tool("t", () => "x".repeat(9_000)), look], policies: { results: { cacher } } };
+    return { provider, tools: [tool("t", () => "x".repeat(9_000)), look], policies: { results: processResults({ cacher }) } };
   },
   ends: ["answered"],
   hangs: "answered",
@@ -73,13 +81,13 @@ export const judgingPorts: Ports = {
     hangs: "hook-failed",
   },
   "policies.output": {
-    over: (fault) => ({ policies: { output: { schema: schema(fault), jsonSchema: {}, maxRetries: 0 } } }),
+    over: (fault) => ({ policies: { output: structuredOutput(schema(fault), { jsonSchema: {}, maxRetries: 0 }) } }),
     ends: ["invalid-output", "hook-failed"],
     hangs: "hook-failed",
   },
-  "policies.results.processor": skipped((processor) => ({ results: { processor } })),
-  "policies.results.extractor": skipped((extract) => ({ results: { extractor: { threshold: 0, extract } } })),
-  "policies.results.cacher": skipped((keep) => ({ results: { cacher: { threshold: 0, store: keep } } })),
+  "policies.results.processor": skipped((processor) => ({ results: processResults({ processor }) })),
+  "policies.results.extractor": skipped((extract) => ({ results: processResults({ extractor: { threshold: 0, extract } }) })),
+  "policies.results.cacher": skipped((keep) => ({ results: processResults({ cacher: { threshold: 0, store: keep } }) })),
   "policies.restarts.stash": skipped((take) => ({ restarts: { stash: { ...createContextStash(), take } } }), restarting),
   "policies.gate.retain": atOnce((retain) => ({ gate: { active: true, retain } })),
   "policies.gate.triggerMatchByToolName": atOnce((get) => ({ gate: { active: true, triggerMatchByToolName: { get } as never } })),
@@ -88,7 +96,7 @@ export const judgingPorts: Ports = {
     ends: ["invalid-option"],
   },
   ...portsOf("policies.masking.force.", ["has", "size", Symbol.iterator], (verb) =>
-    atOnce((fault) => ({ masking: { minTokens: 0, force: force(verb, fault) } })),
+    atOnce((fault) => ({ masking: maskResults({ minTokens: 0, force: force(verb, fault) }) })),
   ),
   pricing: { over: (fault) => ({ pricing: fault as never }), ends: ["answered"] },
   ...portsOf("store.", ["write", "read", "remove", "list"], store),

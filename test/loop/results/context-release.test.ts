@@ -1,7 +1,7 @@
 // The tool with which a model drops results that it has done with.
 
 import { describe, expect, it } from "vitest";
-import { createContextRelease, createToolRegistry, type MaskingPolicy, memoryJournal, toolResult } from "turnwright";
+import { createContextRelease, createToolRegistry, maskResults, memoryJournal, toolResult } from "turnwright";
 import { type MockTurn, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "../play.ts";
 import { masksOf, search, turnsOf } from "./masking-stage.ts";
@@ -57,11 +57,11 @@ describe("a release", () => {
   });
 
   it("keeps to the minimum of the policy, and works beside it", async () => {
-    const masking: MaskingPolicy = { minTokens: 1_001, keepIterations: 0 };
+    const masking = maskResults({ minTokens: 1_001, keepIterations: 0 });
     const small = play(releasing({}), { tools, policies: { masking } });
     await small.result;
     expect(masksOf(small.provider.requests).join("")).toBe("");
-    const beside = play(releasing({ call_ids: ["c1"] }), { tools, policies: { masking: { keepIterations: 3 } } });
+    const beside = play(releasing({ call_ids: ["c1"] }), { tools, policies: { masking: maskResults({ keepIterations: 3 }) } });
     await beside.result;
     expect(masksOf(beside.provider.requests)).toEqual(["", "", "", "c1", "c0 c1", "c0 c1"]);
   });

@@ -1,7 +1,7 @@
 // What a run masks is the same in every execution of it.
 
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, type MaskingPolicy, memoryJournal, type Message, runToolLoop } from "turnwright";
+import { type LoopOptions, maskResults, memoryJournal, type Message, runToolLoop } from "turnwright";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { play, tool } from "../play.ts";
@@ -17,7 +17,7 @@ describe("a live set of forced iterations", () => {
         return "x".repeat(4_000);
       }),
     ];
-    const { provider, result } = play(turnsOf(4), { tools, policies: { masking: { keepIterations: 9, force } } });
+    const { provider, result } = play(turnsOf(4), { tools, policies: { masking: maskResults({ keepIterations: 9, force }) } });
     await result;
     expect(masksOf(provider.requests)).toEqual(["", "", "", "c0", "c0"]);
   });
@@ -25,7 +25,7 @@ describe("a live set of forced iterations", () => {
   it("is not read again for what was recorded: the same is sent on replay", async () => {
     const force = new Set<number>();
     const tools = [tool("search", (_, { iteration }) => (force.add(iteration - 1), "x".repeat(4_000)))];
-    const options: Partial<LoopOptions> = { tools, policies: { masking: { keepIterations: 9, force } } };
+    const options: Partial<LoopOptions> = { tools, policies: { masking: maskResults({ keepIterations: 9, force }) } };
     const first = play(turnsOf(5), options);
     await first.result;
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
@@ -35,7 +35,7 @@ describe("a live set of forced iterations", () => {
     const none = new Set<number>();
     const again = play([toolCall("search", {}, { id: "c4" }), text("Done.")], {
       ...options,
-      policies: { masking: { keepIterations: 9, force: none } },
+      policies: { masking: maskResults({ keepIterations: 9, force: none }) },
       journal: memoryJournal({ steps: kept }),
     });
     await again.result;
@@ -47,7 +47,7 @@ describe("a live set of forced iterations", () => {
 });
 
 describe("a run that goes on elsewhere", () => {
-  const masking: MaskingPolicy = { keepIterations: 1 };
+  const masking = maskResults({ keepIterations: 1 });
 
   it("sends what it would have sent, whichever record was its last", async () => {
     const whole = playIterations(5, { policies: { masking } });
@@ -110,7 +110,7 @@ it("a run inside a call masks by its own policy and its own iterations", async (
       provider: inner,
       messages: [{ role: "user", content: "Go." }],
       tools: [search()],
-      policies: { masking: { keepIterations: 1 } },
+      policies: { masking: maskResults({ keepIterations: 1 }) },
     });
     return said;
   });

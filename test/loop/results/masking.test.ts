@@ -1,13 +1,13 @@
 // Old results are left out of what is sent, and of nothing else.
 
 import { describe, expect, it } from "vitest";
-import { contextRestart, type MaskingPolicy, type Message, toolResult } from "turnwright";
+import { contextRestart, type MaskingOptions, maskResults, type Message, processResults, toolResult } from "turnwright";
 import { finish, type MockTurn, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../play.ts";
 import { maskedIn, masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";
 
 describe("which results each request does without", () => {
-  it.for<[what: string, masking: MaskingPolicy, requests: readonly string[]]>([
+  it.for<[what: string, masking: MaskingOptions, requests: readonly string[]]>([
     ["by default those of all but the last two iterations", {}, ["", "", "", "c0", "c0 c1", "c0 c1 c2"]],
     ["none are kept", { keepIterations: 0 }, ["", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3", "c0 c1 c2 c3 c4"]],
     ["one iteration is kept", { keepIterations: 1 }, ["", "", "c0", "c0 c1", "c0 c1 c2", "c0 c1 c2 c3"]],
@@ -20,7 +20,7 @@ describe("which results each request does without", () => {
     ["forced, below the minimum", { minTokens: 1_001, force: new Set([0, 1]) }, ["", "", "", "", "", ""]],
     ["forced, of no such iteration", { keepIterations: 9, force: new Set([-1, 77, 0.5]) }, ["", "", "", "", "", ""]],
   ])("%s", async ([, masking, requests]) => {
-    const { provider, result } = playIterations(5, { policies: { masking } });
+    const { provider, result } = playIterations(5, { policies: { masking: maskResults(masking) } });
     await result;
     expect(masksOf(provider.requests)).toEqual(requests);
   });
@@ -41,7 +41,7 @@ describe("which results each request does without", () => {
     ];
     const names = ["search", "failing", "nope", "restart", "late"];
     const turn = names.map((name) => toolCall(name, { long }, { id: name }));
-    const playing = play([turn, ...turnsOf(3)], { tools, policies: { masking: { minTokens: 0 } } });
+    const playing = play([turn, ...turnsOf(3)], { tools, policies: { masking: maskResults({ minTokens: 0 }) } });
     await playing.clock.runAll();
     await playing.result;
     expect(masksOf(playing.provider.requests)).toEqual(["", "", "", "search", "search c0"]);
@@ -56,7 +56,7 @@ describe("which results each request does without", () => {
     ];
     const { provider, result } = playIterations(2, {
       messages,
-      policies: { masking: { keepIterations: 0, force: new Set([0, 1]) } },
+      policies: { masking: maskResults({ keepIterations: 0, force: new Set([0, 1]) }) },
     });
     await result;
     expect(masksOf(provider.requests)).toEqual(["", "c0", "c0 c1"]);
@@ -66,7 +66,10 @@ describe("which results each request does without", () => {
     const image = { type: "image" as const, mediaType: "image/png", data: "z".repeat(4_000) };
     const tools = [search(), tool("small", () => "x"), tool("look", () => toolResult({ data: "seen", content: [image] }))];
     const turn = ["search", "small", "look"].map((name) => toolCall(name, {}, { id: name }));
-    const { provider, result } = play([turn, text("Done.")], { tools, policies: { masking: { keepIterations: 0 } } });
+    const { provider, result } = play([turn, text("Done.")], {
+      tools,
+      policies: { masking: maskResults({ keepIterations: 0 }) },
+    });
     await result;
     expect(provider.requests[1]?.messages.at(-1)).toEqual({
       role: "tool",
@@ -90,12 +93,18 @@ describe("which results each request does without", () => {
 
   it("what the pipeline has made of a result counts, not what the tool gave", async () => {
     const { provider, result } = playIterations(2, {
-      policies: { masking: { keepIterations: 0 }, results: { processor: (_, output) => output.slice(0, 1_999) } },
+      policies: {
+        masking: maskResults({ keepIterations: 0 }),
+        results: processResults({ processor: (_, output) => output.slice(0, 1_999) }),
+      },
     });
     await result;
     expect(masksOf(provider.requests)).toEqual(["", "c0", "c0 c1"]);
     const shorter = playIterations(2, {
-      policies: { masking: { keepIterations: 0 }, results: { processor: (_, output) => output.slice(0, 1_996) } },
+      policies: {
+        masking: maskResults({ keepIterations: 0 }),
+        results: processResults({ processor: (_, output) => output.slice(0, 1_996) }),
+      },
     });
     await shorter.result;
     expect(masksOf(shorter.provider.requests)).toEqual(["", "", ""]);
@@ -109,7 +118,10 @@ describe("what is not sent", () => {
     const tools = [tool("search", (_, { messages }) => (look(messages), "x".repeat(4_000)))];
     const { provider, result } = play(turnsOf(4), {
       tools,
-      policies: { masking: { keepIterations: 0 }, approve: (_, { messages }) => (look(messages), { kind: "approve" }) },
+      policies: {
+        masking: maskResults({ keepIterations: 0 }),
+        approve: (_, { messages }) => (look(messages), { kind: "approve" }),
+      },
     });
     const { messages, functionHistory } = await result;
     expect(masksOf(provider.requests).at(-1)).toBe("c0 c1 c2 c3");
@@ -122,7 +134,7 @@ describe("what is not sent", () => {
   it("is what prepareIteration is shown", async () => {
     const shown: string[] = [];
     const { provider, result } = playIterations(4, {
-      policies: { masking: {} },
+      policies: { masking: maskResults() },
       hooks: { prepareIteration: ({ messages }) => void shown.push(maskedIn(messages).join(" ")) },
     });
     await result;
@@ -130,7 +142,7 @@ describe("what is not sent", () => {
   });
 
   it("is told once: the iteration, the calls, the tokens before and after", async () => {
-    const { recording, result } = playIterations(4, { policies: { masking: {} } });
+    const { recording, result } = playIterations(4, { policies: { masking: maskResults() } });
     await result;
     const told = recording
       .of("masked")
@@ -143,7 +155,7 @@ describe("what is not sent", () => {
   });
 
   it("is the same object in every later request", async () => {
-    const { provider, result } = playIterations(8, { policies: { masking: {} } });
+    const { provider, result } = playIterations(8, { policies: { masking: maskResults() } });
     await result;
     const last = provider.requests.at(-1)?.messages ?? [];
     for (const { messages } of provider.requests) {
@@ -158,7 +170,7 @@ describe("what is not sent", () => {
     const { provider, result } = play(turns, {
       tools: [search()],
       contextItems: ["It is night."],
-      policies: { masking: { keepIterations: 0 } },
+      policies: { masking: maskResults({ keepIterations: 0 }) },
     });
     expect((await result).text).toBe("So it is.");
     const roles = provider.requests.map(({ messages }) => messages.map(({ role }) => role).join(" "));
@@ -176,8 +188,13 @@ it.for<[option: string, masking: unknown, code: string]>([
   ["policies.masking.batchOf", { batchOf: Number.POSITIVE_INFINITY }, "invalid-option"],
   ["policies.masking.force", { force: [1] }, "invalid-option"],
   ["policies.masking.keep", { keep: 1 }, "unknown-option"],
-])("%s is looked at before any request: %o", async ([option, masking, code]) => {
-  const { provider, result } = playIterations(1, { policies: { masking: masking as MaskingPolicy } });
-  await expect(result).rejects.toMatchObject({ code, details: { option } });
+])("maskResults refuses an invalid %s: %o", ([option, masking, code]) => {
+  const make = (): unknown => maskResults(masking as MaskingOptions);
+  expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));
+});
+
+it("runToolLoop refuses masking options that did not go through maskResults", async () => {
+  const { provider, result } = playIterations(1, { policies: { masking: { keepIterations: 1 } as never } });
+  await expect(result).rejects.toThrow('Option "policies.masking" must be made by maskResults, but is an object.');
   expect(provider.calls).toBe(0);
 });

@@ -1,7 +1,7 @@
 // Stages that misbehave, and runs that end while one is at work.
 
 import { describe, expect, it } from "vitest";
-import { memoryJournal, type ResultPipeline } from "turnwright";
+import { memoryJournal, processResults, type ResultPipeline } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { never, play, tool } from "../play.ts";
 import { changesOf, failuresOf, readingsOf, start } from "./result-stage.ts";
@@ -24,7 +24,7 @@ describe("a stage that fails is told and skipped", () => {
       output === "a" ? Promise.reject(new Error("Full.")) : Promise.resolve("stored");
     const playing = play([[toolCall("a"), toolCall("b")], text("Done.")], {
       tools: [tool("a", () => "a"), tool("b", () => "b")],
-      policies: { results: { cacher: { threshold: 0, store } } },
+      policies: { results: processResults({ cacher: { threshold: 0, store } }) },
     });
     expect([await readingsOf(playing), failuresOf(playing)]).toEqual([["a", "stored"], ["results.cacher: Full."]]);
   });
@@ -70,7 +70,7 @@ describe("the end of the run in the middle of a stage", () => {
     };
     const playing = play([[toolCall("a"), toolCall("b"), toolCall("c")], text("Done.")], {
       tools: ["a", "b", "c"].map((name) => tool(name, () => name)),
-      policies: { results },
+      policies: { results: processResults(results) },
     });
     await playing.clock.flush();
     playing.control[verb]();
@@ -88,7 +88,7 @@ describe("the end of the run in the middle of a stage", () => {
     const asked: string[] = [];
     const stopped = play([[toolCall("quick"), toolCall("stopper")], text("Done.")], ({ control }) => ({
       tools: [tool("quick", () => "whole"), tool("stopper", () => void control.stop())],
-      policies: { results: { processor: (_, output) => (asked.push(output), "changed") } },
+      policies: { results: processResults({ processor: (_, output) => (asked.push(output), "changed") }) },
     }));
     expect([await readingsOf(stopped), asked]).toEqual([["whole", expect.objectContaining({ status: "interrupted" })], []]);
   });

@@ -1,7 +1,16 @@
 // What becomes of successful results before the model reads them.
 
 import { describe, expect, it } from "vitest";
-import { contextRestart, FatalToolError, memoryJournal, type ResultPipeline, toolResult, truncateResults } from "turnwright";
+import {
+  contextRestart,
+  FatalToolError,
+  memoryJournal,
+  processResults,
+  type ResultPipeline,
+  type ResultProcessing,
+  toolResult,
+  truncateResults,
+} from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "../play.ts";
 import { changesOf, readingsOf, start, texts } from "./result-stage.ts";
@@ -116,7 +125,7 @@ describe("the stages", () => {
     const later = tool("later", () => Promise.resolve().then(() => "a"));
     const playing = play([[toolCall("later"), toolCall("now")], text("Done.")], {
       tools: [later, tool("now", () => "b")],
-      policies: { results: { processor } },
+      policies: { results: processResults({ processor }) },
     });
     expect(await readingsOf(playing)).toEqual(["a!", "b!"]);
     expect(seen).toEqual(["begin a", "end a", "begin b", "end b"]);
@@ -156,14 +165,18 @@ it.for<[what: string, give: () => unknown]>([
   const processor = (_: string, output: string): string => (asked.push(output), "changed");
   const playing = play([[toolCall("give"), toolCall("nope")], text("Done.")], {
     tools: [tool("give", give)],
-    policies: { results: { processor } },
+    policies: { results: processResults({ processor }) },
   });
   const { journal } = await playing.result;
   expect([asked, JSON.stringify(journal).includes("i0/results")]).toEqual([[], false]);
 });
 
-it("truncateResults is a processor", async () => {
-  const playing = start(texts(1_000), { processor: truncateResults({ maxTokens: 100 }) });
+it.for<[use: string, results: ResultProcessing]>([
+  ["a policy", truncateResults({ maxTokens: 100 })],
+  ["a processor", processResults({ processor: truncateResults({ maxTokens: 100 }) })],
+])("truncateResults is %s", async ([, results]) => {
+  const tools = [tool("give", () => texts(1_000))];
+  const playing = play([toolCall("give"), text("Done.")], { tools, policies: { results } });
   expect(await readingsOf(playing)).toEqual([expect.stringContaining("bytes left out here")]);
   expect(changesOf(playing)).toEqual(["result-processed 1000 -> 100"]);
 });
@@ -178,10 +191,9 @@ it.for<[option: string, results: unknown, code: string]>([
   ["policies.results.extractor.treshold", { extractor: { extract: String, treshold: 1 } }, "unknown-option"],
   ["policies.results.cacher.store", { cacher: { threshold: 3 } }, "invalid-option"],
   ["policies.results.cacher.threshold", { cacher: { store: String, threshold: 1.5 } }, "invalid-option"],
-])("%s is looked at before any request", async ([option, results, code]) => {
-  const playing = start("x", results as ResultPipeline);
-  await expect(playing.result).rejects.toMatchObject({ code, details: { option } });
-  expect(playing.provider.calls).toBe(0);
+])("processResults refuses an invalid %s", ([option, results, code]) => {
+  const make = (): unknown => processResults(results as ResultPipeline);
+  expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));
 });
 
 it("a stage may be an instance of a class, and keeps its own this", async () => {

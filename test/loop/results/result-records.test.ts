@@ -6,6 +6,7 @@ import {
   defineAgentTool,
   type LoopOptions,
   memoryJournal,
+  processResults,
   type ResultPipeline,
   runToolLoop,
 } from "turnwright";
@@ -34,7 +35,11 @@ describe("what an extraction takes", () => {
       priced.push(`${provider}/${model} ${totalTokens}`);
       return totalTokens / 1_000;
     };
-    const playing = play(script, { tools: [tool("give", () => "x")], policies: { results: extracting(more) }, pricing });
+    const playing = play(script, {
+      tools: [tool("give", () => "x")],
+      policies: { results: processResults(extracting(more)) },
+      pricing,
+    });
     const result = await playing.result;
     expect([result.usage.totalTokens, result.costUSD]).toEqual([110, expect.closeTo(0.11, 9)]);
     expect(priced[1]).toBe(`${by} 100`);
@@ -42,14 +47,18 @@ describe("what an extraction takes", () => {
 
   it("makes the cost unknown where its price is", async () => {
     const pricing: LoopOptions["pricing"] = ({ totalTokens }) => (totalTokens === 100 ? undefined : 1);
-    const playing = play(script, { tools: [tool("give", () => "x")], policies: { results: extracting() }, pricing });
+    const playing = play(script, {
+      tools: [tool("give", () => "x")],
+      policies: { results: processResults(extracting()) },
+      pricing,
+    });
     expect((await playing.result).costUSD).toBeUndefined();
   });
 
   it("counts towards the token limit, also of the run around it", async () => {
     const own = play([[toolCall("give"), turn]], {
       tools: [tool("give", () => "x")],
-      policies: { results: extracting() },
+      policies: { results: processResults(extracting()) },
       limits: { maxTokens: 105 },
     });
     expect((await own.result).reason).toEqual({ kind: "max-tokens", limit: 105, spent: 105 });
@@ -59,7 +68,7 @@ describe("what an extraction takes", () => {
         provider: inner,
         messages: [{ role: "user", content: "Go." }],
         tools: [tool("give", () => "x")],
-        policies: { results: extracting() },
+        policies: { results: processResults(extracting()) },
       });
       return reason.kind;
     });
@@ -113,7 +122,7 @@ describe("a recorded batch", () => {
     );
     const again = play([text("Done.")], {
       tools: [tool("give", () => "unused")],
-      policies: { results },
+      policies: { results: processResults(results) },
       journal: memoryJournal({ steps: kept }),
     });
     await again.result;
@@ -130,7 +139,7 @@ describe("a recorded batch", () => {
       provider: createMockProvider((request) => (request.messages.length === 1 ? toolCall("give") : text("Done."))),
       messages: [{ role: "user", content: "Go." }],
       tools: [tool("give", () => texts(100))],
-      policies: { results },
+      policies: { results: processResults(results) },
       runId: "crashing",
       journal: store.open(fate),
     });
@@ -190,7 +199,7 @@ async function suspended(asked: string[]): Promise<{ readonly journal: unknown; 
     messages: [{ role: "user", content: "Go." }],
     runId: "suspending",
     tools: [tool("plain", () => "plain"), child],
-    policies: { results: { processor: (_, output) => (asked.push(output), `${output}!`) } },
+    policies: { results: processResults({ processor: (_, output) => (asked.push(output), `${output}!`) }) },
   };
   const { status, journal } = await runToolLoop(options);
   expect(status).toBe("suspended");

@@ -1,5 +1,6 @@
 // Starts runs with a result pipeline, and reads what became of it.
 
+import { processResults } from "turnwright";
 import type { LoopOptions, ResultPipeline } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play, type Playing, tool } from "../play.ts";
@@ -9,7 +10,11 @@ export const texts = (count: number, letter = "x"): string => letter.repeat(coun
 
 /** Starts a run that calls `give` once, which gives `output`. */
 export function start(output: unknown, results: ResultPipeline, more: Partial<LoopOptions> = {}): Playing {
-  return play([toolCall("give"), text("Done.")], { tools: [tool("give", () => output)], policies: { results }, ...more });
+  return play([toolCall("give"), text("Done.")], {
+    tools: [tool("give", () => output)],
+    policies: { results: processResults(results) },
+    ...more,
+  });
 }
 
 /** What the model reads of each call. */

@@ -1,7 +1,7 @@
 // Runs that end well.
 
 import { z } from "zod";
-import { hasToolCall } from "turnwright";
+import { detectLoops, hasToolCall, structuredOutput } from "turnwright";
 import { details, finish, providerMetadata, reasoning, text, thoughtLog, toolCall } from "turnwright/testing";
 import { type Scenario } from "./scenario.ts";
 
@@ -58,7 +58,7 @@ export const completed: readonly Scenario[] = [
     status: "completed",
     reason: "answered",
     script: [toolCall("alone"), toolCall("alone"), toolCall("alone"), text("I see.")],
-    options: () => ({ policies: { loopDetection: { threshold: 2, action: "inject-warning" } } }),
+    options: () => ({ policies: { loopDetection: detectLoops({ threshold: 2, action: "inject-warning" }) } }),
     text: "I see.",
   },
   {
@@ -66,7 +66,7 @@ export const completed: readonly Scenario[] = [
     status: "completed",
     reason: "answered",
     script: [toolCall("alone"), text("Eight."), text('```json\n{ "n": 8 }\n```')],
-    options: () => ({ policies: { output: { schema: z.object({ n: z.number() }) } } }),
+    options: () => ({ policies: { output: structuredOutput(z.object({ n: z.number() })) } }),
     text: '```json\n{ "n": 8 }\n```',
   },
   {

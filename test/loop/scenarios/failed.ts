@@ -1,5 +1,6 @@
 // Runs that end in an error.
 
+import { detectLoops, structuredOutput } from "turnwright";
 import { z } from "zod";
 import { endEarly, fail, failInBand, finish, text, toolCall, usage } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
@@ -55,7 +56,7 @@ export const failed: readonly Scenario[] = [
     status: "error",
     reason: "loop-detected",
     script: (_, index) => [text("Again. "), toolCall("echo", { say: index % 2 === 0 ? "a" : "b" }), toolCall("alone")],
-    options: () => ({ policies: { loopDetection: { threshold: 3, action: "stop" } } }),
+    options: () => ({ policies: { loopDetection: detectLoops({ threshold: 3, action: "stop" }) } }),
     text: "Again.",
   },
   {
@@ -71,7 +72,7 @@ export const failed: readonly Scenario[] = [
     status: "error",
     reason: "invalid-output",
     script: () => text("Eight."),
-    options: () => ({ policies: { output: { schema: z.object({ n: z.number() }) } } }),
+    options: () => ({ policies: { output: structuredOutput(z.object({ n: z.number() })) } }),
     text: "Eight.",
   },
   {
@@ -79,7 +80,7 @@ export const failed: readonly Scenario[] = [
     status: "error",
     reason: "hook-failed",
     script: [text("8")],
-    options: () => ({ policies: { output: { schema: z.number().transform((n) => BigInt(n)) } } }),
+    options: () => ({ policies: { output: structuredOutput(z.number().transform((n) => BigInt(n))) } }),
     text: "8",
   },
   {

@@ -1,12 +1,12 @@
 // The handle by which a program talks to a running loop. A control serves one run at a time, and may serve many after each other.
 
-import type { ControlClaim } from "../run/decisions.ts";
+import { type ClaimPorts, claims, type ControlClaim } from "../run/control-claim.ts";
 import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
 import type { UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import { describeValue, quote } from "../../utils/texts.ts";
-import { isRecord, sharedMap } from "../../utils/guards.ts";
+import { isRecord } from "../../utils/guards.ts";
 import { textOrNone } from "../../utils/plain-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import { toUserMessage as copyMessage } from "../state/check-messages.ts";
@@ -38,15 +38,6 @@ interface ControlState {
   /** Runs that ended by an interrupt, since one ended otherwise. */
   interruptsInARow: number;
 }
-
-/** What a run brings to its claim. */
-export interface ClaimPorts {
-  readonly scope: CancelScope;
-  readonly maxInterrupts: number;
-}
-
-/** The scope and the state in it are used through their methods and fields only, whichever copy of the package made them. */
-const states = /* @__PURE__ */ sharedMap<LoopControl, ControlState>("controls");
 
 /**
  * Makes a control to hand to `runToolLoop` or `streamToolLoop`. `steer` sends a message before the next iteration, `interrupt` ends a run
@@ -89,7 +80,7 @@ export function createLoopControl(): LoopControl {
     hasStopRequest: () => isAsked(state.holder?.scope.cause) || state.queued.some(({ verb }) => verb === "cancel"),
     isToolChainActive: () => state.holder?.chainActive === true,
   };
-  states.set(control, state);
+  claims.set(control, (ports) => claimControl(state, ports));
   return control;
 }
 
@@ -158,16 +149,8 @@ function isAsked(cause: CancelReason | undefined): boolean {
   return cause !== undefined && cause.kind !== "wall-clock" && cause.kind !== "interrupt";
 }
 
-/** Takes a control for a run; what was asked for before is passed on. Throws LoopError where another run holds it. */
-export function claimControl(control: LoopControl, { scope, maxInterrupts }: ClaimPorts): ControlClaim {
-  const state = states.get(control);
-  if (state === undefined) {
-    throw new LoopError("invalid-option", {
-      option: "control",
-      expected: "a control made by createLoopControl",
-      received: "another object",
-    });
-  }
+/** Takes the control for a run; what was asked for before is passed on. Throws LoopError if another run holds it. */
+function claimControl(state: ControlState, { scope, maxInterrupts }: ClaimPorts): ControlClaim {
   if (state.holder !== undefined) throw new LoopError("already-running", { what: "control" });
   const mayInterrupt = state.interruptsInARow < maxInterrupts;
   const holder: Holder = { scope, mayInterrupt, messages: [], drains: false, chainActive: false, isShut: false };

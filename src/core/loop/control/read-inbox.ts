@@ -96,8 +96,8 @@ export function takeUndelivered({ state, control }: Run, { reason }: Ending): re
 }
 
 /** The caller's set is live: what it says is part of the answer, so that a replay masks the same. */
-function withForced({ view, options, events, state }: Run, answer: InboxAnswer): InboxAnswer {
-  const force = options.policies?.masking?.force;
+function withForced({ view, features, events, state }: Run, answer: InboxAnswer): InboxAnswer {
+  const force = features.masking?.force;
   if (force === undefined || view === undefined) return answer;
   let forced: readonly number[] = [];
   const find = (): void => void (forced = view.findForced(force));

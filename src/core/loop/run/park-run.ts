@@ -1,7 +1,8 @@
 // Parks runs inside calls until they may go on.
 
 import { refuseBroken } from "./journal-call.ts";
-import { isEnded, type ParkedEnd } from "./parking.ts";
+import { isEnded } from "../../cancellation/cancel-scope.ts";
+import type { ParkedEnd } from "./parking.ts";
 import type { Run } from "./run.ts";
 import type { Ending, LoopStatus } from "../../types/termination.ts";
 

@@ -2,7 +2,7 @@
 // decided there, once nothing of that batch runs any more: it is suspended with the run around it; it goes on, because somebody has ended
 // it meanwhile; or it is ended, so that what waited in it never runs.
 
-import type { CancelScope } from "../../cancellation/cancel-scope.ts";
+import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
 
 /** A run inside a call that waits. */
 interface Parked {
@@ -19,11 +19,6 @@ export type ParkedEnd = "suspended" | "look-again" | "ended";
 
 /** Called by a run inside a call before it is suspended. */
 export type Park = (parked: Parked) => Promise<ParkedEnd>;
-
-/** Whether somebody ended a run, so that nothing waits in it. Its wall clock does not: it is for what works, and nobody does. */
-export function isEnded({ cause }: CancelScope): boolean {
-  return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
-}
 
 /** A call that is a run, and waits. */
 interface ParkedCall {

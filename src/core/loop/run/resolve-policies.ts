@@ -4,12 +4,10 @@ import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
 import { describeRule, invalidOption, isWithin, type NumberRule, timeLimit, unknownOption } from "../../errors/check-fields.ts";
 import { longestTimerMs } from "../../utils/clock.ts";
-import type { LoopDetection, LoopPolicies, MaskingPolicy, PreToolTextPolicy } from "../../types/policies.ts";
+import type { LoopPolicies, PreToolTextPolicy } from "../../types/policies.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { listItems } from "../../utils/promises.ts";
-import type { LoopRule } from "../state/loop-detection.ts";
-import { MaskedView, type MaskingRules } from "../state/masked-view.ts";
-import type { InitialState } from "../state/loop-state.ts";
+import type { LoopRule } from "../state/identical-calls.ts";
 
 interface Rule extends NumberRule {
   readonly fallback: number;
@@ -125,25 +123,20 @@ export interface Bounds {
 export type RunBounds = ResolvedLimits & Bounds;
 
 /** Makes the bounds of a run. */
-export function toBounds({ policies = {}, hooks }: LoopOptions, limits: ResolvedLimits): RunBounds {
-  const { finalAnswer, preToolText, loopDetection, output } = policies;
+export function toBounds(
+  { policies = {}, hooks }: LoopOptions,
+  limits: ResolvedLimits,
+  { loopRule, outputRetries }: Pick<Bounds, "loopRule" | "outputRetries">,
+): RunBounds {
+  const { finalAnswer, preToolText } = policies;
   return {
     ...limits,
     finalAnswer: finalAnswer === true,
     asksIteration: hooks?.onIteration !== undefined,
     preToolText: copyPolicy(preToolText),
-    loopRule: toLoopRule(loopDetection),
-    outputRetries: output === undefined ? undefined : (output.maxRetries ?? 2),
+    loopRule,
+    outputRetries,
   };
-}
-
-function toLoopRule(policy: LoopDetection | undefined): LoopRule | undefined {
-  return policy === undefined ? undefined : { threshold: policy.threshold ?? 3, action: policy.action ?? "warn" };
-}
-
-/** How calls are counted for `loopDetection`. */
-export function toRepetition(policy: LoopDetection | undefined): InitialState["repetition"] {
-  return policy === undefined ? undefined : { maxCycle: policy.maxCycle ?? 4, compareResults: policy.compareResults ?? false };
 }
 
 /** What is changed later, in a list that was handed in, does not change the run. */
@@ -152,22 +145,6 @@ function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreTool
     endAfterTextFamilies: endAfterTextFamilies?.slice(),
     suppressFollowUpAfterText: suppressFollowUpAfterText?.slice(),
   };
-}
-
-/** Results of more estimated tokens than this go through the stage. */
-export const resultThresholds = { extractor: 15_000, cacher: 2_000 };
-
-/** Results of fewer estimated tokens than this are never masked. */
-const leastMasked = 500;
-
-/** What a run without `policies.masking` goes by: only what a tool has released is masked. */
-export const releaseOnly: MaskingRules = { keepIterations: Number.POSITIVE_INFINITY, minTokens: leastMasked, batchOf: 1 };
-
-/** What is sent in place of the transcript, where the caller wants results masked. */
-export function createView(policy: MaskingPolicy | undefined): MaskedView | undefined {
-  if (policy === undefined) return undefined;
-  const { keepIterations = 2, minTokens = leastMasked, batchOf = 1 } = policy;
-  return new MaskedView({ keepIterations, minTokens, batchOf });
 }
 
 /** The names that an active gate lets through; undefined for all. */

@@ -1,82 +1,27 @@
 // Everything that one run holds.
 
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
-import type { Deadline, DeadlinePorts } from "../../cancellation/deadline.ts";
 import type { Clock, Session, Timeouts } from "../../types/common.ts";
-import type { Json } from "../../types/json.ts";
-import type { LoopOptions, ToolContext, ToolRegistry } from "../../types/loop-options.ts";
-import type { RequestTranscript, StreamResult } from "../../types/provider.ts";
+import type { Agent, LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
+import type { StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
-import type { ShownTool, ToolCall, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { EventBase } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
-import type { Message } from "../../types/message.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
-import type { StopCondition } from "../../types/policies.ts";
-import type { Ending } from "../../types/termination.ts";
+import type { LoopPolicies, ResultProcessing, StopCondition, StructuredOutput } from "../../types/policies.ts";
 import type { IdleTimer } from "../../cancellation/idle-timer.ts";
-import type { WantedOutput } from "../../policies/structured-output.ts";
-import type { MaskedView } from "../state/masked-view.ts";
-import type { LoopState } from "../state/loop-state.ts";
-import type { ControlClaim, Decisions } from "./decisions.ts";
+import type { LoopState, SettledCall } from "../state/loop-state.ts";
+import type { Dispatched, Prepared, ReadyCall, ToolCallPorts } from "./call.ts";
+import type { ControlClaim } from "./control-claim.ts";
+import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
+import type { LoopDetector, MaskedView, ResultMasking } from "./features.ts";
 import type { JournalTraffic } from "./journal-call.ts";
 import type { Meter } from "./meter.ts";
 import type { Park, Parking } from "./parking.ts";
+import type { FirstTools, OpenIteration, RequestViews, VisibleTools } from "./request.ts";
 import type { RunBounds } from "./resolve-policies.ts";
-
-/** A call that may run, with the arguments that the tool will get. */
-export interface ReadyCall {
-  readonly kind: "ready";
-  readonly call: ToolCall;
-  readonly definition: ToolDefinition;
-  /** Validated; the schema's own output. */
-  readonly args: unknown;
-  readonly approvedArgs?: Json | undefined;
-  /** Why it may not run any more, though it was found fit before. It keeps the outcome that is recorded; without one, this is it. */
-  readonly unfit?: ToolOutcome | undefined;
-  /** Set for a recorded call whose tool has changed: its arguments are validated before it runs. */
-  readonly unvalidated?: true | undefined;
-  /** Whether somebody has decided that it runs. */
-  readonly approved?: true | undefined;
-  /** How many questions about it were left to a later execution; absent for none. */
-  readonly questions?: number | undefined;
-  /** Set where somebody has to decide before it runs: for the first time, or again because its tool has changed. */
-  readonly mustAsk?: "first" | "again" | undefined;
-}
-
-/** A call that may run, or the outcome of one that may not. */
-export type Prepared = ReadyCall | ToolOutcome;
-
-/** What stage 2 uses of a run. */
-export interface ToolCallPorts extends DeadlinePorts {
-  readonly registry: ToolRegistry;
-  readonly clock: Clock;
-  readonly timeouts: Timeouts;
-  readonly scope: CancelScope;
-  /** The tools that the model was shown in this iteration. */
-  readonly exposed: ReadonlyMap<string, ToolDefinition>;
-  /** Tools of recorded calls that have changed since: what the calls ask for is not judged by them. */
-  readonly changed?: ReadonlyMap<string, unknown> | undefined;
-  /** Names that the deliberate gate lets through; undefined if it is not active. */
-  readonly allowed?: ReadonlySet<string> | undefined;
-  /** The `toolChoice` of this iteration, for servers and models that do not obey it. Default: any tool may run. */
-  readonly choice?: StreamResult["toolChoice"];
-  /** Finds the tool that a made-up name may mean. Default: the nearest by spelling. */
-  hint?(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined;
-  /** Whether the result of a call may say why its arguments are not JSON. Default: always. */
-  explain?(): boolean;
-  /** How many of so many names the result of a call may list. Default: 50. */
-  listable?(count: number): number;
-  /** Whether the registry still has the tool that a call was shown. Default: nobody looks. */
-  isCurrent?(definition: ToolDefinition): boolean;
-  /** Makes the context that the tool gets beside its arguments. The deadline holds its signal and its heartbeat. */
-  contextFor(call: ToolCall, deadline: Deadline): ToolContext;
-  /** Receives the metadata of a result, which is for listeners only. */
-  onMetadata?(call: ToolCall, metadata: unknown): void;
-  /** Called for a call that ended after it had been left behind. */
-  onLate?(call: ToolCall, success: boolean): void;
-}
 
 /** Which run, which iteration, and whether it happened in this execution: default true. */
 export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
@@ -102,32 +47,6 @@ export interface RunCallPorts extends ToolCallPorts {
   takeNested(callId: string): readonly NestedRun[] | undefined;
 }
 
-/** A ready call about which nobody has decided yet. */
-export interface AwaitingCall {
-  readonly kind: "awaiting";
-  readonly call: ToolCall;
-  /** Its name in the option `decisions`. */
-  readonly id: string;
-  /** The key of the step that will record the decision. */
-  readonly key: string;
-  /** Whether its tool is sequential: then the calls after it wait as well. */
-  readonly isSequential: boolean;
-  /** What has changed of its tool since it was last asked about. */
-  readonly toolChanges?: readonly ToolChange[] | undefined;
-}
-
-/** What the step of a call gives: its outcome, or that somebody has to decide about the call before it can run. */
-export type ToolAnswer = ToolOutcome & { readonly mustAsk?: ReadyCall["mustAsk"] };
-
-/** A call's outcome, whether it came about in this execution, and how the run inside the call was suspended, where it was. */
-export interface Dispatched {
-  readonly outcome: ToolAnswer;
-  readonly live: boolean;
-  readonly suspended?: Ending | undefined;
-  /** Set where somebody has to decide about the call first. */
-  readonly awaiting?: AwaitingCall | undefined;
-}
-
 /** A run inside another one's call. */
 export interface NestedRun {
   readonly run: Run;
@@ -150,16 +69,6 @@ export interface Nesting {
   readonly park?: Park | undefined;
   /** Set if it has to wait for its turn before it does something new. Default false. */
   readonly awaitsTurn?: boolean | undefined;
-}
-
-/** A stream whose end listeners have not heard of. */
-export interface OpenIteration {
-  readonly result: StreamResult;
-  readonly continuation: number;
-  /** The calls of earlier streams of the iteration. */
-  readonly earlier: readonly ToolCall[];
-  /** Whether it was streamed in this execution. */
-  readonly live: boolean;
 }
 
 /** One live run. */
@@ -187,8 +96,8 @@ export interface Run {
   readonly allowedNames: ReadonlySet<string> | undefined;
   readonly session: Session;
   readonly stopConditions: readonly StopCondition[];
-  /** The answer that is wanted, where it has to fit a schema. */
-  readonly output: WantedOutput | undefined;
+  /** The optional parts that its policies name. */
+  readonly features: Features;
   /** What the calls of the run see of it. */
   readonly ports: RunCallPorts;
   /** How many runs there are around this one, and how many levels there may be. */
@@ -233,56 +142,55 @@ export interface Run {
   release(): void;
 }
 
-/** The tools that a run began with. */
-interface FirstTools {
-  readonly shown: { readonly [name: string]: ShownTool };
-  /** The definitions that they were made of; undefined where an execution before this one began the run. */
-  readonly registered: readonly ToolDefinition[] | undefined;
+/** Changes results before the model reads them. */
+export interface ResultProcessor extends ResultProcessing {
+  process(run: Run, settled: readonly SettledCall[]): readonly SettledCall[] | PromiseLike<readonly SettledCall[]>;
 }
 
-/** What a replayed iteration says of the tools of its calls. */
-interface RecordedTools {
-  /** Whether a policy was there to decide about the calls. */
-  readonly asks: boolean;
-  /** The called tools as they were shown. */
-  readonly tools: ReadonlyMap<string, ShownTool>;
-  /** Changes since then that break calls, by tool. */
-  readonly changes: ReadonlyMap<string, readonly ToolChange[]>;
+/** Makes the answer a value. */
+export interface OutputReader extends StructuredOutput {
+  /** What the model is told, in the system text. */
+  readonly prompt: string;
+  readonly maxRetries: number;
+  /** Validates the answer, or replays what came of it. */
+  judge(run: Run, mayAskAgain: boolean): void | PromiseLike<void>;
 }
 
-/** Tools by name, and the definitions that they were made from. */
-export interface VisibleTools {
-  readonly tools: readonly ToolDefinition[];
-  readonly byName: ReadonlyMap<string, ToolDefinition>;
-  /** The definitions that it may be used again for; none where it is for one iteration. */
-  readonly source: readonly ToolDefinition[];
-  /** What the registry gave when it was made. */
-  readonly registered: readonly ToolDefinition[];
-  /** Set in a replayed iteration. */
-  readonly recorded?: RecordedTools | undefined;
-  readonly hiddenCount: number;
-  /** Whether one of them starts early. */
-  readonly hasEager: boolean;
-  /** Whether one of them wants calls to be decided about. */
-  readonly hasApproval: boolean;
+/** A call that becomes a run. */
+export interface AgentCall {
+  readonly ready: ReadyCall;
+  readonly index: number;
+  /** How often somebody was asked about the call again. */
+  readonly round: number;
+  readonly agent: Agent;
+  /** Set where it begins no more, and only goes on. */
+  readonly isBarred?: true | undefined;
+  readonly park: Park;
+  /** Set if its run has to wait for its turn before it does something new. */
+  readonly awaitsTurn?: true | undefined;
 }
 
-/** No tools, made from nothing: never mistaken for what a registry says. */
-export const noVisibleTools: VisibleTools = {
-  tools: [],
-  byName: new Map(),
-  source: [],
-  registered: [],
-  hiddenCount: -1,
-  hasEager: false,
-  hasApproval: false,
-};
+/** Runs a call as a run of its own. */
+export interface RunnableAgent extends Agent {
+  run(run: Run, call: AgentCall): Promise<Dispatched>;
+  /** Makes the place where runs inside calls wait. */
+  createParking(): Parking;
+}
 
-/** The lists of the requests of one run. */
-export interface RequestViews {
-  /** The messages to send. */
-  sent(): readonly Message[];
-  /** The same, as a property of each request: one getter for all of them costs little. */
-  readonly messages: PropertyDescriptor;
-  readonly transcript: RequestTranscript;
+/** The optional parts of one run. */
+export interface Features {
+  readonly loopDetection: LoopDetector | undefined;
+  readonly masking: ResultMasking | undefined;
+  readonly results: ResultProcessor | undefined;
+  readonly output: OutputReader | undefined;
+}
+
+/** The optional parts that checked policies name. */
+export function readFeatures({ loopDetection, masking, results, output }: LoopPolicies = {}): Features {
+  return {
+    loopDetection: loopDetection as LoopDetector | undefined,
+    masking: masking as ResultMasking | undefined,
+    results: results as ResultProcessor | undefined,
+    output: output as OutputReader | undefined,
+  };
 }

@@ -1,35 +1,25 @@
 // Checks what a caller hands in, before any request: unknown keys, wrong types, limits out of range.
 
 import type { IterationPlan, LoopOptions } from "../../types/loop-options.ts";
-import type {
-  DeliberateGate,
-  LoopDetection,
-  LoopPolicies,
-  OutputPolicy,
-  PreToolTextPolicy,
-  RestartPolicy,
-} from "../../types/policies.ts";
+import type { DeliberateGate, LoopPolicies, PreToolTextPolicy, RestartPolicy } from "../../types/policies.ts";
 import type { ModelSettings } from "../../types/provider.ts";
-import type { Session, ToolSchema } from "../../types/common.ts";
+import type { Session } from "../../types/common.ts";
 import {
+  type Check,
   checkFields,
-  checkNeeded,
   type Checks,
   invalidOption,
   is,
   isFunction,
   isText,
   isWithin,
-  numberWithin,
-  oneOf,
 } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { replacementOf } from "../../errors/other-words.ts";
 import { providerCheck } from "../../errors/provider-error.ts";
 import { isEmitter, isRecord } from "../../utils/guards.ts";
 import { toJson } from "../../utils/json.ts";
-import { isStandardSchema } from "../../tools/argument-schema.ts";
-import { checkCacheTool, checkResultPolicies } from "./check-result-policies.ts";
+import { readFeatures } from "../run/run.ts";
 import { limitRules, timeoutRules } from "../run/resolve-policies.ts";
 
 const isListOfTexts = (value: unknown): boolean => is.texts[1](value);
@@ -37,10 +27,17 @@ const isAnything = (): boolean => true;
 const has =
   (...methods: readonly string[]) =>
   (value: unknown): boolean =>
-    typeof value === "object" && value !== null && methods.every((name) => isFunction(Reflect.get(value, name)));
+    (typeof value === "object" || isFunction(value)) &&
+    value !== null &&
+    methods.every((name) => isFunction(Reflect.get(value as object, name)));
 
 const toolsExpected =
   'an array of tools, or a registry (of an object of tools by name: importTools(tools) of "turnwright/interop")';
+
+/** A part that comes with its own code. */
+function madeBy(maker: string, kind: string, method: string): Check {
+  return [`made by ${maker}`, (value) => has(method)(value) && Reflect.get(value as object, "kind") === kind];
+}
 
 const optionChecks: Checks<LoopOptions> = {
   provider: providerCheck,
@@ -80,10 +77,10 @@ const policyChecks: Checks<LoopPolicies> = {
   preToolText: is.object,
   finalAnswer: is.flag,
   stopWhen: ["a function, or an array of functions", (value) => [value].flat().every(isFunction)],
-  loopDetection: is.object,
-  output: is.object,
-  results: is.object,
-  masking: is.object,
+  loopDetection: /* @__PURE__ */ madeBy("detectLoops", "loop-detection", "begin"),
+  output: /* @__PURE__ */ madeBy("structuredOutput", "structured-output", "judge"),
+  results: /* @__PURE__ */ madeBy("processResults", "result-processing", "process"),
+  masking: /* @__PURE__ */ madeBy("maskResults", "masking", "createView"),
 };
 
 const gateChecks: Checks<DeliberateGate> = {
@@ -124,19 +121,6 @@ const preToolTextChecks: Checks<PreToolTextPolicy> = {
 const restartChecks: Checks<RestartPolicy> = {
   effects: ["an object of arrays of tool names", isRecord],
   stash: ["a stash, such as createContextStash makes", /* @__PURE__ */ has("take")],
-};
-
-const loopDetectionChecks: Checks<LoopDetection> = {
-  threshold: /* @__PURE__ */ numberWithin({ min: 2 }),
-  action: /* @__PURE__ */ oneOf("warn", "stop", "inject-warning"),
-  maxCycle: /* @__PURE__ */ numberWithin({ min: 1, max: 100, infinite: false }),
-  compareResults: is.flag,
-};
-
-const outputChecks: Checks<OutputPolicy> = {
-  schema: ["a Standard Schema, such as zod makes", isSchema],
-  jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
-  maxRetries: /* @__PURE__ */ numberWithin({ min: 0 }),
 };
 
 const sessionChecks: Checks<Pick<Session, "detailsLabel" | "surfaceUserErrors">> = {
@@ -192,18 +176,10 @@ export function checkPlan(plan: unknown): asserts plan is IterationPlan {
 
 function checkPolicies(policies: LoopPolicies): void {
   checkFields("policies", policies, policyChecks);
-  checkResultPolicies(policies);
-  const { gate, restarts, preToolText, loopDetection, output } = policies;
+  const { gate, restarts, preToolText } = policies;
   if (gate !== undefined) checkGate(gate);
   if (restarts !== undefined) checkRestarts(restarts);
   if (preToolText !== undefined) checkFields("policies.preToolText", preToolText, preToolTextChecks);
-  if (loopDetection !== undefined) checkFields("policies.loopDetection", loopDetection, loopDetectionChecks);
-  if (output !== undefined) checkOutput(output);
-}
-
-function checkOutput(output: OutputPolicy): void {
-  checkNeeded("policies.output", output, { name: "schema", check: outputChecks.schema });
-  checkFields("policies.output", output, outputChecks);
 }
 
 /** A misspelt allowlist would let everything through. */
@@ -268,9 +244,13 @@ function isToolChoice(value: unknown): boolean {
   return value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"]));
 }
 
-/** Schemas of some libraries are functions. */
-function isSchema(value: unknown): boolean {
-  return (isRecord(value) || isFunction(value)) && isStandardSchema(value as ToolSchema);
+/** A model that is pointed to a tool must have it. A registry may get it later. */
+function checkCacheTool({ tools = [], policies }: LoopOptions): void {
+  const { toolName } = readFeatures(policies).results ?? {};
+  if (toolName === undefined || !Array.isArray(tools)) return;
+  if (tools.some((tool: unknown) => isRecord(tool) && tool["name"] === toolName)) return;
+  const expected = `an array with the tool "${toolName}", which the texts of "policies.results.cacher" point to`;
+  throw new LoopError("invalid-option", { option: "tools", expected, received: "one without it" });
 }
 
 function isNames(value: unknown): boolean {

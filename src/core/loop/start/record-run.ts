@@ -4,14 +4,13 @@ import type { Journal } from "../../types/journal.ts";
 import type { LoopControl, LoopOptions } from "../../types/loop-options.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
-import { claimControl, type ClaimPorts } from "../control/loop-control.ts";
-import type { ControlClaim } from "../run/decisions.ts";
+import { type ClaimPorts, claims, type ControlClaim } from "../run/control-claim.ts";
+import type { LoopDetector } from "../run/features.ts";
 import type { Nesting, Run } from "../run/run.ts";
 import type { Json } from "../../types/json.ts";
 import { digest, stableJson } from "../../utils/json.ts";
 import { recordVersion, runKey, type RunPrint, type RunRecord, type RunStart } from "../state/step-key.ts";
 import { toShown } from "../../tools/compare-tools.ts";
-import { toRepetition } from "../run/resolve-policies.ts";
 import { runStep } from "../run/run-step.ts";
 
 /** Ids of the runs that are live in this process. */
@@ -63,6 +62,13 @@ function claimOr(letGo: () => void, control: LoopControl, ports: ClaimPorts): Co
   }
 }
 
+function claimControl(control: LoopControl, ports: ClaimPorts): ControlClaim {
+  const claim = claims.get(control);
+  if (claim !== undefined) return claim(ports);
+  const expected = "a control made by createLoopControl";
+  throw new LoopError("invalid-option", { option: "control", expected, received: "another object" });
+}
+
 /** A nested run ends as the run around it does. */
 function tie(scope: CancelScope, outer: CancelScope): () => void {
   const slot = { cancel: (cause: CancelReason): void => scope.cancel(cause) };
@@ -97,15 +103,17 @@ function describeRun({ options: { runId }, visibleTools, state }: Run): RunPrint
 }
 
 /** For readers that do not have the options of the run: see `inspectJournal`. */
-function describeStart({ options, bounds: { loopRule }, state }: Run): RunStart {
-  const repetition = toRepetition(options.policies?.loopDetection);
-  const isTold = repetition !== undefined && loopRule?.action === "inject-warning";
+function describeStart({ options, features: { loopDetection }, state }: Run): RunStart {
   return {
     // The list of the state grows with the run.
     messages: [...state.messages],
     ...(options.pricing === undefined ? {} : { priced: true }),
-    ...(isTold ? { loops: { repetition, rule: loopRule } } : {}),
+    ...(loopDetection?.action === "inject-warning" ? { loops: toLoops(loopDetection) } : {}),
   };
+}
+
+function toLoops({ cycles, threshold, action }: LoopDetector): NonNullable<RunStart["loops"]> {
+  return { repetition: cycles, rule: { threshold, action } };
 }
 
 function compare(recorded: RunPrint, now: RunPrint): void {

@@ -6,14 +6,7 @@ import { invalidOption } from "../../errors/check-fields.ts";
 import { dropPromise } from "../../utils/promises.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { findAgent } from "../../tools/registry.ts";
-import type {
-  DeliberateGate,
-  LoopPolicies,
-  RestartPolicy,
-  ResultCacher,
-  ResultExtractor,
-  ResultPipeline,
-} from "../../types/policies.ts";
+import type { DeliberateGate, LoopPolicies, RestartPolicy } from "../../types/policies.ts";
 import type { Provider } from "../../types/provider.ts";
 import type { Session } from "../../types/common.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
@@ -87,15 +80,11 @@ function copyData<T>(data: T | undefined): T | undefined {
 }
 
 function snapshotPolicies(policies: LoopPolicies): LoopPolicies {
-  const { gate, restarts, loopDetection, masking, results, stopWhen } = policies;
+  const { gate, restarts, stopWhen } = policies;
   return {
     ...policies,
     gate: gate === undefined ? undefined : snapshotGate(gate),
     restarts: restarts === undefined ? undefined : snapshotRestarts(restarts),
-    loopDetection: loopDetection === undefined ? undefined : { ...loopDetection },
-    // The set of `force` stays the caller's: it is documented to be read before each iteration.
-    masking: masking === undefined ? undefined : { ...masking },
-    results: results === undefined ? undefined : snapshotResults(results),
     stopWhen: Array.isArray(stopWhen) ? [...stopWhen] : stopWhen,
   };
 }
@@ -113,22 +102,4 @@ function snapshotGate(gate: DeliberateGate): DeliberateGate {
 
 function snapshotRestarts({ effects, stash }: RestartPolicy): RestartPolicy {
   return { effects: copyData(effects), stash };
-}
-
-function snapshotResults({ processor, extractor, cacher }: ResultPipeline): ResultPipeline {
-  return {
-    ...(processor === undefined ? {} : { processor }),
-    extractor: extractor === undefined ? undefined : snapshotExtractor(extractor),
-    cacher: cacher === undefined ? undefined : snapshotCacher(cacher),
-  };
-}
-
-function snapshotExtractor(extractor: ResultExtractor): ResultExtractor {
-  const { threshold, extract } = extractor;
-  return { threshold, extract: extract.bind(extractor) };
-}
-
-function snapshotCacher(cacher: ResultCacher): ResultCacher {
-  const { threshold, toolName, store } = cacher;
-  return { threshold, toolName, store: store.bind(cacher) };
 }

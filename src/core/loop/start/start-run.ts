@@ -9,7 +9,6 @@ import { systemClock } from "../../utils/clock.ts";
 import type { EventQueue } from "../../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
-import { toWantedOutput } from "../../policies/structured-output.ts";
 import { checkMessages } from "../state/check-messages.ts";
 import { createLoopState, type LoopState } from "../state/loop-state.ts";
 import { checkDefinitions, createToolRegistry, isToolRegistry } from "../../tools/registry.ts";
@@ -18,11 +17,13 @@ import { checkOptions } from "./check-options.ts";
 import { claimRun } from "./record-run.ts";
 import { readOptions, readRegistry, readSession, snapshotOptions } from "./snapshot-options.ts";
 import { Decisions } from "../run/decisions.ts";
+import { type Features, readFeatures } from "../run/run.ts";
 import { JournalTraffic } from "../run/journal-call.ts";
 import { LoopEventSink } from "../run/emit.ts";
 import { findOuterLevel, type Level, Meter } from "../run/meter.ts";
-import { allowedBy, createView, resolveLimits, resolveTimeouts, toBounds, toRepetition } from "../run/resolve-policies.ts";
-import { type Nesting, noVisibleTools, type Run } from "../run/run.ts";
+import { allowedBy, resolveLimits, resolveTimeouts, toBounds } from "../run/resolve-policies.ts";
+import { noVisibleTools } from "../run/request.ts";
+import { type Nesting, type Run } from "../run/run.ts";
 
 /** What a run gets besides its options. */
 export interface StartPorts {
@@ -58,7 +59,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
     control: claims.control,
     nest,
     outer: nesting?.run,
-    view: createView(options.policies?.masking),
+    view: settings.features.masking?.createView(),
     parking: undefined,
     parts,
     awaitsTurn: nesting?.awaitsTurn === true,
@@ -98,16 +99,24 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const token = createToken();
   const isPart = nesting?.isPart === true;
   // What the caller changes later in lists and objects of the policies does not change the run.
-  const { gate, stopWhen = [], output } = options.policies ?? {};
+  const { gate, stopWhen = [] } = options.policies ?? {};
+  const features = readFeatures(options.policies);
   return {
     runId: options.runId ?? `run_${token}`,
     token,
     registry,
     visibleTools: { ...noVisibleTools, source: definitions, registered: definitions },
     firstTools: undefined,
-    state: createState(options),
+    state: createState(options, features),
     // The least that any of the runs around this one may make.
-    bounds: toBounds(options, { ...limits, maxToolCalls: meter.maxToolCalls }),
+    bounds: toBounds(
+      options,
+      { ...limits, maxToolCalls: meter.maxToolCalls },
+      {
+        loopRule: features.loopDetection,
+        outputRetries: features.output?.maxRetries,
+      },
+    ),
     timeouts: resolveTimeouts(options.timeouts),
     clock,
     journal,
@@ -121,7 +130,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
     decisions: toDecisions(options, nesting),
     allowedNames: allowedBy(gate),
     stopConditions: [stopWhen].flat(),
-    output: output === undefined ? undefined : toWantedOutput(output),
+    features,
   };
 }
 
@@ -155,10 +164,10 @@ function findLevel(own: number, options: LoopOptions, run: Run | undefined): Lev
   return { depth, maxDepth };
 }
 
-function createState(options: LoopOptions): LoopState {
+function createState(options: LoopOptions, features: Features): LoopState {
   const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
   const contextItems = (options.contextItems ?? []).map((item) => freezeDeep(toJson(item)));
-  const repetition = toRepetition(options.policies?.loopDetection);
+  const repetition = features.loopDetection?.begin();
   return createLoopState({ messages, heldIds, contextItems, priced: options.pricing !== undefined, repetition });
 }
 

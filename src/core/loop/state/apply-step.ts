@@ -6,16 +6,17 @@ import type { Ending } from "../../types/termination.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import { applyCall, applyNested, applySpending, countError } from "./apply-call.ts";
 import { earlyOutcomesOf, isNamed, joinTurn, noteBeforeTurn, placeResults, placeTurn, takeTurnBack } from "./transcript.ts";
-import {
-  countIdenticalCalls,
-  countIteration,
-  createRepetition,
-  noIdenticalCalls,
-  noteResults,
-  type Repeats,
-} from "./repetition.ts";
+import { countIdenticalCalls } from "./identical-calls.ts";
 import { isUnfinished } from "../../providers/judge-finish.ts";
-import { emptyTurn, type InboxAnswer, type LoopState, type SettledCall, type StepResult } from "./loop-state.ts";
+import {
+  emptyTurn,
+  type InboxAnswer,
+  type LoopState,
+  noIdenticalCalls,
+  type Repeats,
+  type SettledCall,
+  type StepResult,
+} from "./loop-state.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
 
 const malformedNote = "Your last tool call was malformed. Send it again, complete.";
@@ -135,7 +136,7 @@ function applySteering(state: LoopState): void {
 
 /** What the model has repeated, or answered badly, counts no more. */
 function beginCounts(state: LoopState): void {
-  if (state.repetition !== undefined) state.repetition = createRepetition(state.repetition);
+  state.repetition = state.repetition?.restart();
   state.identical = noIdenticalCalls;
   state.invalidAnswers = 0;
 }
@@ -183,8 +184,7 @@ function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void
 }
 
 function countCalls(state: LoopState, { status }: StreamResult): void {
-  if (state.repetition === undefined) return;
-  state.repetition = countIteration(state.repetition, status === "tool-calls" ? state.turn.calls : []);
+  state.repetition = state.repetition?.countCalls(status === "tool-calls" ? state.turn.calls : []);
 }
 
 function applySaid(state: LoopState, result: StreamResult): void {
@@ -241,9 +241,8 @@ function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[])
 
 /** Calls whose results have changed after all are no loop. */
 function applyRepetition(state: LoopState, results: readonly ToolResultPart[], loop: Repeats | undefined): void {
-  const { repetition, turn } = state;
-  state.repetition = repetition === undefined ? undefined : noteResults(repetition, turn.calls, results);
-  if (loop === undefined || state.repetition?.matches[loop.cycle - 1] === 0) return;
+  state.repetition = state.repetition?.noteResults(state.turn.calls, results);
+  if (loop === undefined || state.repetition?.repeats(loop.cycle) === false) return;
   const content = `You repeated identical tool calls ${loop.count} times. Change your approach or answer.`;
   state.messages.push({ role: "user", content });
 }

@@ -2,7 +2,7 @@
 // the same at iteration 5 and at iteration 5,000.
 
 import type { Json } from "../../types/json.ts";
-import type { Message, ProviderMetadataPart, UserMessage } from "../../types/message.ts";
+import type { Message, ProviderMetadataPart, ToolResultPart, UserMessage } from "../../types/message.ts";
 import type { Issue, PlainError, Usage } from "../../types/common.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
@@ -16,7 +16,6 @@ import type {
   ToolOutcome,
 } from "../../types/tool-outcome.ts";
 import { noUsage } from "../../utils/count-usage.ts";
-import { createRepetition, type IdenticalCalls, noIdenticalCalls, type Repeats, type Repetition } from "./repetition.ts";
 
 /** A message from outside, and what it asks for: to be sent, to end the run and be the next one's, or nothing any more. */
 export interface InboxMessage {
@@ -120,6 +119,40 @@ export interface Turn {
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
 }
 
+/** The calls of the last iteration, and how many iterations in a row have been equal to it. */
+export interface IdenticalCalls {
+  readonly outcomes: readonly ToolOutcome[];
+  /** 0 if one of the calls did not succeed. */
+  readonly count: number;
+}
+
+/** Before the first iteration, and after one without calls. */
+export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
+
+/** How often a cycle has come. */
+export interface Repeats {
+  /** How many iterations the cycle has. */
+  readonly cycle: number;
+  readonly count: number;
+}
+
+/** Counts repeated calls. Immutable: each method returns the next count. Comes with `detectLoops`. */
+export interface Repetition {
+  /** Forgets all iterations. */
+  restart(): Repetition;
+  /** Counts one more iteration. The order of its calls and of the keys of their arguments does not matter. Without calls it starts anew. */
+  countCalls(calls: readonly ToolCall[]): Repetition;
+  /** Notes the results of the last iteration. If they are compared, iterations with other results differ. */
+  noteResults(calls: readonly ToolCall[], results: readonly ToolResultPart[]): Repetition;
+  /** Whether the last iteration equals the one `cycle` iterations before it. */
+  repeats(cycle: number): boolean;
+  /**
+   * The shortest cycle that the last iteration has completed for the `threshold`th time, or for a multiple of that. A cycle made of a shorter
+   * one is not reported again: A A A A are four times A, not twice A A.
+   */
+  findRepeats(threshold: number): Repeats | undefined;
+}
+
 /** Where a run stands. Fields may be read by anybody; only `applyStep` writes them. */
 export interface LoopState {
   /** What was folded last. */
@@ -221,8 +254,8 @@ export interface InitialState {
   readonly contextItems: readonly Json[];
   /** Whether costs can be known at all. */
   readonly priced: boolean;
-  /** How to count repeated calls. Default not at all. */
-  readonly repetition?: Pick<Repetition, "maxCycle" | "compareResults"> | undefined;
+  /** Counts repeated calls. Default: they are not counted. */
+  readonly repetition?: Repetition | undefined;
 }
 
 /** What a retry brings back when it takes a turn back. */
@@ -287,7 +320,7 @@ export function createLoopState(initial: InitialState): LoopState {
     lastBatch: [],
     toolLimitReached: false,
     toolLimitBroken: false,
-    repetition: initial.repetition === undefined ? undefined : createRepetition(initial.repetition),
+    repetition: initial.repetition,
     identical: noIdenticalCalls,
     lastOutput: undefined,
     invalidAnswers: 0,

@@ -3,7 +3,7 @@
 import type { LoopAction } from "../../types/loop-event.ts";
 import type { Message } from "../../types/message.ts";
 import type { ShownTool } from "../../types/tool-outcome.ts";
-import type { InitialState, LoopState } from "./loop-state.ts";
+import type { LoopState } from "./loop-state.ts";
 import type { Ending } from "../../types/termination.ts";
 
 /** The format of the records: see docs/decisions/0021. */
@@ -19,6 +19,14 @@ export type RunPrint = {
   readonly messagesDigest: string;
 };
 
+/** How repeated calls are counted. */
+export interface CycleRules {
+  /** The most iterations that one cycle may have. */
+  readonly maxCycle: number;
+  /** Whether iterations with other results are other iterations. */
+  readonly compareResults: boolean;
+}
+
 /** What a run started from. Plain data. */
 export type RunStart = {
   /** The messages that the run was given, as they were sent. */
@@ -27,7 +35,7 @@ export type RunStart = {
   readonly priced?: true;
   /** How repeated calls were counted, and when the model was told of them; absent if it was not. */
   readonly loops?: {
-    readonly repetition: NonNullable<InitialState["repetition"]>;
+    readonly repetition: CycleRules;
     readonly rule: { readonly threshold: number; readonly action: LoopAction };
   };
 };

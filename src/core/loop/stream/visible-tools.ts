@@ -2,7 +2,8 @@
 
 import type { Message } from "../../types/message.ts";
 import { frozenView, seal } from "../state/transcript.ts";
-import { noVisibleTools, type RequestViews, type Run, type VisibleTools } from "../run/run.ts";
+import { noVisibleTools, type RequestViews, type VisibleTools } from "../run/request.ts";
+import type { Run } from "../run/run.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ShownTool, ToolChange } from "../../types/tool-outcome.ts";
 import type { ToolDefinition } from "../../types/tool.ts";

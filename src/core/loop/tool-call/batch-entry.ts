@@ -1,7 +1,8 @@
 // The calls of an iteration before they run, and how many of them `maxToolCalls` leaves room for.
 
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
-import type { AwaitingCall, Prepared, Run } from "../run/run.ts";
+import type { AwaitingCall, Prepared } from "../run/call.ts";
+import type { Run } from "../run/run.ts";
 
 /** A call that is over: it was started while the model spoke, or somebody has just refused it. */
 export interface OverCall {

@@ -1,18 +1,19 @@
 // The calls of one batch on their way: which may begin next, which wait, and what became of the others. It is the one place that knows
 // what waits, so that the same rule holds before the first call, after each wave, and when a suspended batch goes on.
 
-import type { Agent } from "../../types/loop-options.ts";
+import type { RunnableAgent } from "../run/run.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { isFatal } from "../../tools/render-outcome.ts";
 import { refuse } from "./replay-call.ts";
-import type { AwaitingCall, Dispatched, Run } from "../run/run.ts";
+import type { AwaitingCall, Dispatched } from "../run/call.ts";
+import type { Run } from "../run/run.ts";
 import type { BatchEntry, OverCall } from "./batch-entry.ts";
 import type { Placed } from "./settle-call.ts";
 
 /** A ready call at its position in the batch. */
 export interface Entry extends Placed {
   /** Set if the call is a run of its own. */
-  readonly agent: Agent | undefined;
+  readonly agent: RunnableAgent | undefined;
   /** Set behind a fatal failure: it does not begin any more, but what it gave in an execution before this one is replayed. */
   readonly isBarred?: true | undefined;
   /** Set if it is to replay what is recorded, and then to wait for its turn. */
@@ -219,7 +220,7 @@ export class Batch {
   }
 
   #toEntry(placed: Placed): Entry {
-    return { ...placed, agent: this.#run.registry.agentOf?.(placed.ready.call.name) };
+    return { ...placed, agent: this.#run.registry.agentOf?.(placed.ready.call.name) as RunnableAgent | undefined };
   }
 }
 

@@ -3,7 +3,8 @@
 import type { Step } from "../../types/journal.ts";
 import type { Cancelled } from "../../policies/approval.ts";
 import { isCut, parkRun, waitForTurn } from "../run/park-run.ts";
-import type { AwaitingCall, Dispatched, Run, ToolAnswer } from "../run/run.ts";
+import type { AwaitingCall, Dispatched, ToolAnswer } from "../run/call.ts";
+import type { Run } from "../run/run.ts";
 import { isRecorded, runSteps } from "../run/run-step.ts";
 import { Batch, type Entry, toHeld } from "./batch.ts";
 import { callKey } from "../state/step-key.ts";
@@ -11,10 +12,9 @@ import { isThenable } from "../../utils/guards.ts";
 import { whenReady } from "../../utils/promises.ts";
 import { performCall } from "./execute-tool-call.ts";
 import { checkRecorded, replayCall } from "./replay-call.ts";
-import { type Park, Parking } from "../run/parking.ts";
+import type { Park } from "../run/parking.ts";
 import { approveAgain } from "./approve-calls.ts";
 import type { BatchEntry } from "./batch-entry.ts";
-import { runAgent } from "./run-agent.ts";
 import type { Placed } from "./settle-call.ts";
 
 /** Decides what becomes of what waits. Gives true if it is suspended, and false where the batch goes on. */
@@ -185,8 +185,8 @@ async function askAgain(run: Run, open: readonly Placed[], batch: Batch): Promis
 function runParked(run: Run, entry: Entry, batch: Batch): Promise<void> | undefined {
   const { ready, agent } = entry;
   if (agent === undefined) return undefined;
-  run.parking ??= new Parking();
-  const begin = async (park: Park): Promise<void> => batch.place(entry, await runAgent(run, { ...entry, agent, park }));
+  run.parking ??= agent.createParking();
+  const begin = async (park: Park): Promise<void> => batch.place(entry, await agent.run(run, { ...entry, agent, park }));
   if (entry.hasBegun === true) return run.parking.goOn(entry.index);
   return run.parking.begin(entry.index, begin, (isDrained) => {
     const reason = isDrained ? ({ kind: "drained" } as const) : ({ kind: "approval-required", calls: [] } as const);

@@ -1,14 +1,7 @@
 // Stage 2: executes one call, against its time limit and the cancellation of the run.
 
-import {
-  eventBase,
-  type NestedRun,
-  type Prepared,
-  type ReadyCall,
-  type Run,
-  type ToolAnswer,
-  type ToolCallPorts,
-} from "../run/run.ts";
+import type { Prepared, ReadyCall, ToolAnswer, ToolCallPorts } from "../run/call.ts";
+import { eventBase, type NestedRun, type Run } from "../run/run.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { prepareCall, validateCall } from "./prepare-call.ts";
 import { promiseOrValue, whenReady } from "../../utils/promises.ts";

@@ -3,7 +3,8 @@
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isRecord, isThenable, type UnknownRecord } from "../../utils/guards.ts";
-import type { Prepared, ToolCallPorts, ReadyCall, Run } from "../run/run.ts";
+import type { Prepared, ToolCallPorts, ReadyCall } from "../run/call.ts";
+import type { Run } from "../run/run.ts";
 import { earlyOutcomesOf, joinTurn } from "../state/transcript.ts";
 import type { Json } from "../../types/json.ts";
 import type { Issue, Validation } from "../../types/common.ts";

@@ -1,6 +1,17 @@
-// Processes the results of an iteration before the model reads them.
+// Processes the results of an iteration before the model reads them. Passed as `policies.results`.
 
-import type { ExtractedResult, ResultPipeline } from "../../types/policies.ts";
+import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline, ResultProcessing } from "../../types/policies.ts";
+import {
+  type Check,
+  checkFields,
+  checkNeeded,
+  type Checks,
+  invalidOption,
+  is,
+  isFunction,
+  numberWithin,
+} from "../../errors/check-fields.ts";
+import type { ResultProcessor } from "../run/run.ts";
 import type { Usage } from "../../types/common.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { countOf, readUsage } from "../../utils/plain-error.ts";
@@ -13,9 +24,73 @@ import type { SettledCall } from "../state/loop-state.ts";
 import { renderOutcome } from "../../tools/render-outcome.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { eventBase, type Run } from "../run/run.ts";
-import { resultThresholds } from "../run/resolve-policies.ts";
 import { runStep } from "../run/run-step.ts";
 import { stepKey } from "../state/step-key.ts";
+
+/** Results of more estimated tokens than this go through the stage. */
+const thresholds = { extractor: 15_000, cacher: 2_000 };
+
+const count = /* @__PURE__ */ numberWithin({ min: 0 });
+
+const pipelineChecks: Checks<ResultPipeline> = {
+  processor: is.fn,
+  extractor: ['an object with "extract"', isRecord],
+  cacher: ['an object with "store"', isRecord],
+};
+
+const extractorChecks: Checks<ResultExtractor> = { threshold: count, extract: is.fn };
+
+const cacherChecks: Checks<ResultCacher> = {
+  threshold: count,
+  store: is.fn,
+  toolName: is.text,
+};
+
+/**
+ * Processes successful results before they enter the transcript, in up to three stages: a processor changes each, an extractor condenses
+ * large ones, and a cacher keeps large ones elsewhere.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option".
+ *
+ * @example
+ * const results = processResults({ processor: (tool, text) => text.trim(), cacher: createResultCache() });
+ * await runToolLoop({ provider, tools, messages, policies: { results } });
+ */
+export function processResults(given: ResultPipeline): ResultProcessing {
+  const pipeline = copyPipeline(given);
+  const process: ResultProcessor["process"] = (run, settled) => processBatchOf(run, settled, pipeline);
+  return Object.freeze({ kind: "result-processing", toolName: pipeline.cacher?.toolName, process });
+}
+
+/** A checked copy, so that a later change of what was given does not change a run. */
+function copyPipeline(given: ResultPipeline): ResultPipeline {
+  checkFields("policies.results", given, pipelineChecks);
+  const { processor, extractor, cacher } = given;
+  if (extractor !== undefined) checkStage("policies.results.extractor", extractor, { checks: extractorChecks, does: "extract" });
+  if (cacher !== undefined) checkStage("policies.results.cacher", cacher, { checks: cacherChecks, does: "store" });
+  return {
+    ...(processor === undefined ? {} : { processor }),
+    extractor: extractor && { threshold: extractor.threshold, extract: extractor.extract.bind(extractor) },
+    cacher: cacher && { threshold: cacher.threshold, toolName: cacher.toolName, store: cacher.store.bind(cacher) },
+  };
+}
+
+/** Instances of classes have fields of their own, so that only what a stage needs is looked at; a literal has no others. */
+function checkStage(
+  option: string,
+  stage: object,
+  { checks, does }: { checks: { readonly [field: string]: Check }; does: string },
+): void {
+  const prototype: unknown = Object.getPrototypeOf(stage);
+  if (prototype === Object.prototype || prototype === null) {
+    checkNeeded(option, stage, { name: does, check: is.fn });
+    checkFields(option, stage, checks);
+  }
+  const threshold: unknown = Reflect.get(stage, "threshold");
+  if (threshold !== undefined && !count[1](threshold)) throw invalidOption(`${option}.threshold`, count[0], threshold);
+  const method: unknown = Reflect.get(stage, does);
+  if (!isFunction(method)) throw invalidOption(`${option}.${does}`, "a function", method);
+}
 
 /** The answer of an extractor, looked through. Throws a TypeError where it is neither a text nor `{ text, usage?, model? }`. */
 function readExtract(answer: unknown): ExtractedResult {
@@ -56,12 +131,12 @@ interface Processed extends Pick<SettledCall, "textForModel" | "extraction"> {
 }
 
 /** Runs the pipeline over a batch, or replays what came of it, and tells of what has changed. */
-export function processResults(
+function processBatchOf(
   run: Run,
   settled: readonly SettledCall[],
+  pipeline: ResultPipeline,
 ): readonly SettledCall[] | PromiseLike<readonly SettledCall[]> {
-  const pipeline = run.options.policies?.results;
-  if (pipeline === undefined || !isDue(settled)) return settled;
+  if (!isDue(settled)) return settled;
   const body = (): Promise<readonly Processed[]> => processBatch(run, settled, pipeline);
   const step = { key: stepKey(run.state, "results"), kind: "results" as const, input: null, run: body };
   return runStep(step, run, (processed, live) => mergeProcessed(run, settled, { processed, live }));
@@ -112,7 +187,7 @@ async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPip
   if (pipeline.processor !== undefined) {
     await ask("processor", () => pipeline.processor?.(toolName, text), toTextOrNothing);
   }
-  if (extractor !== undefined && tokens > (extractor.threshold ?? resultThresholds.extractor)) {
+  if (extractor !== undefined && tokens > (extractor.threshold ?? thresholds.extractor)) {
     const facts = { toolName, userText: lastUserText(run.state.messages) };
     const read = (answer: unknown): string => {
       const extract = readExtract(answer);
@@ -121,7 +196,7 @@ async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPip
     };
     await ask("extractor", () => extractor.extract(text, facts), read);
   }
-  if (cacher !== undefined && tokens > (cacher.threshold ?? resultThresholds.cacher)) {
+  if (cacher !== undefined && tokens > (cacher.threshold ?? thresholds.cacher)) {
     await ask("cacher", () => cacher.store(text, { toolName }), toText);
   }
   return { textForModel: changes.length === 0 ? undefined : text, changes, extraction };

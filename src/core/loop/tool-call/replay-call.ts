@@ -6,7 +6,8 @@ import { freezeDeep } from "../../utils/json.ts";
 import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { restartedResult } from "../state/transcript.ts";
 import { renderOutcome, wasDispatched } from "../../tools/render-outcome.ts";
-import { type Dispatched, eventBase, type Run } from "../run/run.ts";
+import type { Dispatched } from "../run/call.ts";
+import { eventBase, type Run } from "../run/run.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { Spending } from "../run/meter.ts";
 

@@ -6,10 +6,11 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isLoopError, LoopError } from "../../errors/loop-error.ts";
 import { admitCall, executeToolCall, findQuestion, finishCall } from "./execute-tool-call.ts";
 import { spendingOf, startNested } from "./nested-run.ts";
-import type { Dispatched, Prepared, ReadyCall, Run, StartedRun } from "../run/run.ts";
+import type { Dispatched, Prepared, ReadyCall } from "../run/call.ts";
+import type { Run, StartedRun } from "../run/run.ts";
 import { isRecorded, runStep } from "../run/run-step.ts";
 import { checkRecorded, sendToolEnd, sendToolStart } from "./replay-call.ts";
-import type { Agent, NestedLoopOptions } from "../../types/loop-options.ts";
+import type { NestedLoopOptions } from "../../types/loop-options.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
@@ -18,7 +19,7 @@ import { wasDispatched } from "../../tools/render-outcome.ts";
 import { askAgain, askHook } from "../run/ask-hook.ts";
 import { prefixJournal, refuseBroken } from "../run/journal-call.ts";
 import type { BegunRecord } from "./record-verdicts.ts";
-import type { Park } from "../run/parking.ts";
+import type { AgentCall } from "../run/run.ts";
 import { callKey, type CallStep } from "../state/step-key.ts";
 
 /** How the run inside the call ended, or why it could not go on. */
@@ -78,20 +79,6 @@ function factsOf(
   const facts = { durationMs: result.durationMs, nested: spendingOf(result, nested) };
   const undelivered = result.undelivered.map(({ content }) => content);
   return isRead || undelivered.length === 0 ? facts : { ...facts, undelivered };
-}
-
-/** A call that becomes a run. */
-interface AgentCall {
-  readonly ready: ReadyCall;
-  readonly index: number;
-  /** How often somebody was asked about the call again. */
-  readonly round: number;
-  readonly agent: Agent;
-  /** Set where it begins no more, and only goes on. */
-  readonly isBarred?: true | undefined;
-  readonly park: Park;
-  /** Set if its run has to wait for its turn before it does something new. */
-  readonly awaitsTurn?: true | undefined;
 }
 
 /** Why a run that was started before could not be started again: the error, or what refuses the call now. */

@@ -6,19 +6,18 @@ import type { ContextRestart, ToolCall, ToolOutcome } from "../../types/tool-out
 import { isRecord, isThenable } from "../../utils/guards.ts";
 import { redactJson } from "../../utils/redact-secrets.ts";
 import { whenReady } from "../../utils/promises.ts";
-import { findIdenticalCalls, findLoop } from "../state/loop-detection.ts";
+import { findIdenticalCalls, findLoop } from "../state/identical-calls.ts";
 import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { applyStep } from "../state/apply-step.ts";
 import { wasDispatched } from "../../tools/render-outcome.ts";
-import type { SettledCall } from "../state/loop-state.ts";
-import type { Repeats } from "../state/repetition.ts";
+import type { Repeats, SettledCall } from "../state/loop-state.ts";
 import { earlyOutcomesOf } from "../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
 import { createRoom, type OverCall } from "./batch-entry.ts";
 import { awaitValidations, createRecall, refuseChangedTools } from "./record-verdicts.ts";
 import { dispatchWaves } from "./dispatch-waves.ts";
-import { type Dispatched, eventBase, type Run } from "../run/run.ts";
-import { processResults } from "./process-results.ts";
+import type { Dispatched } from "../run/call.ts";
+import { eventBase, type Run } from "../run/run.ts";
 
 /** Runs the calls of the current turn and folds their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {
@@ -42,7 +41,7 @@ export function runBatch(run: Run): void | PromiseLike<void> {
   return whenReady(dispatched, (outcomes) => {
     const loop = findToldLoop(run);
     const settled = outcomes.map((call) => settleCall(run, call));
-    return whenReady(processResults(run, settled), (read) => {
+    return whenReady(run.features.results?.process(run, settled) ?? settled, (read) => {
       applyStep(state, { kind: "batch", settled: read, loop });
       sendIdentical(run);
     });

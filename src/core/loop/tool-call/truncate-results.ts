@@ -1,8 +1,9 @@
 // A ready-made processor: shortens long results, and says how much is missing.
 
-import type { ResultPipeline } from "../types/policies.ts";
-import { checkEither, checkFields, type Checks, numberWithin, oneOf } from "../errors/check-fields.ts";
-import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../utils/texts.ts";
+import type { ResultPipeline, ResultProcessing } from "../../types/policies.ts";
+import { checkEither, checkFields, type Checks, numberWithin, oneOf } from "../../errors/check-fields.ts";
+import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../../utils/texts.ts";
+import { processResults } from "./process-results.ts";
 
 /** How long a result may be, by one of two measures, and which part of it stays. */
 export interface TruncateResultsOptions {
@@ -24,20 +25,24 @@ const checks: Checks<TruncateResultsOptions> = {
   keep: oneOf("head", "head-and-tail"),
 };
 
+/** Cuts long results: the whole of `policies.results`, or the `processor` of `processResults`. */
+export type TruncatedResults = NonNullable<ResultPipeline["processor"]> & ResultProcessing;
+
 /**
- * Makes a processor for `policies.results` that cuts every result longer than `maxTokens` or `maxBytes`, and puts a note where something is
+ * Makes a value for `policies.results`, or for the `processor` of `processResults`, that cuts every result longer than `maxTokens` or `maxBytes`, and puts a note where something is
  * left out. A character is never cut in two. A result that is an object is cut as JSON text, which is no JSON any more.
  *
  * Throws LoopError "unknown-option" or "invalid-option"; exactly one of the two measures has to be given.
  *
- * @example await runToolLoop({ provider, tools, messages, policies: { results: { processor: truncateResults({ maxTokens: 4_000 }) } } });
+ * @example await runToolLoop({ provider, tools, messages, policies: { results: truncateResults({ maxTokens: 4_000 }) } });
  */
-export function truncateResults(options: TruncateResultsOptions): NonNullable<ResultPipeline["processor"]> {
+export function truncateResults(options: TruncateResultsOptions): TruncatedResults {
   checkFields("options", options, checks);
   const { maxTokens, maxBytes, keep = "head-and-tail" } = options;
   checkEither("options", options, ["maxTokens", "maxBytes"]);
   const most = maxBytes ?? (maxTokens ?? 0) * bytesPerToken;
-  return (_, output) => truncate(output, most, keep);
+  const processor = (_: string, output: string): string | undefined => truncate(output, most, keep);
+  return Object.assign(processor, processResults({ processor }));
 }
 
 function truncate(text: string, most: number, keep: "head" | "head-and-tail"): string | undefined {

@@ -4,8 +4,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Message, ToolResultPart } from "../../types/message.ts";
 import type { ContextRelease, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
-import type { ReleasedResults } from "./loop-state.ts";
-import { MaskedView, type MaskingRules, type MaskingSource } from "./masked-view.ts";
+import type { ReleasedResults } from "../state/loop-state.ts";
+import type { MaskedView, MaskingSource, ResultMasking } from "./features.ts";
+import { maskResults } from "./mask-results.ts";
+
+type MaskingRules = Record<"keepIterations" | "minTokens" | "batchOf", number>;
+
+const createView = (rules: MaskingRules): MaskedView => (maskResults(rules) as ResultMasking).createView();
 
 interface Call {
   readonly outcome: ToolOutcome["kind"];
@@ -152,7 +157,7 @@ describe("of any run", () => {
     fc.assert(
       fc.property(iterations, rules, (played, rule) => {
         const state = new GrowingState();
-        const view = new MaskedView(rule);
+        const view = createView(rule);
         const told = new Set<string>();
         const seen = new Map<number, { readonly message: Message; readonly masks: number }>();
         for (let each = 0; each <= played.length; each += 1) {
@@ -192,7 +197,7 @@ it.for<[batchOf: number, force: boolean]>([
   ([batchOf, force]) => {
     const looksIn = (count: number): number => {
       const state = new GrowingState();
-      const view = new MaskedView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
+      const view = createView({ keepIterations: force ? Number.POSITIVE_INFINITY : 2, minTokens: 10, batchOf });
       for (let each = 0; each < count; each += 1) {
         view.update(state);
         view.findForced(new Set());
@@ -207,7 +212,7 @@ it.for<[batchOf: number, force: boolean]>([
 
 it("takes back a turn that was resent or taken out, and forgets it", () => {
   const state = new GrowingState();
-  const view = new MaskedView({ keepIterations: 0, minTokens: 0, batchOf: 1 });
+  const view = createView({ keepIterations: 0, minTokens: 0, batchOf: 1 });
   view.update(state);
   const paused: Message = { role: "assistant", content: [{ type: "text", text: "So" }] };
   state.messages.push(paused);
@@ -224,7 +229,7 @@ it("takes back a turn that was resent or taken out, and forgets it", () => {
 
 it("counts what stands beside a result, and leaves it out with the result", () => {
   const state = new GrowingState();
-  const view = new MaskedView({ keepIterations: 0, minTokens: 20, batchOf: 1 });
+  const view = createView({ keepIterations: 0, minTokens: 20, batchOf: 1 });
   view.update(state);
   state.add({ calls: [{ outcome: "completed", tokens: 1 }], force: [], release: undefined });
   const content = [
@@ -249,7 +254,7 @@ it.for<[tokens: number, told: string]>([
   [1_234_567, "1,234,567"],
 ])("a placeholder names the tool, the iteration and the tokens: %d", ([tokens, told]) => {
   const state = new GrowingState();
-  const view = new MaskedView({ keepIterations: 0, minTokens: 1, batchOf: 1 });
+  const view = createView({ keepIterations: 0, minTokens: 1, batchOf: 1 });
   view.update(state);
   state.add({ calls: [{ outcome: "completed", tokens }], force: [], release: undefined });
   view.update(state);
@@ -260,7 +265,7 @@ it.for<[tokens: number, told: string]>([
 
 it("asks only for iterations that can still be masked, and for the last one", () => {
   const state = new GrowingState();
-  const view = new MaskedView({ keepIterations: 2, minTokens: 10, batchOf: 1 });
+  const view = createView({ keepIterations: 2, minTokens: 10, batchOf: 1 });
   const any = new Set([0, 1, 2, 3, 4, 5, 6]);
   const asked: (readonly number[])[] = [];
   for (let each = 0; each < 5; each += 1) {

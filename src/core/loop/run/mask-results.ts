@@ -1,31 +1,52 @@
-// Leaves old results out of what is sent: a view of the transcript that is kept from iteration to each, so that each message is looked at once
-// and each result is replaced once, however long the run.
+// Clears old tool results from requests ("masking"). The view of the transcript is kept from iteration to iteration, so that each message is
+// read once and each result is replaced once, however long the run. Passed as `policies.masking`.
 
 import type { Message, ToolResultPart } from "../../types/message.ts";
 import { cutText, estimateTokens } from "../../utils/texts.ts";
 import { dropPromise, listItems } from "../../utils/promises.ts";
-import { forgetView, seal } from "./transcript.ts";
-import type { LoopState, ReleasedResults } from "./loop-state.ts";
+import { forgetView, seal } from "../state/transcript.ts";
+import type { ReleasedResults } from "../state/loop-state.ts";
+import type { MaskingOptions } from "../../types/policies.ts";
+import type { Masking } from "../../types/common.ts";
+import { checkFields, type Checks, numberWithin } from "../../errors/check-fields.ts";
+import type { Masked, MaskedView, MaskingSource } from "./features.ts";
+
+const count = /* @__PURE__ */ numberWithin({ min: 0 });
+
+const checks: Checks<MaskingOptions> = {
+  keepIterations: count,
+  minTokens: count,
+  force: ["a Set of iteration numbers", (value) => value instanceof Set],
+  batchOf: /* @__PURE__ */ numberWithin({ min: 1, infinite: false }),
+};
+
+/** Results of fewer estimated tokens than this are never masked. */
+const leastMasked = 500;
+
+/**
+ * Clears old tool results from requests, and puts a short note in their place. The transcript keeps them. Errors, and results that were
+ * passed in with `messages`, always stay.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option".
+ *
+ * @example await runToolLoop({ provider, tools, messages, policies: { masking: maskResults({ keepIterations: 3 }) } });
+ */
+export function maskResults(options: MaskingOptions = {}): Masking {
+  checkFields("policies.masking", options, checks);
+  const { keepIterations = 2, minTokens = leastMasked, batchOf = 1, force } = options;
+  const rules = { keepIterations, minTokens, batchOf };
+  return Object.freeze({ kind: "masking", force, createView: (): MaskedView => new View(rules) });
+}
+
+/** Masks only the results that a tool has released. */
+export const maskReleased: Masking = /* @__PURE__ */ maskResults({ keepIterations: Number.POSITIVE_INFINITY });
 
 /** When results are masked. */
-export interface MaskingRules {
+interface MaskingRules {
   readonly keepIterations: number;
   readonly minTokens: number;
   readonly batchOf: number;
 }
-
-/** What one look has masked: ids of calls, and the estimated tokens of their results, before and after. */
-export interface Masked {
-  readonly calls: readonly string[];
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-}
-
-/** What the view is made of. */
-export type MaskingSource = Pick<
-  LoopState,
-  "messages" | "iteration" | "iterationStart" | "functionHistory" | "forcedIterations" | "releases"
->;
 
 /** A result that can be masked, and where it is. */
 interface Entry {
@@ -39,7 +60,7 @@ interface Entry {
 const longestName = 64;
 
 /** The transcript as it is sent. Messages stay the same objects until something in them is masked. */
-export class MaskedView {
+class View implements MaskedView {
   readonly #rules: MaskingRules;
   readonly #messages: Message[] = [];
   /** How many messages can no longer be taken back. */

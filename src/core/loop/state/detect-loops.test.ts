@@ -3,7 +3,9 @@ import { expect, it } from "vitest";
 import type { Json } from "../../types/json.ts";
 import type { ToolResultPart } from "../../types/message.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import { countIteration, createRepetition, findRepeats, noteResults, type Repeats, type Repetition } from "./repetition.ts";
+import { createRepetition } from "./detect-loops.ts";
+import type { Repeats } from "./loop-state.ts";
+import type { CycleRules } from "./step-key.ts";
 
 const call = (name: string, args: Json = {}): ToolCall => ({ callId: "c", name, args });
 const result = (value: Json): ToolResultPart => ({ callId: "c", name: "t", outcome: "completed", result: value });
@@ -12,8 +14,8 @@ const result = (value: Json): ToolResultPart => ({ callId: "c", name: "t", outco
 function findIn(iterations: string, threshold: number, maxCycle = 4): string {
   let repetition = createRepetition({ maxCycle, compareResults: false });
   return Array.from(iterations, (name) => {
-    repetition = countIteration(repetition, name === "." ? [] : [call(name)]);
-    const found = findRepeats(repetition, threshold);
+    repetition = repetition.countCalls(name === "." ? [] : [call(name)]);
+    const found = repetition.findRepeats(threshold);
     return found === undefined ? "-" : `${found.count}x${found.cycle}`;
   }).join(" ");
 }
@@ -59,18 +61,18 @@ it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], 
   ],
   ["and are not whole ones", [{ ...call("a"), problem: "malformed", argsText: "{" }], [call("a")], false],
 ])("%s", ([, first, second, same]) => {
-  const repetition = countIteration(countIteration(createRepetition({ maxCycle: 1, compareResults: false }), first), second);
-  expect(findRepeats(repetition, 2)).toEqual(same ? { cycle: 1, count: 2 } : undefined);
+  const repetition = createRepetition({ maxCycle: 1, compareResults: false }).countCalls(first).countCalls(second);
+  expect(repetition.findRepeats(2)).toEqual(same ? { cycle: 1, count: 2 } : undefined);
 });
 
 it("compares what a call gave with what the same call gave before, whatever their order", () => {
   const one = [call("a"), call("b")];
   const other = [call("b"), call("a")];
   const started = createRepetition({ maxCycle: 2, compareResults: true });
-  const first = noteResults(countIteration(started, one), one, [result(1), result(2)]);
-  const same = noteResults(countIteration(first, other), other, [result(2), result(1)]);
-  const swapped = noteResults(countIteration(first, other), other, [result(1), result(2)]);
-  expect([findRepeats(same, 2), findRepeats(swapped, 2)]).toEqual([{ cycle: 1, count: 2 }, undefined]);
+  const first = started.countCalls(one).noteResults(one, [result(1), result(2)]);
+  const same = first.countCalls(other).noteResults(other, [result(2), result(1)]);
+  const swapped = first.countCalls(other).noteResults(other, [result(1), result(2)]);
+  expect([same.findRepeats(2), swapped.findRepeats(2)]).toEqual([{ cycle: 1, count: 2 }, undefined]);
 });
 
 /** An iteration: which calls, and what they give. */
@@ -80,7 +82,7 @@ type Iteration = readonly [calls: string, gives: number];
 function findByHand(
   iterations: readonly Iteration[],
   threshold: number,
-  { maxCycle, compareResults }: Repetition,
+  { maxCycle, compareResults }: CycleRules,
 ): Repeats | undefined {
   // What the last iteration gives is not known yet.
   const isSame = (a: number, b: number): boolean =>
@@ -119,9 +121,11 @@ it("finds at each iteration what a reader of the whole history finds, in memory 
       let repetition = createRepetition({ maxCycle, compareResults });
       history.forEach(([name, gives], index) => {
         const calls = [call(name)];
-        repetition = countIteration(repetition, calls);
-        expect(findRepeats(repetition, threshold)).toEqual(findByHand(history.slice(0, index + 1), threshold, repetition));
-        repetition = noteResults(repetition, calls, [result(gives)]);
+        repetition = repetition.countCalls(calls);
+        expect(repetition.findRepeats(threshold)).toEqual(
+          findByHand(history.slice(0, index + 1), threshold, { maxCycle, compareResults }),
+        );
+        repetition = repetition.noteResults(calls, [result(gives)]);
         expect(repetition.iterations.length).toBeLessThanOrEqual(maxCycle + 1);
       });
     }),

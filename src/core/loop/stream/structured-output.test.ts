@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { StandardSchema } from "../types/common.ts";
-import { isLoopError } from "../errors/loop-error.ts";
-import { describeMisfit, toWantedOutput, validateOutput } from "./structured-output.ts";
+import type { JsonSchema, StandardSchema } from "../../types/common.ts";
+import { isLoopError } from "../../errors/loop-error.ts";
+import type { OutputReader } from "../run/run.ts";
+import { describeMisfit, structuredOutput, validateOutput } from "./structured-output.ts";
 
 const anything: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }) } };
 const issueOf = async (text: string): Promise<string> => {
@@ -64,7 +65,7 @@ it("tells the model what is wrong and where, and not without end", () => {
 describe("what the model is told beforehand", () => {
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:\n";
 
-  it.for<[title: string, policy: Parameters<typeof toWantedOutput>[0], schema: object]>([
+  it.for<[title: string, policy: { readonly schema: StandardSchema; readonly jsonSchema?: JsonSchema }, schema: object]>([
     [
       "of an object",
       { schema: z.strictObject({ n: z.number() }) },
@@ -78,10 +79,9 @@ describe("what the model is told beforehand", () => {
     ],
     ["in words of the caller's own", { schema: anything, jsonSchema: { enum: ["yes", "no"] } }, { enum: ["yes", "no"] }],
   ])("%s", ([, policy, schema]) => {
-    const { prompt } = toWantedOutput(policy);
+    const { prompt } = structuredOutput(policy.schema, { jsonSchema: policy.jsonSchema }) as OutputReader;
     expect(prompt.slice(0, ask.length)).toBe(ask);
     expect(JSON.parse(prompt.slice(ask.length))).toEqual(schema);
-    expect(toWantedOutput(policy).prompt).toBe(prompt);
   });
 
   it.for<[title: string, schema: StandardSchema, why: string]>([
@@ -90,7 +90,7 @@ describe("what the model is told beforehand", () => {
   ])("is refused where a schema %s", ([, schema, why]) => {
     let error: unknown;
     try {
-      toWantedOutput({ schema });
+      structuredOutput(schema);
     } catch (thrown) {
       error = thrown;
     }

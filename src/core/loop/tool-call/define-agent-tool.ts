@@ -1,14 +1,17 @@
 // A tool whose work is a run of its own.
 
-import type { Agent, NestedLoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
-import type { LoopResult } from "../types/loop-result.ts";
-import type { JsonSchema, ToolSchema } from "../types/common.ts";
-import type { ToolTraits } from "../types/tool.ts";
-import { LoopError } from "../errors/loop-error.ts";
-import { cutText, describeValue } from "../utils/texts.ts";
-import { isRecord } from "../utils/guards.ts";
-import { type ArgsOf, defineTool, type FromSchema } from "./define-tool.ts";
-import { toolResult } from "./to-outcome.ts";
+import type { NestedLoopOptions, Tool, ToolContext } from "../../types/loop-options.ts";
+import type { LoopResult } from "../../types/loop-result.ts";
+import type { JsonSchema, ToolSchema } from "../../types/common.ts";
+import type { ToolTraits } from "../../types/tool.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { cutText, describeValue } from "../../utils/texts.ts";
+import { isRecord } from "../../utils/guards.ts";
+import { type ArgsOf, defineTool, type FromSchema } from "../../tools/define-tool.ts";
+import { toolResult } from "../../tools/to-outcome.ts";
+import type { RunnableAgent } from "../run/run.ts";
+import { Parking } from "../run/parking.ts";
+import { runAgent } from "./run-agent.ts";
 
 /** The most that a model reads of what an agent had said before it failed, in characters. */
 const longestLastWords = 2_000;
@@ -59,7 +62,10 @@ export function defineAgentTool<Args = FromSchema, Schema extends ToolSchema = J
   fields: AgentToolFields<ArgsOf<Args, Schema>, Schema>,
 ): Tool<ArgsOf<Args, Schema>, Schema> {
   const { prepare: _prepare, toResult: _toResult, ...tool } = checkAgent(fields);
-  const agent: Agent = {
+  const agent: RunnableAgent = {
+    kind: "agent",
+    run: runAgent,
+    createParking: () => new Parking(),
     // The arguments are what the tool's own schema gave.
     prepare: (args, context) => fields.prepare(args as ArgsOf<Args, Schema>, context),
     toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),

@@ -1,0 +1,114 @@
+// Notices a model that asks for the same calls over and over. Passed as `policies.loopDetection`.
+
+import type { ToolResultPart } from "../../types/message.ts";
+import type { LoopDetection, LoopDetectionOptions } from "../../types/policies.ts";
+import type { ToolCall } from "../../types/tool-outcome.ts";
+import { checkFields, type Checks, is, numberWithin, oneOf } from "../../errors/check-fields.ts";
+import { digest, stableJson } from "../../utils/json.ts";
+import type { Repeats, Repetition } from "./loop-state.ts";
+import type { CycleRules } from "./step-key.ts";
+
+const checks: Checks<LoopDetectionOptions> = {
+  threshold: /* @__PURE__ */ numberWithin({ min: 2 }),
+  action: /* @__PURE__ */ oneOf("warn", "stop", "inject-warning"),
+  maxCycle: /* @__PURE__ */ numberWithin({ min: 1, max: 100, infinite: false }),
+  compareResults: is.flag,
+};
+
+/**
+ * Detects a model that repeats the same iteration, or the same sequence of iterations. Without it a run still ends after
+ * `limits.maxIdenticalCalls` identical iterations.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option".
+ *
+ * @example await runToolLoop({ provider, tools, messages, policies: { loopDetection: detectLoops({ action: "stop" }) } });
+ */
+export function detectLoops(options: LoopDetectionOptions = {}): LoopDetection {
+  checkFields("policies.loopDetection", options, checks);
+  const { threshold = 3, action = "warn", maxCycle = 4, compareResults = false } = options;
+  const cycles = Object.freeze({ maxCycle, compareResults });
+  const detection = { kind: "loop-detection", threshold, action, cycles, begin: () => createRepetition(cycles) } as const;
+  return Object.freeze(detection);
+}
+
+/** The calls of one iteration, and their results if those are compared. Each is a digest. */
+interface CountedIteration {
+  readonly calls: string;
+  readonly results: string | undefined;
+}
+
+/** Starts to count. */
+export function createRepetition(rules: CycleRules): CountedRepetition {
+  const matches = Array.from({ length: rules.maxCycle }, () => 0);
+  return new CountedRepetition(rules, [], matches);
+}
+
+/** The last iterations, and how often they repeat. */
+export class CountedRepetition implements Repetition {
+  readonly #rules: CycleRules;
+  /** Newest first: one more than the longest cycle has. */
+  readonly iterations: readonly CountedIteration[];
+  /** At index `n - 1`: how many iterations in a row, up to the last one, equal the iteration `n` before them. */
+  readonly #matches: readonly number[];
+
+  constructor(rules: CycleRules, iterations: readonly CountedIteration[], matches: readonly number[]) {
+    this.#rules = rules;
+    this.iterations = iterations;
+    this.#matches = matches;
+  }
+
+  restart(): CountedRepetition {
+    return createRepetition(this.#rules);
+  }
+
+  countCalls(calls: readonly ToolCall[]): CountedRepetition {
+    if (calls.length === 0) return this.restart();
+    const last: CountedIteration = { calls: digestOf(calls.map(describeCall)), results: undefined };
+    const iterations = [last, ...this.iterations].slice(0, this.#rules.maxCycle + 1);
+    const matches = this.#matches.map((count, index) => (this.iterations[index]?.calls === last.calls ? count + 1 : 0));
+    return new CountedRepetition(this.#rules, iterations, matches);
+  }
+
+  noteResults(calls: readonly ToolCall[], results: readonly ToolResultPart[]): CountedRepetition {
+    const [last, ...earlier] = this.iterations;
+    if (last === undefined || !this.#rules.compareResults) return this;
+    const lines = calls.map((call, index) => `${digest(describeCall(call))} ${digest(describeResult(results[index]))}`);
+    const noted: CountedIteration = { ...last, results: digestOf(lines) };
+    const matches = this.#matches.map((count, index) => (earlier[index]?.results === noted.results ? count : 0));
+    return new CountedRepetition(this.#rules, [noted, ...earlier], matches);
+  }
+
+  repeats(cycle: number): boolean {
+    return this.#matches[cycle - 1] !== 0;
+  }
+
+  findRepeats(threshold: number): Repeats | undefined {
+    for (const [index, matched] of this.#matches.entries()) {
+      const cycle = index + 1;
+      const count = matched / cycle + 1;
+      if (matched > 0 && count % threshold === 0 && !this.#isMadeOfShorter({ cycle, count })) return { cycle, count };
+    }
+    return undefined;
+  }
+
+  #isMadeOfShorter({ cycle, count }: Repeats): boolean {
+    return this.#matches.some((matched, index) => {
+      const shorter = index + 1;
+      return shorter < cycle && cycle % shorter === 0 && matched >= count * cycle - shorter;
+    });
+  }
+}
+
+/** What came broken is told apart by its text, for its arguments are empty. */
+function describeCall({ name, args, argsText, problem }: ToolCall): string {
+  return stableJson(problem === undefined ? [name, args] : [name, problem, argsText ?? ""]);
+}
+
+function describeResult(result: ToolResultPart | undefined): string {
+  return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
+}
+
+/** Each line is digested by itself: together they may be longer than a string can be. */
+function digestOf(lines: readonly string[]): string {
+  return digest(lines.map(digest).sort().join("\n"));
+}

@@ -1,0 +1,146 @@
+// Makes a value of the model's answer: what the model is told beforehand, how its text is read, and what it reads if the text does not fit.
+// Passed as `policies.output`.
+
+import type { StructuredOutput, StructuredOutputOptions } from "../../types/policies.ts";
+import type { Issue, JsonSchema, StandardSchema, ToolSchema, Validation } from "../../types/common.ts";
+import type { Json } from "../../types/json.ts";
+import { checkFields, type Checks, invalidOption, numberWithin } from "../../errors/check-fields.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { assertNever } from "../../utils/assert-never.ts";
+import { isRecord } from "../../utils/guards.ts";
+import { toJson } from "../../utils/json.ts";
+import { cutText } from "../../utils/texts.ts";
+import { toPlainError } from "../../utils/plain-error.ts";
+import { convertSchema, isStandardSchema, validateArgs } from "../../tools/argument-schema.ts";
+import { renderIssues } from "../../tools/render-outcome.ts";
+import { applyStep } from "../state/apply-step.ts";
+import { endingOfReason } from "../state/ending-of-cause.ts";
+import type { OutputAnswer } from "../state/loop-state.ts";
+import { stepKey } from "../state/step-key.ts";
+import { askAfterStream } from "../run/ask-hook.ts";
+import type { OutputReader } from "../run/run.ts";
+import type { Run } from "../run/run.ts";
+import { runStep } from "../run/run-step.ts";
+
+/** The most that a model reads of what is wrong, in characters. */
+const longestComplaint = 2_000;
+const longestParseError = 300;
+
+const checks: Checks<StructuredOutputOptions> = {
+  jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
+  maxRetries: /* @__PURE__ */ numberWithin({ min: 0 }),
+};
+
+/**
+ * Asks the model for a final answer that fits `schema`, a Standard Schema such as zod makes. The answer is parsed, validated, and asked for
+ * again if it does not fit. The validated value is `result.output`. It must be plain data, or become plain data in JSON.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option", also if the schema cannot become JSON Schema and `jsonSchema` is not given.
+ *
+ * @example
+ * const { output } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(z.object({ city: z.string() })) } });
+ */
+export function structuredOutput<Output>(
+  schema: StandardSchema<unknown, Output>,
+  options: StructuredOutputOptions = {},
+): StructuredOutput<Output> {
+  if (!isSchema(schema)) throw invalidOption("policies.output.schema", "a Standard Schema, such as zod makes", schema);
+  checkFields("policies.output", options, checks);
+  const { jsonSchema = schemaOf(schema), maxRetries = 2 } = options;
+  const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:";
+  const prompt = `${ask}\n${JSON.stringify(jsonSchema)}`;
+  const judge: OutputReader["judge"] = (run, mayAskAgain) => judgeOutput(run, { schema, mayAskAgain });
+  return Object.freeze({ kind: "structured-output", schema, prompt, maxRetries, judge });
+}
+
+/** Schemas of some libraries are functions. */
+function isSchema(value: unknown): boolean {
+  return (isRecord(value) || typeof value === "function") && isStandardSchema(value as ToolSchema);
+}
+
+function isPlainData(value: unknown): boolean {
+  try {
+    toJson(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function schemaOf(schema: StandardSchema): JsonSchema {
+  const made = convertSchema(schema);
+  if (!("problem" in made)) return made.json;
+  const expected = 'a schema that can become JSON Schema, or have a "jsonSchema" beside it';
+  const details = { option: "policies.output.schema", expected, received: `one that ${made.problem}` };
+  throw new LoopError("invalid-option", details, { cause: made.cause });
+}
+
+interface Judging {
+  readonly schema: StandardSchema;
+  readonly mayAskAgain: boolean;
+}
+
+/** Validates the answer, or replays what came of it. */
+function judgeOutput(run: Run, { schema, mayAskAgain }: Judging): void | PromiseLike<void> {
+  const { state } = run;
+  const step = { key: stepKey(state, "output"), kind: "hook" as const, input: null, run: () => askSchema(run, schema) };
+  return runStep(step, run, (answer) => {
+    const asksAgain = answer.kind === "invalid" && mayAskAgain;
+    applyStep(state, { kind: "output", answer, complaint: asksAgain ? describeMisfit(answer.issues) : undefined });
+  });
+}
+
+async function askSchema(run: Run, schema: StandardSchema): Promise<OutputAnswer> {
+  const end = await askAfterStream(() => validateOutput(run.state.finalText, schema), toAnswer, run);
+  switch (end.kind) {
+    case "value":
+      return end.value;
+    case "failed":
+      return { kind: "ended", ending: { status: "error", reason: { kind: "hook-failed", hook: "output", error: end.error } } };
+    case "cancelled":
+      return { kind: "ended", ending: endingOfReason(end.cause) };
+    default:
+      return assertNever(end);
+  }
+}
+
+function toAnswer(answer: unknown): OutputAnswer {
+  const validation = answer as Validation;
+  if ("issues" in validation) return { kind: "invalid", issues: validation.issues };
+  return { kind: "valid", value: toPlain(validation.value) };
+}
+
+/** The value is kept as the journal keeps it, so that a run that is replayed gives the same. */
+function toPlain(value: unknown): Json {
+  try {
+    return toJson(value);
+  } catch (error) {
+    throw new TypeError(`The schema made a value that is not plain data: ${toPlainError(error).message}.`, { cause: error });
+  }
+}
+
+/** Reads the answer, and asks the schema; a promise only where the schema itself answers with one. */
+export function validateOutput(text: string, schema: StandardSchema): Validation | Promise<Validation> {
+  let value: unknown;
+  try {
+    value = JSON.parse(unwrapFence(text.trim()));
+  } catch (error) {
+    const message = cutText(toPlainError(error).message, longestParseError);
+    return { issues: [{ message: text.trim() === "" ? "there is no answer" : `it is not JSON: ${message}` }] };
+  }
+  return validateArgs(schema, value);
+}
+
+/** What the model reads of an answer that does not fit. */
+export function describeMisfit(issues: readonly Issue[]): string {
+  const complaint = cutText(renderIssues(issues), longestComplaint);
+  return `Your answer does not fit the schema: ${complaint}\nSend the whole answer again, as JSON and nothing else.`;
+}
+
+/** Models like to put JSON into a fenced block. One around the whole answer is taken off; nothing else is mended. */
+function unwrapFence(text: string): string {
+  const start = text.indexOf("\n");
+  const isFenced = text.startsWith("```") && text.endsWith("```") && start !== -1;
+  const language = text.slice(3, start).trim().toLowerCase();
+  return isFenced && (language === "json" || language === "") ? text.slice(start + 1, -3) : text;
+}
