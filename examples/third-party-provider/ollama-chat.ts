@@ -7,6 +7,7 @@ import {
   checkRequired,
   type Checks,
   countOf,
+  createSdkProvider,
   type EventReader,
   finishReasonsCheck,
   hasSucceeded,
@@ -14,13 +15,13 @@ import {
   listOf,
   type MediaForms,
   memoize,
-  readSdkStream,
   readTurn,
   recordOf,
   textOf,
   toArgumentsObject,
   withFinishReasons,
   toBase64,
+  usageOf,
   writeUserMedia,
 } from "turnwright/provider-kit";
 
@@ -46,21 +47,15 @@ export function ollamaChat(options: OllamaOptions): Provider {
   checkRequired(options, checks, ["client", "model"]);
   const { client, model } = options;
   const words = withFinishReasons(doneReasons, options.finishReasons);
-  return {
-    id: "ollama",
-    model,
-    stream: (request, call) => {
-      const out: ModelChunk[] = [];
-      const open = async (signal: AbortSignal): Promise<unknown> => {
-        const stream = await client.chat(toBody(request, model)).then(undefined, explain);
-        signal.addEventListener("abort", () => stream.abort(), { once: true });
-        return stream;
-      };
-      return readSdkStream({ open, reader: createReader(out, words), out }, call);
+  return createSdkProvider({ id: "ollama", model }, (request, _call, out) => ({
+    open: async (signal) => {
+      const stream = await client.chat(toBody(request, model)).then(undefined, explain);
+      signal.addEventListener("abort", () => stream.abort(), { once: true });
+      return stream;
     },
-  };
+    reader: createReader(out, words),
+  }));
 }
-
 // #endregion provider
 
 /** The loop classifies errors by `status`. */
@@ -155,10 +150,8 @@ function createReader(out: ModelChunk[], words: ReadonlyMap<string, FinishReason
       }
       if (done !== true) return;
       finished = true;
-      const inputTokens = countOf(read) ?? 0;
-      const outputTokens = countOf(written) ?? 0;
-      const usage = { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
-      out.push({ type: "usage", mode: "snapshot", usage });
+      const usage = usageOf({ input: countOf(read), output: countOf(written) });
+      if (usage !== undefined) out.push({ type: "usage", mode: "snapshot", usage });
       const reason = words.get(textOf(why)) ?? "unknown";
       out.push({ type: "finish", reason: reason === "stop" && calls > 0 ? "tool-calls" : reason, raw: textOf(why) });
     },

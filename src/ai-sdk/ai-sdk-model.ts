@@ -1,6 +1,6 @@
 // Any language model of the AI SDK as a provider.
 
-import { type ModelChunk, type Provider, readSdkStream, recordOf } from "../core/provider-kit.ts";
+import { createSdkProvider, type Provider, recordOf } from "../core/provider-kit.ts";
 import { createCallBuilder } from "./call-options.ts";
 import { toModelError } from "./model-error.ts";
 import { toModelWords } from "./model-finish.ts";
@@ -43,24 +43,18 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
   const { id, family, model } = settings;
   const buildCall = createCallBuilder(settings);
   const words = toModelWords(options.finishReasons);
-  return {
-    id,
-    model: model.modelId,
-    ...(family === undefined ? {} : { family }),
-    stream: (request, call) => {
-      const out: ModelChunk[] = [];
-      const reader = createPartsReader(out, { settings, words, tools: request.tools });
-      const open = async (signal: AbortSignal): Promise<unknown> => {
-        const callOptions = await buildCall(request, signal);
-        try {
-          const { stream, response } = await model.doStream(callOptions);
-          reader.opened(recordOf(response).headers);
-          return toIterable(stream, signal);
-        } catch (error) {
-          throw toModelError(error);
-        }
-      };
-      return readSdkStream({ open, reader, out }, call);
-    },
-  };
+  return createSdkProvider({ id, model: model.modelId, family }, (request, _call, out) => {
+    const reader = createPartsReader(out, { settings, words, tools: request.tools });
+    const open = async (signal: AbortSignal): Promise<unknown> => {
+      const callOptions = await buildCall(request, signal);
+      try {
+        const { stream, response } = await model.doStream(callOptions);
+        reader.opened(recordOf(response).headers);
+        return toIterable(stream, signal);
+      } catch (error) {
+        throw toModelError(error);
+      }
+    };
+    return { open, reader };
+  });
 }

@@ -37,7 +37,7 @@ import {
   type SpecWords,
   specWords,
 } from "./model-options.ts";
-import { type MetadataReader, readMetadata } from "./provider-metadata.ts";
+import { type TurnReader, readMetadata } from "./provider-metadata.ts";
 
 /** What a model makes of images and files, in a user's message and in the result of a tool. */
 interface FileForms {
@@ -148,7 +148,7 @@ type PromptConverter = (messages: readonly Message[], urls: unknown) => readonly
 const noOptions: ReadonlyMap<string, Json> = new Map();
 
 /** Makes a converter that remembers what it has converted, by the identity of the message. */
-function createPromptConverter(reader: MetadataReader): PromptConverter {
+function createPromptConverter(reader: TurnReader): PromptConverter {
   const known = new WeakMap<Message, { readonly after: ReadonlyMap<string, Json>; readonly converted: ConvertedMessage }>();
   return (messages, urls) => {
     const prompt: PromptMessage[] = [];
@@ -177,7 +177,7 @@ interface Surroundings {
   readonly index: number;
 }
 
-function convert(message: Message, reader: MetadataReader, { forms, callOptions, index }: Surroundings): ConvertedMessage {
+function convert(message: Message, reader: TurnReader, { forms, callOptions, index }: Surroundings): ConvertedMessage {
   switch (message.role) {
     case "user":
       return { messages: toUserMessages(message, forms, { provider: reader.id, message: index }), callOptions: noOptions };
@@ -206,7 +206,7 @@ function toUserMessages(
   return parts.length === 0 ? [] : [{ role: "user", content: parts }];
 }
 
-function convertTurn(message: AssistantMessage, reader: MetadataReader): ConvertedMessage {
+function convertTurn(message: AssistantMessage, reader: TurnReader): ConvertedMessage {
   const providerMetadata = readMetadata(message, reader);
   if (providerMetadata !== undefined) return providerMetadata;
   const content = rebuildTurn(message);

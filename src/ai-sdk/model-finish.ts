@@ -6,7 +6,7 @@ import {
   type FinishWords,
   isRecord,
   listOf,
-  reconcileUsage,
+  usageOf,
   recordOf,
   textOf,
   type UnknownRecord,
@@ -26,11 +26,11 @@ export function readModelUsage(usage: unknown, { provider }: AiSdkLanguageModel)
 /** v3 and v4. */
 function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefined {
   const [cached, written] = [countOf(input.cacheRead), countOf(input.cacheWrite)];
-  return toUsage({
+  return usageOf({
     input: countOf(input.total) ?? sumOf(countOf(input.noCache), cached, written),
     output: countOf(output.total) ?? sumOf(countOf(output.text), countOf(output.reasoning)),
     cached,
-    written,
+    cacheWrite: written,
     reasoning: countOf(output.reasoning),
   });
 }
@@ -45,33 +45,11 @@ function readFlat(usage: UnknownRecord, provider: string): Usage | undefined {
   const [cached, reasoning] = [countOf(usage.cachedInputTokens), countOf(usage.reasoningTokens)];
   const excludesCached = /\banthropic\b/.test(provider);
   const excludesReasoning = total !== undefined && total === sumOf(input, output, reasoning);
-  return toUsage({
+  return usageOf({
     input: excludesCached ? sumOf(input, cached) : input,
     output: excludesReasoning ? sumOf(output, reasoning) : output,
     cached,
-    written: undefined,
     reasoning,
-  });
-}
-
-interface Counts {
-  readonly input: number | undefined;
-  readonly output: number | undefined;
-  readonly cached: number | undefined;
-  readonly written: number | undefined;
-  readonly reasoning: number | undefined;
-}
-
-function toUsage({ input, output, cached, written, reasoning }: Counts): Usage | undefined {
-  if (input === undefined && output === undefined) return undefined;
-  const [inputTokens, outputTokens] = [input ?? 0, output ?? 0];
-  return reconcileUsage({
-    inputTokens,
-    outputTokens,
-    totalTokens: inputTokens + outputTokens,
-    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
-    ...(written === undefined ? {} : { cacheWriteTokens: written }),
-    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
   });
 }
 

@@ -1,7 +1,16 @@
 // A turn as the model gave it: its parts are kept as provider metadata, in order, and sent back with all that the service said of them.
 // Reasoning is signed or named by an id, and what the service's own tools did is nowhere else.
 
-import { type AssistantMessage, isRecord, type Json, readTurn, type ToolCallPart } from "../core/provider-kit.ts";
+import {
+  type AssistantMessage,
+  isRecord,
+  type Json,
+  type MetadataReader,
+  readOwnItems,
+  type RecordedTurn,
+  saysTheSame,
+  type ToolCallPart,
+} from "../core/provider-kit.ts";
 import { isPromptName, toFileSource } from "./turn-parts.ts";
 import type { PromptMessage, PromptPart, SpecWords, TurnPart } from "./model-options.ts";
 
@@ -26,9 +35,7 @@ export function toMetadataItems({ parts, references, answers }: TurnRecord): rea
 }
 
 /** Who would read a turn. */
-export interface MetadataReader {
-  readonly id: string;
-  readonly model: string;
+export interface TurnReader extends MetadataReader {
   readonly words: SpecWords;
 }
 
@@ -43,15 +50,13 @@ interface MetadataContent {
  * signatures are not portable, and where they do not say what the neutral parts say, which have the same text and the same calls under the
  * same ids unless a call has got an id of its own, a later stream of the turn was cut off, or somebody edited the turn.
  */
-export function readMetadata(turn: AssistantMessage, reader: MetadataReader): MetadataContent | undefined {
-  const items: (TurnPart | ApprovalAnswer)[] = [];
-  for (const { provider, model, item } of turn.providerMetadata ?? []) {
-    if (provider !== reader.id || model !== reader.model || !isRecord(item)) return undefined;
-    if (isTurnPart(item.part)) items.push(item.part);
-    else if (isAnswer(item.approval)) items.push(item.approval);
-  }
+export function readMetadata(turn: AssistantMessage, reader: TurnReader): MetadataContent | undefined {
+  const own = readOwnItems(turn.providerMetadata, reader) ?? [];
+  const items = own.flatMap(({ part, approval }): readonly (TurnPart | ApprovalAnswer)[] =>
+    isTurnPart(part) ? [part] : isAnswer(approval) ? [approval] : [],
+  );
   const parts = items.filter((item) => isTurnPart(item));
-  if (parts.length === 0 || !saysTheSame(parts, turn)) return undefined;
+  if (parts.length === 0 || !saysTheSame(turn, toRecorded(parts))) return undefined;
   return { messages: toMessages(items, reader.words), callOptions: new Map(parts.flatMap(toCallOptions)) };
 }
 
@@ -84,15 +89,13 @@ function toCallOptions({ type, toolCallId, providerOptions }: TurnPart): readonl
     : [];
 }
 
-function saysTheSame(parts: readonly TurnPart[], turn: AssistantMessage): boolean {
-  const { text: said, calls } = readTurn(turn);
-  const written = parts.map(({ type, text }) => (type === "text" && typeof text === "string" ? text : "")).join("");
-  const asked = parts.filter(({ type, providerExecuted }) => type === "tool-call" && providerExecuted !== true);
-  return written === said && asked.length === calls.length && asked.every((part, position) => isCall(part, calls[position]));
+function toRecorded(parts: readonly TurnPart[]): RecordedTurn<TurnPart> {
+  const text = parts.map((part) => (part.type === "text" && typeof part.text === "string" ? part.text : "")).join("");
+  return { text, calls: parts.filter(({ type, providerExecuted }) => type === "tool-call" && providerExecuted !== true), isCall };
 }
 
-function isCall({ toolCallId, toolName }: TurnPart, call: ToolCallPart | undefined): boolean {
-  return toolCallId === call?.callId && toolName === call?.name && typeof toolName === "string" && isPromptName(toolName);
+function isCall({ toolCallId, toolName }: TurnPart, call: ToolCallPart): boolean {
+  return toolCallId === call.callId && toolName === call.name && typeof toolName === "string" && isPromptName(toolName);
 }
 
 function isTurnPart(value: unknown): value is TurnPart {

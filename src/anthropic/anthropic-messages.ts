@@ -1,6 +1,6 @@
 // Anthropic Messages as a provider over the caller's own client.
 
-import { type ModelChunk, openAnswer, type Provider, readSdkStream, withFinishReasons } from "../core/provider-kit.ts";
+import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";
 import { createMessagesReader, stopWords } from "./messages-events.ts";
 import { type AnthropicMessagesOptions, checkMessagesOptions } from "./messages-options.ts";
@@ -34,20 +34,14 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const settings = checkMessagesOptions(options);
   const convert = createMessageConverter(settings);
   const words = withFinishReasons(stopWords, options.finishReasons);
-  const { id, model, family, client, betas } = settings;
-  return {
-    id,
-    model,
-    ...(family === undefined ? {} : { family }),
-    stream: (request, call) => {
-      const out: ModelChunk[] = [];
-      const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
-      const open = async (given: AbortSignal): Promise<unknown> => {
-        // The loop's own clock counts from anywhere, and a container expires by the calendar.
-        const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
-        return openAnswer(client.messages.create(body, { signal: given, ...headers }), call.clock);
-      };
-      return readSdkStream({ open, reader: createMessagesReader(out, words), out }, call);
+  const { client, betas } = settings;
+  const headers = betas.length === 0 ? {} : { headers: { "anthropic-beta": betas.join(",") } };
+  return createSdkProvider(settings, (request, call, out) => ({
+    open: async (signal) => {
+      // The loop's own clock counts from anywhere, and a container expires by the calendar.
+      const body = buildMessagesBody(request, { settings, convert, now: Date.now() });
+      return openAnswer(client.messages.create(body, { signal, ...headers }), call.clock);
     },
-  };
+    reader: createMessagesReader(out, words),
+  }));
 }

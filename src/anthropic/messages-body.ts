@@ -14,6 +14,7 @@ import {
   type MediaPlace,
   memoize,
   type Message,
+  type MetadataReader,
   type ModelRequest,
   type ModelSettings,
   type ReadableMedia,
@@ -37,7 +38,7 @@ import type {
   WireContainer,
   WireMessage,
 } from "./messages-options.ts";
-import { closeTurn, invalidJsonKey, type MetadataReader, readMetadata, toWireId } from "./provider-metadata.ts";
+import { closeTurn, invalidJsonKey, readMetadata, toWireId } from "./provider-metadata.ts";
 
 /**
  * The blocks of a user's content. Blank texts are left out, because the service refuses them. Throws a ProviderError `bad-request` for

@@ -9,13 +9,12 @@ import {
   growUsage,
   isRecord,
   type ModelChunk,
-  providerError,
-  reconcileUsage,
+  usageOf,
   recordOf,
   textOf,
-  toProviderError,
   type UnknownRecord,
   type Usage,
+  pushError,
 } from "../core/provider-kit.ts";
 import { type BlockAssembly, createBlockAssembly } from "./block-assembly.ts";
 import type { WireContainer } from "./messages-options.ts";
@@ -67,7 +66,8 @@ export function countUsage(): UsageCounts {
       counts = readCounts(usage, counts);
       if (Array.isArray(usage.iterations)) compactions = readCompactions(usage.iterations);
       if (counts.input === undefined && counts.output === undefined) return undefined;
-      sum = growUsage(sum, toUsage([counts, ...compactions]));
+      const now = toUsage([counts, ...compactions]);
+      sum = now === undefined ? sum : growUsage(sum, now);
       return sum;
     },
   };
@@ -91,22 +91,14 @@ function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
     .map((usage) => readCounts(usage, {}));
 }
 
-function toUsage(requests: readonly Counts[]): Usage {
+function toUsage(requests: readonly Counts[]): Usage | undefined {
   const sum = (name: keyof Counts): number | undefined => {
     const known = requests.flatMap((counts) => counts[name] ?? []);
     return known.length === 0 ? undefined : known.reduce((total, count) => total + count, 0);
   };
   const [cacheWrite, cacheRead, reasoning] = [sum("cacheWrite"), sum("cacheRead"), sum("reasoning")];
   const inputTokens = (sum("input") ?? 0) + (cacheWrite ?? 0) + (cacheRead ?? 0);
-  const outputTokens = sum("output") ?? 0;
-  return reconcileUsage({
-    inputTokens,
-    outputTokens,
-    totalTokens: inputTokens + outputTokens,
-    ...(cacheRead === undefined ? {} : { cachedInputTokens: cacheRead }),
-    ...(cacheWrite === undefined ? {} : { cacheWriteTokens: cacheWrite }),
-    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
-  });
+  return usageOf({ input: inputTokens, output: sum("output") ?? 0, cached: cacheRead, cacheWrite, reasoning });
 }
 
 /** What has come so far. */
@@ -233,10 +225,7 @@ function failSpliced(reading: Reading): void {
 
 function fail(error: unknown, reading: Reading): void {
   reading.failed = true;
-  reading.out.push({
-    type: "error",
-    error: isRecord(error) ? toProviderError(error) : providerError("server", "The service sent an error without words."),
-  });
+  pushError(error, reading.out);
 }
 
 function endReading({ out, words, blocks, container, stopReason, explanation, hasText, finished, failed }: Reading): void {

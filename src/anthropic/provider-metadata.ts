@@ -5,8 +5,11 @@ import {
   type AssistantMessage,
   isRecord,
   type Json,
+  type MetadataReader,
   type ProviderMetadata,
-  readTurn,
+  readOwnItems,
+  type RecordedTurn,
+  saysTheSame,
   type ToolCallPart,
 } from "../core/provider-kit.ts";
 import type { WireBlock, WireContainer } from "./messages-options.ts";
@@ -28,12 +31,6 @@ export interface MetadataContent {
   readonly container: WireContainer | undefined;
 }
 
-/** Who would read a turn. */
-export interface MetadataReader {
-  readonly id: string;
-  readonly model: string;
-}
-
 /**
  * Reads the provider metadata of a turn. Its blocks may be sent only where all of them are of this service and model, for signatures
  * are not portable, and where they say what the neutral parts say: the same text, and the same calls under the same ids. They
@@ -43,7 +40,7 @@ export function readMetadata(turn: AssistantMessage, reader: MetadataReader): Me
   const { providerMetadata } = turn;
   if (providerMetadata === undefined || providerMetadata.length === 0) return { blocks: undefined, container: undefined };
   const blocks = readBlocks(providerMetadata, reader);
-  const agrees = blocks !== undefined && saysTheSame(blocks, turn);
+  const agrees = blocks !== undefined && saysTheSame(turn, toRecorded(blocks));
   return { blocks: agrees ? toSendable(blocks) : undefined, container: readContainer(providerMetadata, reader) };
 }
 
@@ -67,14 +64,11 @@ function isThinking(block: WireBlock | undefined): boolean {
 }
 
 /** Undefined as soon as one part is not a block for this reader. */
-function readBlocks(providerMetadata: ProviderMetadata, { id, model }: MetadataReader): readonly WireBlock[] | undefined {
-  const blocks: WireBlock[] = [];
-  for (const { provider, model: author, item } of providerMetadata) {
-    if (provider !== id || author !== model || !isRecord(item)) return undefined;
-    const { content_block: block, container } = item;
-    if (isBlock(block)) blocks.push(block);
-    else if (container === undefined) return undefined;
-  }
+function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader): readonly WireBlock[] | undefined {
+  const items = readOwnItems(providerMetadata, reader);
+  if (items?.some(({ content_block: block, container }) => !isBlock(block) && container === undefined) !== false)
+    return undefined;
+  const blocks = items.flatMap(({ content_block: block }) => (isBlock(block) ? [block] : []));
   return blocks.length === 0 ? undefined : blocks;
 }
 
@@ -98,18 +92,22 @@ function isBlock(value: unknown): value is WireBlock {
   return isRecord(value) && typeof value.type === "string";
 }
 
-function saysTheSame(blocks: readonly WireBlock[], turn: AssistantMessage): boolean {
-  const { text: said, calls } = readTurn(turn);
-  const written = blocks.map((block) => (block.type === "text" && typeof block.text === "string" ? block.text : "")).join("");
-  const asked = blocks.filter(({ type }) => type === "tool_use");
-  return written === said && asked.length === calls.length && asked.every((block, position) => isCall(block, calls[position]));
+function toRecorded(blocks: readonly WireBlock[]): RecordedTurn<WireBlock> {
+  const text = blocks.map((block) => (block.type === "text" && typeof block.text === "string" ? block.text : "")).join("");
+  return { text, calls: blocks.filter(({ type }) => type === "tool_use"), isCall };
 }
 
 /** What the service takes as the name and the id of a call. */
 const wireName = /^[\w-]{1,128}$/;
 
-function isCall({ id, name }: WireBlock, call: ToolCallPart | undefined): boolean {
-  return id === call?.callId && name === call?.name && isWireName(id) && isWireName(name) && toWireId(String(id)) === id;
+function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {
+  return (
+    id === call.callId &&
+    name === call.name &&
+    wireName.test(call.callId) &&
+    wireName.test(call.name) &&
+    toWireId(call.callId) === id
+  );
 }
 
 /**
@@ -118,10 +116,6 @@ function isCall({ id, name }: WireBlock, call: ToolCallPart | undefined): boolea
  */
 export function toWireId(callId: string): string {
   return callId.replace(/[^\w-]|_(?=x[\da-f]+(?:_|[^\w-]))/gu, (character) => `_x${character.codePointAt(0)?.toString(16)}_`);
-}
-
-function isWireName(value: unknown): boolean {
-  return typeof value === "string" && wireName.test(value);
 }
 
 /**

@@ -12,6 +12,17 @@ export {
 } from "./errors/check-fields.ts";
 export { isLoopError } from "./errors/loop-error.ts";
 export { providerError, type ProviderErrorFacts, toProviderError } from "./errors/provider-error.ts";
+export {
+  createSdkProvider,
+  type MetadataReader,
+  pushError,
+  readOwnItems,
+  type RecordedTurn,
+  saysTheSame,
+  type SdkAnswer,
+  type TokenCounts,
+  usageOf,
+} from "./providers/adapter-template.ts";
 export { checkBody, openAnswer } from "./providers/answer-body.ts";
 export { finishReasonsCheck, type FinishWords, withFinishReasons } from "./providers/judge-finish.ts";
 export { type EventReader, readSdkStream, type SdkStream } from "./providers/read-sdk-stream.ts";

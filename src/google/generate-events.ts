@@ -11,13 +11,12 @@ import {
   isRecord,
   listOf,
   type ModelChunk,
-  providerError,
-  reconcileUsage,
+  usageOf,
   recordOf,
   textOf,
-  toProviderError,
   type UnknownRecord,
   type Usage,
+  pushError,
 } from "../core/provider-kit.ts";
 import { toMetadataItems } from "./provider-metadata.ts";
 import { createPartAssembly, type PartAssembly } from "./part-assembly.ts";
@@ -121,15 +120,12 @@ export function countUsage(): UsageCounts {
 function toUsage(counts: Counts, total: number): Usage | undefined {
   const { promptTokenCount: prompt, candidatesTokenCount: candidates, thoughtsTokenCount: thoughts } = counts;
   if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;
-  const cached = counts.cachedContentTokenCount;
-  const inputTokens = (prompt ?? 0) + (counts.toolUsePromptTokenCount ?? 0);
-  const outputTokens = (candidates ?? 0) + (thoughts ?? 0);
-  return reconcileUsage({
-    inputTokens,
-    outputTokens,
-    totalTokens: total,
-    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
-    ...(thoughts === undefined ? {} : { reasoningTokens: thoughts }),
+  return usageOf({
+    input: (prompt ?? 0) + (counts.toolUsePromptTokenCount ?? 0),
+    output: (candidates ?? 0) + (thoughts ?? 0),
+    total,
+    cached: counts.cachedContentTokenCount,
+    reasoning: thoughts,
   });
 }
 
@@ -261,10 +257,7 @@ function leave(reading: Reading): void {
 
 function fail(error: unknown, reading: Reading): void {
   reading.failed = true;
-  reading.out.push({
-    type: "error",
-    error: isRecord(error) ? toProviderError(error) : providerError("server", "The service sent an error without words."),
-  });
+  pushError(error, reading.out);
 }
 
 function endReading({ out, words, parts, finishRaw, blockRaw, explanation, token, hasText, failed }: Reading): void {

@@ -1,6 +1,6 @@
 // Gemini's generateContentStream as a provider over the caller's own client.
 
-import { type ModelChunk, type Provider, readSdkStream, withFinishReasons } from "../core/provider-kit.ts";
+import { createSdkProvider, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildGenerateParams, createContentConverter } from "./generate-body.ts";
 import { createGenerateReader, generateWords } from "./generate-events.ts";
 import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./generate-options.ts";
@@ -33,22 +33,16 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
   const settings = checkGenerateOptions(options);
   const convert = createContentConverter(settings);
   const words = withFinishReasons(generateWords, options.finishReasons);
-  const { id, model, family, client } = settings;
-  return {
-    id,
-    model,
-    ...(family === undefined ? {} : { family }),
-    stream: (request, call) => {
-      const out: ModelChunk[] = [];
-      const open = async (given: AbortSignal): Promise<unknown> => {
-        const watched = watchFetch(client, buildGenerateParams(request, { settings, convert, signal: given }), call.clock);
-        try {
-          return await client.models.generateContentStream(watched.params);
-        } catch (error) {
-          throw watched.explain(error);
-        }
-      };
-      return readSdkStream({ open, reader: createGenerateReader(out, words), out }, call);
+  const { client } = settings;
+  return createSdkProvider(settings, (request, call, out) => ({
+    open: async (signal) => {
+      const watched = watchFetch(client, buildGenerateParams(request, { settings, convert, signal }), call.clock);
+      try {
+        return await client.models.generateContentStream(watched.params);
+      } catch (error) {
+        throw watched.explain(error);
+      }
     },
-  };
+    reader: createGenerateReader(out, words),
+  }));
 }

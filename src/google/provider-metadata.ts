@@ -6,9 +6,11 @@ import {
   filledOrNone,
   isRecord,
   type Json,
-  type ProviderMetadata,
-  readTurn,
+  type MetadataReader,
+  readOwnItems,
   recordOf,
+  type RecordedTurn,
+  saysTheSame,
   textOf,
   type ToolCallPart,
 } from "../core/provider-kit.ts";
@@ -19,44 +21,26 @@ export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {
   return parts.map((part) => ({ part }));
 }
 
-/** Who would read a turn. */
-export interface MetadataReader {
-  readonly id: string;
-  readonly model: string;
-}
-
 /**
  * The parts of a turn as they may be sent; undefined where it must be written anew. They may be sent only where all of them are of
  * this service and model, for signatures are not portable, and where they say what the neutral parts say: the same text, and the same
  * calls. They do not where somebody edited the turn, or where a later continuation of it was cut off.
  */
 export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly WirePart[] | undefined {
-  const { providerMetadata } = turn;
-  if (providerMetadata === undefined || providerMetadata.length === 0) return undefined;
-  const parts = readParts(providerMetadata, reader);
-  return parts !== undefined && saysTheSame(parts, turn) ? parts : undefined;
-}
-
-/** Undefined as soon as one part is not for this reader. */
-function readParts(providerMetadata: ProviderMetadata, { id, model }: MetadataReader): readonly WirePart[] | undefined {
-  const parts: WirePart[] = [];
-  for (const { provider, model: author, item } of providerMetadata) {
-    if (provider !== id || author !== model || !isRecord(item) || !isPart(item.part)) return undefined;
-    parts.push(item.part);
-  }
-  return parts;
+  const items = readOwnItems(turn.providerMetadata, reader);
+  const parts = items?.flatMap(({ part }) => (isPart(part) ? [part] : []));
+  if (parts === undefined || parts.length !== items?.length) return undefined;
+  return saysTheSame(turn, toRecorded(parts)) ? parts : undefined;
 }
 
 function isPart(value: unknown): value is WirePart {
   return isRecord(value);
 }
 
-function saysTheSame(parts: readonly WirePart[], turn: AssistantMessage): boolean {
-  const { text: said, calls } = readTurn(turn);
-  const written = parts.map((part) => (part.thought === true ? "" : textOf(part.text))).join("");
-  const asked = parts.filter(isCallPart);
-  if (written !== said || asked.length !== calls.length || hasDouble(asked)) return false;
-  return asked.every((part, position) => isCall(part, calls[position]));
+function toRecorded(parts: readonly WirePart[]): RecordedTurn<WirePart> {
+  const text = parts.map((part) => (part.thought === true ? "" : textOf(part.text))).join("");
+  const calls = parts.filter(isCallPart);
+  return { text, calls, isCall: (part, call) => !hasDouble(calls) && isCall(part, call) };
 }
 
 /** Whether a part is a call of the run's own tools; those of the service's are `toolCall`. */
@@ -78,9 +62,9 @@ function hasDouble(asked: readonly WirePart[]): boolean {
 /** What the service takes as the name of a function (docstring of `FunctionDeclaration.name` in @google/genai). */
 const wireName = /^[a-z_][\w.:-]{0,127}$/i;
 
-function isCall(part: WirePart, call: ToolCallPart | undefined): boolean {
+function isCall(part: WirePart, call: ToolCallPart): boolean {
   const { functionCall } = part;
-  if (call === undefined || !isRecord(functionCall) || idOfCall(part) !== call.providerCallId) return false;
+  if (!isRecord(functionCall) || idOfCall(part) !== call.providerCallId) return false;
   const { name, args } = functionCall;
   return name === call.name && wireName.test(call.name) && (args === undefined || isRecord(args));
 }

@@ -169,7 +169,7 @@ describe("the reader of wire chunks", () => {
     ],
     ["calls that are none", [choice({ tool_calls: [null, "x"] }), finish("stop")], ["finish stop (stop)"]],
     ["an error that is a text", [{ error: "overloaded" }], ["error server: overloaded"]],
-    ["an error that is a number", [{ error: 1 }], ["error server: The server sent an error without words."]],
+    ["an error that is a number", [{ error: 1 }], ["error server: The service sent an error without words."]],
     ["an error that is null", [{ error: null, ...text("x") }], ["text x"]],
     ["an error without choices (vLLM)", [{ object: "error", message: "Slow.", code: 429 }], ["error rate-limit: Slow."]],
     [

@@ -11,13 +11,12 @@ import {
   isRecord,
   listOf,
   type ModelChunk,
-  providerError,
-  reconcileUsage,
+  usageOf,
   recordOf,
   textOf,
-  toProviderError,
   type UnknownRecord,
   type Usage,
+  pushError,
 } from "../core/provider-kit.ts";
 import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { collectReasoningDetails, type ReasoningDetails, toMetadataItems } from "./chat-metadata.ts";
@@ -34,12 +33,14 @@ export function toUsage(usage: unknown): Usage | undefined {
   if (prompt === undefined && completion === undefined) return undefined;
   const total = countOf(usage.total_tokens);
   const inputDetails = recordOf(usage.prompt_tokens_details);
-  const reasoningTokens = countOf(recordOf(usage.completion_tokens_details).reasoning_tokens);
-  return reconcileUsage({
-    ...sumOf({ prompt: prompt ?? 0, completion: completion ?? 0, reasoning: reasoningTokens ?? 0, total }),
-    ...withCount("cachedInputTokens", countOf(inputDetails.cached_tokens) ?? countOf(usage.prompt_cache_hit_tokens)),
-    ...withCount("cacheWriteTokens", countOf(inputDetails.cache_write_tokens)),
-    ...withCount("reasoningTokens", reasoningTokens),
+  const reasoning = countOf(recordOf(usage.completion_tokens_details).reasoning_tokens);
+  return usageOf({
+    input: prompt,
+    output: outputOf({ prompt: prompt ?? 0, completion: completion ?? 0, reasoning: reasoning ?? 0, total }),
+    total,
+    cached: countOf(inputDetails.cached_tokens) ?? countOf(usage.prompt_cache_hit_tokens),
+    cacheWrite: countOf(inputDetails.cache_write_tokens),
+    reasoning,
   });
 }
 
@@ -50,17 +51,9 @@ interface Counts {
   readonly total: number | undefined;
 }
 
-function sumOf({ prompt, completion, reasoning, total }: Counts): Usage {
-  const isBeside = total === prompt + completion + reasoning;
-  const outputTokens = isBeside ? completion + reasoning : completion;
-  return { inputTokens: prompt, outputTokens, totalTokens: total ?? prompt + outputTokens };
-}
-
-function withCount(
-  name: "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens",
-  count: number | undefined,
-): Partial<Usage> {
-  return count === undefined ? {} : { [name]: count };
+/** Some servers count reasoning beside the completion: their total says so. */
+function outputOf({ prompt, completion, reasoning, total }: Counts): number {
+  return total === prompt + completion + reasoning ? completion + reasoning : completion;
 }
 
 /** What the turn held when it ended. */
@@ -266,8 +259,7 @@ function leave(reading: Reading): void {
 
 function fail(error: unknown, reading: Reading): void {
   reading.failed = true;
-  const said = typeof error === "string" ? error : "The server sent an error without words.";
-  reading.out.push({ type: "error", error: isRecord(error) ? toProviderError(error) : providerError("server", said) });
+  pushError(error, reading.out);
 }
 
 function endReading({ finish, isCounted, failed, refused, calls, details, out }: Reading): void {

@@ -1,6 +1,6 @@
 // OpenAI Chat Completions, and every server that speaks it, as a provider over the caller's own client.
 
-import { type ModelChunk, openAnswer, type Provider, readSdkStream, withFinishReasons } from "../core/provider-kit.ts";
+import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildChatBody, createMessageConverter } from "./chat-body.ts";
 import { chatWords, createChatReader } from "./chat-chunks.ts";
 import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
@@ -27,19 +27,9 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const settings = checkChatOptions(options);
   const toMessages = createMessageConverter(settings);
   const words = withFinishReasons(chatWords, options.finishReasons);
-  const { id, model, family } = settings;
-  return {
-    id,
-    model,
-    ...(family === undefined ? {} : { family }),
-    stream: (request, call) => {
-      const out: ModelChunk[] = [];
-      const open = async (given: AbortSignal): Promise<unknown> =>
-        openAnswer(
-          settings.client.chat.completions.create(buildChatBody(request, settings, toMessages), { signal: given }),
-          call.clock,
-        );
-      return readSdkStream({ open, reader: createChatReader(out, words), out }, call);
-    },
-  };
+  return createSdkProvider(settings, (request, call, out) => ({
+    open: async (signal) =>
+      openAnswer(settings.client.chat.completions.create(buildChatBody(request, settings, toMessages), { signal }), call.clock),
+    reader: createChatReader(out, words),
+  }));
 }

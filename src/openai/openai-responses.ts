@@ -1,6 +1,6 @@
 // OpenAI Responses, and every server that speaks it, as a provider over the caller's own client.
 
-import { type ModelChunk, openAnswer, type Provider, readSdkStream, withFinishReasons } from "../core/provider-kit.ts";
+import { createSdkProvider, openAnswer, type Provider, withFinishReasons } from "../core/provider-kit.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
 import { createResponsesReader, incompleteWords } from "./responses-events.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
@@ -34,18 +34,10 @@ import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-
 export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   const settings = checkResponsesOptions(options);
   const ports = { settings, toInput: createInputConverter(settings), toTool: createToolConverter(settings) };
-  const { id, model, family, client, store } = settings;
+  const { client, store } = settings;
   const words = withFinishReasons(incompleteWords, options.finishReasons);
-  return {
-    id,
-    model,
-    ...(family === undefined ? {} : { family }),
-    stream: (request, call) => {
-      const out: ModelChunk[] = [];
-      const open = async (given: AbortSignal): Promise<unknown> =>
-        openAnswer(client.responses.create(buildResponsesBody(request, ports), { signal: given }), call.clock);
-      const reader = createResponsesReader(out, store, words);
-      return readSdkStream({ open, reader, out }, call);
-    },
-  };
+  return createSdkProvider(settings, (request, call, out) => ({
+    open: async (signal) => openAnswer(client.responses.create(buildResponsesBody(request, ports), { signal }), call.clock),
+    reader: createResponsesReader(out, store, words),
+  }));
 }

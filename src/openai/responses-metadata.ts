@@ -7,7 +7,8 @@ import {
   digest,
   isRecord,
   type Json,
-  type ProviderMetadata,
+  type MetadataReader,
+  readOwnItems,
   readTurn,
   textOf,
   type UnknownRecord,
@@ -22,9 +23,7 @@ export function toMetadataItems(items: readonly Json[], stored: boolean): readon
 }
 
 /** Who would read a turn. */
-export interface MetadataReader {
-  readonly id: string;
-  readonly model: string;
+export interface TurnReader extends MetadataReader {
   readonly store: boolean;
 }
 
@@ -34,8 +33,8 @@ export interface MetadataReader {
  * parts say: the same text, and the same calls under the same ids. They do not where a call has got an id of its own, or where
  * somebody edited the turn. Nor may they be sent where one of them waits for an answer that this adapter does not give.
  */
-export function readMetadata(turn: AssistantMessage, reader: MetadataReader): readonly InputItem[] | undefined {
-  const parts = readItems(turn.providerMetadata ?? [], reader);
+export function readMetadata(turn: AssistantMessage, reader: TurnReader): readonly InputItem[] | undefined {
+  const parts = readItems(turn, reader);
   if (parts === undefined) return undefined;
   const items = parts.map(({ item }) => item);
   if (!saysTheSame(items, turn) || hasUnanswered(items)) return undefined;
@@ -55,13 +54,12 @@ interface OutputItem {
 }
 
 /** Undefined as soon as one part is not an item for this reader. */
-function readItems(providerMetadata: ProviderMetadata, { id, model }: MetadataReader): readonly OutputItem[] | undefined {
-  const items: OutputItem[] = [];
-  for (const { provider, model: author, item: part } of providerMetadata) {
-    if (provider !== id || author !== model || !isRecord(part) || !isRecord(part.output_item)) return undefined;
-    items.push({ item: copyFields(part.output_item), stored: part.stored === true });
-  }
-  return items.length === 0 ? undefined : items;
+function readItems(turn: AssistantMessage, reader: MetadataReader): readonly OutputItem[] | undefined {
+  const parts = readOwnItems(turn.providerMetadata, reader);
+  const items = parts?.flatMap(({ output_item: item, stored }) =>
+    isRecord(item) ? [{ item: copyFields(item), stored: stored === true }] : [],
+  );
+  return items?.length === parts?.length ? items : undefined;
 }
 
 /** What the service takes as the name of a tool. */
