@@ -134,7 +134,6 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
   };
 }
 
-/** A run whose steps are in the journal of the one around it waits for that journal as one. */
 /**
  * 36 random digits: a name that no other run has, and no secret. The first use of the platform's `crypto` in a process takes 4 to 9 ms, a
  * third of a first run.
@@ -144,6 +143,7 @@ function createToken(): string {
   return digits() + digits() + digits();
 }
 
+/** A run whose steps are in the journal of the one around it waits for that journal as one. */
 function trafficOf(nesting: Nesting | undefined): JournalTraffic {
   return nesting?.isPart === true ? nesting.run.traffic : new JournalTraffic();
 }
