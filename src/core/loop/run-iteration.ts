@@ -181,9 +181,9 @@ function maskOld(run: Run): Masked | undefined {
   return run.view?.update(run.state);
 }
 
-/** A tool that releases results brings the code that masks them. */
-function findMasking({ registry }: Run): ResultMasking | undefined {
-  return registry.definitions().find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
+/** A tool that releases results brings the code that masks them. Looks at the tools as they were shown: a registry may have changed since. */
+function findMasking({ visibleTools }: Run): ResultMasking | undefined {
+  return visibleTools.registered.find(({ masking }) => masking !== undefined)?.masking as ResultMasking | undefined;
 }
 
 function requestViewsOf(run: Run): RequestViews {

@@ -66,6 +66,24 @@ describe("a release", () => {
     expect(masksOf(beside.provider.requests)).toEqual(["", "", "", "c1", "c0 c1", "c0 c1"]);
   });
 
+  it("ends the iteration as failed if the registry breaks after a release", async () => {
+    const registry = createToolRegistry(tools);
+    let isBroken = false;
+    const breaking = {
+      ...registry,
+      definitions: () => {
+        if (isBroken) throw new Error("The registry is gone.");
+        return registry.definitions();
+      },
+      executeTool: (...call: Parameters<typeof registry.executeTool>) => {
+        isBroken = call[0] === "context_release";
+        return registry.executeTool(...call);
+      },
+    };
+    const result = await play(releasing({}), { tools: breaking }).result;
+    expect(result.reason).toMatchObject({ kind: "hook-failed", hook: "definitions" });
+  });
+
   it("is part of the outcome: a run that goes on elsewhere sends the same", async () => {
     const first = play(releasing({ call_ids: ["c0"] }), { tools });
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
