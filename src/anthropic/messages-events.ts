@@ -65,9 +65,9 @@ export function countUsage(): UsageCounts {
       if (!isRecord(usage)) return undefined;
       counts = readCounts(usage, counts);
       if (Array.isArray(usage.iterations)) compactions = readCompactions(usage.iterations);
-      if (counts.input === undefined && counts.output === undefined) return undefined;
-      const now = toUsage([counts, ...compactions]);
-      sum = now === undefined ? sum : growUsage(sum, now);
+      const now = toUsage(counts, compactions);
+      if (now === undefined) return undefined;
+      sum = growUsage(sum, now);
       return sum;
     },
   };
@@ -91,7 +91,10 @@ function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
     .map((usage) => readCounts(usage, {}));
 }
 
-function toUsage(requests: readonly Counts[]): Usage | undefined {
+/** Undefined until the last request has counts. */
+function toUsage(last: Counts, compactions: readonly Counts[]): Usage | undefined {
+  if (last.input === undefined && last.output === undefined) return undefined;
+  const requests = [last, ...compactions];
   const sum = (name: keyof Counts): number | undefined => {
     const known = requests.flatMap((counts) => counts[name] ?? []);
     return known.length === 0 ? undefined : known.reduce((total, count) => total + count, 0);

@@ -65,10 +65,12 @@ function isThinking(block: WireBlock | undefined): boolean {
 
 /** Undefined as soon as one part is not a block for this reader. */
 function readBlocks(providerMetadata: ProviderMetadata, reader: MetadataReader): readonly WireBlock[] | undefined {
-  const items = readOwnItems(providerMetadata, reader);
-  if (items?.some(({ content_block: block, container }) => !isBlock(block) && container === undefined) !== false)
-    return undefined;
-  const blocks = items.flatMap(({ content_block: block }) => (isBlock(block) ? [block] : []));
+  const items = readOwnItems(providerMetadata, reader) ?? [];
+  const blocks: WireBlock[] = [];
+  for (const { content_block: block, container } of items) {
+    if (isBlock(block)) blocks.push(block);
+    else if (container === undefined) return undefined;
+  }
   return blocks.length === 0 ? undefined : blocks;
 }
 

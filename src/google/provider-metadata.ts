@@ -40,7 +40,8 @@ function isPart(value: unknown): value is WirePart {
 function toRecorded(parts: readonly WirePart[]): RecordedTurn<WirePart> {
   const text = parts.map((part) => (part.thought === true ? "" : textOf(part.text))).join("");
   const calls = parts.filter(isCallPart);
-  return { text, calls, isCall: (part, call) => !hasDouble(calls) && isCall(part, call) };
+  const isAmbiguous = hasDouble(calls);
+  return { text, calls, isCall: (part, call) => !isAmbiguous && isCall(part, call) };
 }
 
 /** Whether a part is a call of the run's own tools; those of the service's are `toolCall`. */

@@ -66,6 +66,16 @@ describe("a registry of somebody else's", () => {
   );
 });
 
+it("a registry whose tool has masking that maskResults did not make is refused before any request", async () => {
+  const tools: ToolRegistry = {
+    definitions: () => [{ ...definition, masking: { kind: "masking" } }],
+    executeTool: () => "done",
+  };
+  const playing = play([toolCall("t"), text("unused")], { tools });
+  await expect(playing.result).rejects.toThrow('must have as "masking" what maskResults makes, but has an object');
+  expect(playing.provider.calls).toBe(0);
+});
+
 it("a tool whose time limit is Infinity may take its time, whoever made the registry", async () => {
   const traits = { timeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY };
   const registry: ToolRegistry = { definitions: () => [{ ...definition, ...traits }], executeTool: async () => "done" };

@@ -4,7 +4,7 @@ import type { Tool, Unvalidated } from "../types/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { replacementOf } from "../errors/other-words.ts";
 import { describeValue, quote } from "../utils/texts.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { nearestName } from "../utils/tool-arguments.ts";
 import { findTimeoutProblem, isWithin } from "../errors/check-fields.ts";
 import { findSchemaProblem, isStandard } from "./argument-schema.ts";
@@ -28,7 +28,7 @@ export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Check } = {
   ),
   replay: optional((value) => unless(value === "safe" || value === "never", '"safe" or "never"')),
   origin: optional((value) => unless(typeof value === "string", "a string")),
-  masking: optional((value) => unless(isRecord(value) && value["kind"] === "masking", "made by maskResults")),
+  masking: optional((value) => unless(isMasking(value), "what maskResults makes")),
 };
 
 /** One check per field of a tool: a new field without one does not compile. */
@@ -49,7 +49,7 @@ export function assertTool(value: unknown): asserts value is Tool {
   const toolName = typeof value["name"] === "string" ? value["name"] : "";
   if (problem !== undefined) throw invalid(toolName, problem);
   for (const schema of [value["inputSchema"], value["jsonSchema"]]) {
-    const schemaProblem = isRecord(schema) && isPlain(schema) && !isStandard(schema) ? findSchemaProblem(schema) : "";
+    const schemaProblem = isRecord(schema) && isLiteral(schema) && !isStandard(schema) ? findSchemaProblem(schema) : "";
     if (schemaProblem !== "") throw new LoopError("invalid-schema", { toolName, problem: schemaProblem });
   }
 }
@@ -67,7 +67,7 @@ function problemOf(fields: UnknownRecord): string | undefined {
   }
   const veto = fields["eager"] === true ? findVeto(fields) : undefined;
   if (veto !== undefined) return `has "eager", which a tool with "${veto}" may not have`;
-  const unknown = isPlain(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
+  const unknown = isLiteral(fields) ? Object.keys(fields).find((key) => !Object.hasOwn(checks, key)) : undefined;
   return unknown === undefined ? undefined : `has an unknown field ${quote(unknown)}${didYouMean(unknown)}`;
 }
 
@@ -113,14 +113,12 @@ function isRetry(value: unknown): string | undefined {
   return unless(fits, "{ maxAttempts } of at least 2");
 }
 
-function isAgent(value: unknown): boolean {
-  return isRecord(value) && value["kind"] === "agent" && typeof value["run"] === "function";
+function isMasking(value: unknown): boolean {
+  return isRecord(value) && value["kind"] === "masking" && typeof value["createView"] === "function";
 }
 
-/** A typing mistake can only be told from a class's own fields in a literal. Schemas of libraries are instances too. */
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+function isAgent(value: unknown): boolean {
+  return isRecord(value) && value["kind"] === "agent" && typeof value["run"] === "function";
 }
 
 /** Stands for "not said": the arguments follow from the schema. */

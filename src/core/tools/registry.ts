@@ -6,7 +6,7 @@ import { dropPromise } from "../utils/promises.ts";
 import { isRecord } from "../utils/guards.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { describeValue, quote } from "../utils/texts.ts";
-import { findTimeoutProblem, invalidOption } from "../errors/check-fields.ts";
+import { invalidOption } from "../errors/check-fields.ts";
 import { findSchemaProblem, toJsonSchema, validateArgs } from "./argument-schema.ts";
 import type { Validation } from "../types/common.ts";
 import { assertTool, traitChecks } from "./define-tool.ts";
@@ -38,26 +38,24 @@ export function refuseTool(toolName: unknown, problem: string): LoopError<"inval
   return new LoopError("invalid-tool", { toolName: typeof toolName === "string" ? toolName : "", problem });
 }
 
-/** A registry of the caller's own may hold two tools of one name, of which only one could be called, or limits that no timer takes. */
+/** A registry of the caller's own may hold two tools of one name, of which only one could be called, limits that no timer takes, or masking that masks nothing. */
 export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
   const seen = new Set<string>();
-  for (const { name, timeoutMs, idleTimeoutMs, inputSchema } of definitions) {
+  for (const { name, timeoutMs, idleTimeoutMs, masking, inputSchema } of definitions) {
     if (seen.has(name)) throw new LoopError("duplicate-tool", { toolName: name });
     seen.add(name);
-    checkToolTimeout(name, "timeoutMs", timeoutMs);
-    checkToolTimeout(name, "idleTimeoutMs", idleTimeoutMs);
+    checkTrait(name, "timeoutMs", timeoutMs);
+    checkTrait(name, "idleTimeoutMs", idleTimeoutMs);
+    checkTrait(name, "masking", masking);
     const problem = isRecord(inputSchema) ? findSchemaProblem(inputSchema) : `is not JSON: ${describeValue(inputSchema)}`;
     if (problem !== "") throw new LoopError("invalid-schema", { toolName: name, problem });
   }
 }
 
-function checkToolTimeout(toolName: string, trait: string, value: unknown): void {
-  const problem = value === undefined ? undefined : findTimeoutProblem(value);
-  if (problem === undefined) return;
-  throw new LoopError("invalid-tool", {
-    toolName,
-    problem: `must have as "${trait}" ${problem}, but has ${describeValue(value)}`,
-  });
+function checkTrait(toolName: string, trait: "timeoutMs" | "idleTimeoutMs" | "masking", value: unknown): void {
+  const expected = traitChecks[trait](value);
+  if (expected === undefined) return;
+  throw refuseTool(toolName, `must have as "${trait}" ${expected}, but has ${describeValue(value)}`);
 }
 
 /** A registry whose tools may come and go. A running loop sees the change on its next iteration. */

@@ -48,3 +48,9 @@ export function sharedMap<Key extends object, Value>(name: string): WeakMap<Key,
   Object.defineProperty(globalThis, key, { value: made });
   return made;
 }
+
+/** Whether an object is a literal. Instances of classes have fields of their own, so that only a literal can be searched for unknown ones. */
+export function isLiteral(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

@@ -284,3 +284,13 @@ function scatter(bits: number): number {
   const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b);
   return twice ^ (twice >>> 16);
 }
+
+/** Whether a value is data that JSON can hold. */
+export function isPlainData(value: unknown): boolean {
+  try {
+    toJson(value);
+    return true;
+  } catch {
+    return false;
+  }
+}

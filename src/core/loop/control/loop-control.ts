@@ -6,7 +6,7 @@ import type { UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import { describeValue, quote } from "../../utils/texts.ts";
-import { isRecord } from "../../utils/guards.ts";
+import { isLiteral, isRecord } from "../../utils/guards.ts";
 import { textOrNone } from "../../utils/plain-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import { toUserMessage as copyMessage } from "../state/check-messages.ts";
@@ -88,17 +88,12 @@ export function createLoopControl(): LoopControl {
 function checkStop(facts: unknown): void {
   if (facts === undefined || facts === null) return;
   const isSignalName = typeof facts === "string" && /^SIG[A-Z0-9]+$/.test(facts);
-  if (isSignalName || (typeof facts === "object" && !isPlain(facts))) return;
+  if (isSignalName || (typeof facts === "object" && !isLiteral(facts))) return;
   const known = ["requester", "note"];
   const field = isRecord(facts) ? Object.keys(facts).find((key) => !known.includes(key)) : undefined;
   if (isRecord(facts) && field === undefined) return;
   const received = field === undefined ? describeValue(facts) : `an object with ${quote(field)}`;
   throw new LoopError("invalid-option", { option: "stop", expected: "nothing, or { requester, note }", received });
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 /** How the run ends is decided. A kill still ends what it waits for, such as a journal that does not answer. */

@@ -7,7 +7,7 @@ import type { UnknownRecord } from "../../utils/guards.ts";
 import { argumentSchema, issue } from "../../tools/argument-schema.ts";
 import { markSignal } from "../../tools/loop-signal.ts";
 import { toolResult } from "../../tools/to-outcome.ts";
-import { maskReleased } from "../run/mask-results.ts";
+import { maskResults } from "../run/mask-results.ts";
 
 /** What the model asks for: no ids mean all results of the iterations before. */
 export interface ReleaseRequest {
@@ -57,7 +57,8 @@ export function createContextRelease(): ContextReleaseTool {
       "Frees space in your context: drops results of earlier tool calls that you no longer need. Note first what you still need of them.",
     inputSchema,
     replay: "safe",
-    masking: maskReleased,
+    // By age nothing is masked: only what the model releases.
+    masking: maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
     execute: ({ callIds }, { messages }) => {
       if (callIds === undefined) return markSignal(toolResult({ data: { released: "all" } }), { release: "all" });
       const answered = answeredCalls(messages);

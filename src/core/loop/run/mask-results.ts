@@ -38,9 +38,6 @@ export function maskResults(options: MaskingOptions = {}): Masking {
   return Object.freeze({ kind: "masking", force, createView: (): MaskedView => new View(rules) });
 }
 
-/** Masks only the results that a tool has released. */
-export const maskReleased: Masking = /* @__PURE__ */ maskResults({ keepIterations: Number.POSITIVE_INFINITY });
-
 /** When results are masked. */
 interface MaskingRules {
   readonly keepIterations: number;

@@ -18,8 +18,7 @@ import { LoopError } from "../../errors/loop-error.ts";
 import { replacementOf } from "../../errors/other-words.ts";
 import { providerCheck } from "../../errors/provider-error.ts";
 import { isEmitter, isRecord } from "../../utils/guards.ts";
-import { toJson } from "../../utils/json.ts";
-import { readFeatures } from "../run/run.ts";
+import { isPlainData } from "../../utils/json.ts";
 import { limitRules, timeoutRules } from "../run/resolve-policies.ts";
 
 const isListOfTexts = (value: unknown): boolean => is.texts[1](value);
@@ -246,7 +245,7 @@ function isToolChoice(value: unknown): boolean {
 
 /** A model that is pointed to a tool must have it. A registry may get it later. */
 function checkCacheTool({ tools = [], policies }: LoopOptions): void {
-  const { toolName } = readFeatures(policies).results ?? {};
+  const toolName = policies?.results?.toolName;
   if (toolName === undefined || !Array.isArray(tools)) return;
   if (tools.some((tool: unknown) => isRecord(tool) && tool["name"] === toolName)) return;
   const expected = `an array with the tool "${toolName}", which the texts of "policies.results.cacher" point to`;
@@ -255,13 +254,4 @@ function checkCacheTool({ tools = [], policies }: LoopOptions): void {
 
 function isNames(value: unknown): boolean {
   return typeof value === "object" && value !== null && Symbol.iterator in value;
-}
-
-function isPlainData(value: unknown): boolean {
-  try {
-    toJson(value);
-    return true;
-  } catch {
-    return false;
-  }
 }

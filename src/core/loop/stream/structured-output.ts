@@ -8,7 +8,7 @@ import { checkFields, type Checks, invalidOption, numberWithin } from "../../err
 import { LoopError } from "../../errors/loop-error.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import { isRecord } from "../../utils/guards.ts";
-import { toJson } from "../../utils/json.ts";
+import { isPlainData, toJson } from "../../utils/json.ts";
 import { cutText } from "../../utils/texts.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { convertSchema, isStandardSchema, validateArgs } from "../../tools/argument-schema.ts";
@@ -56,15 +56,6 @@ export function structuredOutput<Output>(
 /** Schemas of some libraries are functions. */
 function isSchema(value: unknown): boolean {
   return (isRecord(value) || typeof value === "function") && isStandardSchema(value as ToolSchema);
-}
-
-function isPlainData(value: unknown): boolean {
-  try {
-    toJson(value);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function schemaOf(schema: StandardSchema): JsonSchema {

@@ -13,7 +13,7 @@ import {
 } from "../../errors/check-fields.ts";
 import type { ResultProcessor } from "../run/run.ts";
 import type { Usage } from "../../types/common.ts";
-import { isRecord } from "../../utils/guards.ts";
+import { isLiteral, isRecord } from "../../utils/guards.ts";
 import { countOf, readUsage } from "../../utils/plain-error.ts";
 import type { ResultEvent } from "../../types/loop-event.ts";
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
@@ -53,7 +53,7 @@ const cacherChecks: Checks<ResultCacher> = {
  * Throws LoopError "unknown-option" or "invalid-option".
  *
  * @example
- * const results = processResults({ processor: (tool, text) => text.trim(), cacher: createResultCache() });
+ * const results = processResults({ processor: (tool, text) => text.trim(), cacher: createResultCache().cacher });
  * await runToolLoop({ provider, tools, messages, policies: { results } });
  */
 export function processResults(given: ResultPipeline): ResultProcessing {
@@ -81,8 +81,7 @@ function checkStage(
   stage: object,
   { checks, does }: { checks: { readonly [field: string]: Check }; does: string },
 ): void {
-  const prototype: unknown = Object.getPrototypeOf(stage);
-  if (prototype === Object.prototype || prototype === null) {
+  if (isLiteral(stage)) {
     checkNeeded(option, stage, { name: does, check: is.fn });
     checkFields(option, stage, checks);
   }
