@@ -5,7 +5,7 @@ import { whenReady } from "../utils/promises.ts";
 import type { EagerPorts } from "./stream/eager-calls.ts";
 import { prepareCall } from "./tool-call/prepare-call.ts";
 import type { Prepared } from "./run/call.ts";
-import type { Run } from "./run/run.ts";
+import { type Run, toBatchCall } from "./run/run.ts";
 import { performCall } from "./tool-call/execute-tool-call.ts";
 import { sendBoth } from "./tool-call/replay-call.ts";
 
@@ -38,5 +38,5 @@ function begin(run: Run, prepared: Prepared): ReturnType<EagerPorts["start"]> {
   const { scope, control } = run;
   if (prepared.kind !== "ready" || scope.cause !== undefined) return undefined;
   control?.startToolChain();
-  return performCall(run, prepared, { mayHaveRun: false });
+  return performCall(run, { ...toBatchCall(prepared.call, 0), ready: prepared });
 }

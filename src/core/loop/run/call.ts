@@ -6,9 +6,8 @@ import type { Clock, Timeouts } from "../../types/common.ts";
 import type { Json } from "../../types/json.ts";
 import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";
 import type { StreamResult } from "../../types/provider.ts";
-import type { Ending } from "../../types/termination.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
-import type { ToolCall, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 
 /** A call that may run, with the arguments that the tool will get. */
 export interface ReadyCall {
@@ -22,12 +21,6 @@ export interface ReadyCall {
   readonly unfit?: ToolOutcome | undefined;
   /** Set for a recorded call whose tool has changed: its arguments are validated before it runs. */
   readonly unvalidated?: true | undefined;
-  /** Whether somebody has decided that it runs. */
-  readonly approved?: true | undefined;
-  /** How many questions about it were left to a later execution; absent for none. */
-  readonly questions?: number | undefined;
-  /** Set where somebody has to decide before it runs: for the first time, or again because its tool has changed. */
-  readonly mustAsk?: "first" | "again" | undefined;
 }
 
 /** A call that may run, or the outcome of one that may not. */
@@ -61,30 +54,4 @@ export interface ToolCallPorts extends DeadlinePorts {
   onMetadata?(call: ToolCall, metadata: unknown): void;
   /** Called for a call that ended after it had been left behind. */
   onLate?(call: ToolCall, success: boolean): void;
-}
-
-/** A ready call about which nobody has decided yet. */
-export interface AwaitingCall {
-  readonly kind: "awaiting";
-  readonly call: ToolCall;
-  /** Its name in the option `decisions`. */
-  readonly id: string;
-  /** The key of the step that will record the decision. */
-  readonly key: string;
-  /** Whether its tool is sequential: then the calls after it wait as well. */
-  readonly isSequential: boolean;
-  /** What has changed of its tool since it was last asked about. */
-  readonly toolChanges?: readonly ToolChange[] | undefined;
-}
-
-/** What the step of a call gives: its outcome, or that somebody has to decide about the call before it can run. */
-export type ToolAnswer = ToolOutcome & { readonly mustAsk?: ReadyCall["mustAsk"] };
-
-/** A call's outcome, whether it came about in this execution, and how the run inside the call was suspended, where it was. */
-export interface Dispatched {
-  readonly outcome: ToolAnswer;
-  readonly live: boolean;
-  readonly suspended?: Ending | undefined;
-  /** Set where somebody has to decide about the call first. */
-  readonly awaiting?: AwaitingCall | undefined;
 }

@@ -5,14 +5,15 @@ import type { Clock, Session, Timeouts } from "../../types/common.ts";
 import type { Agent, LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
-import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { Ending } from "../../types/termination.ts";
+import type { PendingApproval, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { EventBase } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { LoopPolicies, ResultProcessing, StopCondition, StructuredOutput } from "../../types/policies.ts";
 import type { IdleTimer } from "../../cancellation/idle-timer.ts";
 import type { LoopState, SettledCall } from "../state/loop-state.ts";
-import type { Dispatched, Prepared, ReadyCall, ToolCallPorts } from "./call.ts";
+import type { Prepared, ReadyCall, ToolCallPorts } from "./call.ts";
 import type { ControlClaim } from "./control-claim.ts";
 import type { Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
@@ -156,23 +157,84 @@ export interface OutputReader extends StructuredOutput {
   judge(run: Run, mayAskAgain: boolean): void | PromiseLike<void>;
 }
 
-/** A call that becomes a run. */
-export interface AgentCall {
-  readonly ready: ReadyCall;
+/** One call of a batch, from the end of its message to its result: whatever becomes of it is written down here. */
+export interface BatchCall {
+  readonly call: ToolCall;
+  /** Its place among the calls of the message. */
   readonly index: number;
-  /** How often somebody was asked about the call again. */
-  readonly round: number;
-  readonly agent: Agent;
-  /** Set where it begins no more, and only goes on. */
-  readonly isBarred?: true | undefined;
-  readonly park: Park;
-  /** Set if its run has to wait for its turn before it does something new. */
-  readonly awaitsTurn?: true | undefined;
+  /** Set once the call was found fit to run. */
+  ready: ReadyCall | undefined;
+  /** Set if the call is a run of its own. */
+  agent: RunnableAgent | undefined;
+  /** Its outcome; the outcome so far for a call that waits. */
+  outcome: ToolOutcome | undefined;
+  /** Whether the outcome was made in this execution. */
+  isLive: boolean | undefined;
+  /** Whether listeners know the outcome. */
+  isTold: boolean;
+  /** Set while the call waits for a decision: its id in the option `decisions`, and the key of the step that will record the decision. */
+  question: CallQuestion | undefined;
+  /** How the run inside the call was suspended, while it waits. */
+  suspended: Ending | undefined;
+  /** Whether somebody has decided that it runs. */
+  isApproved: boolean;
+  /** Set if somebody has to decide before it runs: for the first time, or again because its tool has changed. */
+  mustAsk: "first" | "again" | undefined;
+  /** Whether its step found that somebody has to decide first. */
+  isOpen: boolean;
+  /** How often it was asked about again because its tool had changed. */
+  round: number;
+  /** How many questions about it were left to a later execution. */
+  questions: number;
+  /** Whether it may have run in an execution that did not record its end. */
+  mayHaveRun: boolean;
+  /** Set after a fatal failure: the call begins no more, but a recorded outcome is replayed. */
+  isBarred: boolean;
+  /** Whether it replays its records first, and then waits for its turn. */
+  awaitsTurn: boolean;
+  /** Whether it has begun, and waits to go on. */
+  hasBegun: boolean;
+  /** Waits in its place, if it is a run that has begun. */
+  park: Park | undefined;
+}
+
+/** A question that a later execution has to answer. */
+export type CallQuestion = Pick<PendingApproval, "id" | "toolChanges"> & { readonly key: string };
+
+/** A call of which nothing is known yet. */
+export function toBatchCall(call: ToolCall, index: number): BatchCall {
+  return {
+    call,
+    index,
+    ready: undefined,
+    agent: undefined,
+    outcome: undefined,
+    isLive: undefined,
+    isTold: false,
+    question: undefined,
+    suspended: undefined,
+    isApproved: false,
+    mustAsk: undefined,
+    isOpen: false,
+    round: 0,
+    questions: 0,
+    mayHaveRun: false,
+    isBarred: false,
+    awaitsTurn: false,
+    hasBegun: false,
+    park: undefined,
+  };
+}
+
+/** The call as it was found fit to run. */
+export function readyOf({ call, ready }: BatchCall): ReadyCall {
+  if (ready === undefined) throw new Error(`The call ${call.callId} was not prepared.`);
+  return ready;
 }
 
 /** Runs a call as a run of its own. */
 export interface RunnableAgent extends Agent {
-  run(run: Run, call: AgentCall): Promise<Dispatched>;
+  run(run: Run, one: BatchCall): Promise<void>;
   /** Makes the place where runs inside calls wait. */
   createParking(): Parking;
 }

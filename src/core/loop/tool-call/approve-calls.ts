@@ -10,67 +10,54 @@ import { type ApprovalPorts, askApproval, waitAlways, waitWhereNeeded } from "..
 import { refuseChanged } from "./execute-tool-call.ts";
 import { validateCall } from "./prepare-call.ts";
 import type { ReadyCall } from "../run/call.ts";
-import { eventBase, type Run } from "../run/run.ts";
+import { type BatchCall, eventBase, readyOf, type Run } from "../run/run.ts";
 import { frozenView } from "../state/transcript.ts";
 import { findTool } from "../../tools/registry.ts";
 import { toShown } from "../../tools/compare-tools.ts";
-import { type BatchEntry, createRoom } from "./batch-entry.ts";
+import { createRoom } from "./batch.ts";
 import { type RecordedDecision, refuseChangedTools } from "./record-verdicts.ts";
 import { runSteps } from "../run/run-step.ts";
-import { type Answered, approvalKey, type Placed, settleCall, toRecorded } from "./settle-call.ts";
-
-/** A call that somebody has to decide about, and who. */
-interface Asked extends Placed {
-  readonly approve: Approve;
-  /** Set where nothing more may begin, so that nobody is asked. */
-  readonly isBarred?: boolean | undefined;
-}
+import { type Answered, approvalKey, settleCall, toRecorded } from "./settle-call.ts";
 
 /**
- * Asks for every ready call that somebody has to decide about. Refused ones become their outcome; edited ones are validated again; some
+ * Asks for every ready call that somebody has to decide about. Refused ones get their outcome; edited ones are validated again; some
  * may have to wait.
  */
-export function approveCalls(run: Run, prepared: readonly BatchEntry[]): readonly BatchEntry[] | Promise<readonly BatchEntry[]> {
-  const entries = prepared.map((entry) => markUnasked(run, entry));
-  const asked = entries.flatMap((entry, index) => toAsked(run, entry, index));
-  return asked.length === 0 ? entries : askAll(run, entries, asked);
+export function approveCalls(run: Run, calls: readonly BatchCall[]): void | Promise<void> {
+  for (const one of calls) markUnasked(run, one);
+  const asked = calls.filter((one) => isAsked(run, one));
+  return asked.length === 0 ? undefined : askAll(run, calls, asked);
 }
 
-async function askAll(run: Run, entries: readonly BatchEntry[], asked: readonly Asked[]): Promise<readonly BatchEntry[]> {
+async function askAll(run: Run, calls: readonly BatchCall[], asked: readonly BatchCall[]): Promise<void> {
   const answers = await askEach(run, asked);
-  const byIndex = new Map(asked.map((one, position) => [one.index, { one, answered: answers[position] }]));
   const room = createRoom(run);
-  const approved: BatchEntry[] = [];
-  for (const [index, entry] of entries.entries()) {
-    const { one, answered } = byIndex.get(index) ?? {};
-    const settled = one === undefined || answered === undefined ? entry : await settleCall(run, { ...one, room }, answered);
-    approved.push(settled);
-    room.admit(settled);
+  for (const one of calls) {
+    const answered = answers.get(one);
+    if (answered !== undefined) await settleCall(run, one, { ...answered, room });
+    room.admit(one);
   }
-  return approved;
 }
 
 /** Asks anew about calls that could not run as they were approved, by their tools as they are now. */
-export async function approveAgain(run: Run, calls: readonly Placed[], isBarred: boolean): Promise<readonly BatchEntry[]> {
-  // Without a policy a call that was asked about once is not let through because its tool stopped asking.
-  const asked = calls.map((one): Asked => {
-    const otherwise = one.ready.mustAsk === "again" ? waitAlways : waitWhereNeeded;
-    return { ...one, approve: run.options.policies?.approve ?? otherwise, isBarred };
-  });
-  const answers = await askEach(run, asked);
-  const entries: BatchEntry[] = [];
-  for (const [position, one] of asked.entries()) {
-    const answered = answers[position];
-    if (answered !== undefined) entries.push(await settleCall(run, one, answered));
+export async function approveAgain(run: Run, calls: readonly BatchCall[], isBarred: boolean): Promise<void> {
+  for (const one of calls) {
+    one.isOpen = false;
+    one.awaitsTurn = false;
+    one.hasBegun = false;
+    one.isBarred ||= isBarred;
+    one.round += 1;
   }
-  return entries;
+  const answers = await askEach(run, calls);
+  for (const [one, answered] of answers) await settleCall(run, one, answered);
 }
 
-function askEach(run: Run, asked: readonly Asked[]): readonly Answered[] | PromiseLike<readonly Answered[]> {
+function askEach(run: Run, asked: readonly BatchCall[]): Promise<ReadonlyMap<BatchCall, Answered>> {
   const steps = asked.map((one) => approvalStep(run, one));
-  return runSteps(steps, run, (given, live) =>
+  const answers = runSteps(steps, run, (given, live) =>
     given.map((answer, position): Answered => ({ answer, live: live[position] === true })),
   );
+  return Promise.resolve(answers).then((all) => new Map(asked.map((one, position) => [one, all[position] as Answered])));
 }
 
 /** A policy decides about all calls. Without one only those count whose tool wants a decision. */
@@ -79,67 +66,70 @@ function wantsDecision({ options }: Run, { needsApproval = false }: ToolDefiniti
 }
 
 /** Whether the call has a question in the journal, or will have. A recorded iteration is asked about as it was then. */
-function isAsked(run: Run, { definition, call }: ReadyCall): boolean {
+function isAsked(run: Run, { call, ready, outcome }: BatchCall): boolean {
+  if (ready === undefined || outcome !== undefined) return false;
   const { recorded } = run.visibleTools;
   const shown = recorded?.tools.get(call.name);
-  if (recorded === undefined || (shown === undefined && !recorded.asks)) return wantsDecision(run, definition);
+  if (recorded === undefined || (shown === undefined && !recorded.asks)) return wantsDecision(run, ready.definition);
   return recorded.asks || shown?.needsApproval !== undefined;
 }
 
 /** A recorded call about which nobody was asked is asked about if it has yet to run: its own step knows. */
-function markUnasked(run: Run, entry: BatchEntry): BatchEntry {
-  if (entry.kind !== "ready" || isAsked(run, entry) || !wantsDecision(run, entry.definition)) return entry;
-  return { ...entry, mustAsk: "first" };
+function markUnasked(run: Run, one: BatchCall): void {
+  const { ready, outcome } = one;
+  if (ready === undefined || outcome !== undefined || isAsked(run, one)) return;
+  if (wantsDecision(run, ready.definition)) one.mustAsk = "first";
 }
 
-function toAsked(run: Run, entry: BatchEntry, index: number): readonly Asked[] {
-  if (entry.kind !== "ready" || !isAsked(run, entry)) return [];
-  return [{ ready: entry, index, round: 0, approve: run.options.policies?.approve ?? waitWhereNeeded }];
+/** Without a policy a call that was asked about once is not let through because its tool stopped asking. */
+function approveOf({ options }: Run, { round, mustAsk }: BatchCall): Approve {
+  return options.policies?.approve ?? (round > 0 && mustAsk === "again" ? waitAlways : waitWhereNeeded);
 }
 
-function approvalStep(run: Run, asked: Asked): Step<RecordedDecision> {
-  const { callId, name, args } = asked.ready.call;
-  const body = (): Promise<RecordedDecision> => (asked.round === 0 ? askFirst(run, asked) : askAnew(run, asked));
-  return { key: approvalKey(run, asked), kind: "approval", input: { callId, name, args }, run: body };
+function approvalStep(run: Run, one: BatchCall): Step<RecordedDecision> {
+  const { callId, name, args } = one.call;
+  const body = (): Promise<RecordedDecision> => (one.round === 0 ? askFirst(run, one) : askAnew(run, one));
+  return { key: approvalKey(run, one), kind: "approval", input: { callId, name, args }, run: body };
 }
 
 /** About a call of a recorded iteration whose tool has changed nobody is asked: it was made for another one. */
-async function askFirst(run: Run, asked: Asked): Promise<RecordedDecision> {
-  refuseChangedTools(run, [asked.ready]);
-  const { unfit } = asked.ready;
+async function askFirst(run: Run, one: BatchCall): Promise<RecordedDecision> {
+  refuseChangedTools(run, [one]);
+  const ready = readyOf(one);
+  const { unfit } = ready;
   if (unfit?.kind === "invalid-input")
     return { kind: "deny", reason: "The arguments do not fit the schema of the tool any more." };
   if (unfit !== undefined) return { kind: "refused", outcome: unfit };
-  return ask(run, asked, asked.ready.definition);
+  return ask(run, one, ready);
 }
 
-async function askAnew(run: Run, asked: Asked): Promise<RecordedDecision> {
-  const { call } = asked.ready;
-  if (asked.isBarred === true) return { kind: "cancelled" };
+async function askAnew(run: Run, one: BatchCall): Promise<RecordedDecision> {
+  const { call } = one;
+  // Nothing more may begin, so that nobody is asked.
+  if (one.isBarred) return { kind: "cancelled" };
   const definition = findTool(run.registry, call.name);
   if (definition === undefined) return { kind: "refused", outcome: refuseChanged(call, run) };
-  const { questions } = asked.ready;
-  const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args), questions };
+  const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
   const checked = await validateCall(ready, run.ports);
   if (checked.kind !== "ready") return { kind: "refused", outcome: checked };
-  const decided = await ask(run, { ...asked, ready }, definition);
+  const decided = await ask(run, one, ready);
   return decided.kind === "approve" || decided.kind === "modify" ? { ...decided, tool: toShown(definition) } : decided;
 }
 
-async function ask(run: Run, { ready, index, approve }: Asked, tool: ToolDefinition): Promise<RecordedDecision> {
+async function ask(run: Run, one: BatchCall, ready: ReadyCall): Promise<RecordedDecision> {
   const { events, state, options, timeouts, clock, scope } = run;
   const { session = {} } = options;
-  const { call } = ready;
+  const { call, definition: tool } = ready;
   const { callId, name, args } = call;
   const { iteration, messages } = state;
-  events.send({ type: "approval-asked", ...eventBase(run), callId, name, index, args });
+  events.send({ type: "approval-asked", ...eventBase(run), callId, name, index: one.index, args });
   const context = { tool, iteration, messages: frozenView(messages), session, context: options.context };
   const validated = (): ReturnType<ApprovalPorts["validated"]> =>
-    whenReady(validateCall({ ...ready, args: toJson(call.args) }, run.ports), (checked) =>
+    whenReady(validateCall({ ...ready, args: toJson(args) }, run.ports), (checked) =>
       checked.kind === "ready" ? checked : undefined,
     );
-  const decided = await askApproval(call, { approve, approvalMs: timeouts.approvalMs, context, validated, clock, scope });
-  const { questions } = ready;
-  const earlier = questions === undefined ? {} : { earlier: questions };
+  const ports = { approve: approveOf(run, one), approvalMs: timeouts.approvalMs, context, validated, clock, scope };
+  const decided = await askApproval(call, ports);
+  const earlier = one.questions === 0 ? {} : { earlier: one.questions };
   return decided.kind === "ask" ? toRecorded(run, decided, { tool: toShown(tool), ...earlier }) : decided;
 }

@@ -1,7 +1,9 @@
 // Stage 2: executes one call, against its time limit and the cancellation of the run.
 
-import type { Prepared, ReadyCall, ToolAnswer, ToolCallPorts } from "../run/call.ts";
-import { eventBase, type NestedRun, type Run } from "../run/run.ts";
+import type { Prepared, ReadyCall, ToolCallPorts } from "../run/call.ts";
+import { type BatchCall, eventBase, type NestedRun, readyOf, type Run } from "../run/run.ts";
+import type { ToolDefinition } from "../../types/tool.ts";
+import type { ToolAnswer } from "./record-verdicts.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { prepareCall, validateCall } from "./prepare-call.ts";
 import { promiseOrValue, whenReady } from "../../utils/promises.ts";
@@ -20,38 +22,30 @@ import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { endNested } from "./nested-run.ts";
 
-/** What is known of a call before it begins. */
-interface CallPast {
-  /** Whether it may have run before, in an execution that did not record its end. */
-  readonly mayHaveRun: boolean;
-  /** Set where a fatal failure came before it: it does not begin. */
-  readonly isBarred?: true | undefined;
-  /** How often somebody was asked about it again. Default 0. */
-  readonly round?: number | undefined;
-}
-
 /** A registry that shows another tool each time would have somebody asked for ever. */
 const mostRounds = 3;
 
 /** Whether a call that could run now has to be decided about first: nobody was asked, or its tool is not the one that was approved. */
-export function findQuestion(run: Run, ready: ReadyCall, past: CallPast): ReadyCall["mustAsk"] {
-  const { mayHaveRun, isBarred, round = 0 } = past;
-  if (run.scope.cause !== undefined || isBarred === true || round === mostRounds || ready.unfit !== undefined) return undefined;
-  if (mayHaveRun && !mayRunAgain(ready)) return undefined;
-  if (ready.mustAsk !== undefined) return ready.mustAsk;
-  return ready.approved === true && !run.ports.isCurrent(ready.definition) ? "again" : undefined;
+export function findQuestion(run: Run, one: BatchCall): BatchCall["mustAsk"] {
+  const { mayHaveRun, isBarred, round, mustAsk, isApproved } = one;
+  const { definition, unfit } = readyOf(one);
+  if (run.scope.cause !== undefined || isBarred || round === mostRounds || unfit !== undefined) return undefined;
+  if (mayHaveRun && !mayRunAgain(definition)) return undefined;
+  if (mustAsk !== undefined) return mustAsk;
+  return isApproved && !run.ports.isCurrent(definition) ? "again" : undefined;
 }
 
-function mayRunAgain({ definition }: ReadyCall): boolean {
-  return definition.replay === "safe" || definition.eager === true;
+function mayRunAgain({ replay, eager }: ToolDefinition): boolean {
+  return replay === "safe" || eager === true;
 }
 
 /** Runs one call and tells listeners of it. Part of a step, so that a replayed call does not come here. */
-export function performCall(run: Run, ready: ReadyCall, past: CallPast): ToolAnswer | PromiseLike<ToolAnswer> {
-  const mustAsk = findQuestion(run, ready, past);
-  if (mustAsk !== undefined) return { call: ready.call, durationMs: 0, kind: "not-run", mustAsk };
-  sendToolStart(run, ready.call, true);
-  const executed = whenReady(admitCall(run, ready, past), (admitted) =>
+export function performCall(run: Run, one: BatchCall): ToolAnswer | PromiseLike<ToolAnswer> {
+  const { call } = one;
+  const mustAsk = findQuestion(run, one);
+  if (mustAsk !== undefined) return { call, durationMs: 0, kind: "not-run", mustAsk };
+  sendToolStart(run, call, true);
+  const executed = whenReady(admitCall(run, one), (admitted) =>
     admitted.kind === "ready" ? executeToolCall(admitted, run.ports) : admitted,
   );
   return whenReady(executed, (outcome) =>
@@ -66,20 +60,20 @@ export function performCall(run: Run, ready: ReadyCall, past: CallPast): ToolAns
  * The one check before a call begins, also one that is a run: the call with valid arguments, or the outcome of one that may not run. Counts
  * it if it begins, or may have begun before. What other runs have left of a common limit is known only now.
  */
-export function admitCall(run: Run, ready: ReadyCall, past: CallPast): Prepared | PromiseLike<Prepared> {
+export function admitCall(run: Run, one: BatchCall): Prepared | PromiseLike<Prepared> {
   const { meter, ports } = run;
-  const { call } = ready;
-  const { mayHaveRun } = past;
+  const { call, mayHaveRun } = one;
+  const ready = readyOf(one);
   const left: ToolOutcome = { call, durationMs: 0, kind: mayHaveRun ? "interrupted" : "not-run" };
   run.scope.checkDeadline(run.clock.now());
-  if (run.scope.cause !== undefined || past.isBarred === true) return left;
+  if (run.scope.cause !== undefined || one.isBarred) return left;
   if (ready.unfit !== undefined) return mayHaveRun ? left : ready.unfit;
   if (meter.toolCallsLeft < 1) return { call, durationMs: 0, kind: "limit" };
-  if (mayHaveRun && !mayRunAgain(ready)) {
+  if (mayHaveRun && !mayRunAgain(ready.definition)) {
     meter.add({ toolCalls: 1 });
     return left;
   }
-  if (ready.mustAsk !== undefined) {
+  if (one.mustAsk !== undefined) {
     const refused = refuseChanged(call, ports);
     if (wasDispatched(refused.kind)) meter.add({ toolCalls: 1 });
     return refused;
@@ -135,8 +129,13 @@ export function executeToolCall(
   const deadline = new Deadline(limits, ports);
   const dispatch: Dispatch = { ready: made, deadline, ports, execute };
   const maxAttempts = definition.idempotent === true ? (definition.retry?.maxAttempts ?? 1) : 1;
-  const output = maxAttempts > 1 ? attemptAgain(dispatch, maxAttempts) : tryOnce(dispatch);
-  if (!(output instanceof Promise)) return conclude(dispatch, output);
+  let output: unknown;
+  try {
+    output = promiseOrValue(maxAttempts > 1 ? attemptAgain(dispatch, maxAttempts) : attempt(dispatch));
+  } catch (error) {
+    return conclude(dispatch, { kind: "thrown", error });
+  }
+  if (!(output instanceof Promise)) return conclude(dispatch, { kind: "value", value: output });
   const raced = deadline.race(output, (success) => ports.onLate?.(call, success));
   return raced.then((end) => conclude(dispatch, end));
 }
@@ -168,16 +167,6 @@ function attempt({ ready, deadline, ports, execute }: Dispatch): unknown {
   // Nothing may come between this and the call: what a person approved, or the model was shown, is what runs.
   if (ports.isCurrent?.(ready.definition) === false) return changed;
   return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
-}
-
-/** A throw of a synchronous tool becomes the end of its race. */
-function tryOnce(dispatch: Dispatch): Promise<unknown> | Raced<unknown> {
-  try {
-    const output = promiseOrValue(attempt(dispatch));
-    return output instanceof Promise ? output : { kind: "value", value: output };
-  } catch (error) {
-    return { kind: "thrown", error };
-  }
 }
 
 /** All attempts share the one deadline; the last failure is the one that counts. */

@@ -4,15 +4,14 @@ import type { ApprovalDecision } from "../../types/policies.ts";
 import type { ShownTool, ToolCall, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import type { Cancelled, FailedApproval } from "../../policies/approval.ts";
-import type { Prepared, ReadyCall } from "../run/call.ts";
-import type { Run } from "../run/run.ts";
+import type { Prepared } from "../run/call.ts";
+import type { BatchCall, Run } from "../run/run.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import type { BatchEntry, OverCall } from "./batch-entry.ts";
 import type { Step } from "../../types/journal.ts";
 import { isThenable } from "../../utils/guards.ts";
 import { prepareCall, toUnfit } from "./prepare-call.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
-import { callKey } from "../state/step-key.ts";
+import { callKey, editKey } from "../state/step-key.ts";
 
 /** A question that nobody could answer in the execution that asked it. */
 export interface OpenQuestion {
@@ -56,7 +55,10 @@ export type Verdict = { readonly kind: "fits" | "cut" } | { readonly kind: "refu
 export type BegunRecord =
   | { readonly kind: "begun" }
   | { readonly kind: "over"; readonly outcome: ToolOutcome }
-  | { readonly kind: "must-ask"; readonly mustAsk: NonNullable<ReadyCall["mustAsk"]> };
+  | { readonly kind: "must-ask"; readonly mustAsk: NonNullable<BatchCall["mustAsk"]> };
+
+/** What the step of a call gives: its outcome, or that somebody has to decide about the call before it can run. */
+export type ToolAnswer = ToolOutcome & { readonly mustAsk?: BatchCall["mustAsk"] };
 
 /** The outcome of a call that a decision keeps from running; undefined for one that may run. */
 export function refusedBy(decision: FinalDecision, call: ToolCall): ToolOutcome | undefined {
@@ -96,12 +98,10 @@ export function unfitBy(verdict: Verdict | undefined, call: ToolCall): ToolOutco
  * Throws LoopError "tools-changed" for calls of a recorded iteration, unless `policies.allowToolChange` allows each change. A call that somebody
  * decides about is asked about again instead, but not without its tool.
  */
-export function refuseChangedTools(run: Run, entries: readonly BatchEntry[]): void {
+export function refuseChangedTools(run: Run, calls: readonly BatchCall[]): void {
   const { recorded } = run.visibleTools;
   if (recorded === undefined || recorded.changes.size === 0) return;
-  const changes = new Map(
-    entries.map((entry) => [nameOf(entry), changesOf(entry, recorded.changes.get(nameOf(entry)))] as const),
-  );
+  const changes = new Map(calls.map((one) => [one.call.name, changesOf(one, recorded.changes.get(one.call.name))] as const));
   const refused = [...changes.values()].flat().filter((change) => !isAllowed(run, change));
   if (refused.length === 0) return;
   throw new LoopError("tools-changed", { changed: [...new Set(refused.map(({ toolName }) => toolName))], changes: refused });
@@ -115,99 +115,94 @@ function isAllowed({ options, events, state }: Run, change: ToolChange): boolean
   return allowed === true;
 }
 
-function nameOf(entry: BatchEntry): string {
-  return entry.kind === "over" ? entry.outcome.call.name : entry.call.name;
-}
-
-function changesOf(entry: BatchEntry, changes: readonly ToolChange[] = []): readonly ToolChange[] {
-  if (entry.kind === "ready") return entry.approved === true ? changes.filter(isRemoval) : changes;
-  return entry.kind === "awaiting" ? changes.filter(isRemoval) : [];
+function changesOf({ outcome, question, isApproved }: BatchCall, changes: readonly ToolChange[] = []): readonly ToolChange[] {
+  if (outcome !== undefined) return [];
+  return isApproved || question !== undefined ? changes.filter(isRemoval) : changes;
 }
 
 function isRemoval({ kind }: ToolChange): boolean {
   return kind === "removed";
 }
 
-/** A call whose arguments took their time, and its place in the journal. */
-interface Validated {
-  readonly entry: Prepared;
-  readonly key: string;
-}
-
-/** A call of a batch as its schema found it, and whether what the schema says is a step of its own. */
-interface Found {
-  readonly entry: Prepared | Promise<Prepared>;
-  readonly isLate: boolean;
-}
-
 /**
- * Finds how a call of the turn was found when its stream ended. The record has the last word: what was refused stays refused, and what
- * was fit keeps its outcome, or is refused if it has none.
+ * Finds how the calls of a batch were found when their stream ended. The record has the last word: what was refused stays refused, and
+ * what was fit keeps its outcome, or is refused if it has none. A validation that takes its time is a step of its own.
  */
-export function createRecall(run: Run): (call: ToolCall) => Found {
-  const { state, ports, prepared } = run;
-  const { refusals = [], lateChecks = [] } = state.streamResults.at(-1) ?? {};
+export function recallCalls(run: Run, calls: readonly BatchCall[]): void | Promise<void> {
+  const { refusals = [], lateChecks = [] } = run.state.streamResults.at(-1) ?? {};
   const refused = new Map(refusals.map((outcome) => [outcome.call.callId, outcome]));
   const late = new Set(lateChecks);
-  return (call) => {
-    const isLate = late.has(call.callId);
-    const found = prepared?.get(call.callId);
-    if (found !== undefined) return { entry: found, isLate };
-    const refusal = refused.get(call.callId);
-    if (refusal !== undefined) return { entry: refusal, isLate };
-    const entry = prepareCall(call, ports);
-    if (isLate) return { entry, isLate };
-    return { entry: isThenable(entry) ? entry.then((one) => keepFit(run, one)) : keepFit(run, entry), isLate };
-  };
+  const slow: Promise<void>[] = [];
+  for (const one of calls) {
+    if (one.outcome !== undefined) continue;
+    const { callId } = one.call;
+    const found = run.prepared?.get(callId) ?? refused.get(callId) ?? recall(run, one, late.has(callId));
+    if (isThenable(found)) slow.push(found.then((fit) => take(one, fit)));
+    else take(one, found);
+  }
+  return slow.length === 0 && late.size === 0 ? undefined : validateLate(run, calls, { late, slow });
 }
 
 /** A call that was not refused then may have run. */
-function keepFit({ ports }: Run, entry: Prepared): Prepared {
-  return entry.kind === "ready" ? entry : toUnfit(entry, ports);
+function recall(run: Run, { call }: BatchCall, isLate: boolean): Prepared | Promise<Prepared> {
+  const found = prepareCall(call, run.ports);
+  if (isLate) return found;
+  return isThenable(found) ? found.then((fit) => keepFit(run, fit)) : keepFit(run, found);
 }
 
-/** Waits for the validations of a batch, if any takes its time. */
-export function awaitValidations(
-  run: Run,
-  asked: readonly (Found | OverCall)[],
-): readonly BatchEntry[] | Promise<readonly BatchEntry[]> {
-  const entries: BatchEntry[] = [];
-  for (const one of asked) {
-    if (!("entry" in one)) entries.push(one);
-    else if (!one.isLate && !isThenable(one.entry)) entries.push(one.entry);
-  }
-  return entries.length === asked.length ? entries : validateLate(run, asked);
+function keepFit({ ports }: Run, found: Prepared): Prepared {
+  return found.kind === "ready" ? found : toUnfit(found, ports);
 }
 
-async function validateLate(run: Run, asked: readonly (Found | OverCall)[]): Promise<readonly BatchEntry[]> {
-  const entries: BatchEntry[] = [];
-  const late: (Validated & { readonly index: number })[] = [];
-  for (const [index, one] of asked.entries()) {
-    const entry = "entry" in one ? await one.entry : one;
-    entries.push(entry);
-    if (!("entry" in one) || !one.isLate || entry.kind === "over") continue;
-    late.push({ entry, index, key: callKey(run.state, "validation", { index, name: entry.call.name }) });
-  }
-  const steps = late.map((one) => verdictStep(run, one));
+/** Writes down how a call was found. */
+export function take(one: BatchCall, found: Prepared): void {
+  if (found.kind === "ready") one.ready = found;
+  else one.outcome = found;
+}
+
+interface Late {
+  readonly late: ReadonlySet<string>;
+  readonly slow: readonly Promise<void>[];
+}
+
+async function validateLate(run: Run, calls: readonly BatchCall[], { late, slow }: Late): Promise<void> {
+  await Promise.all(slow);
+  const checked = calls.filter(({ call, isTold }) => late.has(call.callId) && !isTold);
+  const steps = checked.map(({ call, index, ready, outcome }) =>
+    verdictStep(run, { call, key: callKey(run.state, "validation", { index, name: call.name }), found: outcome ?? ready }),
+  );
   const verdicts = await runSteps(steps, run, (answers) => answers);
-  for (const [position, { entry, index }] of late.entries()) entries[index] = obey(run, entry, verdicts[position]);
-  return entries;
+  for (const [position, one] of checked.entries()) obey(run, one, verdicts[position]);
 }
 
-/** Records what became of one call, or finds it recorded. What was cut off never runs. */
-export function recordVerdict(run: Run, validated: Validated): Prepared | PromiseLike<Prepared> {
-  return runStep(verdictStep(run, validated), run, (verdict) => obey(run, validated.entry, verdict));
+/** Records what became of the edited arguments of a call, or finds it recorded. What was cut off never runs. */
+export function recordEdit(run: Run, one: BatchCall, edited: Prepared): void | PromiseLike<void> {
+  const { call, index, round } = one;
+  const key = editKey(run.state, { index, name: call.name, round });
+  take(one, edited);
+  return runStep(verdictStep(run, { call, key, found: edited }), run, (verdict) => obey(run, one, verdict));
 }
 
-function verdictStep(run: Run, { entry, key }: Validated): Step<Verdict> {
-  const { callId, name, args } = entry.call;
+interface Validated {
+  readonly call: ToolCall;
+  readonly key: string;
+  readonly found: Prepared | undefined;
+}
+
+function verdictStep(run: Run, { call: { callId, name, args }, key, found }: Validated): Step<Verdict> {
   const body = (): Verdict => {
-    if (entry.kind !== "ready") return { kind: "refused", outcome: entry };
+    if (found !== undefined && found.kind !== "ready") return { kind: "refused", outcome: found };
     return { kind: run.scope.cause === undefined ? "fits" : "cut" };
   };
   return { key, kind: "validation", input: { callId, name, args }, run: body };
 }
 
-function obey(run: Run, entry: Prepared, verdict: Verdict | undefined): Prepared {
-  return unfitBy(verdict, entry.call) ?? (verdict?.kind === "fits" ? keepFit(run, entry) : entry);
+function obey(run: Run, one: BatchCall, verdict: Verdict | undefined): void {
+  const { call, outcome } = one;
+  const refused = unfitBy(verdict, call);
+  if (refused !== undefined) one.outcome = refused;
+  else if (outcome !== undefined && verdict?.kind === "fits") {
+    one.outcome = undefined;
+    take(one, toUnfit(outcome, run.ports));
+  }
 }

@@ -6,7 +6,6 @@ import { freezeDeep } from "../../utils/json.ts";
 import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { restartedResult } from "../state/transcript.ts";
 import { renderOutcome, wasDispatched } from "../../tools/render-outcome.ts";
-import type { Dispatched } from "../run/call.ts";
 import { eventBase, type Run } from "../run/run.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { Spending } from "../run/meter.ts";
@@ -63,12 +62,6 @@ export function replayCall(run: Run, outcome: ToolOutcome): void {
   sendBoth(run, outcome, false);
   if (wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
   if (outcome.nested !== undefined) run.meter.add(toSpending(outcome.nested));
-}
-
-/** Tells of a call that does not run, and why. */
-export function refuse(run: Run, outcome: ToolOutcome, live: boolean): Dispatched {
-  sendBoth(run, outcome, live);
-  return { outcome, live };
 }
 
 /** Tells listeners of a call that began and ended at once. */

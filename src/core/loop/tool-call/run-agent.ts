@@ -6,8 +6,9 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isLoopError, LoopError } from "../../errors/loop-error.ts";
 import { admitCall, executeToolCall, findQuestion, finishCall } from "./execute-tool-call.ts";
 import { spendingOf, startNested } from "./nested-run.ts";
-import type { Dispatched, Prepared, ReadyCall } from "../run/call.ts";
-import type { Run, StartedRun } from "../run/run.ts";
+import type { Prepared, ReadyCall } from "../run/call.ts";
+import { type BatchCall, readyOf, type Run, type StartedRun } from "../run/run.ts";
+import { type CallEnd, end, leaveOpen } from "./batch.ts";
 import { isRecorded, runStep } from "../run/run-step.ts";
 import { checkRecorded, sendToolEnd, sendToolStart } from "./replay-call.ts";
 import type { NestedLoopOptions } from "../../types/loop-options.ts";
@@ -19,27 +20,33 @@ import { wasDispatched } from "../../tools/render-outcome.ts";
 import { askAgain, askHook } from "../run/ask-hook.ts";
 import { prefixJournal, refuseBroken } from "../run/journal-call.ts";
 import type { BegunRecord } from "./record-verdicts.ts";
-import type { AgentCall } from "../run/run.ts";
 import { callKey, type CallStep } from "../state/step-key.ts";
 
 /** How the run inside the call ended, or why it could not go on. */
 type NestedEnd = { readonly kind: "ended"; readonly result: LoopResult; readonly nested: Run } | Lost;
 
 /** Runs one call as a nested run, or goes on with one. */
-export async function runAgent(run: Run, agentCall: AgentCall): Promise<Dispatched> {
-  const { call } = agentCall.ready;
-  const begun = await beginAgent(run, agentCall);
-  if (begun.kind === "must-ask") return begun.end;
-  if (begun.kind === "over") return tell(run, call, begun.end);
-  const end = begun.kind === "lost" ? begun : await drive(begun.started, begun.isOver);
-  if (end.kind === "ended" && end.result.status === "suspended") {
-    const { status, reason } = end.result;
-    const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(end, false) };
-    return tell(run, call, { outcome, live: run.journal.replays === undefined, suspended: { status, reason } });
+export async function runAgent(run: Run, one: BatchCall): Promise<void> {
+  const { call } = one;
+  const begun = await beginAgent(run, one);
+  if (begun.kind === "must-ask") {
+    leaveOpen(one, begun.mustAsk);
+    return;
   }
-  const body = (): Promise<ToolOutcome> => conclude(run, agentCall, end);
-  const step = { key: keyOf(run, agentCall), kind: "tool" as const, input: inputOf(call), run: body };
-  return runStep(step, run, (outcome, live) => tell(run, call, { outcome, live }));
+  if (begun.kind === "over") {
+    tell(run, one, begun);
+    return;
+  }
+  const nestedEnd = begun.kind === "lost" ? begun : await drive(begun.started, begun.isOver);
+  if (nestedEnd.kind === "ended" && nestedEnd.result.status === "suspended") {
+    const { status, reason } = nestedEnd.result;
+    const outcome: ToolOutcome = { call, kind: "interrupted", ...factsOf(nestedEnd, false) };
+    tell(run, one, { outcome, isLive: run.journal.replays === undefined, suspended: { status, reason } });
+    return;
+  }
+  const body = (): Promise<ToolOutcome> => conclude(run, one, nestedEnd);
+  const step = { key: keyOf(run, one), kind: "tool" as const, input: inputOf(call), run: body };
+  await runStep(step, run, (outcome, isLive) => tell(run, one, { outcome, isLive }));
 }
 
 /** What its journal throws ends the outer run as well. A run whose outcome is recorded may lack records of its own, or be another one by now. */
@@ -52,23 +59,23 @@ async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): 
   }
 }
 
-function tell(run: Run, call: ToolCall, end: Dispatched): Dispatched {
-  checkRecorded(call, end.outcome);
-  sendToolEnd(run, end.outcome, end.live);
-  return end;
+function tell(run: Run, one: BatchCall, ended: CallEnd): void {
+  checkRecorded(one.call, ended.outcome);
+  sendToolEnd(run, ended.outcome, ended.isLive);
+  end(one, ended);
 }
 
 /** Makes the call's outcome of the nested run's result, as if that were what a tool did. */
-async function conclude(run: Run, { ready, agent }: AgentCall, end: NestedEnd): Promise<ToolOutcome> {
-  if (end.kind === "lost" && end.refused !== undefined) return finishCall(run, end.refused);
+async function conclude(run: Run, one: BatchCall, ended: NestedEnd): Promise<ToolOutcome> {
+  if (ended.kind === "lost" && ended.refused !== undefined) return finishCall(run, ended.refused);
   let isRead = false;
-  const outcome = await executeToolCall(ready, run.ports, () => {
-    if (end.kind !== "ended") throw end.error;
+  const outcome = await executeToolCall(readyOf(one), run.ports, () => {
+    if (ended.kind !== "ended") throw ended.error;
     isRead = true;
-    return agent.toResult(end.result);
+    return one.agent?.toResult(ended.result);
   });
   const settled: ToolOutcome = outcome.kind === "not-run" ? { ...outcome, kind: "interrupted" } : outcome;
-  return finishCall(run, end.kind === "ended" ? { ...settled, ...factsOf(end, isRead) } : settled);
+  return finishCall(run, ended.kind === "ended" ? { ...settled, ...factsOf(ended, isRead) } : settled);
 }
 
 /** `isRead`: the tool itself was given the result. */
@@ -92,51 +99,54 @@ interface Lost {
 type Begun =
   | { readonly kind: "begun"; readonly started: StartedRun; readonly isOver: boolean }
   | Lost
-  | { readonly kind: "over"; readonly end: Dispatched }
-  | { readonly kind: "must-ask"; readonly end: Dispatched };
+  | { readonly kind: "over"; readonly outcome: ToolOutcome; readonly isLive: boolean }
+  | Extract<BegunRecord, { kind: "must-ask" }>;
 
 /** Starts the run inside a call, or one that was started before. */
-async function beginAgent(run: Run, agentCall: AgentCall): Promise<Begun> {
-  const { call } = agentCall.ready;
+async function beginAgent(run: Run, one: BatchCall): Promise<Begun> {
+  const { call } = one;
   let live: StartedRun | undefined;
   let isTold = false;
   const body = async (): Promise<BegunRecord> => {
     // An engine that tries the step again starts the run again.
     live?.run.release();
     live = undefined;
-    const turn = agentCall.awaitsTurn === true ? await takeTurn(run, agentCall) : agentCall;
-    const mustAsk = mustAskFirst(run, turn);
+    if (one.awaitsTurn) await takeTurn(run, one);
+    run.scope.checkDeadline(run.clock.now());
+    // A question comes before anything is said of the call.
+    const mustAsk = findQuestion(run, one);
     if (mustAsk !== undefined) return { kind: "must-ask", mustAsk };
     if (!isTold) sendToolStart(run, call, true);
     isTold = true;
-    const begun = await tryBegin(run, turn);
+    const begun = await tryBegin(run, one);
     if (begun.kind === "over") return begun;
     live = begun.started;
     return { kind: "begun" };
   };
-  const step = { key: stepKeyOf(run, "agent", agentCall), kind: "intent" as const, input: inputOf(call), run: body };
+  const step = { key: stepKeyOf(run, "agent", one), kind: "intent" as const, input: inputOf(call), run: body };
   try {
-    const { record, isLive } = await runStep(step, run, (answer, wasMade) => ({ record: answer, isLive: wasMade }));
-    if (record.kind === "must-ask") {
-      const { mustAsk } = record;
-      return { kind: "must-ask", end: { outcome: { call, durationMs: 0, kind: "not-run", mustAsk }, live: isLive } };
-    }
+    const record = await runStep(step, run, (answer) => answer);
+    if (record.kind === "must-ask") return record;
     if (!isTold) sendToolStart(run, call, false);
-    if (record.kind === "over") return { kind: "over", end: toEnd(run, record.outcome, isTold) };
+    if (record.kind === "over") {
+      if (!isTold && wasDispatched(record.outcome.kind)) run.meter.add({ toolCalls: 1 });
+      return { ...record, isLive: isTold };
+    }
     if (live !== undefined) return { kind: "begun", started: live, isOver: false };
   } catch (error) {
     live?.run.release();
     throw error;
   }
-  return goOn(run, agentCall);
+  return goOn(run, one);
 }
 
 /** The call was taken for one that has begun, which it has not: it begins in its turn. */
-async function takeTurn(run: Run, agentCall: AgentCall): Promise<AgentCall> {
+async function takeTurn(run: Run, one: BatchCall): Promise<void> {
   const scope = new CancelScope();
-  const end = await agentCall.park({ scope, isDrained: false, mustEnd: () => false, suspend: () => {} });
+  const parked = await one.park?.({ scope, isDrained: false, mustEnd: () => false, suspend: () => {} });
   refuseBroken(run);
-  return { ...agentCall, awaitsTurn: undefined, ...(end === "ended" ? { isBarred: true } : {}) };
+  one.awaitsTurn = false;
+  one.isBarred ||= parked === "ended";
 }
 
 /** What a step of a call takes in. */
@@ -144,28 +154,15 @@ function inputOf({ callId, name, args }: ToolCall): Pick<ToolCall, "callId" | "n
   return { callId, name, args };
 }
 
-function toEnd(run: Run, outcome: ToolOutcome, live: boolean): Dispatched {
-  if (!live && wasDispatched(outcome.kind)) run.meter.add({ toolCalls: 1 });
-  return { outcome, live };
-}
-
 type Tried = Extract<BegunRecord, { kind: "over" }> | { readonly kind: "begun"; readonly started: StartedRun };
 
-/** A question comes before anything is said of the call. */
-function mustAskFirst(run: Run, { ready, isBarred, round }: AgentCall): ReadyCall["mustAsk"] {
-  run.scope.checkDeadline(run.clock.now());
-  return findQuestion(run, ready, { mayHaveRun: false, isBarred, round });
-}
-
 /** What is misuse in the options of its run is for the model to read. */
-async function tryBegin(run: Run, agentCall: AgentCall): Promise<Tried> {
-  const { ready, isBarred } = agentCall;
-  const { mustAsk } = ready;
-  const isCurrent = run.scope.cause !== undefined || isBarred === true || run.ports.isCurrent(ready.definition);
-  const asked = isCurrent || mustAsk !== undefined ? ready : { ...ready, mustAsk: "again" as const };
-  const admitted = await admitCall(run, asked, { mayHaveRun: false, isBarred });
+async function tryBegin(run: Run, one: BatchCall): Promise<Tried> {
+  const ready = readyOf(one);
+  const isCurrent = run.scope.cause !== undefined || one.isBarred || run.ports.isCurrent(ready.definition);
+  const admitted = await admitCall(run, isCurrent || one.mustAsk !== undefined ? one : { ...one, mustAsk: "again" });
   if (admitted.kind !== "ready") return { kind: "over", outcome: admitted };
-  const tried = await tryStart(run, { ...agentCall, ready: admitted }, { ask: askHook, isOver: false });
+  const tried = await tryStart(run, one, { ready: admitted, ask: askHook, isOver: false });
   if (tried.kind === "begun") return tried;
   const outcome = await executeToolCall(ready, run.ports, () => {
     throw tried.error;
@@ -184,25 +181,26 @@ function checkFit(run: Run, ready: ReadyCall): Prepared | Promise<Prepared> {
 }
 
 /** The run was started before: it goes on over its records. Where the call's outcome is among them, nothing new is done. */
-async function goOn(run: Run, agentCall: AgentCall): Promise<Begun> {
+async function goOn(run: Run, one: BatchCall): Promise<Begun> {
   run.meter.add({ toolCalls: 1 });
-  const ready = await checkFit(run, agentCall.ready);
+  const ready = await checkFit(run, readyOf(one));
   if (ready.kind !== "ready") return { kind: "lost", refused: ready };
-  const isOver = await isRecorded(run, keyOf(run, agentCall));
-  const tried = await tryStart(run, { ...agentCall, ready }, { ask: askAgain, isOver });
+  const isOver = await isRecorded(run, keyOf(run, one));
+  const tried = await tryStart(run, one, { ready, ask: askAgain, isOver });
   return tried.kind === "begun" ? { ...tried, isOver } : tried;
 }
 
 /** The key of what the call gave, which the keys of its run start with. */
-function keyOf(run: Run, agentCall: AgentCall): string {
-  return stepKeyOf(run, "tool", agentCall);
+function keyOf(run: Run, one: BatchCall): string {
+  return stepKeyOf(run, "tool", one);
 }
 
-function stepKeyOf({ state }: Run, step: CallStep, { ready, index, round }: AgentCall): string {
-  return callKey(state, step, { index, name: ready.call.name, round });
+function stepKeyOf({ state }: Run, step: CallStep, { call, index, round }: BatchCall): string {
+  return callKey(state, step, { index, name: call.name, round });
 }
 
 interface Starting {
+  readonly ready: ReadyCall;
   readonly ask: typeof askHook;
   /** Whether the call's outcome is recorded. */
   readonly isOver: boolean;
@@ -210,19 +208,19 @@ interface Starting {
 
 type Start = { readonly kind: "begun"; readonly started: StartedRun } | Lost;
 
-async function tryStart(run: Run, agentCall: AgentCall, { ask, isOver }: Starting): Promise<Start> {
-  const { ready, agent, park, awaitsTurn } = agentCall;
-  const { callId } = ready.call;
+async function tryStart(run: Run, one: BatchCall, { ready, ask, isOver }: Starting): Promise<Start> {
+  const { call, agent, park, awaitsTurn } = one;
+  const { callId } = call;
   if (run.depth + 1 >= run.maxDepth) {
     return { kind: "lost", error: new LoopError("depth-exceeded", { current: run.depth + 1, limit: run.maxDepth }) };
   }
   const deadline = new Deadline({ limitMs: Number.POSITIVE_INFINITY }, run);
   run.scope.join(deadline);
   try {
-    const context = run.ports.contextFor(ready.call, deadline);
-    const asked = await ask(() => agent.prepare(ready.args, context), toOptions, run);
+    const context = run.ports.contextFor(call, deadline);
+    const asked = await ask(() => agent?.prepare(ready.args, context), toOptions, run);
     if (asked.kind !== "value") return { kind: "lost", error: asked.kind === "failed" ? asked.thrown : undefined };
-    const key = keyOf(run, agentCall);
+    const key = keyOf(run, one);
     const journal = prefixJournal(run.journal, { prefix: `${key}/`, isOver });
     const own = { journal, runId: `${run.runId}/${key}`, resume: undefined };
     return { kind: "begun", started: startNested({ run, callId, isPart: true, park, awaitsTurn }, { ...asked.value, ...own }) };

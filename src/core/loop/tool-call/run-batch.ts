@@ -2,7 +2,7 @@
 // call order.
 
 import type { CallEvent, TriggerMatch } from "../../types/loop-event.ts";
-import type { ContextRestart, ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isRecord, isThenable } from "../../utils/guards.ts";
 import { redactJson } from "../../utils/redact-secrets.ts";
 import { whenReady } from "../../utils/promises.ts";
@@ -13,39 +13,45 @@ import { wasDispatched } from "../../tools/render-outcome.ts";
 import type { Repeats, SettledCall } from "../state/loop-state.ts";
 import { earlyOutcomesOf } from "../state/transcript.ts";
 import { approveCalls } from "./approve-calls.ts";
-import { createRoom, type OverCall } from "./batch-entry.ts";
-import { awaitValidations, createRecall, refuseChangedTools } from "./record-verdicts.ts";
-import { dispatchWaves } from "./dispatch-waves.ts";
-import type { Dispatched } from "../run/call.ts";
-import { eventBase, type Run } from "../run/run.ts";
+import { type CallEnd, limitCalls } from "./batch.ts";
+import { recallCalls, refuseChangedTools } from "./record-verdicts.ts";
+import { dispatchCalls } from "./dispatch-calls.ts";
+import { type BatchCall, eventBase, type Run, toBatchCall } from "../run/run.ts";
 
 /** Runs the calls of the current turn and folds their outcomes. */
 export function runBatch(run: Run): void | PromiseLike<void> {
   const { state } = run;
-  const recall = createRecall(run);
-  const { calls } = state.turn;
+  const calls = collectCalls(run);
   if (calls.length > 0) run.control?.startToolChain();
-  const early = earlyOutcomesOf(state.turn);
-  const prepare = (call: ToolCall): ReturnType<typeof recall> | OverCall => {
-    const outcome = early.get(call.callId);
-    // A call that was started while the model spoke is over already.
-    return outcome === undefined ? recall(call) : { kind: "over", outcome, live: !run.replayed, announced: true };
-  };
-  const prepared = awaitValidations(run, calls.map(prepare));
-  const approved = mayAsk(run) ? whenReady(prepared, (entries) => approveCalls(run, entries)) : prepared;
-  const dispatched = whenReady(approved, (entries) => {
-    refuseChangedTools(run, entries);
-    const room = createRoom(run);
-    return dispatchWaves(run, entries.map(room.admit));
+  const approved = whenReady(recallCalls(run, calls), () => (mayAsk(run) ? approveCalls(run, calls) : undefined));
+  const dispatched = whenReady(approved, () => {
+    refuseChangedTools(run, calls);
+    limitCalls(run, calls);
+    return dispatchCalls(run, calls);
   });
-  return whenReady(dispatched, (outcomes) => {
+  return whenReady(dispatched, () => {
     const loop = findToldLoop(run);
-    const settled = outcomes.map((call) => settleCall(run, call));
+    const settled = calls.map((one) => toSettled(run, one));
     return whenReady(run.features.results?.process(run, settled) ?? settled, (read) => {
       applyStep(state, { kind: "batch", settled: read, loop });
       sendIdentical(run);
     });
   });
+}
+
+/** The calls of the turn. A call that was started while the model spoke is over already. */
+function collectCalls(run: Run): readonly BatchCall[] {
+  const { turn } = run.state;
+  const early = earlyOutcomesOf(turn);
+  const calls = turn.calls.map(toBatchCall);
+  if (early.size === 0) return calls;
+  for (const one of calls) {
+    one.outcome = early.get(one.call.callId);
+    if (one.outcome === undefined) continue;
+    one.isLive = !run.replayed;
+    one.isTold = true;
+  }
+  return calls;
 }
 
 function mayAsk({ options, visibleTools }: Run): boolean {
@@ -65,17 +71,23 @@ function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined
 }
 
 /** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */
-function settleCall(run: Run, { outcome, live, suspended, awaiting }: Dispatched): SettledCall {
-  if (awaiting !== undefined) return { outcome, awaiting: awaiting.id, toolChanges: awaiting.toolChanges };
+function toSettled(run: Run, one: BatchCall): SettledCall {
+  const { call, outcome, isLive, suspended, question } = one;
+  if (outcome === undefined || isLive === undefined) throw new Error(`The call ${call.callId} has no outcome.`);
+  if (question === undefined) return follow(run, { outcome, isLive, suspended });
+  return { outcome, awaiting: question.id, toolChanges: question.toolChanges };
+}
+
+function follow(run: Run, { outcome, isLive, suspended }: CallEnd): SettledCall {
   const { policies } = run.options;
-  if (policies?.gate?.active === true) tellGate(run, outcome, live);
+  if (policies?.gate?.active === true) tellGate(run, outcome, isLive);
   if (outcome.kind !== "completed") return suspended === undefined ? { outcome } : { outcome, suspended };
   const restart = detectContextRestart(outcome, policies?.restarts);
   if (restart === undefined) {
     const requiresFollowUp = run.ports.exposed.get(outcome.call.name)?.requiresFollowUp;
     return requiresFollowUp === undefined ? { outcome } : { outcome, needsNoFollowUp: !requiresFollowUp };
   }
-  sendRestart(run, callEvent(run, outcome, live), restart);
+  sendRestart(run, callEvent(run, outcome, isLive), restart);
   return { outcome, restart };
 }
 

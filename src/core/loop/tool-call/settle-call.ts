@@ -2,49 +2,40 @@
 
 import type { Json } from "../../types/json.ts";
 import type { ApprovalDecision } from "../../types/policies.ts";
+import type { ShownTool } from "../../types/tool-outcome.ts";
 import { assertNever } from "../../utils/assert-never.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { toJson } from "../../utils/json.ts";
-import { whenReady } from "../../utils/promises.ts";
 import { toDecision } from "../../policies/approval.ts";
 import { refuseChanged } from "./execute-tool-call.ts";
 import { editCall } from "./prepare-call.ts";
-import type { Prepared, ReadyCall } from "../run/call.ts";
-import { eventBase, type Run } from "../run/run.ts";
+import { type BatchCall, eventBase, readyOf, type Run } from "../run/run.ts";
 import { findToolChanges, toShown } from "../../tools/compare-tools.ts";
 import { findTool } from "../../tools/registry.ts";
-import type { BatchEntry, Room } from "./batch-entry.ts";
+import { limitOf, type Room } from "./batch.ts";
 import {
   type FinalDecision,
   type OpenQuestion,
   questionId,
   type RecordedDecision,
-  recordVerdict,
+  recordEdit,
   refuseChangedTools,
   refusedBy,
 } from "./record-verdicts.ts";
 import { isReplayed, runStep } from "../run/run-step.ts";
-import { callKey, decisionKey, editKey } from "../state/step-key.ts";
+import { callKey, decisionKey } from "../state/step-key.ts";
 
 /** An answer, and whether it was given in this execution. */
 export interface Answered {
   readonly answer: RecordedDecision;
   readonly live: boolean;
-}
-
-/** A ready call at its position in the batch. */
-export interface Placed {
-  readonly ready: ReadyCall;
-  readonly index: number;
-  /** How often it was asked about before, because its tool had changed. */
-  readonly round: number;
   /** What `maxToolCalls` leaves room for, if the call is asked about for the first time. */
   readonly room?: Room | undefined;
 }
 
 /** The key of a call's question. */
-export function approvalKey({ state }: Run, { ready, index, round }: Placed): string {
-  return callKey(state, "approval", { index, name: ready.call.name, round });
+export function approvalKey({ state }: Run, { call, index, round }: BatchCall): string {
+  return callKey(state, "approval", { index, name: call.name, round });
 }
 
 /** Inside an ordinary tool nothing can wait: the tool's step has to end. */
@@ -62,48 +53,53 @@ export function toRecorded(
  * What became of a call. If nobody could decide about it when it was asked about, the execution that asked ends without an answer; a
  * later one takes it from its `decisions`, or asks on. A journal that can wait for days does, and no execution ends.
  */
-export async function settleCall(run: Run, placed: Placed, first: Answered): Promise<BatchEntry> {
-  const { ready, room } = placed;
-  const { call } = ready;
-  const { callId, name, args } = call;
-  const key = approvalKey(run, placed);
+export async function settleCall(run: Run, one: BatchCall, first: Answered): Promise<void> {
+  const { room } = first;
+  const { callId, name, args } = one.call;
+  const key = approvalKey(run, one);
   let { answer, live } = first;
   let asked: OpenQuestion | undefined;
   for (let attempt = 1; answer.kind === "ask"; attempt += 1) {
     const question: OpenQuestion = answer;
     asked = question;
     const next = decisionKey(key, attempt);
-    if (question.isBeyond === true && room?.isFull() === true) return { call, durationMs: 0, kind: "limit" };
+    const id = questionId(callId, question.earlier);
+    if (question.isBeyond === true && room?.isFull() === true) {
+      one.outcome = limitOf(one);
+      return;
+    }
     if (!(await resumesPast(run, next, question.token))) {
-      const isSequential = ready.definition.sequential === true;
       noteWaiting(run, callId, question);
-      const id = questionId(callId, question.earlier);
-      return { kind: "awaiting", call, id, key: next, isSequential, toolChanges: question.changes };
+      one.question = { id, key: next, toolChanges: question.changes };
+      return;
     }
     const waited = await waitFor(run, next);
-    const body = (): RecordedDecision => decide(run, placed, { question, waited });
+    const body = (): RecordedDecision => decide(run, one, { question, waited, room });
     const step = { key: next, kind: "approval" as const, input: { callId, name, args }, run: body };
     ({ answer, live } = await runStep(step, run, (given, isLive) => ({ answer: given, live: isLive })));
     // Each one, because a decision that put the call off may be given again when the run is over.
     const decided = answer.kind === "ask" ? { kind: "ask" } : answer;
-    run.decisions.settle(questionId(callId, question.earlier), isAnew(answer, question) ? answer.passed : decided);
+    run.decisions.settle(id, isAnew(answer, question) ? answer.passed : decided);
   }
-  sendDecision(run, placed, { answer, live });
-  const obeyed = await obey(run, { ...placed, ready: bind(run, placed, { answer, asked, live }) }, answer);
+  sendDecision(run, one, { answer, live });
+  await obey(run, one, { answer, asked, live });
   // What is refused now is told as new, however much of its iteration was replayed.
-  return obeyed.kind === "ready" || !live ? obeyed : { kind: "over", outcome: obeyed, live, announced: false };
+  if (one.outcome !== undefined && live) one.isLive = true;
+}
+
+interface Taking {
+  readonly question: OpenQuestion;
+  /** The decision that the journal waited for. */
+  readonly waited: ApprovalDecision | undefined;
+  readonly room: Room | undefined;
 }
 
 /**
  * Takes the decision about an open question. A run that is being ended leaves the question open, so that the decision counts when it is
  * made again. If the tool has changed since the question, the decision was about another one: the question is asked anew.
  */
-function decide(
-  run: Run,
-  { ready, index, room }: Placed,
-  { question, waited }: { question: OpenQuestion; waited: ApprovalDecision | undefined },
-): RecordedDecision {
-  const { callId, name, args } = ready.call;
+function decide(run: Run, one: BatchCall, { question, waited, room }: Taking): RecordedDecision {
+  const { callId, name, args } = one.call;
   const { tool, earlier = 0 } = question;
   if (run.scope.cause !== undefined) return toRecorded(run, { kind: "ask" }, question);
   if (room?.isFull() === true) return { ...question, token: run.token, isBeyond: true };
@@ -111,12 +107,12 @@ function decide(
   const decision = waited ?? run.decisions.take(questionId(callId, earlier));
   const now = findTool(run.registry, name);
   if (now === undefined) {
-    refuseChangedTools(run, [ready]);
-    return { kind: "refused", outcome: refuseChanged(ready.call, run) };
+    refuseChangedTools(run, [one]);
+    return { kind: "refused", outcome: refuseChanged(one.call, run) };
   }
   const since = findToolChanges(name, tool, toShown(now));
   if (since.length === 0) return toRecorded(run, decision ?? { kind: "ask" }, { ...question, isBeyond: undefined });
-  run.events.send({ type: "approval-asked", ...eventBase(run), callId, name, index, args });
+  run.events.send({ type: "approval-asked", ...eventBase(run), callId, name, index: one.index, args });
   const passed = decision === undefined ? {} : { passed: decision };
   return toRecorded(run, { kind: "ask" }, { tool: toShown(now), changes: since, earlier: earlier + 1, ...passed });
 }
@@ -131,26 +127,42 @@ function noteWaiting({ decisions }: Run, callId: string, { earlier = 0 }: OpenQu
   for (let number = 0; number < earlier; number += 1) decisions.noteEarlier(questionId(callId, number));
 }
 
-function countQuestions({ questions }: ReadyCall, last: OpenQuestion | undefined): number | undefined {
-  return last === undefined ? questions : (last.earlier ?? 0) + 1;
+/** A decision, the question it answers if that was open, and whether it was made in this execution. */
+interface Decided {
+  readonly answer: FinalDecision;
+  readonly asked: OpenQuestion | undefined;
+  readonly live: boolean;
+}
+
+async function obey(run: Run, one: BatchCall, decided: Decided): Promise<void> {
+  const { answer } = decided;
+  one.outcome = refusedBy(answer, one.call);
+  if (answer.kind !== "approve" && answer.kind !== "modify") return;
+  bind(run, one, { ...decided, answer });
+  if (answer.kind === "modify") await edit(run, one, answer.args);
 }
 
 /** Binds an approval to the tool that it was given for: if the registry has another one by now, the call has to be asked about again. */
-function bind(
-  run: Run,
-  { ready }: Placed,
-  { answer, asked, live }: { answer: RecordedDecision; asked: OpenQuestion | undefined; live: boolean },
-): ReadyCall {
-  const { call, definition } = ready;
-  const { recorded } = run.visibleTools;
-  const about =
-    asked?.tool ?? ("tool" in answer ? answer.tool : undefined) ?? (live ? undefined : recorded?.tools.get(call.name));
-  const approved: ReadyCall = { ...ready, approved: true, mustAsk: undefined, questions: countQuestions(ready, asked) };
-  if (about === undefined) return approved;
-  const now = findTool(run.registry, call.name);
-  if (now === undefined || findToolChanges(call.name, about, toShown(now)).length > 0)
-    return { ...approved, mustAsk: "again", unvalidated: true };
-  return now === definition ? approved : { ...approved, definition: now, unvalidated: true };
+function bind(run: Run, one: BatchCall, decided: Decided): void {
+  const { asked } = decided;
+  const ready = readyOf(one);
+  const { name } = one.call;
+  one.isApproved = true;
+  one.mustAsk = undefined;
+  if (asked !== undefined) one.questions = (asked.earlier ?? 0) + 1;
+  const about = findShown(run, one, decided);
+  if (about === undefined) return;
+  const now = findTool(run.registry, name);
+  if (now === undefined || findToolChanges(name, about, toShown(now)).length > 0) {
+    one.mustAsk = "again";
+    one.ready = { ...ready, unvalidated: true };
+  } else if (now !== ready.definition) one.ready = { ...ready, definition: now, unvalidated: true };
+}
+
+/** The tool that a decision is about; undefined for the one of this iteration. */
+function findShown({ visibleTools }: Run, { call }: BatchCall, { answer, asked, live }: Decided): ShownTool | undefined {
+  const decidedFor = asked?.tool ?? ("tool" in answer ? answer.tool : undefined);
+  return decidedFor ?? (live ? undefined : visibleTools.recorded?.tools.get(call.name));
 }
 
 /**
@@ -182,21 +194,15 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<App
   }
 }
 
-function obey(run: Run, placed: Placed, answer: FinalDecision): Prepared | PromiseLike<Prepared> {
-  const { ready } = placed;
-  if (answer.kind === "modify") return edit(run, placed, answer.args);
-  return refusedBy(answer, ready.call) ?? ready;
-}
-
 /** What a person typed is rare, so that what its schema says is a step of its own. */
-function edit(run: Run, { ready, index, round }: Placed, args: Json): Prepared | PromiseLike<Prepared> {
-  if (ready.unvalidated === true) return { ...ready, unfit: undefined, args: toJson(args), approvedArgs: toJson(args) };
-  const key = editKey(run.state, { index, name: ready.call.name, round });
-  return whenReady(editCall(ready, args, run.ports), (entry) => recordVerdict(run, { entry, key }));
+async function edit(run: Run, one: BatchCall, args: Json): Promise<void> {
+  const ready = readyOf(one);
+  if (ready.unvalidated === true) one.ready = { ...ready, unfit: undefined, args: toJson(args), approvedArgs: toJson(args) };
+  else await recordEdit(run, one, await editCall(ready, args, run.ports));
 }
 
-function sendDecision(run: Run, { ready, index }: Placed, { answer, live }: { answer: FinalDecision; live: boolean }): void {
-  const { callId, name } = ready.call;
+function sendDecision(run: Run, { call, index }: BatchCall, { answer, live }: Pick<Decided, "answer" | "live">): void {
+  const { callId, name } = call;
   const base = { type: "approval-decided" as const, ...eventBase(run, live), callId, name, index };
   if (answer.kind === "failed") run.events.send({ ...base, decision: "failed", error: answer.error });
   else if (answer.kind === "deny") run.events.send({ ...base, decision: "deny", reason: answer.reason });

@@ -1,0 +1,236 @@
+// Runs the calls that are ready: beside each other, at most `toolConcurrency` at once; a sequential tool runs alone.
+
+import type { Step } from "../../types/journal.ts";
+import type { Cancelled } from "../../policies/approval.ts";
+import { isCut, parkRun, waitForTurn } from "../run/park-run.ts";
+import type { BatchCall, Run } from "../run/run.ts";
+import { isRecorded, runSteps } from "../run/run-step.ts";
+import { Batch, end, hold, leaveOpen } from "./batch.ts";
+import { callKey } from "../state/step-key.ts";
+import { isThenable } from "../../utils/guards.ts";
+import { whenReady } from "../../utils/promises.ts";
+import { performCall } from "./execute-tool-call.ts";
+import { checkRecorded, replayCall } from "./replay-call.ts";
+import type { Park } from "../run/parking.ts";
+import type { ToolAnswer } from "./record-verdicts.ts";
+import { approveAgain } from "./approve-calls.ts";
+
+/** Decides what becomes of what waits. Gives true if it is suspended, and false where the batch goes on. */
+async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
+  const { parking } = run;
+  // What the records hold is not decided again.
+  if (run.journal.replays === undefined) {
+    if (batch.isBarred || isCut(run)) return endWaiting(run, batch);
+    if (parking?.mustGoOn === true) {
+      await parking.goOnEnded();
+      return false;
+    }
+  }
+  const parked = await parkRun(run, batch.isDrained);
+  if (parked === "ended") return endWaiting(run, batch);
+  if (parked === "look-again") return false;
+  await parking?.leave();
+  return true;
+}
+
+/**
+ * Says of what waits that it never runs. Without that the run would end as suspended, and a call that is approved later would run after
+ * all. Each is recorded as "cancelled", so that a replay says the same.
+ */
+async function endWaiting(run: Run, batch: Batch): Promise<false> {
+  batch.bar();
+  await run.parking?.end();
+  const { awaiting } = batch;
+  const steps = awaiting.flatMap(toCancelStep);
+  await runSteps(steps, run, () => {
+    for (const one of awaiting) batch.drop(one);
+  });
+  return false;
+}
+
+function toCancelStep({ call: { callId, name, args }, question }: BatchCall): readonly Step<Cancelled>[] {
+  if (question === undefined) return [];
+  return [{ key: question.key, kind: "approval", input: { callId, name, args }, run: () => ({ kind: "cancelled" }) }];
+}
+
+/** Whether a batch may have such calls, and the journal can say so. One that knows steps by their order has one order for them. */
+function mayHaveRecorded({ replayed, journal }: Run, { todo }: Batch): boolean {
+  if (!replayed || journal.replays !== undefined || journal.ordered === true || journal.wait !== undefined) return false;
+  return journal.has !== undefined || todo.some(({ agent }) => agent !== undefined);
+}
+
+/** Replays them. Runs inside calls go on as far as their records go. Throws LoopError "unknown-decision". */
+async function replayRecorded(run: Run, batch: Batch): Promise<void> {
+  const begun: BatchCall[] = [];
+  for (;;) {
+    const wave = await takeRecorded(run, batch);
+    if (wave.length === 0) break;
+    begun.push(...wave);
+    await runWave(run, wave, batch);
+  }
+  if (run.park === undefined && run.scope.cause === undefined) run.decisions.refuseInside(run.state.turn.calls);
+  batch.takeBack(begun);
+  // Those inside it would go on in its place.
+  if (batch.hasBegun) await waitForTurn(run);
+}
+
+async function takeRecorded(run: Run, batch: Batch): Promise<readonly BatchCall[]> {
+  const { todo } = batch;
+  const found = await Promise.all(todo.map(async (one) => isOnRecord(run, batch, one)));
+  return batch.takeRecorded(new Set(todo.filter((_, position) => found[position] === true)));
+}
+
+function isOnRecord(run: Run, batch: Batch, one: BatchCall): boolean | PromiseLike<boolean> {
+  const { call, agent } = one;
+  if (run.journal.has !== undefined) return isRecorded(run, keyOf(run, agent === undefined ? "tool" : "agent", one));
+  // A journal that cannot say so may have all runs that could have begun. One that has not begun does so, and waits for its turn.
+  return agent !== undefined && (batch.isFree(one) || run.decisions.isLeftInside(call.callId));
+}
+
+/** The token of the execution that meant to run a call. */
+interface Intent {
+  readonly token: string;
+}
+
+/** Runs the calls that are not over, and decides what becomes of what waits. Mostly all calls of a batch are one wave. */
+export function dispatchCalls(run: Run, calls: readonly BatchCall[]): void | PromiseLike<void> {
+  const batch = new Batch(run, calls);
+  if (mayHaveRecorded(run, batch)) return replayRecorded(run, batch).then(() => runOthers(run, batch));
+  if (mustSlide(run, batch)) return runOthers(run, batch);
+  return whenReady(runWave(run, batch.takeWave(), batch), () => (batch.isDone ? undefined : runOthers(run, batch)));
+}
+
+/** Whether there are more calls than may run beside each other. A journal that knows steps by their order gets them in waves. */
+function mustSlide({ journal, bounds }: Run, { todo }: Batch): boolean {
+  return journal.ordered !== true && todo.length > bounds.toolConcurrency;
+}
+
+async function runOthers(run: Run, batch: Batch): Promise<void> {
+  let isSuspended = false;
+  while (!batch.isDone && !isSuspended) {
+    if (mustSlide(run, batch)) await runWindow(run, batch);
+    const wave = batch.takeWave();
+    if (wave.length > 0) await runWave(run, wave, batch);
+    else isSuspended = await pauseBatch(run, batch);
+  }
+  batch.finish();
+}
+
+/** Runs calls beside each other: when one ends, the next one begins. A call that has to be decided about again holds those after it. */
+async function runWindow(run: Run, batch: Batch): Promise<void> {
+  const begun: BatchCall[] = [];
+  const running = new Set<PromiseLike<void>>();
+  let isHeld = false;
+  for (;;) {
+    const one = isHeld ? undefined : batch.takeNext(running.size);
+    if (one === undefined) {
+      if (running.size === 0) break;
+      await Promise.race(running);
+      continue;
+    }
+    begun.push(one);
+    const ended = whenReady(one.agent === undefined ? runTools(run, [one], batch) : runParked(run, one, batch), () => {
+      isHeld ||= one.isOpen;
+    });
+    if (!isThenable(ended)) continue;
+    const settled = ended.then(() => void running.delete(settled));
+    running.add(settled);
+    if (batch.isAlone(one)) await settled;
+  }
+  await askOn(run, begun, batch);
+}
+
+/** The tools of a wave are steps that are created together; nested runs go on beside them. */
+function runWave(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
+  if (wave.length === 0) return undefined;
+  const tools = wave.filter(({ agent }) => agent === undefined);
+  const ended = runTools(run, tools, batch);
+  if (tools.length === wave.length) return whenReady(ended, () => askOn(run, wave, batch));
+  const agents = wave.map((one) => runParked(run, one, batch));
+  return Promise.all([ended, ...agents]).then(() => askOn(run, wave, batch));
+}
+
+/** Has calls decided about that could not run without that. */
+function askOn(run: Run, wave: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
+  const open = wave.filter(({ isOpen }) => isOpen);
+  if (open.length === 0) return undefined;
+  return approveAgain(run, open, batch.isBarred).then(() => batch.takeDecided(open));
+}
+
+/** Settles when the run inside a call is over, or waits. */
+function runParked(run: Run, one: BatchCall, batch: Batch): Promise<void> | undefined {
+  const { agent, index } = one;
+  if (agent === undefined) return undefined;
+  run.parking ??= agent.createParking();
+  const begin = async (park: Park): Promise<void> => {
+    one.park = park;
+    await agent.run(run, one);
+    batch.note(one);
+  };
+  if (one.hasBegun) return run.parking.goOn(index);
+  return run.parking.begin(index, begin, (isDrained) => {
+    const reason = isDrained ? ({ kind: "drained" } as const) : ({ kind: "approval-required", calls: [] } as const);
+    hold(one);
+    one.suspended = { status: "suspended", reason };
+    batch.note(one);
+  });
+}
+
+/** Runs tools as steps that are created together. */
+function runTools(run: Run, tools: readonly BatchCall[], batch: Batch): void | PromiseLike<void> {
+  if (tools.length === 0) return undefined;
+  return whenReady(run.journal.durable ? noteIntents(run, tools) : undefined, () =>
+    runSteps(
+      tools.map((one) => toolStep(run, one)),
+      run,
+      (answers, live) => {
+        for (const [position, one] of tools.entries()) {
+          const answer = answers[position];
+          if (answer !== undefined) takeAnswer(run, one, { answer, isLive: live[position] === true });
+          batch.note(one);
+        }
+      },
+    ),
+  );
+}
+
+/** Notes in a durable journal which execution is about to run them: on replay a foreign token says that a call may have run. */
+function noteIntents(run: Run, tools: readonly BatchCall[]): void | PromiseLike<void> {
+  const steps = tools.map((one): Step<Intent> => {
+    const body = (): Intent => ({ token: run.token });
+    return { key: keyOf(run, "intent", one), kind: "intent", input: null, run: body };
+  });
+  return runSteps(steps, run, (intents) => {
+    for (const [position, one] of tools.entries()) one.mayHaveRun = intents[position]?.token !== run.token;
+  });
+}
+
+function keyOf({ state }: Run, step: "intent" | "tool" | "agent", { call, index, round }: BatchCall): string {
+  return callKey(state, step, { index, name: call.name, round });
+}
+
+function toolStep(run: Run, one: BatchCall): Step<ToolAnswer> {
+  const { callId, name, args } = one.call;
+  const body = (): ToolAnswer | PromiseLike<ToolAnswer> => {
+    try {
+      return performCall(run, one);
+    } finally {
+      // An engine may try the step again.
+      one.mayHaveRun = true;
+    }
+  };
+  return { key: keyOf(run, "tool", one), kind: "tool", input: { callId, name, args }, run: body };
+}
+
+function takeAnswer(run: Run, one: BatchCall, { answer, isLive }: { answer: ToolAnswer; isLive: boolean }): void {
+  one.mayHaveRun = false;
+  if (answer.mustAsk !== undefined) {
+    leaveOpen(one, answer.mustAsk);
+    return;
+  }
+  if (!isLive) {
+    checkRecorded(one.call, answer);
+    replayCall(run, answer);
+  }
+  end(one, { outcome: answer, isLive });
+}
