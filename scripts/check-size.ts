@@ -1,4 +1,5 @@
 // Measures what each entry costs whoever bundles it: everything it reaches but its peers, minified and gzipped.
+// Counts the source files that a program reads with `runToolLoop` alone as well.
 // `--write` gives a new entry its budget: what it measures and a tenth.
 
 import { writeFileSync } from "node:fs";
@@ -31,6 +32,24 @@ async function measure({ name }: Entry): Promise<number> {
   return outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
 }
 
+/** Files whose code is in a bundle of `runToolLoop` alone. They are what a reader of the loop has to know. */
+const mostFiles = 75;
+
+async function countFiles(): Promise<number> {
+  const { metafile } = await build({
+    stdin: { contents: 'export { runToolLoop } from "./src/core/index.ts";', resolveDir: "." },
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+  });
+  const [output] = Object.values(metafile.outputs);
+  const inputs = Object.entries(output?.inputs ?? {});
+  return inputs.filter(([path, { bytesInOutput }]) => path.startsWith("src/") && bytesInOutput > 0).length;
+}
+
 const measured = await Promise.all(
   entries.map(async (entry) => ({ specifier: entry.specifier, bytes: await measure(entry), budget: budgets[entry.specifier] })),
 );
@@ -40,13 +59,16 @@ if (process.argv.includes("--write")) {
   writeFileSync(budgetsFile, `${JSON.stringify(Object.fromEntries(tenthMore), null, 2)}\n`);
 } else {
   for (const { specifier, bytes, budget } of measured) console.log(`${specifier}: ${bytes} bytes of ${budget ?? "no budget"}`);
-  reportProblems(
-    measured
+  const files = await countFiles();
+  console.log(`runToolLoop: ${files} files of ${mostFiles}`);
+  reportProblems([
+    ...(files > mostFiles ? [`runToolLoop reaches ${files} files, over the ${mostFiles} that it may.`] : []),
+    ...measured
       .filter(({ bytes, budget }) => budget === undefined || bytes > budget)
       .map(({ specifier, bytes, budget }) =>
         budget === undefined
           ? `${specifier} has no budget in ${budgetsFile}; \`npm run entries\` after a build writes one.`
           : `${specifier} weighs ${bytes} bytes, over its budget of ${budget}.`,
       ),
-  );
+  ]);
 }

@@ -5,7 +5,6 @@ import {
   type ContextStash,
   createLoopEvents,
   type LoopControl,
-  type LoopEmitter,
   type LoopEvents,
   type LoopOptions,
   type LoopResult,
@@ -15,6 +14,7 @@ import {
   type Tool,
   type UserMessage,
 } from "turnwright";
+import type { LoopEmitter } from "turnwright/parts";
 import type { DeliberateMode } from "turnwright/deliberate";
 import type { ChatService, Post } from "./chat-service.ts";
 

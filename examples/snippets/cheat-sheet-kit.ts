@@ -6,7 +6,6 @@ import type {
   FinishReason,
   Journal,
   Json,
-  LoopEmitter,
   LoopEvent,
   LoopResult,
   ModelCall,
@@ -16,14 +15,13 @@ import type {
   Provider,
   ProviderError,
   ResultCacher,
-  ResultStore,
   Tool,
   ToolContext,
   ToolDefinition,
   ToolOutcome,
   ToolRegistry,
-  Validation,
 } from "turnwright";
+import type { LoopEmitter, ResultStore, Validation } from "turnwright/parts";
 import type { DeliberateMode, DeliberateModeOptions } from "turnwright/deliberate";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";

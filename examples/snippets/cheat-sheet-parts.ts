@@ -1,9 +1,7 @@
 // The parts of the loop in short, as llms.txt shows them. What differs from the real ones does not compile.
 
 import type {
-  ContextRestart,
   ContextSource,
-  Ending,
   Journal,
   Json,
   LoopResult,
@@ -15,6 +13,7 @@ import type {
   ToolOutcome,
   UserMessage,
 } from "turnwright";
+import type { ContextRestart, Ending } from "turnwright/parts";
 import * as parts from "turnwright/parts";
 import type { Bounds, LoopState, NextStep, StepResult, StreamPorts, ToolCallPorts } from "turnwright/parts";
 import { type Differing, expectNone } from "./same-names.ts";

@@ -7,12 +7,8 @@ import type {
   DeliberateGate,
   FallbackOptions,
   JsonSchema,
-  LoopAction,
   LoopDetection,
-  LoopDetectionOptions,
   LoopPolicies,
-  Masking,
-  MaskingOptions,
   ResultCacher,
   ResultExtractor,
   ResultPipeline,
@@ -20,9 +16,15 @@ import type {
   RetryOptions,
   StopCondition,
   StructuredOutput,
+} from "turnwright";
+import type {
+  LoopAction,
+  LoopDetectionOptions,
+  Masking,
+  MaskingOptions,
   StructuredOutputOptions,
   ToolChange,
-} from "turnwright";
+} from "turnwright/parts";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region policies

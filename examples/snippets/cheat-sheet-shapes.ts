@@ -7,15 +7,13 @@ import {
   type ContentPart,
   type Json,
   type Message,
-  type ProviderMetadataPart,
   type PlainError,
-  type ToolHistoryEntry,
   type ToolMessage,
   type ToolOutcome,
   type ToolResultPart,
-  type TriggerMatch,
   type UserMessage,
 } from "turnwright";
+import type { ProviderMetadataPart, ToolHistoryEntry, TriggerMatch } from "turnwright/parts";
 import type { DeliberateModeOptions, DeliberateTurn, DeliberateTurnGate } from "turnwright/deliberate";
 import { createDeliberateMode } from "turnwright/deliberate";
 import { type Differing, expectNone } from "./same-names.ts";

@@ -1,6 +1,7 @@
 // The entries for tools from elsewhere in short, as llms.txt shows them. What differs from the real ones does not compile.
 
-import type { JsonSchema, StandardSchema, Tool, ToolContext, ToolRegistry, ToolTraits } from "turnwright";
+import type { JsonSchema, StandardSchema, Tool, ToolContext, ToolRegistry } from "turnwright";
+import type { ToolTraits } from "turnwright/parts";
 import * as jsonSchema from "turnwright/json-schema";
 import * as mcp from "turnwright/mcp";
 import * as interop from "turnwright/interop";

@@ -4,12 +4,10 @@ import assert from "node:assert/strict";
 import {
   toolResult,
   type Agent,
-  type AgentToolFields,
   type ContentPart,
   type Json,
   type JsonSchema,
   type LoopResult,
-  type Masking,
   type Message,
   type NeedsApproval,
   type NestedLoopOptions,
@@ -18,8 +16,8 @@ import {
   type Tool,
   type ToolContext,
   type ToolResult,
-  type ToolSchema,
 } from "turnwright";
+import type { AgentToolFields, Masking, ToolSchema } from "turnwright/parts";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region tools

@@ -39,7 +39,7 @@ import {
 } from "./model-options.ts";
 import { type TurnReader, readMetadata } from "./provider-metadata.ts";
 
-/** What a model makes of images and files, in a user's message and in the result of a tool. */
+/** Writes images and files, in a user's message and in the result of a tool. */
 interface FileForms {
   readonly user: MediaForms<PromptPart>;
   readonly result: MediaForms<PromptPart>;
@@ -89,11 +89,11 @@ function isMediaTypeOf(mediaType: string, key: string): boolean {
   return key.endsWith("/*") ? mediaType.startsWith(key.slice(0, -1)) : mediaType === key;
 }
 
-/** What results are written with. */
+/** The means to write results. */
 interface ResultPorts {
   readonly words: SpecWords;
   readonly forms: FileForms;
-  /** What the service said with each call: it wants that of some back with the result, such as who called. */
+  /** The service's metadata of each call: it wants some of that back with the result, such as the caller. */
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
@@ -111,7 +111,7 @@ function toResultParts({ results }: ToolMessage, ports: ResultPorts): readonly P
   });
 }
 
-/** What the model reads is `result`, whatever it is wrapped in. */
+/** The model reads `result`, whatever it is wrapped in. */
 function toOutput(part: ToolResultPart, ports: ResultPorts): PromptPart {
   const { outcome, result, content = [] } = part;
   if (content.length > 0) return { type: "content", value: toContent(result, content, ports) };
@@ -168,7 +168,7 @@ function createPromptConverter(reader: TurnReader): PromptConverter {
   };
 }
 
-/** What a message depends on besides itself. */
+/** The context of a message. */
 interface Surroundings {
   readonly forms: FileForms;
   /** Of the calls of the message before. */

@@ -1,4 +1,4 @@
-// What provider packages throw, or put into their streams, as errors of a provider.
+// Makes provider errors of what provider packages throw or put into their streams.
 
 import { isRecord, parseJson, providerError, toProviderError } from "../core/provider-kit.ts";
 import type { ProviderError, ProviderErrorCode, UnknownRecord } from "../core/provider-kit.ts";
@@ -43,7 +43,7 @@ function judgeRetry(error: ProviderError, { name, isRetryable, statusCode }: Unk
   return { ...error, code: name === "AI_APICallError" ? "network" : "server", retryable: true };
 }
 
-/** What APICallError takes for retryable where the package does not say. */
+/** The statuses that APICallError takes for retryable if the package does not say. */
 function isRetriedByRule(status: unknown): boolean {
   return typeof status === "number" && (status === 408 || status === 409 || status === 429 || status >= 500);
 }

@@ -193,7 +193,7 @@ export function readFinish(said: unknown, words: ModelWords = knownWords): SaidF
   return { reason: reason ?? "unknown", raw: raw === "" ? unified : raw };
 }
 
-/** What the turn held when it ended. */
+/** The content of the message when it ended. */
 interface FinishedTurn {
   readonly hasCalls: boolean;
   /** The service has asked for leave to run tools of its own side, and waits for the answer. */

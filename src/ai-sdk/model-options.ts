@@ -13,7 +13,7 @@ import {
   type Json,
 } from "../core/provider-kit.ts";
 
-/** What is handed to `doStream`, as far as it is the same for all specifications. `extra` of the settings may add any field to it. */
+/** The argument of `doStream`, as far as it is the same for all specifications. `extra` of the settings may add any field to it. */
 export interface AiSdkCallOptions {
   readonly prompt: readonly object[];
   readonly abortSignal?: AbortSignal | undefined;
@@ -49,7 +49,7 @@ export interface TurnPart {
   readonly [field: string]: Json | undefined;
 }
 
-/** Where the bytes of a file are. */
+/** The source of a file's bytes. */
 export type FileSource =
   | { readonly kind: "base64"; readonly data: string }
   /** As it was written, and parsed. */
@@ -139,7 +139,7 @@ export interface AiSdkApprovalRequest {
 }
 
 /**
- * What the provider package says of a request that it could not send as it was: in v2 of the types "unsupported-setting",
+ * A warning of the provider package about a request that it could not send as it was: in v2 of the types "unsupported-setting",
  * "unsupported-tool" and "other", in v3 and v4 "unsupported", "compatibility", "deprecated" and "other".
  */
 export interface AiSdkWarning {
@@ -151,7 +151,7 @@ export interface AiSdkWarning {
 export interface AiSdkModelOptions {
   /** Such as `openai("gpt-5")`; also what `wrapLanguageModel` makes of one. */
   readonly model: AiSdkLanguageModel;
-  /** Who serves the model, for usage, prices and provider metadata. Default: the model's own `provider`, such as "openai.responses". */
+  /** The service of the model, for usage, prices and provider metadata. Default: the model's own `provider`, such as "openai.responses". */
   readonly id?: string | undefined;
   /** API family that policies may ask for. Default none. */
   readonly family?: string | undefined;
@@ -172,7 +172,7 @@ export interface AiSdkModelOptions {
   /** Is told what could not be sent as it was, with each request anew. What it throws is passed over. Default: nobody is. */
   readonly onWarning?: ((warning: AiSdkWarning) => void) | undefined;
   /**
-   * What words for why the model stopped mean: `{ "FUNCTION_CALL": "tool-calls" }`. The service's own words are looked up first, then those
+   * The meanings of words for why the model stopped: `{ "FUNCTION_CALL": "tool-calls" }`. The service's own words are looked up first, then those
    * of the AI SDK. They outrank the known ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;

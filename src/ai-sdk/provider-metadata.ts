@@ -21,7 +21,7 @@ export interface ApprovalAnswer {
   readonly reason?: string;
 }
 
-/** What a turn leaves behind. */
+/** The provider metadata of a message. */
 export interface TurnRecord {
   readonly parts: readonly TurnPart[];
   /** Sources and citations, which no service wants back. */
@@ -34,7 +34,7 @@ export function toMetadataItems({ parts, references, answers }: TurnRecord): rea
   return [...parts.map((part) => ({ part })), ...references, ...answers.map((answer) => ({ approval: { ...answer } }))];
 }
 
-/** Who would read a turn. */
+/** The reader of a message. */
 export interface TurnReader extends MetadataReader {
   readonly words: SpecWords;
 }

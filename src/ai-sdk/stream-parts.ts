@@ -19,7 +19,7 @@ import { type ModelWords, RawEnding, readFinish, readModelUsage, type SaidFinish
 import type { ModelSettings } from "./model-options.ts";
 import { type ApprovalAnswer, toMetadataItems } from "./provider-metadata.ts";
 
-/** What is used of a ReadableStream. */
+/** The used part of a ReadableStream. */
 interface PartStream {
   getReader(): PartReader;
 }
@@ -54,14 +54,14 @@ function isPartStream(value: unknown): value is PartStream {
   return isRecord(value) && typeof value.getReader === "function";
 }
 
-/** What a stream is read with. */
+/** The means to read a stream. */
 interface ReaderPorts {
   readonly settings: ModelSettings;
   readonly words: ModelWords;
   readonly tools: readonly ToolDefinition[];
 }
 
-/** What has come so far. */
+/** The content so far. */
 interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   readonly out: ModelChunk[];
   readonly parts: TurnParts;
@@ -71,7 +71,7 @@ interface Reading extends Pick<ReaderPorts, "settings" | "words"> {
   /** The media type of the answer, if the package tells it. */
   answerType: string;
   finish: SaidFinish | undefined;
-  /** What the service itself said of the end, for packages that wait for the connection to close. */
+  /** The service's own word for the end, for packages that wait for the connection to close. */
   readonly ending: RawEnding;
   /** The last part has come, whether or not it says why the model stopped. */
   isOver: boolean;
@@ -152,7 +152,7 @@ function readPart(part: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** What comes once or a few times in a stream, if at all. */
+/** Parts that come once or a few times in a stream, if at all. */
 function readRarePart(part: UnknownRecord, reading: Reading): void {
   const { parts, calls, references, answers, settings } = reading;
   switch (part.type) {
@@ -258,7 +258,7 @@ function endReading(reading: Reading): void {
   if (!isOver && ending.usage !== undefined) out.push({ type: "usage", usage: ending.usage, mode: "snapshot" });
   calls.settle();
   const reason = toFinishReason(finish, { hasCalls: calls.hasOwn, hasAnswers: answers.length > 0 });
-  // What came before a refusal is not to be sent back as it was.
+  // The content before a refusal is not sent back.
   if (reason !== "refusal" && reason !== "content-filter") {
     for (const item of toMetadataItems({ parts: parts.all(), references, answers }))
       out.push({ type: "provider-metadata", item });

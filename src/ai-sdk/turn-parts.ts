@@ -31,14 +31,14 @@ function toPlace(data: unknown): { readonly [field: string]: Json } | undefined 
   return /^https?:/i.test(data) ? { url: data } : { data };
 }
 
-/** Where a kept file is; undefined where that cannot be read. */
+/** The address of a kept file; undefined if it cannot be read. */
 export function toFileSource({ url, data }: { readonly url?: unknown; readonly data?: unknown }): FileSource | undefined {
   if (typeof data === "string") return { kind: "base64", data };
   if (typeof url !== "string" || !URL.canParse(url)) return undefined;
   return { kind: "url", text: url, url: new URL(url) };
 }
 
-/** What every service takes as the name of a tool. */
+/** The name of a tool in the form that every service accepts. */
 const promptName = /^[\w-]{1,64}$/;
 
 /** Whether a name may be sent back as it is. */
@@ -95,7 +95,7 @@ export function createTurnParts(): TurnParts {
   };
 }
 
-/** What a service says of a part as metadata is what it wants back as options. */
+/** The metadata of a part from a service; the service wants it back as options. */
 function toPart({ part, text, metadata }: PartDraft): TurnPart {
   return {
     ...part,
@@ -104,11 +104,11 @@ function toPart({ part, text, metadata }: PartDraft): TurnPart {
   };
 }
 
-/** What calls are read with. */
+/** The means to read calls. */
 interface CallPorts {
-  /** Where chunks go. */
+  /** Receives chunks. */
   readonly out: ModelChunk[];
-  /** Where parts go. */
+  /** Receives parts. */
   readonly parts: TurnParts;
   /** Names of the run's own tools. */
   readonly names: ReadonlySet<string>;

@@ -36,7 +36,7 @@ export interface BlockAssembly {
 /** A call of the run's own tools; those of the server's are none. */
 interface OpenCall {
   readonly key: string;
-  /** Where its chunks go: a list of its own as long as it may repeat a call. */
+  /** Receives its chunks: a list of its own as long as it may repeat a call. */
   readonly out: ModelChunk[];
   ready: boolean;
   /** True if it has repeated a call, so that it is left out. */
@@ -138,7 +138,7 @@ function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
   return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
 }
 
-/** What a block already holds when it begins. */
+/** The content that a block has when it begins. */
 function announce(fields: OpenBlock["fields"], call: OpenCall | undefined, out: ModelChunk[]): void {
   if (call !== undefined) call.out.push({ type: "call-start", key: call.key, id: textOf(fields.id), name: textOf(fields.name) });
   else if (fields.type === "text") pushText(out, "text-delta", textOf(fields.text));

@@ -134,7 +134,7 @@ export function markSystem(system: string, cacheControl: CacheControl): readonly
 
 /** One message as it is sent. */
 interface ConvertedMessage {
-  /** Where something follows it. Its content may be empty: then the message is left out. */
+  /** Set if something follows it. Its content may be empty: then the message is left out. */
   readonly wire: WireMessage;
   /** As the last message of a request: a paused turn goes back exactly as it came. */
   readonly asLast: WireMessage;
@@ -214,7 +214,7 @@ function toResultContent({ result, content = [] }: ToolResultPart): Json | undef
   return [...toTextBlocks(text), ...more];
 }
 
-/** What a body is made with. */
+/** The inputs of a body. */
 interface BodyPorts {
   readonly settings: MessagesSettings;
   readonly convert: MessageConverter;

@@ -104,7 +104,7 @@ function toUsage(last: Counts, compactions: readonly Counts[]): Usage | undefine
   return usageOf({ input: inputTokens, output: sum("output") ?? 0, cached: cacheRead, cacheWrite, reasoning });
 }
 
-/** What has come so far. */
+/** The content so far. */
 interface Reading {
   readonly out: ModelChunk[];
   readonly blocks: BlockAssembly;
@@ -235,7 +235,7 @@ function endReading({ out, words, blocks, container, stopReason, explanation, ha
   if (!finished || failed || stopReason === undefined) return;
   const reason = toFinishReason(stopReason, blocks.hasCalls, words);
   if (reason === "refusal") {
-    // What came before a refusal is not to be sent back as the model's own words, so that none of it is provider metadata.
+    // The content before a refusal is not sent back as the model's own words, so that none of it is provider metadata.
     if (explanation !== "") out.push({ type: "refusal-delta", text: hasText ? `\n\n${explanation}` : explanation });
   } else {
     for (const item of toMetadataItems(blocks.blocks(mayBeCut(stopReason, words)), container))

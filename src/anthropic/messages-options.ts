@@ -25,7 +25,7 @@ export interface WireMessage {
   readonly content: readonly WireBlock[];
 }
 
-/** Where code runs and files lie on the server's side. */
+/** The server's place for code and files. */
 export interface WireContainer {
   readonly id: string;
   /** ISO 8601. */
@@ -40,13 +40,13 @@ export interface MessagesRequestBody {
   readonly stream: true;
 }
 
-/** What goes with a body. */
+/** The options that go with a body. */
 export interface MessagesRequestOptions {
   readonly signal: AbortSignal;
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** What this adapter uses of an Anthropic client: `new Anthropic()` of `@anthropic-ai/sdk` has it, and so have those for Bedrock and Vertex. */
+/** The used part of an Anthropic client: `new Anthropic()` of `@anthropic-ai/sdk` has it, and so have those for Bedrock and Vertex. */
 export interface AnthropicMessagesClient {
   readonly messages: {
     create(body: MessagesRequestBody, options: MessagesRequestOptions): PromiseLike<AsyncIterable<unknown>>;
@@ -73,7 +73,7 @@ export interface AnthropicMessagesOptions {
   readonly client: AnthropicMessagesClient;
   /** Such as "claude-opus-4-6". */
   readonly model: string;
-  /** Who serves the model, as `gen_ai.provider.name` has it. Default "anthropic". */
+  /** The service of the model, as `gen_ai.provider.name` has it. Default "anthropic". */
   readonly id?: string | undefined;
   /** API family that policies may ask for. Default none. */
   readonly family?: string | undefined;
@@ -93,11 +93,11 @@ export interface AnthropicMessagesOptions {
   readonly betas?: readonly string[] | undefined;
   /** Offered after the run's own tools. Their calls are the server's: they are never run, and sent back as they came. Default none. */
   readonly serverTools?: readonly AnthropicServerTool[] | undefined;
-  /** What words of the service for why the model stopped mean: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
+  /** The meanings of the service's words for why the model stopped: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 
-/** What stands on a marked block. */
+/** The mark of a cached block. */
 export interface CacheControl {
   readonly type: "ephemeral";
   readonly ttl?: "5m" | "1h";

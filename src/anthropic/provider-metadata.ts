@@ -24,7 +24,7 @@ export function toMetadataItems(blocks: readonly WireBlock[], container: WireCon
   return items;
 }
 
-/** What a turn carries for the service that wrote it. */
+/** The provider metadata of a message for the service that wrote it. */
 export interface MetadataContent {
   /** The turn's blocks; undefined where it must be written anew from its neutral parts. */
   readonly blocks: readonly WireBlock[] | undefined;
@@ -99,7 +99,7 @@ function toRecorded(blocks: readonly WireBlock[]): RecordedTurn<WireBlock> {
   return { text, calls: blocks.filter(({ type }) => type === "tool_use"), isCall };
 }
 
-/** What the service takes as the name and the id of a call. */
+/** The name and the id of a call in the form that the service accepts. */
 const wireName = /^[\w-]{1,128}$/;
 
 function isCall({ id, name }: WireBlock, call: ToolCallPart): boolean {

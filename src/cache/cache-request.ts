@@ -1,4 +1,4 @@
-// What a model may ask of a cached result, and how its arguments are read.
+// Reads the arguments of a model's request about a cached result.
 
 import {
   argumentSchema,

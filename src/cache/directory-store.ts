@@ -78,7 +78,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
   return stats.isFile() ? stats.size : undefined;
 }
 
-/** What is not there (any more) is no failure: another process may have dropped it. */
+/** A missing file is not a failure: another process may have dropped it. */
 async function unlessMissing<T>(work: () => Promise<T>, fallback: T): Promise<T> {
   try {
     return await work();

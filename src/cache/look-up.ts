@@ -18,7 +18,7 @@ export interface LineIndex {
   readonly count: number;
   /** Bytes of the whole text. */
   readonly bytes: number;
-  /** Where the first line begins, the 257th and so on. */
+  /** The offsets of the first line, the 257th and so on. */
   readonly starts: readonly number[];
 }
 
@@ -85,7 +85,7 @@ const mostSteps = 10_000_000;
 /** Characters of a line that are searched. */
 const longestSearched = 4_096;
 
-/** What looking at a line costs beside the steps of its search. */
+/** The cost of looking at a line, beside the steps of its search. */
 const stepsPerLine = 100;
 
 /** A text and where its lines are. */
@@ -155,7 +155,7 @@ interface Search {
   readonly note: string;
 }
 
-/** What cannot be searched for as an expression is searched for as it is written. */
+/** A pattern that is not a valid expression is searched for as it is written. */
 function createSearch(pattern: string, ignoreCase: boolean): Search {
   const compiled = parseLinearRegExp(pattern, ignoreCase ? "iu" : "u");
   const loose = compiled.kind === "compiled" ? compiled : parseLinearRegExp(pattern, ignoreCase ? "i" : "");

@@ -30,7 +30,7 @@ export function createMemoryStore(): ResultStore {
   };
 }
 
-/** Where a cache keeps results, for how long, and how much. */
+/** Settings of a cache: the store of its results, for how long, and how many. */
 export interface ResultCacheOptions {
   /** Default: in memory. `directoryStore` of `turnwright/cache` makes one of files. */
   readonly store?: ResultStore | undefined;
@@ -103,7 +103,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
 /** Not the loop's clock: what is in files outlives the process, and so does its age. */
 const wallClock: Pick<Clock, "now"> = { now: () => Date.now() };
 
-/** What is kept of an id does not change, and the model looks at few results at a time. */
+/** The text of an id does not change, and the model looks at few results at a time. */
 function rememberIndexes(): (id: string, text: string) => LineIndex {
   const known = new Map<string, LineIndex>();
   return (id, text) => {

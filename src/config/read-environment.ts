@@ -20,7 +20,7 @@ import {
 /** Variables by name, such as `process.env`. Values that are not text are those of platforms whose variables are JSON. */
 export type Environment = { readonly [name: string]: unknown };
 
-/** What an environment says, ready for `runToolLoop`. */
+/** Options from an environment, ready for `runToolLoop`. */
 export interface EnvironmentSettings {
   /** Goes into the option `limits`. */
   readonly limits: { readonly maxIterations: number; readonly maxConsecutiveToolErrors: number };
@@ -34,10 +34,10 @@ export interface EnvironmentSettings {
 export interface EnvironmentProblem {
   /** The variable. */
   readonly name: string;
-  /** What it held: a text as it is, cut to 64 characters and freed of credentials; of anything else, what it is. */
+  /** The value found: a text cut to 64 characters and freed of credentials; of anything else, its type. */
   readonly value: string;
   readonly problem: "blank" | "not-a-whole-number" | "below-minimum" | "above-maximum";
-  /** What holds in its place: the default, the minimum or the maximum. */
+  /** The value used in its place: the default, the minimum or the maximum. */
   readonly used: number;
 }
 

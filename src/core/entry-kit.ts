@@ -1,4 +1,4 @@
-// What the other entries use of the core beside what it publishes. Nothing of it is published.
+// The part of the core that the other entries use and that is not published.
 
 export { CancelScope } from "./cancellation/cancel-scope.ts";
 export { followSignal } from "./cancellation/signals.ts";
@@ -122,8 +122,8 @@ export type {
 export type { Ending, EndReason, LoopStatus, StreamStatus } from "./types/termination.ts";
 export type { NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome } from "./types/tool-outcome.ts";
 export type { NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
-export { assertNever } from "./utils/assert-never.ts";
-export { longestTimerMs, systemClock } from "./utils/clock.ts";
+export { assertNever } from "./utils/guards.ts";
+export { longestTimerMs, systemClock } from "./cancellation/deadline.ts";
 export { addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
 export { isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";

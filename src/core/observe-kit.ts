@@ -1,4 +1,4 @@
-// What the author of an observer may import besides spi.ts. A file of its own, so that providers do not bring it along.
+// For authors of observers, besides the entry kit. A file of its own, so that providers do not bring it along.
 
 export {
   cutName,

@@ -32,3 +32,84 @@ export {
   type StepResult,
   type Turn,
 } from "./loop/state/loop-state.ts";
+
+// Types that an application seldom names.
+export type { EndedKind, EndedResult, ReasonOf } from "./errors/loop-ended-error.ts";
+export type { LoopErrorDetails, LoopErrorOf } from "./errors/loop-error.ts";
+export type { ProviderErrorFacts } from "./errors/provider-error.ts";
+export type { GenerateRequest } from "./loop/generate-with-tools.ts";
+export type { ContextReleaseTool, ReleaseRequest } from "./loop/restart/context-release.ts";
+export type { ContextStashOptions } from "./loop/restart/context-stash.ts";
+export type { AgentToolFields } from "./loop/tool-call/define-agent-tool.ts";
+export type { TruncateResultsOptions, TruncatedResults } from "./loop/tool-call/truncate-results.ts";
+export type { ContextRestartFields } from "./tools/context-restart.ts";
+export type { ArgsOf, FromSchema } from "./tools/define-tool.ts";
+export type { ToolFilter } from "./tools/merge-registries.ts";
+export type { MutableToolRegistry, ToolSource } from "./tools/registry.ts";
+export type { ToolResultFields } from "./tools/to-outcome.ts";
+export type {
+  Issue,
+  Masking,
+  MediaContent,
+  ResponseTarget,
+  StandardResult,
+  StandardSchemaProps,
+  ToolSchema,
+  UserPart,
+  Validation,
+} from "./types/common.ts";
+export type { StepKind } from "./types/journal.ts";
+export type { Plain } from "./types/json.ts";
+export type {
+  CallEvent,
+  CallSummary,
+  DeltaEvent,
+  EventBase,
+  EventSink,
+  LoopAction,
+  LoopEmitter,
+  LoopEventType,
+  ResultEvent,
+  TriggerMatch,
+} from "./types/loop-event.ts";
+export type {
+  IterationAnswer,
+  IterationPlan,
+  IterationState,
+  IterationView,
+  StopRequest,
+  ToolArgs,
+  ToolInput,
+  ToolOutput,
+  Unvalidated,
+} from "./types/loop-options.ts";
+export type { ThoughtLogOwner } from "./types/loop-result.ts";
+export type { AssistantPart, ProviderMetadata, ProviderMetadataPart, TextPart, ToolCallPart } from "./types/message.ts";
+export type {
+  ApprovalContext,
+  ExtractedResult,
+  ExtractionFacts,
+  LoopDetectionOptions,
+  MaskingOptions,
+  PreToolTextPolicy,
+  RestartPolicy,
+  ResultStore,
+  StopContext,
+  StopDecision,
+  StoredResult,
+  StructuredOutputOptions,
+} from "./types/policies.ts";
+export type { AttemptSpending, CallBasis, RequestTranscript } from "./types/provider.ts";
+export type { CostUnknownWhy, Ending, StreamStatus } from "./types/termination.ts";
+export type {
+  ContextRelease,
+  ContextRestart,
+  NestedSpending,
+  PendingApproval,
+  ShownTool,
+  ToolChange,
+  ToolChangeKind,
+  ToolHistoryEntry,
+} from "./types/tool-outcome.ts";
+export type { ApprovalView, ToolBudget, ToolTraits } from "./types/tool.ts";
+export type { ParsedArguments } from "./utils/tool-arguments.ts";

@@ -42,7 +42,7 @@ export type {
 } from "./types/message.ts";
 export type { FinishReason, ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider, ToolChoice } from "./types/provider.ts";
 export type { ToolDefinition } from "./types/tool.ts";
-export { assertNever } from "./utils/assert-never.ts";
+export { assertNever } from "./utils/guards.ts";
 export { growUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { isRecord, setField, type UnknownRecord } from "./utils/guards.ts";
 export { digest, parseJson, toJson } from "./utils/json.ts";
@@ -57,7 +57,7 @@ export {
 } from "./utils/media-source.ts";
 export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "./utils/plain-error.ts";
 export { memoize } from "./utils/promises.ts";
-export { hasSucceeded, type PlainTurn, readTurn, toArgumentsObject } from "./utils/texts.ts";
+export { hasSucceeded, type PlainTurn, readTurn } from "./utils/texts.ts";
 export {
   type CallFacts,
   type CallReadyChunk,
@@ -67,5 +67,6 @@ export {
   isSameArguments,
   parseToolArguments,
   toWireName,
+  toArgumentsObject,
 } from "./utils/tool-arguments.ts";
 export { groupByRole, type RoleGroup, toSettingFields } from "./utils/wire-messages.ts";

@@ -101,7 +101,7 @@ export function createDeliberateMode(options: DeliberateModeOptions): Deliberate
   return { problems: [...table.problems, ...repeats.problems], forTurn };
 }
 
-/** What the newest text that asked for anything asked for. A trigger that always holds is no asking. */
+/** The requests of the newest text with any. A trigger that always holds is not a request. */
 function findLastAsked(search: TriggerSearch, recent: readonly string[]): ReadonlyMap<string, TriggerMatch> {
   for (const text of recent.slice(-longestLookBack).reverse()) {
     const asked = [...search.find(text)].filter(([, { source }]) => source !== "always");

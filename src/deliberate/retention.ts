@@ -81,7 +81,7 @@ interface RetentionLimits {
 
 /** The memory of one turn. */
 interface RememberedTurn {
-  /** What succeeded in one of the last turns, and why it had been exposed. */
+  /** Tools that succeeded in one of the last turns, and why they had been exposed. */
   readonly retained: ReadonlyMap<string, TriggerMatch>;
   /** Notes a success of this turn, also where later turns have begun since. */
   retain(name: string, match: TriggerMatch): void;

@@ -15,7 +15,7 @@ export function readText(text: string): string {
   return text.slice(0, longestText).replace(tooManyMarks, "$1").normalize("NFC");
 }
 
-/** What the regular expressions of one turn may still take, in instructions times characters; ten million take at most 0.4 seconds. */
+/** The rest of the budget of one turn's regular expressions, in instructions times characters; ten million take at most 0.4 seconds. */
 interface SearchBudget {
   steps: number;
 }
@@ -39,7 +39,7 @@ const longestSearched = 4_096;
 /** "/pattern/flags"; a text with one slash only is a phrase, such as "/remind". */
 const slashed = /^\/(.*)\/([^/]*)$/s;
 
-/** What a word is made of. */
+/** The characters of a word. */
 const wordChar = "[\\p{L}\\p{M}\\p{N}_]";
 
 /** Scripts that set no space between words: there a word may begin and end anywhere. */
@@ -101,7 +101,7 @@ function refuse(problem: string): ParsedTrigger {
 /** A match is told in notices, where a whole letter has no place. */
 const longestMatch = 200;
 
-/** What the regular expressions of a turn may take together. */
+/** The budget of a turn's regular expressions together. */
 const mostSteps = 10_000_000;
 
 /** The triggers of all tools, and those that cannot be used. */

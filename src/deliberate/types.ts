@@ -1,12 +1,12 @@
 import type { DeliberateGate, TriggerMatch } from "../core/entry-kit.ts";
 
-/** What deliberate mode is made of. */
+/** The options of deliberate mode. */
 export interface DeliberateModeOptions {
-  /** What a user has to say for a tool to be exposed: tool names and their phrases. A tool that is not here is never exposed. */
+  /** The phrases of a user that expose tools: tool names and their phrases. A tool that is not here is never exposed. */
   readonly triggers: { readonly [toolName: string]: string | readonly string[] };
   /** For how many turns after one in which it succeeded a tool stays exposed. A whole number from 0 to 10. Default 4. */
   readonly retainTurns?: number | undefined;
-  /** What asks for the same once more, as a whole text; only words count. Default: English ones, such as "do it again". */
+  /** Texts that ask for the same once more, as a whole text; only words count. Default: English ones, such as "do it again". */
   readonly followUps?: readonly string[] | undefined;
   /** Most conversations that are remembered; the one not used for longest goes first. Default 10,000. */
   readonly maxConversations?: number | undefined;
@@ -29,13 +29,13 @@ export interface TriggerProblem {
   readonly problem: string;
 }
 
-/** What a turn is judged by. */
+/** The facts by which a turn is judged. */
 export interface DeliberateTurn {
   /** Whose successes are remembered. Without it nothing is. */
   readonly conversationId?: string | undefined;
-  /** What the user says this turn. */
+  /** The text of the user in this turn. */
   readonly text: string;
-  /** What the user said before, oldest first. A follow-up phrase repeats what the newest of the last 20 that triggered tools did. */
+  /** Earlier texts of the user, oldest first. A follow-up phrase repeats what the newest of the last 20 that triggered tools did. */
   readonly recent?: readonly string[] | undefined;
 }
 

@@ -4,7 +4,7 @@ import { AsyncResource } from "node:async_hooks";
 import { tracingChannel, type TracingChannel } from "node:diagnostics_channel";
 import type { EndReason, FinishReason, Json, LoopStatus, StreamStatus, ToolOutcome, Usage } from "../core/entry-kit.ts";
 
-/** What messages have in common. */
+/** The common fields of messages. */
 interface Message {
   errorType?: string | undefined;
   error?: unknown;
@@ -41,7 +41,7 @@ export class TraceSource<Facts extends Message> {
   }
 }
 
-/** What work can be run inside of. */
+/** A channel that work can run inside of. */
 export interface Scope {
   run<Value>(work: () => Value): Value;
 }
@@ -97,9 +97,9 @@ export interface RunMessage {
   iterations?: number | undefined;
   toolCallsExecuted?: number | undefined;
   durationMs?: number | undefined;
-  /** What went wrong, in a word: a provider's error by its code, others by the reason. */
+  /** The error in a word: the code of a provider's error, else the kind of the reason. */
   errorType?: string | undefined;
-  /** What was thrown, where the run broke, such as by its journal. */
+  /** The thrown error if the run broke, such as one of its journal. */
   error?: unknown;
 }
 

@@ -46,7 +46,7 @@ function isAnyHeard(): boolean {
   return runs.isHeard || iterationSource.isHeard || tools.isHeard;
 }
 
-/** Where a run is. */
+/** The place of a run. */
 interface RunPlace {
   readonly captureContent: boolean;
   /** The call that the run is inside of. */
@@ -145,7 +145,7 @@ class RunChannels implements RunObserver {
     this.#trace?.end({ ...this.#ending, ...broken });
   }
 
-  /** What the iterations of the run are inside of. */
+  /** The context of the run's iterations. */
   get #outer(): Scope | undefined {
     return this.#trace ?? this.#place.inside?.scope;
   }
@@ -155,7 +155,7 @@ class RunChannels implements RunObserver {
   }
 }
 
-/** What messages say. */
+/** The fields of messages. */
 export interface DiagnosticsOptions {
   /** Puts the arguments and the result of each call into its messages. Default false. */
   readonly captureContent?: boolean | undefined;

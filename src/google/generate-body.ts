@@ -47,7 +47,7 @@ function toTextParts(text: string): readonly WirePart[] {
   return text.trim() === "" ? [] : [{ text }];
 }
 
-/** What a tool has returned beside its result; in words where the wire has no form for it. */
+/** The content of a tool beside its result; in words if the wire has no form for it. */
 export function toResultMedia(part: MediaPart): MediaWirePart | string {
   return writeToolMedia(part, partMedia);
 }
@@ -84,7 +84,7 @@ function toKnownType(mediaType: string): string | undefined {
   return imageTypes.has(mediaType) || otherTypes.test(mediaType) ? mediaType : undefined;
 }
 
-/** What of the options changes how a message is written. */
+/** The options that change how a message is written. */
 export type ContentSettings = Pick<GenerateSettings, "id" | "model" | "generation">;
 
 /**
@@ -172,7 +172,7 @@ function toCallPart({ name, args }: ToolCallPart): WirePart {
   return { functionCall: { name: toWireName(name), args: toArgumentsObject(args) } };
 }
 
-/** What the service takes in place of a signature of its own (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
+/** The text that the service accepts in place of a signature of its own (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ). */
 const noSignature = "skip_thought_signature_validator";
 
 /**
@@ -201,7 +201,7 @@ function convertResults(
   return [...answers, ...media];
 }
 
-/** What a tool handed over beside its result. */
+/** The content of a tool beside its result. */
 interface SortedContent {
   readonly texts: readonly string[];
   /** Stands within the answer. */
@@ -238,7 +238,7 @@ function toFunctionResponse(
   };
 }
 
-/** What a request is made with. */
+/** The inputs of a request. */
 interface RequestPorts {
   readonly settings: GenerateSettings;
   readonly convert: ContentConverter;

@@ -45,7 +45,7 @@ export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["CONTINUATION", "continue"],
 ]);
 
-/** What the turn held when it ended. */
+/** The content of the message when it ended. */
 interface FinishedTurn {
   readonly hasCalls: boolean;
   /** Whether there is a token to go on with. */
@@ -129,7 +129,7 @@ function toUsage(counts: Counts, total: number): Usage | undefined {
   });
 }
 
-/** What has come so far. */
+/** The content so far. */
 interface Reading {
   readonly out: ModelChunk[];
   readonly parts: PartAssembly;
@@ -148,7 +148,7 @@ interface Reading {
   blockRaw: string | undefined;
   /** The service's words on either. */
   explanation: string;
-  /** Where an answer that is not complete goes on: the latest token. */
+  /** The point at which an answer that is not complete goes on: the latest token. */
   token: string;
   hasText: boolean;
   failed: boolean;

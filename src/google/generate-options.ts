@@ -26,7 +26,7 @@ export interface WireContent {
   readonly parts: readonly WirePart[];
 }
 
-/** What is handed to the SDK. Settings' `extra` may add any field to `config`. */
+/** The argument of the SDK. Settings' `extra` may add any field to `config`. */
 export interface GenerateContentParams {
   readonly model: string;
   /** The conversation: contents with a `role` and `parts`. */
@@ -34,7 +34,7 @@ export interface GenerateContentParams {
   readonly config?: object | undefined;
 }
 
-/** What this adapter uses of a Google client: `new GoogleGenAI()` of `@google/genai` 2 and later has it. */
+/** The used part of a Google client: `new GoogleGenAI()` of `@google/genai` 2 and later has it. */
 export interface GoogleGenAIClient {
   /** Whether the client speaks to Vertex AI. */
   readonly vertexai?: boolean | undefined;
@@ -66,7 +66,7 @@ export interface GoogleGenerateContentOptions {
   /** Such as "gemini-3-pro-preview". */
   readonly model: string;
   /**
-   * Who serves the model, as `gen_ai.provider.name` has it. Default "gcp.vertex_ai" where the client speaks to Vertex AI, else
+   * The service of the model, as `gen_ai.provider.name` has it. Default "gcp.vertex_ai" if the client speaks to Vertex AI, else
    * "gcp.gemini". Thought signatures go back only where it is the same, so that clients of different accounts want ids of their own.
    */
   readonly id?: string | undefined;
@@ -85,7 +85,7 @@ export interface GoogleGenerateContentOptions {
   readonly streamArguments?: boolean | undefined;
   /** Offered after the run's own tools. Their calls are the service's: they are never run, and sent back as they came. Default none. */
   readonly serverTools?: readonly GoogleServerTool[] | undefined;
-  /** What words of the service for why the model stopped mean: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
+  /** The meanings of the service's words for why the model stopped: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 

@@ -46,7 +46,7 @@ interface OpenCall {
   whole: string | undefined;
   /** Whether the arguments came in pieces. */
   inPieces: boolean;
-  /** Where its chunks go: a list of its own as long as it may repeat a call. */
+  /** Receives its chunks: a list of its own as long as it may repeat a call. */
   out: ModelChunk[];
   /** True if it has repeated a call, so that it is left out. */
   isRepeated: boolean;
@@ -197,7 +197,7 @@ function writeArguments(args: unknown): string {
 /** Levels that a kept part has around its arguments: those nested so deeply that only these are too much would be refused whole. */
 const levelsAround = 5;
 
-/** What is nested past any use stands as a text: the wire wants an object. */
+/** A value that is nested past any use becomes a text: the wire wants an object. */
 function readArguments(text: string): Json {
   try {
     return toJson(JSON.parse(text), -levelsAround);

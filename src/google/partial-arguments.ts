@@ -71,7 +71,7 @@ interface ArgumentsText {
 function createArgumentsText(): ArgumentsText {
   let started = false;
   let lost = false;
-  /** Where the latest value stands, and whether it is a text that goes on. */
+  /** The place of the latest value, and whether it is a text that goes on. */
   let path: readonly PathSegment[] = [];
   let isOpen = false;
 
@@ -110,7 +110,7 @@ function toHead({ path, known }: WrittenValue, before: readonly PathSegment[] | 
   return head;
 }
 
-/** What ends the lists and objects from the innermost one to that of the segment at a depth. */
+/** Closes the lists and objects from the innermost one to that of the segment at a depth. */
 function closersOf(path: readonly PathSegment[], depth: number): string {
   let closers = "";
   for (let inner = path.length - 1; inner >= depth; inner -= 1) closers += typeof path[inner] === "number" ? "]" : "}";
@@ -121,9 +121,9 @@ function closersOf(path: readonly PathSegment[], depth: number): string {
 export interface PartialArguments {
   /** Takes one entry of `partialArgs`. Returns what it adds to the text of the arguments, as far as that can be told. */
   add(entry: unknown): string;
-  /** What is wrong with them, were they complete now: they contradict themselves, or a text was to go on. */
+  /** The fault that they would have if they were complete now: they contradict themselves, or a text was to go on. */
   readonly problem: "malformed" | "truncated" | undefined;
-  /** What is left of the text once they are complete. */
+  /** The rest of the text once they are complete. */
   end(): string;
   /** All of them, as JSON. */
   toText(): string;

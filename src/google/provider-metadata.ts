@@ -60,7 +60,7 @@ function hasDouble(asked: readonly WirePart[]): boolean {
   return new Set(ids).size < ids.length;
 }
 
-/** What the service takes as the name of a function (docstring of `FunctionDeclaration.name` in @google/genai). */
+/** The name of a function in the form that the service accepts (docstring of `FunctionDeclaration.name` in @google/genai). */
 const wireName = /^[a-z_][\w.:-]{0,127}$/i;
 
 function isCall(part: WirePart, call: ToolCallPart): boolean {

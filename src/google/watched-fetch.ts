@@ -1,4 +1,4 @@
-// What the Google SDK keeps to itself: the headers of an error, its status if the body is no JSON, and the body of an answer that is no
+// Reads what the Google SDK does not pass on: the headers of an error, its status if the body is no JSON, and the body of an answer that is no
 // stream.
 
 import { checkBody, type Clock, isRecord, parseJson, recordOf } from "../core/provider-kit.ts";

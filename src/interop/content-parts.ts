@@ -71,7 +71,7 @@ function toMedia(block: UnknownRecord): ContentPart | undefined {
   };
 }
 
-/** Where a block may keep what it shows, the innermost first. */
+/** The fields that may hold the content of a block, the innermost first. */
 function holdersOf(block: UnknownRecord): readonly UnknownRecord[] {
   const inner = ["source", "image", "file", "image_url", "data"].flatMap((field) => {
     const value = block[field];

@@ -30,7 +30,7 @@ export function keepArgs(schema: StandardSchema): StandardSchema {
   return { "~standard": { version: 1, vendor, validate: check, jsonSchema } };
 }
 
-/** What an error says is wrong: its issues, those of its cause, or its message. */
+/** The faults that an error names: its issues, those of its cause, or its message. */
 export function toIssues(error: unknown): StandardResult<never> {
   const cause = isRecord(error) ? error["cause"] : undefined;
   const found = [error, cause].map(listOf).find((list) => list.length > 0) ?? [{ message: toPlainError(error).message }];
@@ -62,7 +62,7 @@ export interface ForeignTool {
   execute(args: unknown, context: ToolContext): unknown;
 }
 
-/** What checks a tool's arguments, and what a model is shown of them where that cannot be made of it. */
+/** The check of a tool's arguments, and the schema for the model if the check cannot give it. */
 export interface ForeignSchema {
   readonly inputSchema: ToolSchema;
   readonly jsonSchema?: JsonSchema | undefined;

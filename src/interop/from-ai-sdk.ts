@@ -106,7 +106,7 @@ export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
   };
 }
 
-/** What the second argument of `execute` and of `needsApproval` is made of. */
+/** The sources of the second argument of `execute` and of `needsApproval`. */
 type View = Pick<ToolContext, "messages" | "signal" | "context">;
 
 /** Getters, because most tools look at nothing of it, and a signal and a converted transcript cost something. */

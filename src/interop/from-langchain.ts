@@ -36,7 +36,7 @@ function toConfig({ signal, context, progress }: ToolContext): UnknownRecord {
   return {
     signal,
     ...(context === undefined ? {} : { context }),
-    // What a tool that is a generator yields.
+    // A tool that is a generator yields its result.
     callbacks: [{ handleToolEvent: (chunk: unknown) => progress(chunk) }],
   };
 }
@@ -46,7 +46,7 @@ function readSchema(schema: unknown): ForeignSchema {
   return takesText(schema) ? { inputSchema, jsonSchema: textSchema } : { inputSchema };
 }
 
-/** What a model is to send to a tool that takes one text. */
+/** The schema that a model is shown for a tool that takes one text. */
 const textSchema = { type: "object", properties: { input: { type: "string" } } } as const;
 
 /** The schema of a tool without one: a transform of zod 3 around `{ input }`, which cannot say what it takes. */

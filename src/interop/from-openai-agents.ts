@@ -56,7 +56,7 @@ export function fromOpenAiAgents(tool: UnknownRecord, name: unknown): ForeignToo
   };
 }
 
-/** What a tool may look at of a RunContext. There is no run of theirs, so that nothing is counted and nothing is open. */
+/** The part of a RunContext that a tool may read. There is no run of theirs, so that nothing is counted and nothing is open. */
 function toRunContext(context: unknown): UnknownRecord {
   const usage = { requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0, inputTokensDetails: [], outputTokensDetails: [] };
   return {

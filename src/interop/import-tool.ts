@@ -33,7 +33,7 @@ type FoundKind = { readonly kind: ForeignKind } | { readonly problem: string };
 interface Shape {
   readonly kind: ForeignKind;
   readonly label: string;
-  /** What tools of this kind have and those of the others do not. */
+  /** Fields that tools of this kind have and those of the others do not. */
   looksLike(tool: UnknownRecord): boolean;
   /** The fields without which one cannot be run, and what each must be. */
   readonly needs: readonly (readonly [field: string, fits: (value: unknown) => boolean])[];
@@ -100,14 +100,14 @@ function isProviderTool({ type }: UnknownRecord): boolean {
   return type === "provider" || type === "provider-defined";
 }
 
-/** What is run elsewhere says its type; anything else is no tool. */
+/** A tool that runs elsewhere names its type; anything else is not a tool. */
 function describeStranger({ type }: UnknownRecord): string {
   return typeof type === "string"
     ? `is of type ${quote(type)}, which is run elsewhere: it has none of ${known}`
     : `is of no known kind: it has none of ${known}`;
 }
 
-/** What is said in place of what a foreign tool says of itself, and the traits that it has no words for. */
+/** Replacements for what a tool of another library says of itself, and traits that it has no words for. */
 export interface ImportOverrides extends ToolTraits {
   readonly name?: string | undefined;
   readonly description?: string | undefined;

@@ -23,7 +23,7 @@ interface LockOwner {
   readonly start?: string | undefined;
 }
 
-/** What is known of the owner of a lock. "unknown" is a process that this one cannot see. */
+/** The state of a lock's owner. "unknown" is a process that this one cannot see. */
 type OwnerState = "alive" | "dead" | "unknown";
 
 const instance = randomUUID();
@@ -113,11 +113,11 @@ interface Holder {
   readonly state: Exclude<OwnerState, "dead">;
 }
 
-/** What a writer locks. */
+/** The file that a writer locks. */
 interface LockTarget {
   /** As the caller named it, for errors. */
   readonly path: string;
-  /** Where the file is: absolute, without links. */
+  /** The path of the file: absolute, without links. */
   readonly place: string;
 }
 

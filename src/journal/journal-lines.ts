@@ -14,7 +14,7 @@ export interface Line {
   readonly sum: string;
 }
 
-/** What is at the end of a file and no record: a line that was being written when its process died. */
+/** The end of a file that is not a record: a line that was being written when its process died. */
 export interface TornLine {
   /** 1-based. */
   readonly line: number;
@@ -22,7 +22,7 @@ export interface TornLine {
   readonly bytes: number;
 }
 
-/** What a file says. */
+/** The content of a file. */
 export interface Recorded {
   /** Key to answer. */
   readonly answers: Map<string, unknown>;

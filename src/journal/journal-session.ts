@@ -90,12 +90,12 @@ function joinLines(lines: readonly string[]): readonly string[] {
   return [...texts, open.join("")];
 }
 
-/** What is about to be written. */
+/** The record that is about to be written. */
 export interface JournalRecord {
   /** The step's place, such as `i0/tool/0/order`. */
   readonly key: string;
   readonly kind: StepKind;
-  /** What the step gave: a copy, free to be changed. */
+  /** The answer of the step: a copy, free to be changed. */
   readonly answer: Json;
 }
 
@@ -209,7 +209,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
       const text = JSON.stringify({ key, kind, answer });
       const own: { readonly answer: T } = JSON.parse(text);
       const written = redact === undefined ? text : rewrite(text, redact);
-      // Whoever closed the journal meanwhile has left this step behind.
+      // If the journal was closed meanwhile, this step was left behind.
       if (closing !== undefined || writer === undefined) throw new LoopError("journal-closed", { path });
       await writer.write(written);
       answers.set(key, own.answer);
@@ -219,7 +219,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
   };
 }
 
-/** What is redacted is a copy: what is done to it is done to nothing else. */
+/** Redaction gets a copy, so that its changes affect nothing else. */
 function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>): string {
   const { key, kind, answer: own }: JournalRecord = JSON.parse(text);
   const answer: unknown = redact({ key, kind, answer: own });

@@ -19,7 +19,7 @@ export const tooLong = "it would take too long";
 /** Characters of a text for equal values that are written for one unit. */
 const writtenPerUnit = 32;
 
-/** What a schema means. */
+/** A compiled schema. */
 export interface Rules {
   readonly root: unknown;
   /** Every part that can be referred to, by its absolute address. */

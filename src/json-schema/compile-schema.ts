@@ -14,7 +14,7 @@ const longestAddress = 2_000;
 /** A part with a `$id` inside of another one is read twice, what is in it four times, and so on. */
 const mostNested = 8;
 
-/** What is wrong with the addresses of a schema; reads on after its name. Only what is read for parts is looked at. */
+/** A fault of the addresses of a schema; reads on after its name. Only the parts that are used are looked at. */
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
   if (!isRecord(part)) return undefined;
   const own = findLongAddress(part);
@@ -163,7 +163,7 @@ function draftOf(said: unknown, parts: readonly Schema[]): Rules["draft"] {
   return said === undefined && parts.some(saysLimits) ? "4" : "later";
 }
 
-/** What would fail, or pass unseen, each time that a value is checked. */
+/** A fault that would make each check of a value fail, or pass unseen. */
 function problemOf(part: Schema, lookup: Lookup): string | undefined {
   for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
     if (typeof part[keyword] === "string") return `has a "${keyword}", which is not followed: write "$ref"`;

@@ -44,7 +44,7 @@ export function toStandardSchema<Output = unknown>(
       validate(value) {
         const judged = judge(value);
         const issues = "issues" in judged ? judged.issues : [{ message: judged.unchecked }];
-        // What fits is what the caller says it is.
+        // A value that fits has the type that the caller names.
         return issues.length === 0 ? { value: value as Output } : { issues };
       },
       jsonSchema: { input: () => ({ ...schema }) },

@@ -6,7 +6,7 @@ import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
 /** A property or the index of an item. */
 export type Key = string | number;
 
-/** Where a value is: its key, and where the value around it is. */
+/** The place of a value: its key, and the place of the value around it. */
 export interface Path {
   readonly key: Key;
   readonly up: Path | undefined;

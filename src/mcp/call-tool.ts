@@ -67,7 +67,7 @@ export function toToolResult({ content, structuredContent, isError, task, meta }
   return toolResult({ data: structuredContent, content: other, ...metadata });
 }
 
-/** What a call is answered with whose server would only start it: nobody here would come back for its result. */
+/** The result of a call whose server would only start it: nobody here would come back for its result. */
 function refuseTask(): ToolResult {
   return toolResult({ success: false, message: "This tool runs as a task of its MCP server, which is not supported here." });
 }

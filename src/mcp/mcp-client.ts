@@ -1,6 +1,6 @@
-// What a client of an MCP server has to have: both generations of the official SDK do.
+// The needed part of an MCP client: both generations of the official SDK have it.
 
-/** What a tool says of itself. Hints: the server may be wrong, or lie. */
+/** Hints of a server about its tool: it may be wrong, or lie. */
 export interface McpToolAnnotations {
   readonly title?: string | undefined;
   readonly readOnlyHint?: boolean | undefined;
@@ -27,7 +27,7 @@ export interface McpToolPage {
   readonly nextCursor?: string | undefined;
 }
 
-/** What a call is sent with. */
+/** The options of a call. */
 export interface McpCallParams {
   name: string;
   arguments: Record<string, unknown>;
@@ -86,7 +86,7 @@ export function isConnected(client: McpClient): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
 
-/** What a server says when its tools have changed. */
+/** The notice of a server that its tools have changed. */
 const toolsChanged = "notifications/tools/list_changed";
 
 /** As much of a zod schema as a client of the first generation looks at. Anything fits. */

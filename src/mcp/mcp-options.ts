@@ -62,7 +62,7 @@ export interface McpRegistryOptions {
   /** Stands in front of each tool's name, such as "github_": 1 to 32 letters, digits, "_" or "-". Default none. */
   readonly prefix?: string | undefined;
   /**
-   * What the server's annotations count for. "stated": what it says outright. "assumed": also what the specification has a client assume of
+   * The weight of the server's annotations. "stated": hints that it gives outright. "assumed": also those that the specification has a client assume of
    * a tool that says nothing, so that such a tool asks before each call. "ignored": nothing, for servers that are not to be trusted.
    * Default "stated".
    */

@@ -8,7 +8,7 @@ const digits = 6;
 /**
  * Gives each tool a name of 1 to 64 letters, digits, "_" and "-": its own behind the prefix, with "_" for what may not be in a name. Where two
  * would be called the same, and where a name is too long, those that had to be changed end in six digits made of their own name.
- * What a tool is called does not depend on the order in which tools are listed.
+ * The name of a tool does not depend on the order in which tools are listed.
  */
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));

@@ -32,7 +32,7 @@ export interface CallAssembly {
   settle(cut: boolean): void;
   /** The same for a stream that never said why it ended: a call is complete where its arguments are, else cut off. */
   settleWhole(): void;
-  /** What servers want back with a call, such as Gemini's thought signatures, by the position of the call. */
+  /** Fields that servers want back with a call, such as Gemini's thought signatures, by the position of the call. */
   extras(): ReadonlyMap<number, unknown>;
 }
 
@@ -43,7 +43,7 @@ interface OpenCall extends IndexedCall {
   announced: boolean;
   ready: boolean;
   extra: unknown;
-  /** Where its chunks go: a list of its own as long as it may repeat a call. */
+  /** Receives its chunks: a list of its own as long as it may repeat a call. */
   readonly out: ModelChunk[];
   /** True if it has repeated a call, so that it is left out. */
   isRepeated: boolean;

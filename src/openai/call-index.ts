@@ -2,7 +2,7 @@
 
 import { isRecord, isSameArguments, parseJson } from "../core/provider-kit.ts";
 
-/** What has come of one text. */
+/** The pieces of one text so far. */
 interface ObjectScan {
   text: string;
   depth: number;
@@ -65,7 +65,7 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-/** What of a call tells it apart. */
+/** The fields of a call that tell it apart. */
 export interface IndexedCall {
   id: string | undefined;
   readonly index: number | undefined;

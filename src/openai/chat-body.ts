@@ -46,7 +46,7 @@ export function toUserContent(
   );
 }
 
-/** What a tool has returned beside its result: a text, or a part that is none. */
+/** The content of a tool beside its result: a text, or a part that is not one. */
 export function toResultMedia(part: MediaPart): ChatPart | string {
   const written = writeToolMedia(part, chatMedia);
   return typeof written === "object" && written.type === "text" ? written.text : written;
@@ -79,7 +79,7 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
   ["audio/mp3", "mp3"],
 ]);
 
-/** What of the options changes how a message is written. */
+/** The options that change how a message is written. */
 export type MessageSettings = Pick<ChatSettings, "id" | "model" | "echoReasoning" | "toolResultMedia" | "toWireCallId">;
 
 /**

@@ -56,7 +56,7 @@ function outputOf({ prompt, completion, reasoning, total }: Counts): number {
   return total === prompt + completion + reasoning ? completion + reasoning : completion;
 }
 
-/** What the turn held when it ended. */
+/** The content of the message when it ended. */
 interface FinishedTurn {
   readonly hasCalls: boolean;
   readonly refused: boolean;
@@ -99,7 +99,7 @@ export function isCleanEnd(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls";
 }
 
-/** What has come so far. */
+/** The content so far. */
 interface Reading {
   readonly out: ModelChunk[];
   readonly calls: CallAssembly;

@@ -1,4 +1,4 @@
-// What compatible servers want back exactly as they sent it: `reasoning_details` (OpenRouter, MiniMax) and, on each call,
+// Keeps what compatible servers want back exactly as they sent it: `reasoning_details` (OpenRouter, MiniMax) and, on each call,
 // `extra_content` (Gemini's OpenAI endpoint keeps its thought signatures there and answers 400 without them).
 
 import {
@@ -85,7 +85,7 @@ export function toMetadataItems(details: readonly Json[], extras: ReadonlyMap<nu
   return items;
 }
 
-/** What a turn carries for the server that wrote it. */
+/** The provider metadata of a message for the server that wrote it. */
 export interface MetadataFields {
   readonly reasoningDetails: Json | undefined;
   /** `extra_content` by the position of the call in its turn. */

@@ -55,7 +55,7 @@ export interface ChatRequestBody {
   readonly stream: true;
 }
 
-/** What this adapter uses of an OpenAI client: `new OpenAI()` and `new AzureOpenAI()` of `openai` 5 and later have it. */
+/** The used part of an OpenAI client: `new OpenAI()` and `new AzureOpenAI()` of `openai` 5 and later have it. */
 export interface OpenAIChatClient {
   readonly chat: {
     readonly completions: {
@@ -70,7 +70,7 @@ export interface OpenAIChatOptions {
   readonly client: OpenAIChatClient;
   /** Such as "gpt-5". */
   readonly model: string;
-  /** Who serves the model, as `gen_ai.provider.name` has it. Default "openai". */
+  /** The service of the model, as `gen_ai.provider.name` has it. Default "openai". */
   readonly id?: string | undefined;
   /** API family that policies may ask for. Default none. */
   readonly family?: string | undefined;
@@ -83,14 +83,14 @@ export interface OpenAIChatOptions {
    * thinking, answer 400 without "reasoning_content"; where a turn has no reasoning a single space is sent.
    */
   readonly echoReasoning?: "reasoning_content" | "reasoning" | undefined;
-  /** Where images and files of tool results go. Default "user-message", after the results; few servers take them in a "tool-message". */
+  /** The place of images and files of tool results. Default "user-message", after the results; few servers take them in a "tool-message". */
   readonly toolResultMedia?: "user-message" | "tool-message" | undefined;
   /**
    * Makes of a call id one that the server accepts: Mistral wants 9 letters and digits. Equal for equal ids, different for
    * different ones. Default: as it is.
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
-  /** What words of the server for why the model stopped mean: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
+  /** The meanings of the server's words for why the model stopped: `{ "FUNCTION_CALL": "tool-calls" }`. They outrank the known ones. Default none. */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 

@@ -44,7 +44,7 @@ export function toInputContent(
   );
 }
 
-/** What a tool has returned beside its result; in words where the wire has no form for it. */
+/** The content of a tool beside its result; in words if the wire has no form for it. */
 export function toResultMedia(part: MediaPart): InputItem | string {
   return writeToolMedia(part, inputMedia);
 }
@@ -74,7 +74,7 @@ const inputMedia: MediaForms<InputItem> = {
     if (media.kind !== "url") {
       return ending === undefined ? undefined : { type: "input_file", filename: `file.${ending}`, file_data: toDataUrl(media) };
     }
-    // What the service fetches it looks at itself, where the type is not known.
+    // The service looks itself at files that it fetches, if the type is not known.
     const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
     return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
   },
@@ -87,7 +87,7 @@ function endingOf(mediaType: string): string | undefined {
   return /^[\w.+-]+\/(?:x-)?([\w-]{1,32})/.exec(mediaType)?.[1] ?? "txt";
 }
 
-/** What of the options changes how a message is written. */
+/** The options that change how a message is written. */
 export type InputSettings = Pick<ResponsesSettings, "id" | "model" | "store" | "customTools" | "toolResultMedia">;
 
 /** The wire's items for a conversation. Throws a ProviderError `bad-request` where a user's message holds what the wire has no form for. */
@@ -96,7 +96,7 @@ type InputConverter = (messages: readonly Message[]) => readonly InputItem[];
 /** One message as it is sent. */
 interface ConvertedMessage {
   readonly items: readonly InputItem[];
-  /** What a turn asks for, by the id of the call: its results answer in kind. */
+  /** The calls of a message by id: their results answer in kind. */
   readonly calls: ReadonlyMap<string, WireCall>;
   /** The turn that results were written for. */
   readonly turn: ConvertedMessage | undefined;
@@ -128,7 +128,7 @@ export function createInputConverter(settings: InputSettings): InputConverter {
   };
 }
 
-/** Where a message stands. */
+/** The place of a message. */
 interface Place {
   readonly before: ConvertedMessage | undefined;
   readonly index: number;
@@ -200,7 +200,7 @@ function toTextParts(text: string): readonly InputItem[] {
   return text === "" ? [] : [{ type: "input_text", text }];
 }
 
-/** What a body is made with. */
+/** The inputs of a body. */
 interface BodyPorts {
   readonly settings: ResponsesSettings;
   readonly toInput: InputConverter;

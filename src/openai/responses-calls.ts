@@ -93,7 +93,7 @@ export function declareReady(call: CallDraft, cut: boolean, out: ModelChunk[]): 
   call.ready = true;
   const { key, id, name, type, text } = call;
   if (type === "custom_tool_call") {
-    // What has gone out of the input stands in a JSON object that is still open.
+    // The part of the input that was sent belongs to a JSON object that is still open.
     if (call.sent > 0) out.push({ type: "call-args-delta", key, text: '"}' });
     const args = { input: text };
     const problem = cut ? "truncated" : undefined;

@@ -82,7 +82,7 @@ export function toResponseError(error: unknown): ProviderError {
   return known === undefined ? toProviderError(error) : providerError(known, textOf(ownMessage) || code);
 }
 
-/** What has come so far. */
+/** The content so far. */
 interface Reading {
   readonly out: ModelChunk[];
   /** Whether the service was asked to keep the response; it may say otherwise. */
@@ -90,7 +90,7 @@ interface Reading {
   readonly words: FinishWords;
   readonly items: ItemAssembly;
   failed: boolean;
-  /** What is said once the stream is over: how the response ended, and what of it is sent back. */
+  /** The facts at the end of the stream: how the response ended, and which of its parts are sent back. */
   ending: readonly ModelChunk[] | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface OpenItem {
   fields: { readonly [field: string]: Json } | undefined;
 }
 
-/** What an event says of the item that it belongs to. */
+/** The facts in an event about its item. */
 export interface ItemAddress {
   readonly id: unknown;
   readonly index: unknown;

@@ -22,7 +22,7 @@ export function toMetadataItems(items: readonly Json[], stored: boolean): readon
   return items.map((item) => (stored ? { output_item: item, stored } : { output_item: item }));
 }
 
-/** Who would read a turn. */
+/** The reader of a message. */
 export interface TurnReader extends MetadataReader {
   readonly store: boolean;
 }
@@ -62,7 +62,7 @@ function readItems(turn: AssistantMessage, reader: MetadataReader): readonly Out
   return items?.length === parts?.length ? items : undefined;
 }
 
-/** What the service takes as the name of a tool. */
+/** The name of a tool in the form that the service accepts. */
 const wireName = /^[\w-]{1,128}$/;
 
 function saysTheSame(items: readonly UnknownRecord[], turn: AssistantMessage): boolean {
@@ -85,7 +85,7 @@ function textOfItem({ type, content }: UnknownRecord): string {
   return content.map((part: unknown) => (isRecord(part) && kindOf(part.type) !== undefined ? wordsOf(part) : "")).join("");
 }
 
-/** What the service asks the client to do, when such tools are offered. */
+/** Calls that the service asks the client to run, when such tools are offered. */
 const clientCalls: ReadonlySet<unknown> = new Set([
   "computer_call",
   "local_shell_call",

@@ -25,7 +25,7 @@ export interface ResponsesRequestBody {
   readonly stream: true;
 }
 
-/** What this adapter uses of an OpenAI client: `new OpenAI()` and `new AzureOpenAI()` of `openai` 5 and later have it. */
+/** The used part of an OpenAI client: `new OpenAI()` and `new AzureOpenAI()` of `openai` 5 and later have it. */
 export interface OpenAIResponsesClient {
   readonly responses: {
     create(body: ResponsesRequestBody, options: { readonly signal: AbortSignal }): PromiseLike<AsyncIterable<unknown>>;
@@ -41,7 +41,7 @@ export interface OpenAIReasoning {
   readonly [field: string]: Json | undefined;
 }
 
-/** What the model may write as the input of a custom tool: any text, or what a grammar allows. */
+/** The input of a custom tool that the model may write: any text, or one that a grammar allows. */
 export type OpenAICustomToolFormat =
   | { readonly type: "text" }
   | { readonly type: "grammar"; readonly syntax: "lark" | "regex"; readonly definition: string };
@@ -58,14 +58,14 @@ export interface OpenAIResponsesOptions {
   readonly client: OpenAIResponsesClient;
   /** Such as "gpt-5". */
   readonly model: string;
-  /** Who serves the model, as `gen_ai.provider.name` has it. Default "openai". */
+  /** The service of the model, as `gen_ai.provider.name` has it. Default "openai". */
   readonly id?: string | undefined;
   /** API family that policies may ask for. Default none. */
   readonly family?: string | undefined;
   /** Whether the service keeps the responses. Either way each request has the whole conversation. Default false. */
   readonly store?: boolean | undefined;
   /**
-   * What the service is to send besides. Default "reasoning.encrypted_content" where nothing is stored, else nothing; an empty list for
+   * Further data to request from the service. Default "reasoning.encrypted_content" if nothing is stored, else nothing; an empty list for
    * models and servers that refuse it.
    */
   readonly include?: readonly string[] | undefined;
@@ -78,9 +78,9 @@ export interface OpenAIResponsesOptions {
   readonly customTools?: { readonly [toolName: string]: OpenAICustomToolFormat } | undefined;
   /** Offered after the run's own tools. Their calls are the service's: they are never run, and sent back as they came. Default none. */
   readonly serverTools?: readonly OpenAIServerTool[] | undefined;
-  /** Where images and files of tool results go. Default "tool-message", beside the text; a "user-message" for servers that take only texts there. */
+  /** The place of images and files of tool results. Default "tool-message", beside the text; a "user-message" for servers that take only texts there. */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
-  /** What reasons of the service for an incomplete response mean: `{ "steered": "stop" }`. They outrank the known ones. Default none. */
+  /** The meanings of the service's reasons for an incomplete response: `{ "steered": "stop" }`. They outrank the known ones. Default none. */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
 }
 

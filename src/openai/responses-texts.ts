@@ -2,7 +2,7 @@
 
 import { isRecord, listOf, textOf, type ModelChunk } from "../core/provider-kit.ts";
 
-/** What kind of text a piece is. */
+/** The kind of text of a piece. */
 export type TextKind = "text-delta" | "refusal-delta" | "reasoning-delta";
 
 /** Puts texts out. Messages of one response stand apart from each other by a blank line, and so do thoughts. */
@@ -150,7 +150,7 @@ function findPlaces(wholes: readonly WholeText[], parts: ReadonlyMap<number, Tex
   return wholes.map((_, rank) => streamed[rank]?.[0] ?? next + rank);
 }
 
-/** What a part of some content holds; undefined where it is no text that is told. */
+/** The text of a part of some content; undefined if it is not a text for the reader. */
 export function kindOf(partType: unknown): TextKind | undefined {
   switch (partType) {
     case "output_text":

@@ -31,7 +31,7 @@ export function toWireArguments(args: Json): string {
   return JSON.stringify(toArgumentsObject(args));
 }
 
-/** What of a result is a text, its own first, and what is none. */
+/** The texts of a result, its own first, and its other parts. */
 interface SortedResult<Part> {
   readonly text: string;
   readonly media: readonly Part[];
@@ -52,7 +52,7 @@ export function sortResult<Part extends object>(
   return { text: texts.join("\n"), media };
 }
 
-/** What stands before images and files that go in a message of their own. */
+/** The text before images and files that go in a message of their own. */
 export function toMediaTitle(toolName: string, id: string): string {
   return `Content that the tool ${toolName} returned for call ${id}:`;
 }

@@ -11,7 +11,7 @@ import type { TracePorts } from "./instruments.ts";
 /** How the stream of an iteration ended. */
 type IterationEnd = LoopEvents["iteration-end"];
 
-/** What is known of a failed stream's error. */
+/** The facts of a failed stream's error. */
 export interface StreamError {
   readonly type: string;
   readonly httpStatus?: number | undefined;
@@ -128,7 +128,7 @@ export class ChatSpan implements StreamObserver {
   }
 }
 
-/** Where a stream belongs. */
+/** The place of a stream. */
 export interface ChatPlace {
   readonly ports: TracePorts;
   readonly parent: Context;

@@ -25,7 +25,7 @@ export class ContentWriter {
     this.#redact = redact;
   }
 
-  /** What may be written of it; undefined for nothing. */
+  /** The part of it that may be written; undefined for nothing. */
   keep(kind: ContentKind, content: () => Json): Json | undefined {
     if (!this.isOn) return undefined;
     try {
@@ -63,7 +63,7 @@ export function toInstructions(system: string): Json {
   return [{ type: "text", content: system }];
 }
 
-/** What a request says. */
+/** The content of a request. */
 export function toInputMessages(messages: readonly Message[]): Json {
   return messages.map(toMessage);
 }
@@ -118,7 +118,7 @@ export class SaidContent {
     if (chunk.type === "text-delta" || chunk.type === "refusal-delta") this.#text += chunk.text;
     else if (chunk.type === "reasoning-delta") this.#reasoning += chunk.text;
     else if (chunk.type === "call-ready") this.#calls.push(toCall(chunk));
-    // What the attempt has said is taken back.
+    // The content of the attempt is taken back.
     else if (chunk.type === "attempt-discarded") [this.#text, this.#reasoning, this.#calls] = ["", "", []];
   }
 

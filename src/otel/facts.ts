@@ -52,10 +52,10 @@ export const genAi = {
 /** Stable names: github.com/open-telemetry/semantic-conventions, docs/registry/attributes/error.md and http.md. */
 export const common = { errorType: "error.type", httpStatus: "http.response.status_code" } as const;
 
-/** What an error is called of which nothing else is known. */
+/** The name of an error of which nothing else is known. */
 export const otherError = "_OTHER";
 
-/** What tokens are of is not told apart. */
+/** Does not tell apart the kinds of tokens. */
 export const unknownModality = "unknown";
 
 /** Why a model stopped, where it began to answer and nobody said why it stopped: it was stopped, or cut off. */
@@ -140,7 +140,7 @@ function toSnakeCase(name: string): string {
 
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
-/** What of a reason is told: its numbers, and names that the program gave. Its texts, errors and messages are not. */
+/** The reported parts of a reason: its numbers, and names that the program gave. Its texts, errors and messages are left out. */
 const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
   attempts: "turnwright.reason.attempts",
   count: "turnwright.reason.count",
@@ -185,7 +185,7 @@ export function errorFacts(errorType: string | undefined): Attributes {
   return errorType === undefined ? {} : { [common.errorType]: errorType };
 }
 
-/** What something thrown is called: its code, else its name. */
+/** The name of a thrown value: its code, else its name. */
 export function thrownType(error: unknown): string {
   if (typeof error !== "object" || error === null) return otherError;
   const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
@@ -193,7 +193,7 @@ export function thrownType(error: unknown): string {
   return typeof type === "string" ? type : otherError;
 }
 
-/** What is there. */
+/** The defined values. */
 export function definedIn(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }

@@ -12,13 +12,13 @@ import type { TracingOptions } from "./tracing-options.ts";
 /** Records one value. Attributes that are undefined are left out. */
 type Measure = (value: number, attributes: Attributes) => void;
 
-/** What is measured. Durations are in seconds. */
+/** The metrics. Durations are in seconds. */
 interface Instruments {
   readonly streamDuration: Measure;
   readonly timeToFirstChunk: Measure;
   readonly runDuration: Measure;
   readonly toolDuration: Measure;
-  /** What one stream used: for totals, and for how it spreads. A count that is not known is not told. */
+  /** The usage of one stream: for totals, and for its distribution. A count that is not known is not reported. */
   readonly tokens: (usage: Usage, attributes: Attributes, error: Attributes) => void;
 }
 
@@ -91,7 +91,7 @@ if (!("createNoopMeter" in api)) {
 /** The name that spans and metrics say they come from. */
 const scope = "turnwright";
 
-/** Where spans go, and how content gets on them. */
+/** The destination of spans, and the way in which content gets on them. */
 export interface TracePorts {
   readonly instruments: Instruments;
   readonly content: ContentWriter;

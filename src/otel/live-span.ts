@@ -29,7 +29,7 @@ export class LiveSpan {
     this.context = span === undefined ? parent : trace.setSpan(parent, span);
   }
 
-  /** What is undefined is left out. */
+  /** Leaves undefined values out. */
   set(attributes: Attributes): void {
     quietly(() => this.#span?.setAttributes(definedIn(attributes)));
   }
@@ -71,7 +71,7 @@ export interface Noted {
   readonly "late-result": LoopEvents["late-result"];
 }
 
-/** What is told of each. */
+/** The attributes of each. */
 export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], capturesContent: boolean) => Attributes } = {
   "attempt-discarded": ({ attempt, error }) => ({ [own.attempt]: attempt, [common.errorType]: error.code }),
   // Both come out of the result of a tool, and may hold any text.

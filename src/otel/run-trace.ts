@@ -46,7 +46,7 @@ const handlers: EventHandlers<RunTrace> = {
 /** The events that spans are made of. */
 export const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 
-/** What a run's spans hang on, and what the run is called. */
+/** The span that a run's spans belong to, and the name of the run. */
 export interface RunPlace {
   readonly tracing: TracingOptions;
   parent(): Context;
@@ -223,7 +223,7 @@ export class RunTrace implements RunObserver {
     this.#span.fail(content.describe(content.keep("error", () => message)));
   }
 
-  /** What nobody has said the end of. */
+  /** Spans that were never ended. */
   #endOpen(errorType: string): void {
     this.#endFailed(undefined);
     this.#chat?.abandon(errorType);

@@ -7,7 +7,7 @@ import { errorFacts, genAi, operations, own } from "./facts.ts";
 import type { LiveSpan } from "./live-span.ts";
 import type { TracePorts } from "./instruments.ts";
 
-/** Where a call belongs. */
+/** The place of a call. */
 export interface ToolPlace {
   readonly ports: TracePorts;
   readonly parent: Context;

@@ -4,12 +4,12 @@ import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetr
 import { checkFields, type Checks, is, isRecord, type Json } from "../core/entry-kit.ts";
 
 /**
- * What is content: texts of models and users, what goes into tools and comes out of them, and what the errors of streams and runs say,
+ * The kinds of content: texts of models and users, what goes into tools and comes out of them, and what the errors of streams and runs say,
  * which is a string. What a failed call says is in its result.
  */
 export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result" | "error";
 
-/** Where spans and metrics go, and what is on them. */
+/** The destination and the content of spans and metrics. */
 export interface TracingOptions {
   /** Makes the spans. Default: that of `tracerProvider`, else of the global provider as it is when the run begins. */
   readonly tracer?: Tracer | undefined;
@@ -17,7 +17,7 @@ export interface TracingOptions {
   /** Makes the metrics. Default: that of `meterProvider`, else of the global provider as it is when the run begins. */
   readonly meter?: Meter | undefined;
   readonly meterProvider?: MeterProvider | undefined;
-  /** Who runs; it is part of the span's name and a dimension of metrics, so keep to few names. Default none. */
+  /** The name of the agent; part of the span's name and a dimension of metrics, so keep to few names. Default none. */
   readonly agentName?: string | undefined;
   /** Records messages, system text, arguments, results, and what errors say. Default false. */
   readonly captureContent?: boolean | undefined;

@@ -1,4 +1,4 @@
-// What the requests of one iteration have used together, and who answered them.
+// The usage of one iteration's requests together, and the models that answered them.
 
 import {
   addUsage,
@@ -28,7 +28,7 @@ export class Account {
   /** Whether anything was said in this iteration. */
   #isSaid = false;
   #request: ModelRequest | undefined;
-  /** What was read of the answer to it. */
+  /** The answer as far as it was read. */
   #read = "";
   /** Whether there were thoughts in this iteration, and whether there were in this request. */
   #hasThoughts = false;
@@ -42,7 +42,7 @@ export class Account {
     this.#answerer = answererOf(provider);
   }
 
-  /** What the requests have used, one by one. */
+  /** The usage of the requests, one by one. */
   get spendings(): readonly AttemptSpending[] {
     return this.#now === undefined ? [...this.#spent] : [...this.#spent, this.#toSpending(this.#now)];
   }
@@ -120,7 +120,7 @@ export class Account {
     return [...last, ...this.#takeTold()];
   }
 
-  /** What was not said yet of requests that have ended. */
+  /** The usage of ended requests that was not reported yet. */
   #settle(): readonly ModelChunk[] {
     return this.#unsaid.totalTokens > 0 ? [this.#use(this.#now ?? noUsage)] : [];
   }
@@ -154,7 +154,7 @@ export class Account {
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
   }
 
-  /** What a request has used: its input, where that was not said, and at least what was read of its output. */
+  /** The usage of a request: its input if that was not reported, and at least the output that was read. */
   #estimate(): Usage {
     const said = this.#now ?? noUsage;
     const { system = "", messages = [] } = this.#request ?? {};
@@ -164,7 +164,7 @@ export class Account {
   }
 }
 
-/** What an image takes is not a matter of its bytes. */
+/** The tokens of an image do not follow from its bytes. */
 function withoutBytes(key: string, value: unknown): unknown {
   return key === "data" ? undefined : value;
 }

@@ -15,7 +15,7 @@ import {
 import { isPlanMetadata, type MadePlan, type PlanRecord, type PlanRounds, recordsOf, toPlanMetadata } from "./plan-record.ts";
 import { type Asking, readChunks } from "./read-chunks.ts";
 
-/** What an answer follows. */
+/** The inputs of an answer. */
 interface Answering {
   readonly conversation: readonly Message[];
   readonly rounds: PlanRounds;
@@ -45,7 +45,7 @@ export async function* askForAnswer(
   }
 }
 
-/** What the tools gave comes behind the words of the user, before a turn that goes on. */
+/** The results of the tools come after the words of the user, before a message that goes on. */
 function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answering): readonly Message[] {
   const { donePlans } = rounds;
   if (donePlans.length === 0) return joinUserMessages(conversation);
@@ -54,7 +54,7 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
   return joinUserMessages([...conversation.slice(0, end), results, ...conversation.slice(end)]);
 }
 
-/** What one attempt has written. Provider metadata wait for its end: those of an answer with calls in it would be sent back with the calls. */
+/** The text of one attempt. Provider metadata wait for its end: those of an answer with calls in it would be sent back with the calls. */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];
   #hasCalls = false;
@@ -104,7 +104,7 @@ function callIdsOf({ content }: AssistantMessage): readonly string[] {
   return content.flatMap((part) => (part.type === "tool-call" ? [part.callId] : []));
 }
 
-/** What a turn said, if anything. What its provider wrote itself stays only where nothing was taken out. */
+/** The text of a message, if any. The provider's own parts stay only if nothing was taken out. */
 function spoken({ role, content, providerMetadata }: AssistantMessage): readonly AssistantMessage[] {
   const said = content.filter((part) => part.type !== "tool-call");
   const own = said.length === content.length ? (providerMetadata ?? []).filter(({ item }) => !isPlanMetadata(item)) : [];
@@ -112,7 +112,7 @@ function spoken({ role, content, providerMetadata }: AssistantMessage): readonly
   return said.length === 0 ? [] : [{ role, content: said }];
 }
 
-/** What the user wants of this run, in words: what was said last before it, and all that was said since. */
+/** The request of the user in this run, in words: the last message before it, and all since. */
 export function userInputOf({ messages, given }: RequestTranscript): string {
   let first = given;
   while (first > 0 && messages[first - 1]?.role !== "user") first -= 1;

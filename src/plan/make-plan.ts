@@ -51,7 +51,7 @@ async function* askForPlan(
   return draft.end();
 }
 
-/** What belongs to a turn that nobody hears, and what bills and listeners are to know. */
+/** The parts of an assistant message that nobody hears, and the facts for bills and listeners. */
 const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
   "text-delta": true,
   "refusal-delta": true,
@@ -77,7 +77,7 @@ const problems: { readonly [Reason in FinishReason]?: string } = {
   "malformed-call": "There is no plan, but a call of a tool.",
 };
 
-/** What one attempt has written. */
+/** The text of one attempt. */
 class PlanDraft {
   readonly #scanner = new PlanScanner();
   readonly #thoughts = new ThoughtFilter();
@@ -136,7 +136,7 @@ export interface PlanSettings {
   readonly closesEarly: boolean;
 }
 
-/** What a plan is to be made of. */
+/** The inputs of a plan. */
 interface Planning extends PlanSettings {
   readonly input: PlannerInput;
   /** The one tool that may be used, where there is one. */

@@ -1,4 +1,4 @@
-// What became of the commands of all plans, read from the transcript: whoever plans or answers sees these, and nothing else is kept.
+// The outcomes of the commands of all plans, read from the transcript. Planners and answering models see these; nothing else is kept.
 
 import {
   type AssistantMessage,
@@ -30,13 +30,13 @@ export interface PlanRecord {
   readonly next: string;
   /** Whether the call did what it was to do, by its outcome. */
   readonly success: boolean;
-  /** What the tool gave; null where the call failed. Where it gave content beside it, `{ result, content }`, with media as a note. */
+  /** The result of the tool; null if the call failed. With content beside it: `{ result, content }`, with media as a note. */
   readonly result: Json;
   /** Why the call failed; empty where it did not. */
   readonly error: string;
 }
 
-/** Where a run stands. */
+/** The place of a run. */
 export interface PlanRounds {
   /** Of all calls of this run. */
   readonly donePlans: readonly PlanRecord[];
@@ -52,7 +52,7 @@ const planType = "turnwright.plan";
 /** A plan that was made. */
 export interface MadePlan {
   readonly decision: PlanDecision;
-  /** What the planner wrote; empty where a function planned. */
+  /** The text of the planner; empty if a function planned. */
   readonly text: string;
 }
 
@@ -161,7 +161,7 @@ function toNote(part: ContentPart): string {
   return part.type === "text" ? part.text : `[${part.type} of type ${part.mediaType}, which cannot be shown here]`;
 }
 
-/** What the model would read of a failure: its reason, where that says all. */
+/** The text that the model would read of a failure: its reason, if that says all. */
 function errorOf(result: Json): string {
   if (typeof result === "string") return result;
   if (!isRecord(result)) return JSON.stringify(result);

@@ -9,7 +9,7 @@ const end = "</think>";
 /** Leaves out what stands in such tags at the beginning of a text that comes in pieces. */
 export class ThoughtFilter {
   #state: "before" | "inside" | "behind" = "before";
-  /** What may be a part of a tag. */
+  /** The characters of a tag. */
   #held = "";
 
   /** Returns the part of a piece, and of the text held back before it, that is not thought. Blanks before it are dropped. */
@@ -36,10 +36,10 @@ export class ThoughtFilter {
 
 const blank = /\s/;
 
-/** Where a string may end, or go on otherwise than it reads. */
+/** The characters at which a string may end, or go on otherwise than it reads. */
 const special = /["\\]/g;
 
-/** What stands before an object that is said, and not only spoken of: nothing but blanks, or a fence. */
+/** The text before an object that is meant and not only spoken of: nothing but blanks, or a fence. */
 const opening = /(?:^|```\w*)$/;
 
 /** Longer strings at the top of an object are no action and no name of a field. */
@@ -52,9 +52,9 @@ const longestLead = 32;
 export class PlanScanner {
   /** The object that is open, in pieces and without trailing commas. */
   #pieces: string[] = [];
-  /** Where in the text at hand the next piece begins. */
+  /** The offset of the next piece in the text at hand. */
   #from = 0;
-  /** What is open, innermost last. */
+  /** The open brackets, innermost last. */
   #open: ("{" | "[")[] = [];
   #isInString = false;
   #isEscaped = false;
@@ -64,12 +64,12 @@ export class PlanScanner {
   #hasComma = false;
   /** The name of the field at the top whose value is read. */
   #key: string | undefined;
-  /** What may be the action: it is, if nothing more follows. */
+  /** An object that may be the action: it is, if nothing more follows. */
   #candidate: string | undefined;
   /** The end of the text before the first object, without blanks. */
   #lead = "";
   #objects = 0;
-  /** What is wrong with the last object that was no plan. */
+  /** The fault of the last object that was not a plan. */
   /** Put into words once somebody asks: a model may write any number of broken objects, and redacting a message takes long. */
   #fault: { readonly thrown?: unknown } | undefined;
   /** Behind the plan: whether a brace has been opened there, and whether something stands in it as in an object. */
@@ -182,7 +182,7 @@ export class PlanScanner {
     this.#from = end;
   }
 
-  /** What a character at the top of the object says of its fields. */
+  /** The effect of a character at the top of the object on its fields. */
   #noteField(character: string): void {
     if (character === ":") this.#key = this.#string;
     else if (character === "," || character === "}") {

@@ -1,11 +1,11 @@
-// What the planner reads and is told. The option `prompt` replaces the prompt or wraps it.
+// The prompt of the planner. The option `prompt` replaces or wraps it.
 
 import type { Json, Message, ToolDefinition } from "../core/entry-kit.ts";
 import type { PlanRounds } from "./plan-record.ts";
 
-/** What a planner sees of a run. */
+/** A run as a planner sees it. */
 export interface PlannerInput extends PlanRounds {
-  /** What the user asked for in this run, in words. */
+  /** The request of the user in this run, in words. */
   readonly userInput: string;
   readonly extraRequirement?: string | undefined;
   readonly availableTools: readonly ToolDefinition[];
@@ -16,7 +16,7 @@ export interface PlannerInput extends PlanRounds {
   readonly conversation: readonly Message[];
 }
 
-/** What a planning function may use. */
+/** The inputs of a planning function. */
 export interface PlannerPorts {
   /** Fires when the iteration is cut. */
   readonly signal: AbortSignal;
@@ -50,11 +50,11 @@ export interface PlannerCommand {
   readonly next?: string | undefined;
 }
 
-/** What is said to the model to make it plan. */
+/** The two texts that make the model plan. */
 export interface PlannerPrompt {
-  /** Who it is and in what form it answers; comes behind the system text of the run. */
+  /** The model's role and the form of its answer; comes after the system text of the run. */
   readonly system: string;
-  /** What there is to plan; comes behind the conversation, as a message of the user. */
+  /** The task; comes after the conversation, as a message of the user. */
   readonly user: string;
 }
 

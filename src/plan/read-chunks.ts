@@ -40,7 +40,7 @@ function givenUp(): DOMException {
   return new DOMException("The stream was given up.", "AbortError");
 }
 
-/** What reading a request takes. */
+/** The means to read a request. */
 export interface Asking {
   readonly provider: Provider;
   readonly call: ModelCall;

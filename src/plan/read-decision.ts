@@ -1,4 +1,4 @@
-// What a planner answered, in the one form that the rest knows: compatible forms are brought into it, and what fits none is refused with
+// Reads a planner's answer in one form: compatible forms are brought into it, and an answer that fits none is refused with
 // the reasons. Written in the part of zod that zod 3 and zod 4 have in common, so that either may be installed.
 
 import { z } from "zod";
@@ -10,14 +10,14 @@ export interface PlanCommand {
   readonly tool_name: string;
   readonly tool_kwargs: { readonly [name: string]: unknown };
   readonly todo_suggestion: string;
-  /** What is to come after it, in the planner's words. */
+  /** The next step after it, in the planner's words. */
   readonly next: string;
 }
 
-/** What is to be done next. */
+/** The next action. */
 export interface PlanDecision {
   readonly next_action: "execute" | "response";
-  /** What is to run; empty where the answer is next. */
+  /** The commands to run; empty if the answer is next. */
   readonly execution_commands: readonly PlanCommand[];
 }
 

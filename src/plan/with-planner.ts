@@ -40,7 +40,7 @@ async function* streamIteration(
   request: ModelRequest,
   settings: IterationSettings,
 ): AsyncGenerator<ModelChunk, void, undefined> {
-  // Whoever asks without a run has no round behind it.
+  // A call without a run has no earlier round.
   const transcript = request.transcript ?? { messages: request.messages, given: request.messages.length };
   const conversation = conversationOf(request.messages, transcript);
   const rounds = foldRounds(transcript);
@@ -48,7 +48,7 @@ async function* streamIteration(
   const { maxRounds, extraRequirement, extraInstruction } = settings;
   const availableTools = [...toolsOf(request)];
   const mayPlan = availableTools.length > 0 && rounds.roundIndex < maxRounds && !goesOn;
-  // What the tools gave is in what is sent: a planner inside that found it again would send it twice.
+  // The request holds the results of the tools: a planner inside that found them again would send them twice.
   const asked = { ...request, tools: [], toolChoice: undefined, transcript: undefined };
   const userInput = userInputOf(transcript);
   const makeInput = (): PlannerInput => {
@@ -81,7 +81,7 @@ function chosenTool({ toolChoice }: ModelRequest): string | undefined {
   return typeof toolChoice === "object" ? toolChoice.name : undefined;
 }
 
-/** What may be planned. */
+/** The commands that may be planned. */
 function toolsOf(request: ModelRequest): readonly ToolDefinition[] {
   const { tools, toolChoice } = request;
   if (toolChoice === "none") return [];
@@ -104,11 +104,11 @@ export interface PlannerOptions {
   readonly maxRounds?: number | undefined;
   /** False: every request goes to the provider as it is. Default true. */
   readonly enabled?: boolean | undefined;
-  /** What the planner is told besides what the user asked for. */
+  /** Instructions for the planner besides the request of the user. */
   readonly extraRequirement?: string | undefined;
-  /** What the answering model is told about the results of the tools. Default: to answer from them. */
+  /** Instructions for the answering model about the results of the tools. Default: to answer from them. */
   readonly extraInstruction?: string | undefined;
-  /** What the planning model is told. Default `plannerPrompt`. */
+  /** Instructions for the planning model. Default `plannerPrompt`. */
   readonly prompt?: ((input: PlannerInput) => PlannerPrompt) | undefined;
   /** Plans in place of the model. */
   readonly planner?: Planner | undefined;
@@ -129,7 +129,7 @@ const checks: Checks<PlannerOptions> = {
   closesEarly: is.flag,
 };
 
-/** What is about planning by the model. */
+/** The options about planning by the model. */
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =

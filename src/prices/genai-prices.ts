@@ -37,7 +37,7 @@ function checkPriceOptions(options: GenaiPricesOptions): GenaiPricesOptions {
   if (provider !== undefined && !hasProvider(toCatalogueId(provider))) {
     throw invalidOption("provider", checks.provider[0], provider);
   }
-  // What the caller does to the date later does not change what it means.
+  // A copy: later changes by the caller to the date have no effect.
   return { provider, model, date: date === undefined ? undefined : new Date(date) };
 }
 

@@ -93,7 +93,7 @@ export interface MockCall {
   readonly fragments: readonly string[];
 }
 
-/** What a scripted turn consists of: one part, or several in order. */
+/** The parts of a scripted message: one, or several in order. */
 export type MockTurn = MockPart | readonly MockPart[];
 
 /** In how many deltas a text comes. */

@@ -1,4 +1,4 @@
-// What the services behind a provider have to play for the conformance suite, as data from which a server or a script is made.
+// The replies that the services behind a provider have to play for the conformance suite, as data from which a server or a script is made.
 
 import { assertNever, type Json, type ToolDefinition } from "../core/entry-kit.ts";
 import { endEarly, fail, type MockPart, stall, text, toolCall, usage } from "./mock-parts.ts";
@@ -18,11 +18,11 @@ export interface ProviderScenario {
     | "server-failure";
   /** The user message of every request in this scenario, unique, so that one server can tell scenarios apart. */
   readonly prompt: string;
-  /** What the service answers: the first request gets the first reply, and so on. */
+  /** The replies of the service: the first request gets the first reply, and so on. */
   readonly replies: readonly ScenarioReply[];
 }
 
-/** What the service answers to one request. */
+/** The reply of the service to one request. */
 export type ScenarioReply =
   | {
       readonly kind: "turn";

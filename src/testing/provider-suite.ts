@@ -52,7 +52,7 @@ export interface ProviderSuiteSetup extends Patience {
   create(scenario: ProviderScenario): ProviderFixture | PromiseLike<ProviderFixture>;
 }
 
-/** What one check works with. */
+/** The inputs of one check. */
 interface Bench {
   readonly provider: Provider;
   readonly scenario: ProviderScenario;
@@ -131,7 +131,7 @@ function read({ provider, call, patience }: Bench, request: ModelRequest): Promi
   );
 }
 
-/** What the service plays in its `index`-th reply. */
+/** The `index`-th reply of the service. */
 function replyOf({ scenario }: Bench, index = 0): Extract<ScenarioReply, { kind: "turn" }> {
   const reply = scenario.replies[index];
   check(reply?.kind === "turn", `The scenario "${scenario.name}" has no turn ${index}.`);

@@ -67,7 +67,7 @@ function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEve
   return () => void emitter.off(type, listener);
 }
 
-/** What a line says after the event's name. One entry for each event, so that a new one without does not compile. */
+/** The text of a line after the event's name. One entry for each event: a new one without an entry does not compile. */
 const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => readonly unknown[] } = {
   "run-start": () => [],
   "run-end": ({ status, reason }) => [status, reason.kind],

@@ -89,7 +89,7 @@ export function createToolContext(own: Pick<ToolContext, CallFields>, overrides:
   };
 }
 
-/** What a test may set for one call: the fields of the tool's context, and time and cancellation. */
+/** Settings of a test for one call: the fields of the tool's context, and time and cancellation. */
 export type RunToolOverrides = ToolContextOverrides & {
   /** Default: the platform's. */
   readonly clock?: Clock | undefined;

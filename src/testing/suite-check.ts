@@ -26,10 +26,10 @@ interface CallReading {
   readonly streamedArgs: string;
 }
 
-/** What a stream gave. */
+/** The chunks of a stream. */
 export interface Reading {
   readonly chunks: readonly ModelChunk[];
-  /** What it threw, or reported as an error chunk. */
+  /** The error that it threw, or reported as an error chunk. */
   readonly failure?: { readonly error: unknown } | undefined;
 }
 

@@ -1,18 +1,16 @@
 // Every name that the docs have to know. A name without a line does not compile, nor does one that is not there.
 
 import type {
-  EventBase,
   FinishReason,
   LoopErrorCode,
   LoopEvents,
-  LoopEventType,
   LoopStatus,
   ModelChunk,
   ModelRequest,
   ProviderErrorCode,
   EndReason,
-  ToolTraits,
 } from "turnwright";
+import type { EventBase, LoopEventType, ToolTraits } from "turnwright/parts";
 
 type Names<Name extends PropertyKey> = { readonly [Key in Name]: true };
 

@@ -1,7 +1,8 @@
 // The figures of the page on masking are those of runs.
 
 import { expect, it } from "vitest";
-import { defineTool, type MaskingOptions, maskResults, runToolLoop } from "turnwright";
+import { defineTool, maskResults, runToolLoop } from "turnwright";
+import type { MaskingOptions } from "turnwright/parts";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { readPage } from "./read-page.ts";
 

@@ -1,16 +1,8 @@
 // The page of options is complete: every option, policy, hook and field of a session, and what hooks get and give.
 
 import { expect, it } from "vitest";
-import type {
-  IterationAnswer,
-  IterationState,
-  LoopHooks,
-  LoopOptions,
-  LoopPolicies,
-  IterationPlan,
-  IterationView,
-  Session,
-} from "turnwright";
+import type { LoopHooks, LoopOptions, LoopPolicies, Session } from "turnwright";
+import type { IterationAnswer, IterationState, IterationPlan, IterationView } from "turnwright/parts";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
 const page = readPage("docs/guides/options.md");

@@ -10,9 +10,9 @@ import {
   processResults,
   runToolLoop,
   type Step,
-  type StepKind,
   structuredOutput,
 } from "turnwright";
+import type { StepKind } from "turnwright/parts";
 import { createMockProvider, fail, finish, type MockTurn, text, toolCall } from "turnwright/testing";
 import { readNames, readPage, readSection } from "./read-page.ts";
 

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import {
   AbortedError,
   type GenerateOptions,
-  type GenerateRequest,
   generateWithTools,
   isLoopError,
   IterationLimitError,
@@ -11,6 +10,7 @@ import {
   toolResult,
   withFallback,
 } from "turnwright";
+import type { GenerateRequest } from "turnwright/parts";
 import { createMockProvider, fail, finish, reasoning, text, toolCall } from "turnwright/testing";
 import { endedBy, generate, recordExecutor } from "./play.ts";
 

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type ApprovalDecision, type LoopOptions, type Tool, type ToolChange } from "turnwright";
+import { type ApprovalDecision, type LoopOptions, type Tool } from "turnwright";
+import type { ToolChange } from "turnwright/parts";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";

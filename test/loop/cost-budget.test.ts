@@ -8,9 +8,9 @@ import {
   memoryJournal,
   type Pricing,
   type Provider,
-  type ToolBudget,
   withFallback,
 } from "turnwright";
+import type { ToolBudget } from "turnwright/parts";
 import { createMockProvider, fail, finish, type MockTurn, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 import { kinds, nesting, question } from "./nested/nesting.ts";

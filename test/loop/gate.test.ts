@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type DeliberateGate, memoryJournal, type TriggerMatch } from "turnwright";
+import { type DeliberateGate, memoryJournal } from "turnwright";
+import type { TriggerMatch } from "turnwright/parts";
 import { text, toolCall } from "turnwright/testing";
 import { outcomesOf, play, tool, type Playing } from "./play.ts";
 

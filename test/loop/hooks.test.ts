@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { LoopHooks, IterationPlan, IterationView } from "turnwright";
+import type { LoopHooks } from "turnwright";
+import type { IterationPlan, IterationView } from "turnwright/parts";
 import { createMockProvider, createTestClock, finish, text, toolCall, usage } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 

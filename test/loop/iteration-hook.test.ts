@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, type IterationState, type LoopHooks, toolResult } from "turnwright";
+import { defineTool, type LoopHooks, toolResult } from "turnwright";
+import type { IterationState } from "turnwright/parts";
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool } from "./play.ts";
 

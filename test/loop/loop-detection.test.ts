@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, detectLoops, type LoopDetectionOptions, type LoopOptions } from "turnwright";
+import { createLoopControl, detectLoops, type LoopOptions } from "turnwright";
+import type { LoopDetectionOptions } from "turnwright/parts";
 import { finish, type MockScript, text, toolCall } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";

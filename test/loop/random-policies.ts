@@ -4,7 +4,6 @@ import {
   type Approve,
   type LoopOptions,
   detectLoops,
-  type Masking,
   maskResults,
   processResults,
   structuredOutput,
@@ -17,6 +16,7 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
+import type { Masking } from "turnwright/parts";
 import { never } from "./play.ts";
 import type { Plan } from "./random-run.ts";
 import type { Workshop } from "./random-tools.ts";

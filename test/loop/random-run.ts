@@ -1,7 +1,8 @@
 // Runs that nobody thought of: random turns, tools, limits, and people who end the run, or talk to it, at random moments.
 
 import fc from "fast-check";
-import type { LoopDetectionOptions, LoopLimits, MaskingOptions } from "turnwright";
+import type { LoopLimits } from "turnwright";
+import type { LoopDetectionOptions, MaskingOptions } from "turnwright/parts";
 import { endEarly, fail, finish, type MockPart, type MockTurn, reasoning, stall, text, toolCall, wait } from "turnwright/testing";
 
 /** Somebody who ends the run, or talks to it. */

@@ -4,13 +4,12 @@ import {
   contextRestart,
   createContextRelease,
   FatalToolError,
-  type ReleaseRequest,
   type ToolContext,
-  type StandardResult,
   type StandardSchema,
   type Tool,
   toolResult,
 } from "turnwright";
+import type { ReleaseRequest, StandardResult } from "turnwright/parts";
 import type { TestClock } from "turnwright/testing";
 import { never, tool } from "./play.ts";
 import type { Plan } from "./random-run.ts";

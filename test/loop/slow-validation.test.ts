@@ -1,7 +1,8 @@
 // Validations that take their time: what they said is recorded, and told again it is the same, however long they take then.
 
 import { expect, it } from "vitest";
-import { type Approve, defineTool, type LoopResult, type StandardResult } from "turnwright";
+import { type Approve, defineTool, type LoopResult } from "turnwright";
+import type { StandardResult } from "turnwright/parts";
 import { replayJournal } from "turnwright/journal";
 import { text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";

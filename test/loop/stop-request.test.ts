@@ -1,7 +1,8 @@
 // What `control.stop` takes: who stops the run and why, or what a handler of a button or of a signal is given.
 
 import { expect, it } from "vitest";
-import { createLoopControl, type StopRequest } from "turnwright";
+import { createLoopControl } from "turnwright";
+import type { StopRequest } from "turnwright/parts";
 import { play } from "./play.ts";
 
 it.for<[given: unknown, received: string]>([

@@ -4,11 +4,11 @@ import {
   isLoopError,
   iterationCountIs,
   type StopCondition,
-  type StopContext,
   textMatches,
   tokenBudget,
   toolCallCountIs,
 } from "turnwright";
+import type { StopContext } from "turnwright/parts";
 import { fail, finish, type MockScript, type MockTurn, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play } from "./play.ts";
 import { endOf, stopWhen, tools } from "./stop-when-stage.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolBudget } from "turnwright";
+import type { ToolBudget } from "turnwright/parts";
 import { createTestClock, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 

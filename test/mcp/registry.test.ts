@@ -1,7 +1,8 @@
 // The tools that a registry over an MCP server has: all pages of them, under safe names, renewed when the server says so.
 
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { isLoopError, type ToolDefinition, type ToolRegistry, type ToolTraits } from "turnwright";
+import { isLoopError, type ToolDefinition, type ToolRegistry } from "turnwright";
+import type { ToolTraits } from "turnwright/parts";
 import { createMcpRegistry, type McpClient, type McpRegistry, type McpRegistryOptions } from "turnwright/mcp";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play } from "../loop/play.ts";

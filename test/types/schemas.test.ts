@@ -6,13 +6,12 @@ import {
   defineTool,
   type StandardSchema,
   type Tool,
-  type ToolArgs,
-  type ToolInput,
   type ToolRegistry,
   mergeRegistries,
   withFilter,
   withPrefix,
 } from "turnwright";
+import type { ToolArgs, ToolInput } from "turnwright/parts";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 import { importTool, importTools } from "turnwright/interop";
 import * as v from "valibot";

@@ -1,8 +1,15 @@
 // One iteration of a provider without a loop around it.
 
-import { systemClock } from "../../src/core/utils/clock.ts";
-import type { ModelCall, ModelChunk, ModelRequest, Provider, ProviderError, Usage } from "../../src/core/provider-kit.ts";
-import { toProviderError } from "../../src/core/provider-kit.ts";
+import { systemClock } from "../../src/core/cancellation/deadline.ts";
+import {
+  type ModelCall,
+  type ModelChunk,
+  type ModelRequest,
+  type Provider,
+  type ProviderError,
+  type Usage,
+  toProviderError,
+} from "../../src/core/provider-kit.ts";
 
 const timeouts = {
   streamIdleMs: Infinity,

@@ -1,10 +1,14 @@
-// What ends a run from outside, and everything that must hear of it. A set of live slots in place of listeners on a signal:
+// The cancellation of a run, and everything that must hear of it. A set of live slots in place of listeners on a signal:
 // joining and leaving costs next to nothing, and nothing can be left behind on the caller's own signal.
 
-import type { Clock } from "../types/common.ts";
+import type { Clock, PlainError } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
-import { assertNever } from "../utils/assert-never.ts";
 import { onAbort } from "./signals.ts";
+import type { Json } from "../types/json.ts";
+import type { EndReason } from "../types/termination.ts";
+import { assertNever } from "../utils/guards.ts";
+import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
+import { toJson } from "../utils/json.ts";
 
 /** Why a run is being ended from outside. */
 export type CancelReason =
@@ -114,7 +118,7 @@ export class CancelScope {
   }
 }
 
-/** What a cause looks like to whoever holds a signal. */
+/** The reason of an aborted signal. */
 export function abortReasonOf(cause: CancelReason): unknown {
   switch (cause.kind) {
     case "abort":
@@ -135,4 +139,36 @@ export function abortReasonOf(cause: CancelReason): unknown {
 /** Whether somebody ended a run, so that nothing waits in it. Its wall clock does not: it is for what works, and nobody does. */
 export function isEnded({ cause }: CancelScope): boolean {
   return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
+}
+
+/** The ending that a cause leads to; plain data. */
+export function endingOfReason(cause: CancelReason): {
+  readonly status: "stopped-by-user" | "timeout" | "follow-up-interrupt";
+  readonly reason: EndReason;
+} {
+  switch (cause.kind) {
+    case "stop":
+      return { status: "stopped-by-user", reason: { kind: "stopped", requester: cause.requester, note: cause.note } };
+    case "kill":
+      return { status: "stopped-by-user", reason: { kind: "killed" } };
+    case "abort":
+      return { status: "stopped-by-user", reason: { kind: "aborted", reason: toAbortReason(cause.reason) } };
+    case "interrupt":
+      return { status: "follow-up-interrupt", reason: { kind: "interrupted", message: cause.message } };
+    case "wall-clock":
+      return { status: "timeout", reason: { kind: "wall-clock", limitMs: cause.limitMs } };
+    default:
+      return assertNever(cause);
+  }
+}
+
+/** A signal's own reason as plain data: errors as PlainError, anything else as JSON. */
+function toAbortReason(reason: unknown): PlainError | Json {
+  try {
+    if (reason instanceof Error) return toPlainError(reason);
+    if (typeof reason === "string") return tidyMessage(reason);
+    return toJson(reason);
+  } catch (error) {
+    return toPlainError(error);
+  }
 }

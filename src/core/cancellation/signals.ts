@@ -2,7 +2,7 @@
 
 import { dropPromise } from "../utils/promises.ts";
 
-/** What waits for each signal, and the one listener that tells them. */
+/** The waiters of each signal, and the one listener that calls them. */
 interface Waiting {
   readonly calls: Set<() => void>;
   readonly tell: () => void;
@@ -46,7 +46,7 @@ function letGo(signal: AbortSignal, tell: () => void): void {
   }
 }
 
-/** What fails harms no other: its error is reported as that of a listener of its own would be. */
+/** A waiter that throws harms no other: its error is reported as that of a listener of its own would be. */
 function callAlone(call: () => void): void {
   try {
     call();

@@ -1,6 +1,6 @@
 // Checks of options: what is wrong, then what to do.
 
-import { longestTimerMs } from "../utils/clock.ts";
+import { longestTimerMs } from "../cancellation/deadline.ts";
 import { describeValue } from "../utils/texts.ts";
 import { isRecord } from "../utils/guards.ts";
 import { nearestName } from "../utils/tool-arguments.ts";
@@ -17,7 +17,7 @@ export interface NumberRule {
   readonly infinite?: false | undefined;
 }
 
-/** What a time limit must be, in milliseconds. */
+/** The rule for time limits, in milliseconds. */
 export const timeLimit: { readonly min: number; readonly max: number } = { min: 1, max: longestTimerMs };
 
 /** Whether a value is a number within a rule. */
@@ -29,19 +29,19 @@ export function isWithin(
   return (Number.isInteger(value) || fraction === true) && typeof value === "number" && value >= min && value <= max;
 }
 
-/** What a rule asks for, in words. */
+/** The rule in words. */
 export function describeRule({ min, max, fraction, infinite }: NumberRule): string {
   const number = fraction === true ? "a number" : "a whole number";
   const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
   return `${number} ${range}${infinite === false ? "" : ", or Infinity"}`;
 }
 
-/** What a time limit must be, where this value is none. */
+/** The rule for a time limit, if this value breaks it. */
 export function findTimeoutProblem(value: unknown): string | undefined {
   return isWithin(value, timeLimit) ? undefined : describeRule(timeLimit);
 }
 
-/** What a field must be, in words, and whether a value is that. */
+/** The rule for a field in words, and its check. */
 export type Check = readonly [expected: string, fits: (value: unknown) => boolean];
 
 /** One check for each field: a new field without one does not compile. */

@@ -8,7 +8,7 @@ import { cutText } from "../utils/texts.ts";
 
 /** The facts of one error. */
 export interface ErrorFacts {
-  /** What the service said, else what the error says. Not yet free of credentials. */
+  /** The message of the service, else that of the error. Credentials are not yet removed. */
   readonly message: string;
   /** HTTP status. */
   readonly status: number | undefined;
@@ -17,7 +17,7 @@ export interface ErrorFacts {
   /** Messages on the way down, outermost first. */
   readonly messages: readonly string[];
   readonly retryAfterMs: number | undefined;
-  /** What the service says of trying again (header `x-should-retry`, sent by OpenAI and Anthropic). */
+  /** Whether the service allows another try (header `x-should-retry`, sent by OpenAI and Anthropic). */
   readonly shouldRetry: boolean | undefined;
 }
 

@@ -99,7 +99,7 @@ function behind(text: unknown): string {
   return typeof text === "string" && text !== "" ? `: ${tidy(text)}` : "";
 }
 
-/** What a caller said may be long or hold a credential; errors have been through this. */
+/** Texts of a caller may be long or hold a credential. Errors have been cleaned already. */
 function tidy(text: string): string {
   return toPlainError(text).message;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FatalToolError, isFatalToolError } from "./fatal-tool-error.ts";
+import { FatalToolError, isFatalToolError } from "../tools/to-outcome.ts";
 import { isLoopError, LoopError } from "./loop-error.ts";
 
 describe("LoopError", () => {

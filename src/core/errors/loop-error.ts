@@ -77,7 +77,7 @@ export interface LoopErrorDetails {
   readonly "tools-changed": { readonly changed: readonly string[]; readonly changes: readonly ToolChange[] };
 }
 
-/** What went wrong, in a word that a program can compare. */
+/** The error in one word that a program can compare. */
 export type LoopErrorCode = keyof LoopErrorDetails;
 
 /** A LoopError of one of some codes, so that comparing `code` tells the type of `details`. */

@@ -26,7 +26,7 @@ export function describeChange({ toolName, kind, field, was = "none", now = "non
   return `${quote(toolName)} ${words[kind]({ place, values: `: ${now}, was ${was}` })}`;
 }
 
-/** What to write in place of a word. */
+/** The replacement for a word. */
 export interface Replacement {
   /** The option, by its path. */
   readonly nearest: string;
@@ -136,7 +136,7 @@ const replacements: { readonly [word: string]: readonly Replacement[] } = {
 const bytes = 'data: Buffer.from(bytes).toString("base64")';
 const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
 
-/** What to write for a part of a message or a result that is of another library's form, or that holds bytes. */
+/** The replacement for a part of a message or a result in another library's form, or with bytes. */
 export function partAdviceOf(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));
   if (hasBytes) return `Bytes go as base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
@@ -149,7 +149,7 @@ export function partAdviceOf(part: UnknownRecord): string | undefined {
 
 const experimental = /^(?:experimental|unstable)_/;
 
-/** What to write for a word that is not among the known names, if it is one of another library. */
+/** The replacement for an unknown name, if it is a word of another library. */
 export function replacementOf(word: string, known: readonly string[]): Replacement | undefined {
   const name = word.replace(experimental, "");
   const rows = Object.hasOwn(replacements, name) ? replacements[name] : undefined;

@@ -30,13 +30,13 @@ export function defaultRetryable(code: ProviderErrorCode): boolean {
   return retryableByCode[code];
 }
 
-/** What may be said of a provider error besides its code and message. */
+/** The facts of a provider error besides its code and message. */
 export interface ProviderErrorFacts {
   /** HTTP status. */
   readonly status?: number | undefined;
   /** Default: by the code. */
   readonly retryable?: boolean | undefined;
-  /** What the service asked to wait, in milliseconds. */
+  /** The wait that the service asked for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   /** Anything thrown. */
   readonly cause?: unknown;
@@ -203,7 +203,7 @@ const abortText = /^(?:request was aborted\.?|this operation was aborted\.?)$/i;
 
 const networkWords =
   /^(?:apiconnectionerror|apiconnectiontimeouterror|timeouterror|e(?:connreset|connrefused|connaborted|notfound|ai_again|timedout|pipe|hostunreach|hostdown|netunreach|netdown|netreset)|und_err_\w+|err_stream_premature_close|err_http2_\w+|err_ssl_\w+|connection(?:refused|closed|reset|timeout))$/;
-/** What fetch says in Node, Chromium, Firefox, Safari, Bun and Deno, and the SDKs of openai, anthropic and Google in its place. */
+/** The messages of fetch in Node, Chromium, Firefox, Safari, Bun and Deno, and those of the SDKs of openai, anthropic and Google. */
 const networkText =
   /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|connection error\.?|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|the socket connection was closed.*|connection closed.*|incomplete json segment at the end)$/i;
 

@@ -7,7 +7,7 @@ import { describeValue } from "../utils/texts.ts";
 import { isRecord, isThenable } from "../utils/guards.ts";
 import { whenAllReady } from "../utils/promises.ts";
 
-/** What a memory journal becomes in JSON: step key to answer, in the order of recording. */
+/** The JSON form of a memory journal: step key to answer, in the order of recording. */
 export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };
 
 /** A journal in memory. */

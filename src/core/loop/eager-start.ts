@@ -9,7 +9,7 @@ import { type Run, toBatchCall } from "./run/run.ts";
 import { performCall } from "./tool-call/execute-tool-call.ts";
 import { sendBoth } from "./tool-call/replay-call.ts";
 
-/** What starts the calls of an iteration early; undefined where something could still veto them. */
+/** Starts the calls of an iteration early; undefined if something could still veto them. */
 export function createEagerPorts(run: Run): EagerPorts | undefined {
   const { policies } = run.options;
   if (!run.visibleTools.hasEager) return undefined;

@@ -12,7 +12,7 @@ import { driveRun, nest } from "./run-tool-loop.ts";
 import { startRun } from "./start/start-run.ts";
 import { unwrap } from "./unwrap.ts";
 
-/** What the model is asked: a conversation, or one question. */
+/** The request: a conversation, or one question. */
 export type GenerateRequest = Pick<LoopOptions, "system" | "modelSettings" | "toolChoice"> &
   (
     | { /** The conversation so far. */ readonly messages: readonly Message[]; readonly prompt?: undefined }
@@ -21,7 +21,7 @@ export type GenerateRequest = Pick<LoopOptions, "system" | "modelSettings" | "to
 
 /** The tools, and the one place where all of them run. */
 export interface ToolExecutor {
-  /** What the model is told of them. */
+  /** Their descriptions for the model. */
   readonly definitions: readonly ToolDefinition[];
   /** Runs one call; a value or a promise of one. A throw is a failed result that the model reads. The arguments are not validated. */
   execute(name: string, args: unknown, context: ToolContext): unknown;

@@ -3,7 +3,7 @@ import type { StreamResult } from "../types/provider.ts";
 import type { Ending } from "../types/termination.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { applyStep } from "./state/apply-step.ts";
-import { endingOfReason } from "./state/ending-of-cause.ts";
+import { endingOfReason } from "../cancellation/cancel-scope.ts";
 import { createLoopState, type InboxAnswer, type LoopState, type StepResult } from "./state/loop-state.ts";
 import { nextStep } from "./next-step.ts";
 import type { Bounds } from "./run/resolve-policies.ts";

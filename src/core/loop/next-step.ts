@@ -2,16 +2,17 @@
 // ending stands is decided in reopen-run.ts, for that needs the journal.
 
 import type { Ending, StreamStatus } from "../types/termination.ts";
-import { assertNever } from "../utils/assert-never.ts";
+import { assertNever } from "../utils/guards.ts";
 import { findIdenticalCalls, findLoop } from "./state/identical-calls.ts";
-import { shouldEndAfterPreToolText } from "../policies/pre-tool-text.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { type InboxAnswer, type LoopState, suspensionOf } from "./state/loop-state.ts";
 import { isNamed } from "./state/transcript.ts";
 import { isFatal } from "../tools/render-outcome.ts";
 import type { Bounds } from "./run/resolve-policies.ts";
+import type { PreToolTextPolicy } from "../types/policies.ts";
+import type { ToolOutcome } from "../types/tool-outcome.ts";
 
-/** What the loop does next. */
+/** The next step of the loop. */
 export type NextStep =
   /** Read the inbox; a new iteration begins, or one that was suspended goes on. */
   | { readonly kind: "inbox" }
@@ -37,7 +38,7 @@ export function nextStep(state: LoopState, bounds: Bounds): NextStep {
   return ending === undefined ? following[phase](state, bounds) : beforeEnd(state, bounds, ending);
 }
 
-/** What has to be done before the run can end so. */
+/** A step that comes before the run can end so. */
 function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   const { phase } = state;
   if (ending.status === "suspended") return { kind: "end", ending };
@@ -50,7 +51,7 @@ function beforeEnd(state: LoopState, bounds: Bounds, ending: Ending): NextStep {
   return { kind: "close", ending };
 }
 
-/** What leads on by itself; the last look before an ending, and what follows a suspension, are judged apart. */
+/** Phases that lead to the next step by themselves. The last look before an ending, and what follows a suspension, are judged apart. */
 type Phase = Exclude<LoopState["phase"], "close" | "resume">;
 type Judge<Answer> = (state: LoopState, bounds: Bounds) => Answer;
 
@@ -61,7 +62,7 @@ const askOn: Judge<NextStep> = ({ toolLimitReached, finalAnswerTo }) =>
     ? { kind: "model", withoutTools: toolLimitReached }
     : { kind: "model", withoutTools: true, finalAnswerTo };
 
-/** What follows what was done last, where the run goes on. */
+/** The next step after the last one, if the run goes on. */
 const following: { readonly [Done in Phase]: Judge<NextStep> } = {
   start: readInbox,
   inbox: (state, bounds) => (hasSteered(state) ? { kind: "steer" } : askModel(state, bounds)),
@@ -75,7 +76,7 @@ const following: { readonly [Done in Phase]: Judge<NextStep> } = {
 
 const noEnding: Judge<undefined> = () => undefined;
 
-/** What ends the run after what was done last. */
+/** The ending after the last step, if there is one. */
 const endings: { readonly [Done in Phase]: Judge<Ending | undefined> } = {
   start: noEnding,
   inbox: findInboxEnding,
@@ -256,7 +257,7 @@ function judgeClose(state: LoopState, bounds: Bounds): NextStep {
   if (!isReopened || !hasSteered(state)) return { kind: "end", ending };
   const drained = findDrain(lastInbox);
   if (drained !== undefined) return { kind: "end", ending: drained };
-  // What no limit leaves an iteration for comes back undelivered: the answer stands.
+  // Messages for which a limit leaves no iteration come back undelivered: the answer stands.
   return findLimitEnding(state, bounds) === undefined ? { kind: "inbox" } : { kind: "end", ending };
 }
 
@@ -275,4 +276,26 @@ function isOutranked(ending: Ending): boolean {
 function grantsFinalAnswer(state: LoopState, { reason }: Ending, bounds: Bounds): boolean {
   if (reason.kind !== "max-iterations" && reason.kind !== "max-tool-calls") return false;
   return findSpendingEnding(state, bounds) === undefined;
+}
+
+/** An iteration and what became of its calls. */
+export interface FinishedIteration {
+  readonly text: string;
+  readonly family: string | undefined;
+  readonly calls: readonly {
+    readonly outcome: ToolOutcome;
+    readonly restart?: object | undefined;
+    readonly needsNoFollowUp?: boolean | undefined;
+  }[];
+}
+
+/** Whether an iteration that said something and whose every call succeeded ends the run. A call that restarted the context asks for more. */
+export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
+  if (calls.length === 0 || text.trim() === "") return false;
+  if (!calls.every(({ outcome, restart }) => outcome.kind === "completed" && restart === undefined)) return false;
+  const { endAfterTextFamilies = [], suppressFollowUpAfterText = [] } = policy;
+  if (family !== undefined && endAfterTextFamilies.includes(family)) return true;
+  return calls.every(
+    ({ outcome, needsNoFollowUp }) => needsNoFollowUp === true || suppressFollowUpAfterText.includes(outcome.call.name),
+  );
 }

@@ -12,7 +12,7 @@ import { findLoop } from "./state/identical-calls.ts";
 import type { Masked, ResultMasking } from "./run/features.ts";
 import { streamOnce } from "./stream/stream-once.ts";
 import { applyStep } from "./state/apply-step.ts";
-import { endingOfReason } from "./state/ending-of-cause.ts";
+import { endingOfReason } from "../cancellation/cancel-scope.ts";
 import { askHook } from "./run/ask-hook.ts";
 import { askStopConditions } from "./stream/ask-stop.ts";
 import { checkPlan } from "./start/check-options.ts";
@@ -68,7 +68,7 @@ export function runIteration(run: Run, next: ModelStep): void | PromiseLike<void
   });
 }
 
-/** What was started early in a replayed iteration, and what was spent on what nobody asked for in the end. */
+/** Calls that were started early in a replayed iteration, and the spending on those that the model did not ask for in the end. */
 function replayEarly(run: Run, { eagerOutcomes = [], eagerSpent = [] }: StreamResult): void {
   for (const outcome of eagerOutcomes) replayCall(run, outcome);
   for (const spent of eagerSpent) run.meter.add(toSpending(spent));
@@ -109,7 +109,7 @@ function planIteration(run: Run, next: ModelStep): Promise<StreamResult> {
   });
 }
 
-/** What the hook answers is looked at like an option: one that is no plan has failed. */
+/** The answer of the hook is checked like an option: one that is not a plan fails the hook. */
 function toPlan(answer: unknown): IterationPlan {
   const plan: unknown = answer === undefined || answer === null ? {} : answer;
   checkPlan(plan);
@@ -149,7 +149,7 @@ function streamPlanned(run: Run, next: ModelStep, plan: IterationPlan): Promise<
     eager: next.withoutTools ? undefined : createEagerPorts(run),
     findSpent: (spent) => findSpent(run, spent),
   });
-  // What is said after a limit has ended the run ends nothing more.
+  // After a limit has ended the run, a message ends nothing more.
   const asks = run.stopConditions.length > 0 && next.finalAnswerTo === undefined;
   const asked = asks ? streamed.then((result) => askStopConditions(run, result)) : streamed;
   return withTerms(run, asked);
@@ -221,7 +221,7 @@ function sendStart(run: Run, masked: Masked | undefined): void {
   if (masked !== undefined) events.send({ type: "masked", ...base, ...masked });
 }
 
-/** What a replayed iteration had said, in one piece each. */
+/** The text and reasoning of a replayed iteration, in one piece each. */
 function sendReplayed(run: Run, { text, reasoning, calls }: StreamResult, firstIndex: number): void {
   const base = eventBase(run, false);
   const { events } = run;

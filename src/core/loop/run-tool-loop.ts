@@ -5,10 +5,9 @@ import type { LoopOptions } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Ending, EndReason } from "../types/termination.ts";
 import { isLoopError } from "../errors/loop-error.ts";
-import { assertNever } from "../utils/assert-never.ts";
+import { assertNever, isThenable } from "../utils/guards.ts";
 import { dropPromise } from "../utils/promises.ts";
-import { isThenable } from "../utils/guards.ts";
-import { endingOfReason } from "./state/ending-of-cause.ts";
+import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { buildResult } from "./result/build-result.ts";
 import type { LoopState } from "./state/loop-state.ts";
 import { type CloseJournal, openJournal } from "./run/run-step.ts";
@@ -20,7 +19,6 @@ import { runBatch } from "./tool-call/run-batch.ts";
 import { refuseBroken } from "./run/journal-call.ts";
 import { goesOn } from "./control/reopen-run.ts";
 import { endIteration, runIteration } from "./run-iteration.ts";
-import { isEnded } from "../cancellation/cancel-scope.ts";
 import type { Nesting, Run, StartedRun } from "./run/run.ts";
 import { startRun } from "./start/start-run.ts";
 
@@ -68,7 +66,7 @@ export async function driveRun(run: Run): Promise<LoopResult> {
       if (next.kind === "end") {
         const on = goesOn(run, next.ending);
         if (isThenable(on) ? await on : on) continue;
-        // What comes while the journal is closed comes too late.
+        // Messages that come while the journal is closed come too late.
         const ending = whenOverruled(run, next.ending);
         // First, because one that cannot be closed has kept too little, and what was said meanwhile comes back as well.
         if (close !== undefined) await close();
@@ -145,7 +143,7 @@ function endAfter({ bounds }: Run, looked: LoopState): Ending | undefined {
   return next.kind === "end" ? next.ending : undefined;
 }
 
-/** What users are told of an ending, if they are to be told anything. */
+/** Notices for users about an ending. */
 const notices: { readonly [Kind in EndReason["kind"]]?: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
   "max-iterations": "max-iterations",
   "tool-error-cap": "tool-error-cap",

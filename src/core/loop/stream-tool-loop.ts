@@ -45,7 +45,7 @@ export function streamToolLoop<Output = unknown>(options: LoopOptions<Output>): 
   const run = startRun(options, { nest, queue });
   // The schema of the options made the output.
   const result = driveRun(run) as Promise<LoopResult<Plain<Output>>>;
-  // Whoever only reads events has seen the end; whoever awaits the result still gets the rejection.
+  // A reader of the events has seen the end. A caller that awaits the result still gets the rejection.
   result.catch(() => {});
   const iterator: AsyncIterator<LoopEvent, undefined> = {
     next: () => queue.next(),

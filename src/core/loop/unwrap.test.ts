@@ -1,15 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import {
-  type EndedKind,
-  isLoopEndedError,
-  type LoopResult,
-  type LoopStatus,
-  LoopEndedError,
-  type ReasonOf,
-  runToolLoop,
-  unwrap,
-} from "turnwright";
+import { isLoopEndedError, type LoopResult, type LoopStatus, LoopEndedError, runToolLoop, unwrap } from "turnwright";
+import type { EndedKind, ReasonOf } from "turnwright/parts";
 import { createMockProvider, finish, text } from "turnwright/testing";
 
 const whole = await runToolLoop({

@@ -17,7 +17,7 @@ import { isRecord } from "../utils/guards.ts";
 
 type ErrorClass<Kind extends EndedKind> = new (result: EndedResult<Kind>) => LoopEndedError;
 
-/** What is thrown for a kind of ending; for the others, what all of these extend. */
+/** The error class for a kind of ending; for the others, the common base class. */
 const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
   "max-iterations": IterationLimitError,
   "max-cost": CostLimitError,

@@ -26,9 +26,9 @@ import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.t
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ClosedRun } from "../cancellation/signals.ts";
 
-/** What watching tools takes. */
+/** The inputs of tool watching. */
 interface ToolPorts {
-  /** Who watches the run that a call belongs to. */
+  /** The watcher of the run that a call belongs to. */
   observerOf(call: ToolContext): RunObserver | undefined;
   /** Options of a run inside a call, watched. */
   observeNested(options: NestedLoopOptions, start: StartObserving): NestedLoopOptions;
@@ -133,7 +133,7 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
   };
 }
 
-/** What is no stream is for the loop to complain of. */
+/** The loop reports a value that is not a stream. */
 function observeStream(open: () => AsyncIterable<ModelChunk>, observer: StreamObserver): AsyncIterable<ModelChunk> {
   const stream = observer.run(open);
   if (typeof (stream as Partial<typeof stream> | null)?.[Symbol.asyncIterator] !== "function") return stream;
@@ -225,7 +225,7 @@ class ObservedRuns implements Watch {
     this.#heard = new Set([...observing.hears, "iteration-start"] as const);
   }
 
-  /** Who watches the run whose iteration began last: a stream is opened right behind the start of its iteration. */
+  /** The watcher of the run whose iteration began last: a stream is opened directly after the start of its iteration. */
   get current(): RunObserver | undefined {
     return this.#current;
   }
@@ -235,7 +235,7 @@ class ObservedRuns implements Watch {
   }
 
   take(event: LoopEvent): void {
-    // What runs inside calls tell is heard where they are watched.
+    // Events of runs inside calls go to the watcher of those runs.
     if (event.path !== undefined) return;
     if (event.type === "run-start") return this.#start(event);
     const observer = this.#live.get(event.runId);

@@ -21,13 +21,13 @@ export function isFailed(status: LoopStatus | StreamStatus): boolean {
   return status === "error" || status === "timeout";
 }
 
-/** What the error of a run is called: a provider's by its code, others by their reason. Undefined for what is no error. */
+/** The name of a run's error: the code of a provider error, else the kind of the reason. Undefined if the reason is no error. */
 export function errorTypeOf(status: LoopStatus, reason: EndReason): string | undefined {
   if (!isFailed(status)) return undefined;
   return reason.kind === "provider-error" ? reason.error.code : reason.kind;
 }
 
-/** What is done with events, by their type. */
+/** Handlers of events, by type. */
 export type EventHandlers<Observer> = {
   readonly [Type in LoopEventType]?: (observer: Observer, event: LoopEvents[Type]) => void;
 };
@@ -47,7 +47,7 @@ type Events = { [Type in LoopEventType]: [event: LoopEvents[Type]] };
 type Listener<Type extends LoopEventType> = EventEmitter.EventListener<Events, Type>;
 type AnyListener = (...args: unknown[]) => unknown;
 
-/** Who listens in front of the caller. */
+/** The listener in front of the caller's. */
 export interface Watch {
   hears(type: LoopEventType): boolean;
   take(event: LoopEvent): void;
@@ -167,7 +167,7 @@ export interface ObservedRun {
 /** Begins to watch a run; undefined where nobody wants to. */
 export type StartObserving = (run: ObservedRun) => RunObserver | undefined;
 
-/** What is watched, and by whom. */
+/** The watched run and its watcher. */
 export interface Observing {
   /** The events that observers hear; `iteration-start` they hear always. */
   readonly hears: readonly LoopEventType[];

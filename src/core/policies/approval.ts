@@ -5,9 +5,8 @@ import type { PlainError } from "../types/common.ts";
 import type { ApprovalContext, ApprovalDecision, Approve } from "../types/policies.ts";
 import type { ApprovalView, NeedsApproval } from "../types/tool.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
-import { assertNever } from "../utils/assert-never.ts";
+import { assertNever, isRecord } from "../utils/guards.ts";
 import { Deadline, type DeadlinePorts } from "../cancellation/deadline.ts";
-import { isRecord } from "../utils/guards.ts";
 import { textOrNone, toPlainError } from "../utils/plain-error.ts";
 import { promiseOrValue, whenReady } from "../utils/promises.ts";
 import { toJson } from "../utils/json.ts";
@@ -25,7 +24,7 @@ export interface FailedApproval {
 
 type Validated = { readonly args: unknown } | undefined;
 
-/** What asking uses of a run. */
+/** The part of a run that an approval uses. */
 export interface ApprovalPorts extends DeadlinePorts {
   readonly approve: Approve;
   readonly approvalMs: number;

@@ -1,4 +1,4 @@
-// What every adapter of a model service does in the same way.
+// The steps that every adapter of a model service has in common.
 
 import type { Usage } from "../types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../types/message.ts";
@@ -42,7 +42,7 @@ export function pushError(error: unknown, out: ModelChunk[]): void {
   out.push({ type: "error", error: isRecord(error) ? toProviderError(error) : providerError("server", said) });
 }
 
-/** Who would read the provider metadata of a turn. */
+/** The reader of a message's provider metadata. */
 export interface MetadataReader {
   readonly id: string;
   readonly model: string;
@@ -64,7 +64,7 @@ export function readOwnItems(
   return items.length === 0 ? undefined : items;
 }
 
-/** What the recorded items of a turn say. */
+/** The content of a message's recorded items. */
 export interface RecordedTurn<Item> {
   readonly text: string;
   /** The items that are calls of the run's own tools, in order. */

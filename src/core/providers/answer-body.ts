@@ -3,7 +3,7 @@
 import type { Clock } from "../types/common.ts";
 import { dropPromise } from "../utils/promises.ts";
 import { isRecord } from "../utils/guards.ts";
-import { Lull } from "../cancellation/idle-timer.ts";
+import { Lull } from "../cancellation/deadline.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
 
 /**

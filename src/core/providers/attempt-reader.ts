@@ -2,16 +2,15 @@
 
 import type { ProviderError, Timeouts, Usage } from "../types/common.ts";
 import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
-import { isRecord } from "../utils/guards.ts";
+import { isRecord, assertNever } from "../utils/guards.ts";
 import { toUsage } from "../utils/plain-error.ts";
 import { addUsage, noUsage } from "../utils/count-usage.ts";
 import { toProviderError } from "../errors/provider-error.ts";
-import { assertNever } from "../utils/assert-never.ts";
 import { textIn } from "../utils/texts.ts";
 import type { GuardedStream } from "./guard-stream.ts";
 import { judgeFinish } from "./judge-finish.ts";
 
-/** Who answers an attempt. */
+/** The provider and model of an attempt. */
 export interface Answerer {
   readonly provider: string;
   readonly model: string;
@@ -27,7 +26,7 @@ export function answererOf({ id, model, family }: Provider): Answerer {
 export class AttemptLog {
   readonly #tell: (chunk: ModelChunk) => void;
   #number = 0;
-  /** Who answers the attempt that goes on; undefined between two attempts. */
+  /** The provider of the running attempt; undefined between two attempts. */
   #current: Answerer | undefined;
 
   constructor(tell: (chunk: ModelChunk) => void) {
@@ -116,13 +115,13 @@ export interface Fault {
     | { readonly kind: "quiet" };
 }
 
-/** What a reader uses of the stream that it is part of. */
+/** The part of the stream that a reader uses. */
 export interface ReaderPorts {
   /** The call of the whole stream. */
   readonly call: ModelCall;
   readonly log: AttemptLog;
   tell(chunk: ModelChunk): void;
-  /** What the attempts of the stream have used so far. */
+  /** The usage of the stream's attempts so far. */
   spent(): readonly AttemptSpending[];
   toFinish(chunk: FinishChunk): FinishChunk;
 }
@@ -232,7 +231,7 @@ export class AttemptReader implements GuardedStream {
     this.#hasBegun = false;
   }
 
-  /** What the loop would call an error is one here too. */
+  /** The loop's errors are errors here too. */
   #finish(chunk: FinishChunk): void {
     const error = errorOf(judgeFinish(chunk.reason, { text: this.#hasText, calls: this.#hasCalls }, chunk.raw));
     if (error !== undefined) {

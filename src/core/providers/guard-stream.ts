@@ -4,7 +4,7 @@
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
-import { IdleTimer, Lull } from "../cancellation/idle-timer.ts";
+import { IdleTimer, Lull } from "../cancellation/deadline.ts";
 import { isContent } from "../utils/texts.ts";
 import { dropPromise } from "../utils/promises.ts";
 import { isThenable } from "../utils/guards.ts";
@@ -18,7 +18,7 @@ export type StreamEnd =
   | { readonly kind: "silent"; readonly phase: "first-chunk" | "stream-idle"; readonly limitMs: number }
   | { readonly kind: "cancelled"; readonly cause: CancelReason };
 
-/** What a guard uses of the run. */
+/** The part of the run that a guard uses. */
 export interface GuardPorts {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
@@ -29,7 +29,7 @@ export interface GuardPorts {
   readonly events?: Pick<EventSink, "room"> | undefined;
 }
 
-/** What a guard is told of the stream. */
+/** The facts about the stream for its guard. */
 export interface GuardedStream {
   readonly iteration: number;
   readonly mayAsk?: ModelCall["mayAsk"];
@@ -90,7 +90,7 @@ class StreamGuard implements ModelCall, Cancellable {
   readonly #lull = new Lull();
   #settleBy = 0;
   #resolve: (end: StreamEnd) => void = () => {};
-  /** What the stream will have ended as, once it has settled. */
+  /** The end of the stream, once it has settled. */
   #verdict: StreamEnd = ended;
 
   constructor(stream: GuardedStream, ports: GuardPorts) {
@@ -131,7 +131,7 @@ class StreamGuard implements ModelCall, Cancellable {
       } catch (error) {
         return this.#close({ kind: "failed", error });
       }
-      // What a provider does while it opens may have ended the run.
+      // The run may have ended while the provider opened its stream.
       if (this.#isClosed()) this.#leave();
       else this.#pull();
     });

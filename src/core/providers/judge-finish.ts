@@ -43,7 +43,7 @@ export function withFinishReasons(words: FinishWords, option: { readonly [word: 
   return new Map([...words, ...Object.entries(option)]);
 }
 
-/** What a turn holds, its earlier continuations included. */
+/** The content of an assistant message, its earlier continuations included. */
 export interface TurnContent {
   /** It has text that is not blank. */
   readonly text: boolean;
@@ -107,7 +107,7 @@ function inBrackets(raw: string | undefined): string {
   return raw === undefined ? "" : ` (${raw})`;
 }
 
-/** What a finish makes of every call of its turn, earlier continuations included: none of them runs. */
+/** The problem that a finish gives every call of its message, earlier continuations included: none of them runs. */
 export function problemOf(finish: FinishReason | undefined): "malformed" | "truncated" | undefined {
   if (finish === "length" || finish === "context-full") return "truncated";
   return finish === "malformed-call" ? "malformed" : undefined;

@@ -4,7 +4,7 @@ import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import type { Clock } from "../types/common.ts";
 import { type FollowingSignal, followSignal } from "../cancellation/signals.ts";
 import { isRecord } from "../utils/guards.ts";
-import { Lull } from "../cancellation/idle-timer.ts";
+import { Lull } from "../cancellation/deadline.ts";
 import { isContent } from "../utils/texts.ts";
 import { providerError } from "../errors/provider-error.ts";
 
@@ -28,7 +28,7 @@ export interface SdkStream {
   /** Asks the SDK for its stream. */
   open(signal: AbortSignal): PromiseLike<unknown>;
   readonly reader: EventReader;
-  /** Where the reader puts its chunks. */
+  /** Receives the chunks of the reader. */
   readonly out: ModelChunk[];
 }
 

@@ -3,7 +3,7 @@
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { textOf } from "../utils/plain-error.ts";
 import { providerError, toProviderError } from "../errors/provider-error.ts";
-import { assertNever } from "../utils/assert-never.ts";
+import { assertNever } from "../utils/guards.ts";
 import { EventQueue } from "../utils/event-queue.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { guardStream, type StreamEnd } from "./guard-stream.ts";
@@ -54,7 +54,7 @@ export class AnswerIds {
   }
 }
 
-/** Who is asked, and what becomes of failures. */
+/** The providers to ask, and the handling of failures. */
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
@@ -218,7 +218,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 }
 
-/** What was wrong with an attempt that nobody has cancelled; undefined where nothing was. */
+/** The failure of an attempt that nobody has cancelled; undefined if there was none. */
 function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: AttemptReader): Fault | undefined {
   switch (end.kind) {
     case "ended":

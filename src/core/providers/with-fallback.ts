@@ -73,7 +73,7 @@ function isList(value: unknown): value is Providers {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** Who may be asked, by position, and who has failed lately. */
+/** Positions of the members that may be asked, and of those that failed lately. */
 class Roster {
   readonly providers: Providers;
   readonly #restMs: number;
@@ -140,7 +140,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   };
 }
 
-/** Where the limits of the run leave no other request, not all of them have been asked. */
+/** If the limits of the run leave no other request, some were never asked. */
 function countFailed({ error }: Fault, failed: number, all: number): Fault {
   const count = failed === all ? `All ${all}` : `${failed} of ${all}`;
   const told = { ...error, message: `${count} providers failed; the last one: ${error.message}` };

@@ -5,7 +5,7 @@ import { quote } from "../utils/texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../utils/media-source.ts";
 import { providerError } from "../errors/provider-error.ts";
 
-/** What a wire makes of images and files. */
+/** Writes images and files for a wire. */
 export interface MediaForms<Form> {
   /** The form of some media; undefined where the wire has none. */
   write(media: ReadableMedia): Form | undefined;
@@ -13,7 +13,7 @@ export interface MediaForms<Form> {
   readonly takes: string;
 }
 
-/** Where a part stands in a request. */
+/** The place of a part in a request. */
 export interface MediaPlace {
   /** The id of the provider that is to be asked. */
   readonly provider: string;

@@ -59,7 +59,7 @@ export function isStandardSchema(schema: ToolSchema): schema is StandardSchema {
   return isStandard(schema);
 }
 
-/** What to do about a schema of zod that cannot say its JSON Schema; undefined for other libraries. */
+/** Advice for a schema of zod that cannot give its JSON Schema; undefined for other libraries. */
 function zodAdviceOf(schema: object): string | undefined {
   if ("_zod" in schema)
     return 'zod does not say how before 4.2, nor does zod/mini; z.toJSONSchema(schema, { io: "input" }) makes it';
@@ -184,12 +184,12 @@ function describeUnknown(name: string, known: readonly string[]): string {
     : `is not a field of this tool; did you mean ${quote(nearest)}?`;
 }
 
-/** What is wrong with arguments, or with one field of them. */
+/** A fault of the arguments, or of one field of them. */
 export function issue(message: string, field?: string): { readonly issues: readonly { message: string; path?: string[] }[] } {
   return { issues: [field === undefined ? { message } : { message, path: [field] }] };
 }
 
-/** What is said where the schema gives no reason. */
+/** The message if the schema gives no reason. */
 const misfit = "does not fit the schema";
 
 // A model needs to be told what is wrong, not everything that is: arguments may be hostile or huge.

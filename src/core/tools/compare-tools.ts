@@ -8,7 +8,7 @@ import { stableJson, toJson } from "../utils/json.ts";
 import { cutText } from "../utils/texts.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 
-/** What is shown of a tool. Made once for each definition, because runs share them. */
+/** The shown parts of a tool. Made once for each definition, because runs share them. */
 export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ */ memoize(
   ({ description, inputSchema, origin, needsApproval = false, idempotent }) => ({
     description,

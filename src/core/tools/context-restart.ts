@@ -1,11 +1,10 @@
 // Tool results that restart the context.
 
 import type { ToolResult } from "../types/tool.ts";
-import { markSignal } from "./loop-signal.ts";
-import { toolResult } from "./to-outcome.ts";
+import { markSignal, toolResult } from "./to-outcome.ts";
 import { checkFields, checkNeeded, type Checks, is } from "../errors/check-fields.ts";
 
-/** What `contextRestart` takes. */
+/** The fields of `contextRestart`. */
 export interface ContextRestartFields {
   /** `context_restart_` and a suffix of your own choice. */
   readonly type: `context_restart_${string}`;

@@ -11,7 +11,7 @@ import { findSchemaProblem, isStandard } from "./argument-schema.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
 import type { ToolTraits } from "../types/tool.ts";
 
-/** What a field must be, or undefined where it is that. */
+/** The rule that a field breaks, or undefined. */
 type Check = (value: unknown) => string | undefined;
 
 /** The traits of a tool and what each must be. A new trait without a line here does not compile. */
@@ -127,7 +127,7 @@ declare const fromSchema: unique symbol;
 /** The type argument that `defineTool` has where none is given. */
 export type FromSchema = typeof fromSchema;
 
-/** What `execute` gets: what was said, else what the schema makes, else, for plain JSON Schema, anything. */
+/** The argument of `execute`: the type that was named, else the schema's output, else, for plain JSON Schema, anything. */
 export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema]
   ? Schema extends StandardSchema
     ? NonNullable<Schema["~standard"]["types"]>["output"]

@@ -23,7 +23,7 @@ interface Route {
 }
 
 interface Table {
-  /** What it was made of: the same arrays mean that nothing has changed. */
+  /** The arrays that it was made of: the same arrays mean that nothing has changed. */
   readonly sources: readonly (readonly ToolDefinition[])[];
   readonly definitions: readonly ToolDefinition[];
   readonly routes: ReadonlyMap<string, Route>;

@@ -1,4 +1,4 @@
-// What the model reads of each outcome, and which outcomes count as errors.
+// The text of each outcome for the model, and which outcomes count as errors.
 
 import type { Json } from "../types/json.ts";
 import type { Issue } from "../types/common.ts";
@@ -11,7 +11,7 @@ type Kind = ToolOutcome["kind"];
 type OutcomeOf<Wanted extends Kind> = ToolOutcome & { readonly kind: Wanted };
 
 /**
- * What the model is told of each kind; a kind without a line here does not compile. The statuses of failed and blocked calls
+ * The model's text for each kind; a kind without a line here does not compile. The statuses of failed and blocked calls
  * are those that prompts in use were written for.
  */
 const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json } = {
@@ -37,7 +37,7 @@ const renderers: { readonly [Each in Kind]: (outcome: OutcomeOf<Each>) => Json }
 };
 
 /**
- * What the model reads of one call: the tool's data as they are, or what became of the call instead. Never a stack trace, and
+ * The text of one call for the model: the tool's data as they are, or the fate of the call instead. Never a stack trace, and
  * of a name only so much as a tool's name may have.
  */
 export function renderOutcome(outcome: ToolOutcome): Json {
@@ -49,7 +49,7 @@ function render<Each extends Kind>(kind: Each, outcome: OutcomeOf<Each>): Json {
   return renderers[kind](outcome);
 }
 
-/** What each kind says of its call. `completed` sets the tool errors in a row back to 0; those that are no errors leave them alone. */
+/** The meaning of each kind. `completed` sets the tool errors in a row back to 0; kinds that are not errors do not change the count. */
 const facts: { readonly [Each in Kind]: { readonly isError: boolean; readonly wasDispatched: boolean } } = {
   completed: { isError: false, wasDispatched: true },
   failed: { isError: true, wasDispatched: true },

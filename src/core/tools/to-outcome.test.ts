@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FatalToolError } from "../errors/fatal-tool-error.ts";
-import { toFailure, toolResult, toOutcome } from "./to-outcome.ts";
+import { FatalToolError, toFailure, toolResult, toOutcome } from "./to-outcome.ts";
 
 const cyclic: { self?: unknown } = {};
 cyclic.self = cyclic;

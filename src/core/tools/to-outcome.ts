@@ -1,25 +1,23 @@
-// What a tool returned or threw, as the outcome of its call.
+// Makes the outcome of a call from what its tool returned or threw.
 
 import type { ContentPart, PlainError } from "../types/common.ts";
-import type { ToolResult } from "../types/tool.ts";
 import { unknownOption } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { partAdviceOf } from "../errors/other-words.ts";
 import { describeValue } from "../utils/texts.ts";
 import { hasBrand, isRecord, isThenable, type UnknownRecord } from "../utils/guards.ts";
-import type { ToolOutcome } from "../types/tool-outcome.ts";
-import { isFatalToolError } from "../errors/fatal-tool-error.ts";
+import type { ToolOutcome, ContextRelease } from "../types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { toJson } from "../utils/json.ts";
-import { signalOf } from "./loop-signal.ts";
+import type { ToolResult } from "../types/tool.ts";
 
-/** What `toolResult` takes. `success` is true where it is not said, unless there is an `error`. */
+/** The fields of `toolResult`. `success` defaults to true, and to false with an `error`. */
 export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
 
 /** Shared by every copy of the package. */
 const brand: unique symbol = Symbol.for("turnwright.ToolResult");
 
-/** What each field must be; a new field without a line here does not compile. */
+/** The check of each field; a new field without a line here does not compile. */
 const fieldTypes: { readonly [Field in keyof ToolResult]-?: "boolean" | "string" | "array" | "anything" } = {
   success: "boolean",
   data: "anything",
@@ -194,7 +192,7 @@ function failWith({ message, error }: ToolResult): Failure {
   return { kind: "failed", error: toolFailure(reason ?? "The tool reported a failure without a reason.") };
 }
 
-/** What JSON would write as an empty object without a word. */
+/** Values that JSON would silently write as an empty object. */
 export function lossyKindOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (value instanceof Map) return "a Map";
@@ -210,4 +208,51 @@ function unwritable(problem: string): Failure {
 
 function toolFailure(message: string): PlainError {
   return { name: "ToolFailure", message: tidyMessage(message) };
+}
+
+/** Shared by every copy of the package. */
+const fatalBrand = Symbol.for("turnwright.FatalToolError");
+
+/**
+ * Thrown by a tool to end the run as `fatal-tool-error`, where going on makes no sense, such as a revoked licence. Any other
+ * error is a failed result that the model reads.
+ *
+ * @example throw new FatalToolError("The database is gone.", { cause: error });
+ */
+export class FatalToolError extends Error {
+  override readonly name = "FatalToolError";
+
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message, options);
+    Object.defineProperty(this, fatalBrand, { value: true });
+  }
+}
+
+/** True for a FatalToolError, of any copy of the package. */
+export function isFatalToolError(value: unknown): value is FatalToolError {
+  return hasBrand(value, fatalBrand);
+}
+
+/** A request to the loop. The model does not read it. */
+export interface LoopSignal {
+  /** Results to leave out of later requests. */
+  readonly release?: ContextRelease | undefined;
+  /** Set if the answer's data describes a context restart. */
+  readonly restart?: true | undefined;
+}
+
+/** Shared by every copy of the package. */
+const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
+
+type Marked = ToolResult & { readonly [mark]: LoopSignal };
+
+/** The same answer, marked. */
+export function markSignal(result: ToolResult, signal: LoopSignal): ToolResult {
+  const marked: Marked = Object.assign(result, { [mark]: signal } as const);
+  return marked;
+}
+
+/** The requests to the loop in an answer. */
+export function signalOf(result: ToolResult): LoopSignal {
+  return mark in result ? (result as Marked)[mark] : {};
 }

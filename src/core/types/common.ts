@@ -29,7 +29,7 @@ export interface PlainError {
 }
 
 /**
- * What went wrong with a model, in the same words for every provider.
+ * An error of a model service, in the same words for every provider.
  *
  * `stream-ended-early`: no terminal marker came. `finish-error`, `finish-unknown`: the model ended so. `no-output`: it ended
  * well and gave nothing. The others say what the service or the network answered.
@@ -54,7 +54,7 @@ export interface ProviderError extends PlainError {
   readonly status?: number | undefined;
   /** Whether the same request may succeed later. */
   readonly retryable: boolean;
-  /** What the service asked to wait, in milliseconds. */
+  /** The wait that the service asked for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -93,7 +93,7 @@ export type JsonSchema = { readonly [keyword: string]: Json | undefined };
 /** One problem with one value. */
 export interface Issue {
   readonly message: string;
-  /** Where in the value, outermost key first. */
+  /** The path in the value, outermost key first. */
   readonly path?: readonly (string | number)[] | undefined;
 }
 
@@ -113,7 +113,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaProps<Input, Output>;
 }
 
-/** What a Standard Schema says of itself. */
+/** The properties of a Standard Schema. */
 export interface StandardSchemaProps<Input = unknown, Output = Input> {
   readonly version: 1;
   readonly vendor: string;
@@ -135,7 +135,7 @@ export type StandardResult<Output> =
       }[];
     };
 
-/** What may describe a tool's arguments. */
+/** A schema of a tool's arguments. */
 export type ToolSchema = StandardSchema | JsonSchema;
 
 /**
@@ -155,10 +155,10 @@ export interface MediaContent {
   readonly data: string | URL;
 }
 
-/** What a user message may hold. */
+/** A part of a user message. */
 export type UserPart = ContentPart;
 
-/** Who asks and how to answer. Anything else goes into `context`. */
+/** The user and where to answer. Anything else belongs in `context`. */
 export interface Session {
   readonly conversationId?: string | undefined;
   readonly userId?: string | undefined;

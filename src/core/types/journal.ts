@@ -1,22 +1,22 @@
 import type { Json } from "./json.ts";
 
-/** What a step does, for engines that look for its body on another machine. */
+/** The kind of a step, for engines that look for its body on another machine. */
 export type StepKind = "run" | "inbox" | "model" | "validation" | "approval" | "intent" | "tool" | "results" | "hook" | "reopen";
 
 /** One effect of a run. Its key comes from its position and is unique in the run. */
 export interface Step<T> {
   /** Its place, such as `i0/model`; unique in the run. */
   readonly key: string;
-  /** What it does. */
+  /** Its kind. */
   readonly kind: StepKind;
-  /** What goes in, for engines that show it or look the body up. */
+  /** Its input, for engines that show it or look the body up. */
   readonly input: Json;
   /** The effect. Expected failures are part of its plain-data answer; the signal fires where the engine itself is cancelled. */
   run(call: { readonly signal?: AbortSignal | undefined }): PromiseLike<T> | T;
 }
 
 /**
- * Where a run keeps what its steps gave. A step that is recorded answers at once and does not run again, so that the same
+ * Keeps the results of a run's steps. A step that is recorded answers at once and does not run again, so that the same
  * call over the same journal goes on where it was.
  */
 export interface Journal {
@@ -48,6 +48,6 @@ export interface Journal {
    * called while a run writes the journal. Needed by `inspectJournal`.
    */
   read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>;
-  /** Where an engine can wait for days: waits for the decision about a call that nobody could decide about, sent under `key`. */
+  /** Waits for a decision that is sent under `key`, for engines that can wait for days. */
   wait?(key: string): PromiseLike<Json>;
 }

@@ -6,7 +6,7 @@ import type { FinishReason } from "./provider.ts";
 import type { EndReason, LoopStatus, StreamStatus } from "./termination.ts";
 import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 
-/** What every event says. */
+/** The fields of every event. */
 export interface EventBase {
   readonly runId: string;
   /** 0-based iteration. */
@@ -73,9 +73,9 @@ export interface LoopEvents {
     readonly calls: readonly CallSummary[];
     readonly durationMs: number;
   };
-  /** What the model says. */
+  /** Text of the model's answer. */
   "text-delta": DeltaEvent;
-  /** What the model thinks aloud. */
+  /** Text of the model's reasoning. */
   "reasoning-delta": DeltaEvent;
   /** A fragment of a call's arguments. */
   "tool-args-delta": CallEvent & { readonly text: string };
@@ -86,15 +86,15 @@ export interface LoopEvents {
   "tool-args-end": CallEvent & { readonly args: Json; readonly problem?: ToolCall["problem"] };
   /** A call begins, or is refused. */
   "tool-start": CallEvent & { readonly args: Json };
-  /** What a running tool handed to `ctx.progress`. */
+  /** A running tool called `ctx.progress`. */
   "tool-progress": CallEvent & { readonly data: unknown };
   /** A call has its outcome. */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
-    /** What the model will read, unless `policies.results` changes it. */
+    /** The text that the model will read, unless `policies.results` changes it. */
     readonly result: Json;
     readonly durationMs: number;
-    /** What `toolResult({ metadata })` carried; absent on replay. */
+    /** The metadata of `toolResult({ metadata })`; absent on replay. */
     readonly metadata?: unknown;
   };
   /** For users. */
@@ -110,7 +110,7 @@ export interface LoopEvents {
   };
   /** Somebody is asked whether a call may run. */
   "approval-asked": CallEvent & { readonly args: Json };
-  /** What was decided of it; `error` says why nothing could be. */
+  /** The decision; `error` says why there is none. */
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";
     readonly reason?: string | undefined;
@@ -153,18 +153,18 @@ export type LoopEvent = {
 /** An eventemitter3 of loop events. */
 export type LoopEmitter = EventEmitter<{ [Type in LoopEventType]: [event: LoopEvents[Type]] }>;
 
-/** Where a run's parts send their events. */
+/** Receives the events of a run's parts. */
 export interface EventSink {
   readonly runId: string;
   /** Whether anybody listens: payloads of frequent events are only made then. */
   wants(type: LoopEventType): boolean;
   /** Payloads carry their type, so that one object serves listeners and readers. */
   send(event: LoopEvent): void;
-  /** Where a reader is slower than the model: resolves once it has caught up. */
+  /** Resolves when a reader that is slower than the model has caught up. */
   room(): Promise<void> | undefined;
 }
 
-/** What is done about a model that repeats its calls. */
+/** The reaction to a model that repeats its calls. */
 export type LoopAction = "warn" | "stop" | "inject-warning";
 
 /** Which phrase made deliberate mode expose a tool. */

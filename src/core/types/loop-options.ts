@@ -37,7 +37,7 @@ export interface LoopLimits {
   readonly maxTokens?: number | undefined;
   /** Most USD, as `pricing` says; checked before each stream, with what the last one cost added to what is spent. Default none. */
   readonly maxCostUSD?: number | undefined;
-  /** What a run with a `maxCostUSD` does behind a stream whose cost is not known: end as `cost-unknown`, or go by the known ones. Default "end". */
+  /** How a run with a `maxCostUSD` goes on after a stream without a known cost: it ends as `cost-unknown`, or counts only known costs. Default "end". */
   readonly onUnknownCost?: "continue" | "end" | undefined;
   /** Longest active time of the run in milliseconds. Default none. */
   readonly wallClockMs?: number | undefined;
@@ -54,7 +54,7 @@ export interface LoopHooks {
   ): IterationAnswer | undefined | void | PromiseLike<IterationAnswer | undefined | void>;
 }
 
-/** What is about to be sent. */
+/** The request that is about to be sent. */
 export interface IterationView {
   readonly iteration: number;
   readonly messages: readonly Message[];
@@ -65,7 +65,7 @@ export interface IterationView {
   readonly usage: Usage;
 }
 
-/** What to change for this iteration only. */
+/** Changes for this iteration only. */
 export interface IterationPlan {
   readonly provider?: Provider | undefined;
   readonly modelSettings?: ModelSettings | undefined;
@@ -76,7 +76,7 @@ export interface IterationPlan {
   readonly system?: string | undefined;
 }
 
-/** Where a run stands after a batch. */
+/** The state of a run after a batch. */
 export interface IterationState {
   /** Number of finished iterations, as the first argument: 1 after the first one. */
   readonly iteration: number;
@@ -116,7 +116,7 @@ export interface LoopControl {
   isToolChainActive(): boolean;
 }
 
-/** Who stopped a run, and why. */
+/** The person who stopped a run, and the reason. */
 export interface StopRequest {
   readonly requester?: string | undefined;
   readonly note?: string | undefined;
@@ -125,13 +125,13 @@ export interface StopRequest {
 /** Arguments that no schema has checked: JSON Schema is shown to the model, not enforced. */
 export type Unvalidated = unknown;
 
-/** What the `execute` of a tool gets: the output of its schema. */
+/** The arguments that the `execute` of a tool gets: the output of its schema. */
 export type ToolArgs<T extends Tool> = Parameters<T["execute"]>[0];
 
-/** What a model has to send to a tool: the input of its schema, before defaults and transforms. */
+/** The arguments that a model sends to a tool: the input of its schema, before defaults and transforms. */
 export type ToolInput<T extends Tool> = T["inputSchema"] extends StandardSchema<infer Input, unknown> ? Input : ToolArgs<T>;
 
-/** What a tool gives, its promise resolved. */
+/** The value that a tool gives, its promise resolved. */
 export type ToolOutput<T extends Tool> = Awaited<ReturnType<T["execute"]>>;
 
 /** All that a run is told. `Output` is what the schema of `policies.output` makes. */
@@ -178,12 +178,12 @@ export interface LoopOptions<Output = unknown> {
    * Without effect on a run that is not recorded.
    */
   readonly resume?: "retry-last" | undefined;
-  /** What was decided about calls that a run has stopped for: the `id` of each in `reason.calls`, and the decision. Needs `policies.approve`. */
+  /** Decisions about calls that a run has stopped for: the `id` of each in `reason.calls`, and the decision. Needs `policies.approve`. */
   readonly decisions?: { readonly [id: string]: ApprovalDecision } | undefined;
   /** Default: the platform's. */
   readonly clock?: Clock | undefined;
   // the caller's own
-  /** Who asks and how to answer; tools and approvals read it. */
+  /** The user and where to answer. Tools and approvals read it. */
   readonly session?: Session | undefined;
   /** Anything; tools get it as `ctx.context`. */
   readonly context?: unknown;
@@ -205,21 +205,21 @@ export interface Tool<Args = never, Schema extends ToolSchema = ToolSchema, Resu
 /** How a call becomes a run, and the run's result the call's. Made by `defineAgentTool`. */
 export interface Agent {
   readonly kind: "agent";
-  /** What the nested run is told. Asked again on replay: it must say the same for the same arguments. */
+  /** Returns the options of the nested run. A replay calls it again: it must return the same for the same arguments. */
   prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>;
-  /** What the call gives, as a tool's `execute` would. */
+  /** Returns the result of the call, as a tool's `execute` would. */
   toResult(result: LoopResult): unknown;
 }
 
 /**
- * What a nested run is told. Its provider, pricing, timeouts, clock, session and context are those of the run around it unless said
+ * The options of a nested run. Its provider, pricing, timeouts, clock, session and context are those of the run around it unless said
  * otherwise; its tools, policies, hooks and limits are its own, within what is left of the outer run's limits.
  */
 export type NestedLoopOptions = Pick<LoopOptions, "messages"> & {
   readonly [Name in Exclude<keyof LoopOptions, "messages">]?: LoopOptions[Name] | undefined;
 };
 
-/** What a tool gets besides its arguments. */
+/** The second argument of a tool. */
 export interface ToolContext {
   readonly callId: string;
   readonly name: string;
@@ -242,7 +242,7 @@ export interface ToolContext {
   readonly showKillHint: boolean;
   /** True where users are not to see progress notices. */
   readonly suppressProgressNotices: boolean;
-  /** What is left of the run's limits. */
+  /** The rest of the run's limits. */
   readonly budget: ToolBudget;
   /** Equal for each execution of this call, also after a crash: hand it to services that deduplicate. */
   readonly idempotencyKey: string;
@@ -259,7 +259,7 @@ export interface ToolContext {
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>;
 }
 
-/** Where the loop finds and runs its tools. `createToolRegistry` makes one from tools; anything of this shape will do. */
+/** Finds and runs the tools of the loop. `createToolRegistry` makes one from tools; any object of this shape works. */
 export interface ToolRegistry {
   /** The tools as they are now. Asked at the start and before each stream; the same array means nothing has changed. */
   definitions(): readonly ToolDefinition[];

@@ -56,14 +56,14 @@ export interface LoopResult<Output = unknown> {
   readonly runId: string;
 }
 
-/** What a run had when it left its journal. */
+/** The parts of a run's result when it left its journal. */
 export interface PartialResult extends Pick<
   LoopResult,
   "runId" | "text" | "messages" | "streamResults" | "functionHistory" | "usage" | "costUSD" | "iterations" | "toolCallsExecuted"
 > {
-  /** What the last steps gave, where the journal never said that it has kept it. None of it is in the other fields. */
+  /** Answers of the last steps, if the journal never said that it has kept them. None of it is in the other fields. */
   readonly unrecorded: readonly { readonly key: string; readonly answer: unknown }[];
 }
 
-/** Who owns a thought log. */
+/** The owner of a thought log. */
 export type ThoughtLogOwner = ResponseTarget;

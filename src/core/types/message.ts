@@ -5,7 +5,7 @@ import type { ToolOutcome } from "./tool-outcome.ts";
 /** One message of a transcript. Immutable: a change is a new object, so that it may key a WeakMap. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 
-/** What the user, or the loop in the user's place, says to the model. */
+/** A message from the user, or from the loop in the user's place. */
 export interface UserMessage {
   readonly role: "user";
   readonly content: string | readonly UserPart[];
@@ -28,7 +28,7 @@ export interface ToolMessage {
 /** A piece of a model's turn. */
 export type AssistantPart = TextPart | ToolCallPart;
 
-/** What the model said, or thought aloud. */
+/** A message from the model, with its reasoning. */
 export type TextPart = { readonly type: "text"; readonly text: string } | { readonly type: "reasoning"; readonly text: string };
 
 /** A call that the model asked for. */
@@ -41,7 +41,7 @@ export interface ToolCallPart {
   readonly name: string;
   /** The model's own arguments, never edited. */
   readonly args: Json;
-  /** What an approval made of them. */
+  /** The arguments as an approval changed them. */
   readonly approvedArgs?: Json | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface ToolResultPart {
   readonly callId: string;
   readonly name: string;
   readonly outcome: ToolOutcome["kind"] | "restarted" | "awaiting-approval";
-  /** What the model reads. */
+  /** The text that the model reads. */
   readonly result: Json;
   /** Images, files and text beside the result. */
   readonly content?: readonly ContentPart[] | undefined;

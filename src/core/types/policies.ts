@@ -33,14 +33,14 @@ export interface ResultExtractor {
   extract(output: string, facts: ExtractionFacts): string | ExtractedResult | PromiseLike<string | ExtractedResult>;
 }
 
-/** What an extraction may go by. */
+/** The facts for an extraction. */
 export interface ExtractionFacts {
   readonly toolName: string;
   /** The text of the last user message; empty where there is none. */
   readonly userText: string;
 }
 
-/** What came of an extraction. */
+/** The result of an extraction. */
 export interface ExtractedResult {
   readonly text: string;
   /** Counts towards the usage, the cost and the limits of the run. Default none. */
@@ -71,7 +71,7 @@ export interface MaskingOptions {
   readonly batchOf?: number | undefined;
 }
 
-/** Where a result cache keeps its texts. Ids are made by the cache. */
+/** Keeps the texts of a result cache. The cache makes the ids. */
 export interface ResultStore {
   /** Keeps a text under a new id. */
   write(id: string, text: string): void | PromiseLike<void>;
@@ -106,11 +106,11 @@ export type StopDecision =
   /** `reason` is for whoever reads the result. */
   | { readonly kind: "stop"; readonly reason?: string | undefined };
 
-/** What a stop condition may look at. */
+/** The view that a stop condition gets. */
 export interface StopContext {
   /** The number of this iteration, from 1. */
   readonly iteration: number;
-  /** What the model said. Where its turn came in several streams: the last one, with the text, reasoning and calls of all. */
+  /** The assistant message. If it came in several streams: the last one, with the text, reasoning and calls of all. */
   readonly response: StreamResult;
   /** Of all streams and nested runs so far, this response included. */
   readonly totalUsage: Usage;
@@ -118,7 +118,7 @@ export interface StopContext {
   readonly costUSD: number | undefined;
   /** Calls that earlier iterations have dispatched. */
   readonly toolCallsExecuted: number;
-  /** What became of the calls of the last batch, in call order. */
+  /** Outcomes of the calls of the last batch, in call order. */
   readonly lastToolResults: readonly ToolOutcome[];
 }
 
@@ -133,7 +133,7 @@ export interface LoopPolicies<Output = unknown> {
    * it is refused as `tools-changed`.
    */
   readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
-  /** What context restarts hide, and where they find context that was set aside. */
+  /** Settings of context restarts: which tools they hide, and the source of context that was set aside. */
   readonly restarts?: RestartPolicy | undefined;
   /** Ends runs whose model has said what there was to say before it called its tools. */
   readonly preToolText?: PreToolTextPolicy | undefined;
@@ -197,7 +197,7 @@ export interface DeliberateGate {
 /** Asked once per call, after validation and before anything of the batch runs. After a throw or a timeout the call is `approval-failed`. */
 export type Approve = (call: ToolCall, context: ApprovalContext) => ApprovalDecision | PromiseLike<ApprovalDecision>;
 
-/** What an approval may look at. */
+/** The view that an approval gets. */
 export interface ApprovalContext extends Omit<ApprovalView, "callId" | "name"> {
   /** The tool that is called, with its traits. */
   readonly tool: ToolDefinition;
@@ -213,11 +213,11 @@ export type ApprovalDecision =
   /** Nobody can say now: the run ends as `approval-required`, and goes on when it is resumed with `decisions`. */
   | { readonly kind: "ask" };
 
-/** What a context restart does besides adding its item. */
+/** The effects of a context restart besides adding its item. */
 export interface RestartPolicy {
   /** Suffix of the restart type to the tools that it hides for the rest of the run. */
   readonly effects?: { readonly [suffix: string]: readonly string[] } | undefined;
-  /** Where the item of a `pending_context_key` is; made by `createContextStash`. Default none. */
+  /** The source of the item of a `pending_context_key`; made by `createContextStash`. Default none. */
   readonly stash?: ContextSource | undefined;
 }
 

@@ -11,7 +11,7 @@ import type { CostUnknownWhy, EndReason, StreamStatus } from "./termination.ts";
  * A model behind an interface of one method. Adapters wrap a vendor's SDK in it; a wrapper wraps another provider.
  */
 export interface Provider {
-  /** Who serves the model, as `gen_ai.provider.name` has it: "openai", "anthropic". */
+  /** The service of the model, as `gen_ai.provider.name` has it: "openai", "anthropic". */
   readonly id: string;
   readonly model: string;
   /** API family that policies may ask for. */
@@ -20,9 +20,9 @@ export interface Provider {
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelChunk>;
 }
 
-/** What one iteration asks of the model. Valid while the stream runs. */
+/** The request of one iteration. Valid while the stream runs. */
 export interface ModelRequest {
-  /** What to send of the transcript: a frozen list, made when it is read. Read it while the stream runs. */
+  /** The messages to send: a frozen list, made when it is read. Read it while the stream runs. */
   readonly messages: readonly Message[];
   readonly system?: string | undefined;
   readonly tools: readonly ToolDefinition[];
@@ -30,7 +30,7 @@ export interface ModelRequest {
   readonly settings?: ModelSettings | undefined;
   /** 0-based iteration. */
   readonly iteration: number;
-  /** What the `finish` chunk of a "continue" continuation gave, to go on from there. */
+  /** The data of the `finish` chunk of a "continue" continuation, to go on from there. */
   readonly continuationToken?: string | undefined;
   /** The run so far as it is kept, for wrappers that look back at it. Not what is sent: `messages` is. */
   readonly transcript?: RequestTranscript | undefined;
@@ -43,7 +43,7 @@ export interface RequestTranscript {
   readonly given: number;
 }
 
-/** What goes with a request: how to be cancelled, and the clock to wait with. */
+/** Comes with a request: the means to cancel it, and the clock to wait with. */
 export interface ModelCall {
   /** Fires when the iteration is cut. */
   readonly signal: AbortSignal;
@@ -63,7 +63,7 @@ export interface ModelCall {
   mayAsk?: ((spent: readonly AttemptSpending[]) => boolean) | undefined;
 }
 
-/** What one attempt has used, and whose prices hold for it. */
+/** The usage of one attempt, and the provider and model whose prices apply. */
 export interface AttemptSpending {
   readonly provider: string;
   readonly model: string;
@@ -148,7 +148,7 @@ export type ModelChunk =
     }
   | { readonly type: "error"; readonly error: ProviderError };
 
-/** What one iteration gave. Plain data: it is what the journal keeps of a model step. */
+/** The result of one iteration. Plain data: the journal keeps it as the record of a model step. */
 export interface StreamResult {
   readonly status: StreamStatus;
   /** Why the iteration ended so; absent on `tool-calls` and on continuations that are resent. */
@@ -159,7 +159,7 @@ export interface StreamResult {
   readonly thoughtLog?: Json | undefined;
   /** In the order in which the model asked for them. */
   readonly calls: readonly ToolCall[];
-  /** What became of the calls that were started while the stream went on. */
+  /** Outcomes of the calls that were started while the stream went on. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
   /**
    * Outcomes of the calls that were refused when the stream ended: unknown tools, arguments that are broken, cut off or do not fit, and
@@ -168,17 +168,17 @@ export interface StreamResult {
   readonly refusals?: readonly ToolOutcome[] | undefined;
   /** Ids of calls whose schemas take their time: what they say is recorded by itself. */
   readonly lateChecks?: readonly string[] | undefined;
-  /** What was used inside calls that were started early by an attempt which was taken back, and that the next attempt did not ask for again. */
+  /** Spending inside calls that an attempt started early before it was taken back, and that the next attempt did not ask for again. */
   readonly eagerSpent?: readonly NestedSpending[] | undefined;
   readonly finish?: FinishReason | undefined;
-  /** Where a "continue" continuation goes on. */
+  /** The point from which a "continue" continuation goes on. */
   readonly token?: string | undefined;
   readonly providerMetadata: readonly Json[];
   /** Undefined where the provider did not say. Discarded attempts included. */
   readonly usage?: Usage | undefined;
   /** USD; undefined where unknown. */
   readonly costUSD?: number | undefined;
-  /** Who made the first attempt that `pricing` could not price; absent without `pricing`. */
+  /** The first attempt that `pricing` could not price; absent without `pricing`. */
   readonly unpriced?:
     | { readonly provider: string; readonly model: string; readonly why?: CostUnknownWhy | undefined }
     | undefined;
@@ -189,7 +189,7 @@ export interface StreamResult {
   readonly visibleTools: readonly string[];
   /** Set if `toolChoice` let the model call no tool, or only one: other calls are blocked. */
   readonly toolChoice?: "none" | { readonly name: string } | undefined;
-  /** What a resumed run has to know of the calls beside the record of the run. Absent where that says all. */
+  /** Facts about the calls that a resumed run needs beside the record of the run. Absent if that record says all. */
   readonly basis?: CallBasis | undefined;
   readonly error?: PlainError | undefined;
   /** A stop condition said that the run ends here. */
@@ -197,7 +197,7 @@ export interface StreamResult {
   readonly durationMs: number;
 }
 
-/** What the calls of a stream were made against. */
+/** The tools that the calls of a stream were made for. */
 export interface CallBasis {
   /** Whether `policies.approve` was there to decide about them. */
   readonly asks?: true | undefined;

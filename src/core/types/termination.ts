@@ -32,7 +32,7 @@ export type EndReason =
   | { readonly kind: "restart-cap"; readonly count: number }
   /** `expectedUSD` is what one more stream was taken to cost. */
   | { readonly kind: "max-cost"; readonly limitUSD: number; readonly spentUSD: number; readonly expectedUSD?: number | undefined }
-  /** Who made the first stream or attempt without a known cost, and in which 0-based iteration; absent where it was none of this run's own. */
+  /** The provider and model of the first stream or attempt without a known cost, and its 0-based iteration. Absent if it was none of this run's own. */
   | {
       readonly kind: "cost-unknown";
       readonly provider?: string | undefined;

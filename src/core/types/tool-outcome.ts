@@ -15,7 +15,7 @@ export interface ToolChange {
 }
 
 /**
- * What differs. The last three change what a person would decide, and never refuse a run: a description, a default value, and a trait
+ * The kind of difference. The last three change what a person would decide, and never refuse a run: a description, a default value, and a trait
  * (`needsApproval` added, `idempotent` removed).
  */
 export type ToolChangeKind =
@@ -65,18 +65,18 @@ export interface PendingApproval {
   readonly callId: string;
   readonly name: string;
   readonly args: Json;
-  /** What has changed of its tool since it was last asked about; a decision for the tool as it was is not used. */
+  /** Changes of its tool since it was last asked about. A decision about the tool as it was is not used. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
 }
 
-/** What became of one call. Plain data. */
+/** The outcome of one call. Plain data. */
 export type ToolOutcome = {
   readonly call: ToolCall;
   /** From dispatch to the end, in milliseconds; 0 where nothing was dispatched. */
   readonly durationMs: number;
-  /** What an approval made of the arguments. */
+  /** The arguments as an approval changed them. */
   readonly approvedArgs?: Json | undefined;
-  /** What runs inside the call have used. */
+  /** The spending of runs inside the call. */
   readonly nested?: NestedSpending | undefined;
   /** Contents of messages to the control of the run inside the call that neither its model nor `toResult` was given. */
   readonly undelivered?: readonly (string | readonly UserPart[])[] | undefined;
@@ -86,7 +86,7 @@ export type ToolOutcome = {
       readonly data: Json;
       readonly content?: readonly ContentPart[] | undefined;
       readonly endTurn?: boolean | undefined;
-      /** What the stash held under the result's `pending_context_key`. */
+      /** The value that the stash held under the result's `pending_context_key`. */
       readonly pendingContext?: Json | undefined;
       /** Results that are not to be sent any more. Set by the tool of `createContextRelease`. */
       readonly release?: ContextRelease | undefined;
@@ -123,7 +123,7 @@ export type ToolOutcome = {
 /** Ids of calls whose results the model has done with, or all of the iterations before. */
 export type ContextRelease = "all" | readonly string[];
 
-/** What the runs inside one call have used. */
+/** The spending of the runs inside one call. */
 export interface NestedSpending {
   readonly usage: Usage;
   /** USD; undefined where the cost of an iteration is unknown. */
@@ -133,9 +133,9 @@ export interface NestedSpending {
   readonly toolCallsExecuted: number;
 }
 
-/** What an answer of `contextRestart` asks of the loop. */
+/** The requests to the loop in an answer of `contextRestart`. */
 export interface ContextRestart {
-  /** What follows `context_restart_`. */
+  /** The text after `context_restart_`. */
   readonly suffix: string;
   /** Joins the context items. */
   readonly item?: Json | undefined;
@@ -143,7 +143,7 @@ export interface ContextRestart {
   readonly disableTools: readonly string[];
   /** Names more context in the stash. */
   readonly pendingContextKey?: string | undefined;
-  /** What the stash held; joins the context items too. */
+  /** The value from the stash; it joins the context items too. */
   readonly pendingContext?: Json | undefined;
 }
 
@@ -157,6 +157,6 @@ export interface ToolHistoryEntry {
   readonly iteration: number;
   readonly durationMs: number;
   readonly content?: readonly ContentPart[] | undefined;
-  /** What the model said in the same iteration. */
+  /** The text of the model in the same iteration. */
   readonly preToolText?: string | undefined;
 }

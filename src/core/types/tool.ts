@@ -45,7 +45,7 @@ export type NeedsApproval<Args = never> = {
   decide(args: Args, view: ApprovalView): boolean | PromiseLike<boolean>;
 }["decide"];
 
-/** What a decision about a call may look at. */
+/** The view of a call that is to be decided about. */
 export interface ApprovalView {
   /** The id of the call. */
   readonly callId: string;
@@ -58,7 +58,7 @@ export interface ApprovalView {
   readonly signal: AbortSignal;
 }
 
-/** What the model is told of a tool, and how the loop may treat it. */
+/** The description of a tool for the model, and its traits for the loop. */
 export interface ToolDefinition extends ToolTraits {
   /** 1 to 64 letters, digits, "_" or "-": what every provider accepts. */
   readonly name: string;
@@ -66,7 +66,7 @@ export interface ToolDefinition extends ToolTraits {
   readonly inputSchema: JsonSchema;
 }
 
-/** What is left of a run's limits and of those of the runs around it, running calls counted; `Infinity` where there is none. */
+/** The rest of a run's limits and of those of the runs around it, running calls counted; `Infinity` if there is none. */
 export interface ToolBudget {
   /** Of the run itself. */
   readonly iterations: number;

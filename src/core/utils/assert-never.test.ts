@@ -1,7 +1,7 @@
 // What an impossible value gets.
 
 import { expect, it } from "vitest";
-import { assertNever } from "./assert-never.ts";
+import { assertNever } from "./guards.ts";
 
 /** What foreign code does to a type: hands in a value that it does not allow. */
 function misuse(value: unknown): () => unknown {

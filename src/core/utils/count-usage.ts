@@ -49,7 +49,7 @@ export function growUsage(before: Usage | undefined, now: Usage): Usage {
   return reconcileUsage(usage);
 }
 
-/** Where only the sum of both parts is too large, the tokens written to the cache are the ones beside: every service counts reads first. */
+/** If only the sum is too large, the tokens written to the cache are the ones beside: every service counts reads first. */
 function wholeInput({ inputTokens: input, cachedInputTokens: read = 0, cacheWriteTokens: written = 0 }: Usage): number {
   if (read > input || written > input) return input + read + written;
   return read + written > input ? input + written : input;

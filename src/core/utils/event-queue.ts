@@ -9,7 +9,7 @@ export class EventQueue<T> {
   #first = 0;
   #reading = false;
   #ended = false;
-  /** What the iteration ends with, where that is not well. */
+  /** The error that the iteration ends with, if there is one. */
   #failure: { readonly error: unknown } | undefined;
   /** The reader that waits; there is nearly always one at most. */
   #reader: Reader<T> | undefined;

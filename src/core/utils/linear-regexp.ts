@@ -15,7 +15,7 @@ export interface LinearRegExp {
 /** Instructions of one pattern: about 0.1 seconds to compile. */
 const mostInstructions = 50_000;
 
-/** What JavaScript and RE2 do not agree on: the members of a class, without its brackets. */
+/** Classes on which JavaScript and RE2 do not agree: their members, without brackets. */
 const blanks = String.raw`\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`;
 const others = String.raw`\x00-\x08\x0E-\x1F!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`;
 const lineEnds = String.raw`\n\r\x{2028}\x{2029}`;
@@ -87,7 +87,7 @@ function findProblem(expression: string, flags: string): string | undefined {
   }
 }
 
-/** What counts for the size of a pattern. */
+/** The parts that count for the size of a pattern. */
 const counted = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
 /** About how many instructions a pattern has, which its repetitions multiply. Compiling one with many would take long. */

@@ -23,7 +23,7 @@ export type ReadableMedia =
   | { readonly kind: "base64"; readonly mediaType: string; readonly data: string }
   | { readonly kind: "text"; readonly mediaType: string; readonly text: string };
 
-/** What a part of a message holds. */
+/** The content of a message part. */
 export type MediaSource =
   | ReadableMedia
   /** `why` reads on after a colon. */

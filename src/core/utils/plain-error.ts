@@ -60,7 +60,7 @@ export function copyFields(fields: UnknownRecord): { [field: string]: Json } {
   return copy;
 }
 
-/** What a provider says of tokens. */
+/** Matches a provider's words about tokens. */
 export function toUsage(value: unknown): Usage {
   if (!isRecord(value)) throw new TypeError('A chunk of type "usage" must have an object as "usage".');
   return readUsage(value);

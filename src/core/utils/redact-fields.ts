@@ -93,7 +93,7 @@ interface Found {
   readonly separator: string;
   readonly isList: boolean;
   readonly quote: string | undefined;
-  /** Where the value begins. */
+  /** The start of the value. */
   readonly at: number;
 }
 

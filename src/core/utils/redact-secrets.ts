@@ -179,7 +179,7 @@ function redactUrl(url: string): string {
   return clean + url.slice(kept);
 }
 
-/** Where the user name and the password end, if there are any. After a colon it is the last "@": a password may hold others. */
+/** The end of the user name and the password, if there are any. After a colon it is the last "@": a password may hold others. */
 function findEnd(url: string, from: number, last: number): number | undefined {
   ipv6.lastIndex = from;
   delimiter.lastIndex = ipv6.test(url) ? ipv6.lastIndex : from;

@@ -4,7 +4,6 @@ import type { ModelChunk } from "../types/provider.ts";
 import { redactSecrets } from "./redact-secrets.ts";
 import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../types/message.ts";
 import type { Json } from "../types/json.ts";
-import { isRecord } from "./guards.ts";
 
 /** At most `longest` UTF-16 units of a text, with "…" where something was cut; never half a character. */
 export function cutText(text: string, longest: number): string {
@@ -75,7 +74,7 @@ function describeText(text: string): string {
   return shown ? `"${text}"` : `a string of ${text.length} characters`;
 }
 
-/** What of a turn any model can read: reasoning without its signature is refused, or means nothing to another one. */
+/** The part of a message that any model can read: reasoning without its signature is refused, or means nothing to another one. */
 export interface PlainTurn {
   /** All of its text, put together. */
   readonly text: string;
@@ -91,11 +90,6 @@ export function readTurn({ content }: Pick<AssistantMessage, "content">): PlainT
     else if (part.type === "tool-call") calls.push(part);
   }
   return { text, calls };
-}
-
-/** Returns the arguments as an object, as services want them back. Those of a refused call may be anything. */
-export function toArgumentsObject(args: Json): Json {
-  return isRecord(args) ? args : { INVALID_ARGUMENTS: args };
 }
 
 /** True if a tool result is no failure. A call that restarted the context has succeeded. */

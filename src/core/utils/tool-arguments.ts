@@ -1,6 +1,8 @@
 // Reads what a model writes about tools: names, arguments and calls that come twice.
 
+import type { Json } from "../types/json.ts";
 import type { ModelChunk } from "../types/provider.ts";
+import { isRecord } from "./guards.ts";
 import { stableJson } from "./json.ts";
 
 /** Arguments as a value, or the reason why there is none. */
@@ -138,7 +140,7 @@ interface Letters {
 /** A candidate beside one reading of the name. `least` is a lower bound of their distance. */
 interface Pair {
   readonly candidate: string;
-  /** Where the candidate stands among all of them. */
+  /** The position of the candidate among all of them. */
   readonly place: number;
   readonly from: Letters;
   readonly to: Letters;
@@ -231,4 +233,9 @@ function makeRow(): Row {
 
 function at(row: Row, column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Returns the arguments as an object, as services want them back. Those of a refused call may be anything. */
+export function toArgumentsObject(args: Json): Json {
+  return isRecord(args) ? args : { INVALID_ARGUMENTS: args };
 }

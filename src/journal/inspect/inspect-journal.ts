@@ -1,4 +1,4 @@
-// What a journal says about its run, without the options of that run and without running anything.
+// Reads what a journal says about its run, without the options of that run and without running anything.
 
 import {
   type EndReason,

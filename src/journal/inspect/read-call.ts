@@ -51,7 +51,7 @@ function toLast({ stage, settled }: CallProgress): SettledCall {
 
 type Processed = Pick<SettledCall, "textForModel" | "extraction"> & { readonly index: number };
 
-/** What the pipeline has made of results. */
+/** Results as the pipeline has changed them. */
 function addResults({ records, state }: CallReading, settled: readonly SettledCall[]): readonly SettledCall[] {
   const processed = records.find<readonly Processed[]>(stepKey(state, "results")) ?? [];
   const changes = new Map(processed.map(({ index, textForModel, extraction }) => [index, { textForModel, extraction }]));
@@ -67,7 +67,7 @@ export interface NestedProgress {
   readonly durationMs: number;
 }
 
-/** What reading calls uses of the run that they are part of. */
+/** The part of a run that reading its calls uses. */
 interface CallReading {
   readonly records: Records;
   readonly state: LoopState;
@@ -79,7 +79,7 @@ interface CallReading {
 interface CallProgress {
   /** `over`: it has its outcome. `waits`: for a decision, or the run inside it does. `begun`: it has no outcome yet. `held`: nothing is recorded. */
   readonly stage: "over" | "waits" | "begun" | "held";
-  /** What it is for the transcript. */
+  /** The call as the transcript has it. */
   readonly settled: SettledCall;
   readonly pending: readonly PendingCall[];
 }
@@ -101,7 +101,7 @@ function toOver(outcome: ToolOutcome): CallProgress {
   return { stage: "over", settled: restart === undefined ? { outcome } : { outcome, restart }, pending: [] };
 }
 
-/** What became of a call before anybody could be asked about it: it ran while the model spoke, or it was refused. */
+/** The outcome of a call before anybody could be asked about it: it ran while the model spoke, or it was refused. */
 function findEarly({ records, state }: CallReading, call: ToolCall, index: number): ToolOutcome | undefined {
   const refusals = state.streamResults.at(-1)?.refusals ?? [];
   const verdict = records.find<Verdict>(callKey(state, "validation", { index, name: call.name }));
@@ -112,7 +112,7 @@ function findEarly({ records, state }: CallReading, call: ToolCall, index: numbe
   );
 }
 
-/** What is known of a call that waits, or that does not run by a decision; undefined for one that may run. */
+/** The facts about a call that waits, or that a decision keeps from running; undefined for one that may run. */
 function readDecision({ records, state }: CallReading, call: ToolCall, place: CallPlace): CallProgress | undefined {
   const decision = findDecision(records, callKey(state, "approval", place));
   if (decision === undefined) return undefined;

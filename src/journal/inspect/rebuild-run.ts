@@ -76,7 +76,7 @@ function findClose(records: Records, way: Way, state: LoopState): Close | undefi
   }
 }
 
-/** What came with the last look may outrank the ending that it was for. */
+/** A message that came with the last look may outrank the ending that the look was for. */
 function isGoal(way: Way, state: LoopState, { before, ended }: InboxAnswer): boolean {
   const goal = way.get(state.retry);
   return goal === before || (ended !== undefined && goal === endingKey(state, ended));
@@ -111,7 +111,7 @@ interface Reading {
   readonly way: Way;
 }
 
-/** Where the records end; undefined if they go on. */
+/** The end of the records; undefined if they go on. */
 type Stop = Omit<Rebuilt, "state"> | undefined;
 
 const midway: Stop = { ending: undefined, pendingCalls: [] };

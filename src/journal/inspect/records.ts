@@ -21,7 +21,7 @@ export type PendingCall = {
       readonly state: "awaiting-approval";
       /** The tool that the question is about. A decision holds for this tool: if it has changed by then, the question is asked anew. */
       readonly tool: ShownTool;
-      /** What has changed of the tool since the question before this one. */
+      /** Changes of the tool since the question before this one. */
       readonly toolChanges?: readonly ToolChange[] | undefined;
     }
   | {

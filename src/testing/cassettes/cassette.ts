@@ -18,10 +18,10 @@ import {
 } from "../../core/entry-kit.ts";
 import { isPrint, type RequestPrint } from "./request-print.ts";
 
-/** Who was recorded. */
+/** The provider and model that were recorded. */
 type Recorded = Pick<Provider, "id" | "model" | "family">;
 
-/** What happened to a stream, without when. */
+/** An event of a stream, without its time. */
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
@@ -32,7 +32,7 @@ export type Happening =
   /** Its reader left it: `waiting` for a chunk that had not come, or between two chunks. */
   | { readonly type: "left"; readonly waiting: boolean };
 
-/** What happened to a stream, and how long after its request, in whole milliseconds. */
+/** An event of a stream, and its time after the request, in whole milliseconds. */
 export type Moment = Happening & { readonly atMs: number };
 
 /** A line behind the head. `stream` is the 0-based number of a request. */
@@ -40,7 +40,7 @@ export type Line =
   | { readonly type: "request"; readonly stream: number; readonly request: RequestPrint }
   | (Moment & { readonly stream: number });
 
-/** What is about to be written. */
+/** The recording that is about to be written. */
 export interface CassetteRecord {
   /** The 0-based number of the request. */
   readonly stream: number;
@@ -62,7 +62,7 @@ export interface Recording {
   readonly moments: readonly Moment[];
 }
 
-/** What a cassette holds. */
+/** The content of a cassette. */
 interface ReadCassette {
   readonly provider: Recorded;
   readonly recordings: readonly Recording[];
@@ -155,7 +155,7 @@ function readHappening({ type, chunk, error, waiting }: UnknownRecord): Happenin
   }
 }
 
-/** What keeps the text of recordings, where a path of a file does not do. Its methods answer at once. */
+/** Keeps the text of recordings, if a path of a file does not do. Its methods answer at once. */
 export interface Cassette {
   /** All of its text; empty where nothing was recorded. */
   read(): string;

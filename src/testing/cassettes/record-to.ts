@@ -26,14 +26,14 @@ import {
 import { toThrown } from "./replay-from.ts";
 import { printRequest } from "./request-print.ts";
 
-/** Where a stream is written to. */
+/** The place that a stream is written to. */
 interface StreamTape {
   readonly stream: number;
   readonly redact?: ((record: CassetteRecord) => ModelChunk) | undefined;
   write(line: Line): void;
 }
 
-/** What a reader gets of a stream that is recorded. */
+/** The stream for the reader while it is recorded. */
 class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   readonly #call: ModelCall;
   readonly #tape: StreamTape;
@@ -84,7 +84,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     try {
       return { done: false, value: this.#keep(result.value) };
     } catch (error) {
-      // What cannot be recorded ends the stream, and the recording has no end.
+      // A chunk that cannot be recorded ends the stream, and the recording has no end.
       this.#close();
       this.#iterator?.return?.().then(undefined, () => {});
       throw error;

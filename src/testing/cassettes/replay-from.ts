@@ -21,7 +21,7 @@ export function toThrown(error: ProviderError): Error {
   return Object.assign(new Error(error.message), error);
 }
 
-/** What happens to a stream in place of a chunk. */
+/** An event of a stream in place of a chunk. */
 type Silent = Exclude<Moment, { type: "chunk" | "aborted" | "ended" }>;
 
 /** Streams a recording; with `timing` at the pace at which it was recorded. */
@@ -40,7 +40,7 @@ async function* playRecording(
       startedAt = clock.now() - moment.atMs;
       continue;
     }
-    // What the stream said to a signal that had fired is behind the place where it fired.
+    // Chunks that the stream sent to a signal that had fired are recorded after the place at which it fired.
     if (!wasCut) signal.throwIfAborted();
     if (timing) await sleep(call, startedAt + moment.atMs - clock.now(), wasCut);
     if (moment.type === "ended") return;

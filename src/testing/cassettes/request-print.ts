@@ -1,4 +1,4 @@
-// What a request is recognised by: a digest of each of its parts, which tells what differs and not what was said.
+// Recognises a request: a digest of each of its parts, which shows what differs and not what was said.
 
 import {
   digest,

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import {
   generateWithTools,
   isLoopError,
-  type LoopErrorOf,
   type LoopLimits,
   type LoopOptions,
   type LoopResult,
@@ -13,6 +12,7 @@ import {
   type ToolContext,
   toolResult,
 } from "turnwright";
+import type { LoopErrorOf } from "turnwright/parts";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { answersOf, play, type Playing, tool } from "../play.ts";
 import { kinds, type Kind, nesting, question } from "./nesting.ts";

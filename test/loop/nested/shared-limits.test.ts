@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, type ToolBudget } from "turnwright";
+import { createLoopControl } from "turnwright";
+import type { ToolBudget } from "turnwright/parts";
 import { createMockProvider, createTestClock, finish, type MockTurn, text, toolCall, wait } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "../play.ts";
 import { callAndAnswer, kinds, nesting, question, scripted, tokens } from "./nesting.ts";

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { contextRestart, createToolRegistry, defineTool, type LoopOptions, type TriggerMatch } from "turnwright";
+import { contextRestart, createToolRegistry, defineTool, type LoopOptions } from "turnwright";
+import type { TriggerMatch } from "turnwright/parts";
 import { type MockTurn, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "../play.ts";
 

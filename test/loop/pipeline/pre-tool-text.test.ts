@@ -8,9 +8,9 @@ import {
   memoryJournal,
   toolResult,
   type LoopOptions,
-  type PreToolTextPolicy,
   type Tool,
 } from "turnwright";
+import type { PreToolTextPolicy } from "turnwright/parts";
 import {
   chunk,
   createMockProvider,

@@ -1,7 +1,8 @@
 // What watches a run or ends it from outside: emitters, tracers, controls and signals.
 
 import { INVALID_SPAN_CONTEXT, trace } from "@opentelemetry/api";
-import { createLoopControl, createLoopEvents, type LoopEventType, type LoopOptions } from "turnwright";
+import { createLoopControl, createLoopEvents, type LoopOptions } from "turnwright";
+import type { LoopEventType } from "turnwright/parts";
 import { withTracing } from "turnwright/otel";
 import type { Fault } from "../faults.ts";
 import { called, type Port, type Ports, portsOf, question, usualProvider } from "./port.ts";

@@ -1,7 +1,8 @@
 // Old results are left out of what is sent, and of nothing else.
 
 import { describe, expect, it } from "vitest";
-import { contextRestart, type MaskingOptions, maskResults, type Message, processResults, toolResult } from "turnwright";
+import { contextRestart, maskResults, type Message, processResults, toolResult } from "turnwright";
+import type { MaskingOptions } from "turnwright/parts";
 import { finish, type MockTurn, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../play.ts";
 import { maskedIn, masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";

@@ -4,9 +4,8 @@ import { type ClaimPorts, claims, type ControlClaim } from "../run/control-claim
 import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
 import type { UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { assertNever } from "../../utils/assert-never.ts";
+import { assertNever, isLiteral, isRecord } from "../../utils/guards.ts";
 import { describeValue, quote } from "../../utils/texts.ts";
-import { isLiteral, isRecord } from "../../utils/guards.ts";
 import { textOrNone } from "../../utils/plain-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import { toUserMessage as copyMessage } from "../state/check-messages.ts";
@@ -18,7 +17,7 @@ type Request =
   | { readonly verb: "steer" | "interrupt"; readonly message: UserMessage }
   | { readonly verb: "drain" };
 
-/** What a control knows of the run that holds it. */
+/** The run that holds a control. */
 interface Holder {
   readonly scope: CancelScope;
   /** Whether a message may interrupt the run, unless its calls have begun. */

@@ -2,10 +2,9 @@
 
 import type { UserMessage } from "../../types/message.ts";
 import type { Ending } from "../../types/termination.ts";
-import type { CancelReason } from "../../cancellation/cancel-scope.ts";
+import { type CancelReason, endingOfReason } from "../../cancellation/cancel-scope.ts";
 import { whenReady } from "../../utils/promises.ts";
 import { applyStep, previewLook } from "../state/apply-step.ts";
-import { endingOfReason } from "../state/ending-of-cause.ts";
 import type { InboxAnswer, LoopState } from "../state/loop-state.ts";
 import { eventBase, type Run } from "../run/run.ts";
 import { mayReopen, noteWork } from "../run/park-run.ts";

@@ -1,4 +1,4 @@
-// What follows a recorded ending: a suspended run is resumed, and one that ended badly can be tried again from where it ended.
+// Goes on after a recorded ending: a suspended run is resumed, and one that ended badly can be tried again from where it ended.
 
 import type { Ending } from "../../types/termination.ts";
 import { whenReady } from "../../utils/promises.ts";
@@ -47,7 +47,7 @@ function resumeRun(run: Run): boolean | PromiseLike<boolean> {
 }
 
 /**
- * What led to the ending was replayed from the journal: this call, or one that the journal remembers, may have asked to try again. A
+ * The steps before the ending were replayed from the journal: this call, or one that the journal remembers, may have asked to try again. A
  * recorded retry is followed whatever comes from outside meanwhile: only a new one is not begun in a run that is being ended.
  */
 async function reopenRun(run: Run, ending: Ending): Promise<boolean> {

@@ -5,11 +5,10 @@ import type { StandardResult, StandardSchema } from "../../types/common.ts";
 import type { ToolResult } from "../../types/tool.ts";
 import type { UnknownRecord } from "../../utils/guards.ts";
 import { argumentSchema, issue } from "../../tools/argument-schema.ts";
-import { markSignal } from "../../tools/loop-signal.ts";
-import { toolResult } from "../../tools/to-outcome.ts";
+import { markSignal, toolResult } from "../../tools/to-outcome.ts";
 import { maskResults } from "../run/mask-results.ts";
 
-/** What the model asks for: no ids mean all results of the iterations before. */
+/** The request of the model: no ids mean all results of the iterations before. */
 export interface ReleaseRequest {
   readonly callIds: readonly string[] | undefined;
 }

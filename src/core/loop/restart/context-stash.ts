@@ -1,11 +1,11 @@
-// Where tools leave context for a restart: a few items, for a few minutes, each taken once.
+// Keeps context that tools leave for a restart: a few items, for a few minutes, each taken once.
 
 import type { Clock } from "../../types/common.ts";
 import type { ContextStash } from "../../types/policies.ts";
 import type { Json } from "../../types/json.ts";
 import { checkFields, type Checks, isFunction, numberWithin } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { systemClock } from "../../utils/clock.ts";
+import { systemClock } from "../../cancellation/deadline.ts";
 import { describeValue } from "../../utils/texts.ts";
 import { isRecord, isThenable } from "../../utils/guards.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
@@ -18,7 +18,7 @@ export interface ContextStashOptions {
   readonly ttlMs?: number | undefined;
   /** Most items held; one more drops the oldest. Default 16. */
   readonly maxEntries?: number | undefined;
-  /** What tells the age of an item; no timer is set. Default: the platform's. */
+  /** The clock for the age of an item; no timer is set. Default: the platform's. */
   readonly clock?: Pick<Clock, "now"> | undefined;
   /** Makes a key. Nobody must be able to guess it, and none may come twice. Default: a random UUID. */
   readonly createKey?: (() => string) | undefined;

@@ -10,7 +10,7 @@ import { describeCost } from "../../errors/loop-ended-error.ts";
 import { frozenView, isNamed } from "../state/transcript.ts";
 import type { LoopState } from "../state/loop-state.ts";
 
-/** What the result says besides the state. */
+/** The facts of the result besides the state. */
 export interface ResultFacts {
   readonly ending: Ending;
   /** Messages from outside that were not sent. Default none. */

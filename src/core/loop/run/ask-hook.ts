@@ -1,14 +1,14 @@
 // Calls a hook of the caller's, guarded: it may throw, take too long, or be overtaken by the end of the run.
 
 import type { PlainError } from "../../types/common.ts";
-import { assertNever } from "../../utils/assert-never.ts";
+import { assertNever } from "../../utils/guards.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { promiseOrValue } from "../../utils/promises.ts";
 import { type CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Run } from "./run.ts";
 
-/** What became of a hook. */
+/** The end of a hook. */
 export type HookEnd<T> =
   | { readonly kind: "value"; readonly value: T }
   | { readonly kind: "failed"; readonly error: PlainError; readonly thrown?: unknown }

@@ -26,7 +26,7 @@ export interface ReadyCall {
 /** A call that may run, or the outcome of one that may not. */
 export type Prepared = ReadyCall | ToolOutcome;
 
-/** What stage 2 uses of a run. */
+/** The part of a run that stage 2 uses. */
 export interface ToolCallPorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
   readonly clock: Clock;

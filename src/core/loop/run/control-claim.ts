@@ -1,4 +1,4 @@
-// What a run holds of the control that was passed to it.
+// A run's hold on the control that was passed to it.
 
 import type { LoopControl } from "../../types/loop-options.ts";
 import type { EndReason } from "../../types/termination.ts";
@@ -6,7 +6,7 @@ import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import { sharedMap } from "../../utils/guards.ts";
 import type { InboxMessage } from "../state/loop-state.ts";
 
-/** What a run brings to its claim. */
+/** The part of a run that its claim needs. */
 export interface ClaimPorts {
   readonly scope: CancelScope;
   readonly maxInterrupts: number;
@@ -17,7 +17,7 @@ export const claims: WeakMap<LoopControl, (ports: ClaimPorts) => ControlClaim> =
 
 /** A run's hold on its control. */
 export interface ControlClaim {
-  /** What was said and not taken yet, in order; more may come. */
+  /** Messages that were not taken yet, in order; more may come. */
   readonly messages: readonly InboxMessage[];
   /** Takes the first so many of them. */
   takeMessages(count: number): void;

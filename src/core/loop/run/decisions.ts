@@ -15,7 +15,7 @@ export class Decisions {
   readonly #waiting: Set<string>;
   /** Those that are not refused though nobody takes them: they were taken in an execution before this one, or came too late. */
   readonly #said: Set<string>;
-  /** What the names of this run's calls start with. */
+  /** The prefix of the names of this run's calls. */
   readonly #prefix: string;
 
   constructor(given: LoopOptions["decisions"], outer?: { readonly decisions: Decisions; readonly callId: string }) {
@@ -35,7 +35,7 @@ export class Decisions {
     return [...this.#left.keys()].some((name) => name.startsWith(path) && !this.#said.has(name));
   }
 
-  /** What was decided about a question of this run, once. */
+  /** The decision about a question of this run, once. */
   take(id: string): ApprovalDecision | undefined {
     const name = this.#prefix + id;
     this.#waiting.add(name);

@@ -6,7 +6,7 @@ import { dropPromise, promiseOrValue } from "../../utils/promises.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { type ClosedRun, tellClosed } from "../../cancellation/signals.ts";
 
-/** Who gets the events of a run. */
+/** Receives the events of a run. */
 export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
@@ -15,7 +15,7 @@ export interface EventTargets {
   readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
 }
 
-/** Where a failure is said to have happened. */
+/** The place of a failure. */
 interface EventPlace {
   readonly type: string;
   readonly iteration: number;

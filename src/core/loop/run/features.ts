@@ -1,4 +1,4 @@
-// What masking and the detection of loops are to the loop. Their code comes with the values that the user passes.
+// Masking and the detection of loops as the loop sees them. Their code comes with the values that the user passes.
 
 import type { Message } from "../../types/message.ts";
 import type { LoopDetection } from "../../types/policies.ts";

@@ -20,9 +20,9 @@ export function refuseBroken({ failure, outer }: Breakable): void {
   if (outer !== undefined) refuseBroken(outer);
 }
 
-/** Where the steps belong. */
+/** The journal of the steps. */
 interface JournalPart {
-  /** What each key starts with. */
+  /** The prefix of each key. */
   readonly prefix: string;
   /** Whether the call is over, so that nothing of it runs any more. Default false. */
   readonly isOver?: boolean | undefined;
@@ -52,7 +52,7 @@ export function prefixJournal(journal: Journal, { prefix, isOver = false }: Jour
   };
 }
 
-/** What asking a journal uses of a run. */
+/** The part of a run that a call of the journal uses. */
 interface JournalPorts {
   readonly runId: string;
   readonly scope: CancelScope;
@@ -67,14 +67,14 @@ interface JournalPorts {
   readonly isPart: boolean;
 }
 
-/** What became of one step in this execution. */
+/** The end of one step in this execution. */
 export interface StepMark {
-  /** What the journal was asked. */
+  /** The request to the journal. */
   readonly call: JournalCall;
   readonly key: string;
   /** Whether its body has run. */
   live: boolean;
-  /** What the body gave, where it has ended. */
+  /** The value of the body, if it has ended. */
   answer: unknown;
 }
 
@@ -87,7 +87,7 @@ const graceMs = 500;
 const patientTicks = 8;
 
 /**
- * What goes on over one journal: shared by a run and the runs inside it whose steps it keeps. An engine may do one thing at a time, so a
+ * The steps that are under way in one journal: shared by a run and the runs inside it whose steps it keeps. An engine may do one thing at a time, so a
  * body of any of them holds up all of them.
  */
 export class JournalTraffic {
@@ -265,7 +265,7 @@ export class JournalCall implements Cancellable {
   }
 }
 
-/** What the outermost run over the journal has so far, and what the journal was to keep last. */
+/** The result so far of the outermost run over the journal, and the answers that the journal was to keep last. */
 function partialOf(run: JournalPorts, marks: readonly StepMark[]): PartialResult {
   if (run.isPart && run.outer !== undefined) return partialOf(run.outer, marks);
   const { runId, state } = run;

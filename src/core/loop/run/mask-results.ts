@@ -65,7 +65,7 @@ class View implements MaskedView {
   #historyRead = 0;
   #forcedRead = 0;
   #releasesRead = 0;
-  /** What can still be masked: by call, and by iteration, the oldest first. */
+  /** Results that can still be masked: by call, and by iteration, the oldest first. */
   readonly #open = new Map<string, Entry>();
   readonly #iterations = new Map<number, Entry[]>();
   /** The iteration that was sent last. */

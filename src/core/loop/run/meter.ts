@@ -43,7 +43,7 @@ function levelIn(context: object): Level | undefined {
 /** The limits that nested runs share. */
 export type SharedLimits = Pick<ResolvedLimits, "maxTokens" | "maxToolCalls" | "maxCostUSD" | "unknownCostEnds">;
 
-/** What was used. */
+/** The spending so far. */
 export interface Spending {
   readonly tokens?: number | undefined;
   readonly toolCalls?: number | undefined;
@@ -78,7 +78,7 @@ export class Meter {
     this.#outer?.add(spending);
   }
 
-  /** What is left to this run and to each around it, whichever has the least. */
+  /** The rest of the limits of this run and each around it, whichever has the least. */
   get tokensLeft(): number {
     return Math.max(0, Math.min(this.#limits.maxTokens - this.#tokens, this.#outer?.tokensLeft ?? none));
   }

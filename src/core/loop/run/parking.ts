@@ -14,7 +14,7 @@ interface Parked {
   suspend(): void;
 }
 
-/** What becomes of a parked run: it is suspended, it looks again at what became of it, or it has to end. */
+/** The next move of a parked run: it is suspended, it looks at its calls again, or it has to end. */
 export type ParkedEnd = "suspended" | "look-again" | "ended";
 
 /** Called by a run inside a call before it is suspended. */
@@ -57,7 +57,7 @@ export class Parking {
         onWait(parked.isDrained);
         stop();
       });
-    // Whoever waits when it is over is the one who heard of it last.
+    // The last one that still waits decides for all.
     const end = (): void => stop();
     return start(() => void call(park).then(end, (error: unknown) => fail(error)));
   }

@@ -22,7 +22,7 @@ export interface FirstTools {
   readonly registered: readonly ToolDefinition[] | undefined;
 }
 
-/** What a replayed iteration says of the tools of its calls. */
+/** The tools of a replayed iteration's calls, as its record has them. */
 interface RecordedTools {
   /** Whether a policy was there to decide about the calls. */
   readonly asks: boolean;
@@ -38,7 +38,7 @@ export interface VisibleTools {
   readonly byName: ReadonlyMap<string, ToolDefinition>;
   /** The definitions that it may be used again for; none where it is for one iteration. */
   readonly source: readonly ToolDefinition[];
-  /** What the registry gave when it was made. */
+  /** The tools of the registry when it was made. */
   readonly registered: readonly ToolDefinition[];
   /** Set in a replayed iteration. */
   readonly recorded?: RecordedTools | undefined;
@@ -48,17 +48,6 @@ export interface VisibleTools {
   /** Whether one of them wants calls to be decided about. */
   readonly hasApproval: boolean;
 }
-
-/** No tools, made from nothing: never mistaken for what a registry says. */
-export const noVisibleTools: VisibleTools = {
-  tools: [],
-  byName: new Map(),
-  source: [],
-  registered: [],
-  hiddenCount: -1,
-  hasEager: false,
-  hasApproval: false,
-};
 
 /** The lists of the requests of one run. */
 export interface RequestViews {

@@ -3,7 +3,7 @@
 import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
 import { describeRule, invalidOption, isWithin, type NumberRule, timeLimit, unknownOption } from "../../errors/check-fields.ts";
-import { longestTimerMs } from "../../utils/clock.ts";
+import { longestTimerMs } from "../../cancellation/deadline.ts";
 import type { LoopPolicies, PreToolTextPolicy } from "../../types/policies.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { listItems } from "../../utils/promises.ts";
@@ -139,7 +139,7 @@ export function toBounds(
   };
 }
 
-/** What is changed later, in a list that was handed in, does not change the run. */
+/** A copy: later changes to a list that was handed in do not change the run. */
 function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreToolTextPolicy = {}): PreToolTextPolicy {
   return {
     endAfterTextFamilies: endAfterTextFamilies?.slice(),

@@ -101,7 +101,7 @@ function badAnswer(answer: unknown, asked: string): Error {
  */
 const acting: ReadonlySet<StepKind> = new Set(["model", "intent", "tool", "results", "hook", "reopen"]);
 
-/** What happens before the body of a step, which runs only where the step is not replayed. */
+/** Called before the body of a step, which runs only if the step is not replayed. */
 function prepare<T>({ key, kind, input, run: body }: Step<T>, run: Run, mark: StepMark): Step<T> {
   const start: Step<T>["run"] = (call) => {
     const { bounds, scope, clock, state } = run;

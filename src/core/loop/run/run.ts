@@ -11,7 +11,7 @@ import type { EventBase } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { LoopPolicies, ResultProcessing, StopCondition, StructuredOutput } from "../../types/policies.ts";
-import type { IdleTimer } from "../../cancellation/idle-timer.ts";
+import type { IdleTimer } from "../../cancellation/deadline.ts";
 import type { LoopState, SettledCall } from "../state/loop-state.ts";
 import type { Prepared, ReadyCall, ToolCallPorts } from "./call.ts";
 import type { ControlClaim } from "./control-claim.ts";
@@ -29,10 +29,10 @@ export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: 
   return { runId, iteration: state.iteration, replayed: live ? undefined : true };
 }
 
-/** What the calls of a run see of it. */
+/** The part of a run that its calls use. */
 export interface RunCallPorts extends ToolCallPorts {
   isCurrent(definition: ToolDefinition): boolean;
-  /** What a result carried for listeners only, once. */
+  /** The metadata of a result, once. */
   takeMetadata(call: ToolCall): unknown;
   /** The place of each call among the calls of its iteration. Of all iterations: a tool that was left behind may end much later. */
   readonly places: Map<string, number>;
@@ -84,14 +84,14 @@ export interface Run {
   readonly timeouts: Timeouts;
   readonly clock: Clock;
   readonly journal: Journal;
-  /** What goes on over the journal. */
+  /** The steps that are under way in the journal. */
   readonly traffic: JournalTraffic;
   readonly scope: CancelScope;
   readonly events: LoopEventSink;
   /** The timer that the streams of the run share. */
   readonly alarm: IdleTimer;
   readonly control: ControlClaim | undefined;
-  /** What was decided about calls that wait. */
+  /** Decisions about calls that wait. */
   readonly decisions: Decisions;
   /** Names that the deliberate gate lets through, where it is active. */
   readonly allowedNames: ReadonlySet<string> | undefined;
@@ -99,7 +99,7 @@ export interface Run {
   readonly stopConditions: readonly StopCondition[];
   /** The optional parts that its policies name. */
   readonly features: Features;
-  /** What the calls of the run see of it. */
+  /** The part of the run that its calls use. */
   readonly ports: RunCallPorts;
   /** How many runs there are around this one, and how many levels there may be. */
   readonly depth: number;
@@ -117,17 +117,17 @@ export interface Run {
   turn: Promise<void> | undefined;
   /** The runs inside calls of the current batch, where there are any. */
   parking: Parking | undefined;
-  /** What is sent in place of the transcript, where something may be masked. */
+  /** The transcript as it is sent, if something may be masked. */
   view: MaskedView | undefined;
   /** The runs inside its calls whose steps are in its journal, as long as they hold something. */
   readonly parts: Set<Run>;
-  /** What broke the run, such as a journal that threw. */
+  /** The error that broke the run, such as one of its journal. */
   failure: { readonly error: unknown } | undefined;
   /** Starts the loop again, inside a call of this run. */
   nest(options: LoopOptions, nesting: Nesting): StartedRun;
   /** The tools that the model was shown last. */
   visibleTools: VisibleTools;
-  /** What `toolChoice` forbids in the current iteration; undefined if any tool may run. */
+  /** Limits the tools of the current iteration; undefined if any tool may run. */
   toolChoice: StreamResult["toolChoice"];
   /** The tools that the run's first record names; undefined in runs that nobody can go on with. */
   firstTools: FirstTools | undefined;
@@ -135,7 +135,7 @@ export interface Run {
   replayed: boolean;
   /** The calls of a turn whose stream was live, as they were found when it ended; undefined where the stream was replayed. */
   prepared: ReadonlyMap<string, Prepared | Promise<Prepared>> | undefined;
-  /** What the requests of the run show of its transcript; made with the first one. */
+  /** The transcript as the requests of the run show it; made with the first one. */
   requestViews: RequestViews | undefined;
   /** The last stream, until listeners are told that its iteration is over. */
   openIteration: OpenIteration | undefined;
@@ -150,7 +150,7 @@ export interface ResultProcessor extends ResultProcessing {
 
 /** Makes the answer a value. */
 export interface OutputReader extends StructuredOutput {
-  /** What the model is told, in the system text. */
+  /** Instructions for the model, part of the system text. */
   readonly prompt: string;
   readonly maxRetries: number;
   /** Validates the answer, or replays what came of it. */

@@ -18,7 +18,7 @@ const liveRunIds = new Set<string>();
 /** Journals in memory that a live run writes: another run would take its records for its own. */
 const liveJournals = new WeakSet<Journal>();
 
-/** What a run holds until it is released. */
+/** Held by a run until it is released. */
 interface Claims {
   readonly control: ControlClaim | undefined;
   release(): void;

@@ -69,7 +69,7 @@ export function readProvider(provider: Provider): Provider {
   return { id, model, family, stream: (request, call) => provider.stream(request, call) };
 }
 
-/** What the loop itself reads of a session. Tools and approvals are handed the caller's own object. */
+/** The fields of a session that the loop itself reads. Tools and approvals get the caller's own object. */
 export function readSession({ surfaceUserErrors, detailsLabel, responseTarget }: Session = {}): Session {
   const { kind, name } = responseTarget ?? {};
   return { surfaceUserErrors, detailsLabel, responseTarget: kind === undefined ? undefined : { kind, name } };

@@ -4,8 +4,7 @@ import type { LoopEvent } from "../../types/loop-event.ts";
 import type { LoopOptions, ToolRegistry } from "../../types/loop-options.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { memoryJournal } from "../../journal/memory-journal.ts";
-import { IdleTimer } from "../../cancellation/idle-timer.ts";
-import { systemClock } from "../../utils/clock.ts";
+import { IdleTimer, systemClock } from "../../cancellation/deadline.ts";
 import type { EventQueue } from "../../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import { CancelScope } from "../../cancellation/cancel-scope.ts";
@@ -17,19 +16,18 @@ import { checkOptions } from "./check-options.ts";
 import { claimRun } from "./record-run.ts";
 import { readOptions, readRegistry, readSession, snapshotOptions } from "./snapshot-options.ts";
 import { Decisions } from "../run/decisions.ts";
-import { type Features, readFeatures } from "../run/run.ts";
+import { type Features, readFeatures, type Nesting, type Run } from "../run/run.ts";
 import { JournalTraffic } from "../run/journal-call.ts";
 import { LoopEventSink } from "../run/emit.ts";
 import { findOuterLevel, type Level, Meter } from "../run/meter.ts";
 import { allowedBy, resolveLimits, resolveTimeouts, toBounds } from "../run/resolve-policies.ts";
-import { noVisibleTools } from "../run/request.ts";
-import { type Nesting, type Run } from "../run/run.ts";
+import { noVisibleTools } from "../stream/visible-tools.ts";
 
-/** What a run gets besides its options. */
+/** Inputs of a run besides its options. */
 export interface StartPorts {
   /** Runs the loop again, inside a call of the run. */
   readonly nest: Run["nest"];
-  /** Where a reader waits for the events. */
+  /** The place where a reader waits for the events. */
   readonly queue?: EventQueue<LoopEvent> | undefined;
   /** The call that the run is in, if it is in one. */
   readonly nesting?: Nesting | undefined;
@@ -87,7 +85,7 @@ export function startRun(given: LoopOptions, { nest, queue, nesting }: StartPort
   return run;
 }
 
-/** What a run goes by, with defaults for what was not said. Holds nothing that would have to be released. */
+/** The settings of a run, with defaults. Nothing in them has to be released. */
 function settle(options: LoopOptions, nesting: Nesting | undefined) {
   const limits = resolveLimits(options.limits);
   const { clock = systemClock, journal = memoryJournal() } = options;
@@ -98,7 +96,7 @@ function settle(options: LoopOptions, nesting: Nesting | undefined) {
   checkDefinitions(definitions);
   const token = createToken();
   const isPart = nesting?.isPart === true;
-  // What the caller changes later in lists and objects of the policies does not change the run.
+  // Later changes by the caller to lists and objects of the policies do not affect the run.
   const { gate, stopWhen = [] } = options.policies ?? {};
   const features = readFeatures(options.policies);
   return {

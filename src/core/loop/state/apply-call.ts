@@ -13,20 +13,20 @@ import { countsAsError, wasDispatched } from "../../tools/render-outcome.ts";
 import { addCost, addUsage } from "../../utils/count-usage.ts";
 import { type LoopState, type SettledCall, toContextMessage } from "./loop-state.ts";
 
-/** Who answered, and in which iteration. */
+/** The provider and model that answered, and the iteration. */
 interface Answerer {
   readonly provider: string;
   readonly model: string;
   readonly iteration: number;
 }
 
-/** What pricing uses of a run. */
+/** The part of a run that pricing uses. */
 interface PricingPorts {
   readonly pricing?: Pricing | undefined;
   readonly events: EventSink;
 }
 
-/** What tokens cost, in USD, or why that is not known. */
+/** The cost of tokens in USD, or why it is not known. */
 export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events }: PricingPorts): number | CostUnknownWhy {
   if (usage === undefined) return "no-usage";
   const { provider, model, iteration } = by;
@@ -84,7 +84,7 @@ function applyRestart(state: LoopState, restart: ContextRestart): void {
   state.contextMessage = toContextMessage(state.contextItems);
 }
 
-/** What runs inside a call have used counts once, here. */
+/** The spending of runs inside a call counts once, here. */
 export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
   state.usage = addUsage(state.usage, usage);
   state.costUSD = addCost(state.costUSD, costUSD);

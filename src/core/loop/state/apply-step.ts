@@ -3,7 +3,7 @@
 import type { ProviderMetadataPart, ToolResultPart } from "../../types/message.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
-import { assertNever } from "../../utils/assert-never.ts";
+import { assertNever } from "../../utils/guards.ts";
 import { applyCall, applyNested, applySpending, countError } from "./apply-call.ts";
 import { earlyOutcomesOf, isNamed, joinTurn, noteBeforeTurn, placeResults, placeTurn, takeTurnBack } from "./transcript.ts";
 import { countIdenticalCalls } from "./identical-calls.ts";
@@ -96,7 +96,7 @@ function applyReopening(state: LoopState, { answer, attempt }: Extract<StepResul
   state.unsent.length = 0;
   state.ending = undefined;
   state.finalAnswerTo = undefined;
-  // What is asked for again gets its caps anew.
+  // A resumed run gets its caps anew.
   state.consecutiveToolErrors = 0;
   state.restarts = 0;
   state.pauses = 0;
@@ -130,11 +130,11 @@ function applySteering(state: LoopState): void {
   const rest = unsent.filter(({ verb }) => verb !== "steer");
   unsent.splice(0, unsent.length, ...rest);
   state.iterationStart = messages.length;
-  // Whoever was told something new may do again what was done before.
+  // After a new message the model may do again what it did before.
   beginCounts(state);
 }
 
-/** What the model has repeated, or answered badly, counts no more. */
+/** Repetitions and bad answers of the model no longer count. */
 function beginCounts(state: LoopState): void {
   state.repetition = state.repetition?.restart();
   state.identical = noIdenticalCalls;
@@ -164,20 +164,20 @@ function applyModel(state: LoopState, result: StreamResult, finalAnswerTo: Endin
   else if (finalAnswerTo === undefined) state.countedIterations += 1;
   applyStream(state, result);
   state.thoughtLog = result.thoughtLog ?? state.thoughtLog;
-  // What an interrupted iteration said is in its stream's result only: the next run answers anew.
+  // An interrupted iteration's text is in its stream's result only: the next run answers anew.
   if (result.status !== "follow-up-interrupt") applySaid(state, result);
   if (result.status !== "tool-calls" && !isUnfinished(result)) state.identical = noIdenticalCalls;
   if (finalAnswerTo === undefined && !isUnfinished(result)) countCalls(state, result);
 }
 
-/** What a stream and the calls that were started for nothing meanwhile have used. */
+/** The usage of a stream, and of the calls that were started for nothing meanwhile. */
 function applyStream(state: LoopState, result: StreamResult): void {
   applySpending(state, result);
   for (const spent of result.eagerSpent ?? []) applyNested(state, spent);
   applyPrice(state, result);
 }
 
-/** What one more stream is taken to cost, and who made the first one of which nobody knows. */
+/** The assumed cost of one more stream, and the first stream of unknown cost. */
 function applyPrice(state: LoopState, { costUSD, unpriced }: StreamResult): void {
   state.lastCostUSD = costUSD ?? state.lastCostUSD;
   if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };
@@ -233,7 +233,7 @@ function applyBatch(state: LoopState, { settled, loop }: Extract<StepResult, { k
   applyRepetition(state, results, loop);
 }
 
-/** What was said to runs inside the calls was for other models: the model of this run does not read it. */
+/** Messages to runs inside the calls were for other models: the model of this run does not read them. */
 function keepUndelivered({ unsent }: LoopState, settled: readonly SettledCall[]): void {
   for (const { outcome } of settled)
     for (const content of outcome.undelivered ?? []) unsent.push({ verb: "keep", message: { role: "user", content } });

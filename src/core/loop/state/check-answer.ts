@@ -48,7 +48,7 @@ const stream: Fields = {
   visibleTools: "array",
 };
 
-/** What the answer of a step holds, by the word in its key. */
+/** The shape of a step's answer, by the word in its key. */
 const steps: { readonly [word: string]: Fields } = {
   run: { tools: "tools", messages: "array" },
   retry: { reopen: "boolean", before: "text", now: "number", token: "text" },
@@ -65,7 +65,7 @@ const steps: { readonly [word: string]: Fields } = {
   tool: { kind: "text", call: "call", durationMs: "number" },
 };
 
-/** What an answer holds besides, by its kind: one kind is the same in each step that gives it. */
+/** Further fields of an answer, by its kind: a kind is the same in each step that gives it. */
 const kinds: { readonly [kind: string]: Fields } = {
   failed: { error: "error" },
   "approval-failed": { error: "error" },

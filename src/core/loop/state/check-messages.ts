@@ -165,7 +165,7 @@ function assertMessage(given: unknown, index: number): Message {
   return seal(value as unknown as Message);
 }
 
-/** What is in the transcript is in the result, and a result can always be saved. What the caller does to the original is not seen. */
+/** A copy: the result holds the transcript and must stay storable, and later changes by the caller have no effect. */
 function copy(value: unknown, index: number): unknown {
   try {
     return sealedCopy(value);

@@ -99,7 +99,7 @@ export class CountedRepetition implements Repetition {
   }
 }
 
-/** What came broken is told apart by its text, for its arguments are empty. */
+/** Broken arguments are empty, so that their text tells calls apart. */
 function describeCall({ name, args, argsText, problem }: ToolCall): string {
   return stableJson(problem === undefined ? [name, args] : [name, problem, argsText ?? ""]);
 }

@@ -6,7 +6,7 @@ import type { LoopAction } from "../../types/loop-event.ts";
 import { isSameJson } from "../../utils/json.ts";
 import { type IdenticalCalls, type LoopState, noIdenticalCalls, type Repeats } from "./loop-state.ts";
 
-/** What is looked at of a settled call. */
+/** The compared parts of a settled call. */
 interface Settled {
   readonly outcome: ToolOutcome;
   readonly awaiting?: string | undefined;

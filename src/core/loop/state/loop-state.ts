@@ -23,7 +23,7 @@ export interface InboxMessage {
   readonly message: UserMessage;
 }
 
-/** What an inbox step found. The loop judges this answer, never the live control, so that a replay decides the same. */
+/** The answer of an inbox step. The loop judges this answer, never the live control, so that a replay decides the same. */
 export interface InboxAnswer {
   /** Clock time in milliseconds. */
   readonly now: number;
@@ -33,7 +33,7 @@ export interface InboxAnswer {
   readonly ended?: Ending | undefined;
   /** A budget of a run around this one that is used up. */
   readonly spentOutside?: Extract<EndReason, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
-  /** What was said to the control since the last look, in order. */
+  /** Messages to the control since the last look, in order. */
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly drain?: true | undefined;
   /** Iterations whose results the caller wants left out, and did not before. */
@@ -47,13 +47,13 @@ export interface InboxAnswer {
   readonly goesOn?: true | undefined;
 }
 
-/** What a hook step gave. */
+/** The answer of a hook step. */
 export type HookAnswer =
   | { readonly kind: "continue" }
   | { readonly kind: "abort"; readonly reason?: string | undefined }
   | { readonly kind: "failed"; readonly error: PlainError };
 
-/** What became of the answer where it has to fit a schema: its value, what is wrong with it, or how the run ends instead. */
+/** The verdict on an answer that has to fit a schema: its value, its faults, or how the run ends instead. */
 export type OutputAnswer =
   | { readonly kind: "valid"; readonly value: Json }
   | { readonly kind: "invalid"; readonly issues: readonly Issue[] }
@@ -72,21 +72,21 @@ export interface ReopenAnswer {
 export interface SettledCall {
   readonly outcome: ToolOutcome;
   readonly restart?: ContextRestart | undefined;
-  /** What the model reads in place of the result, where a stage of `policies.results` has changed it. */
+  /** The text that the model reads in place of the result, if a stage of `policies.results` has changed it. */
   readonly textForModel?: string | undefined;
-  /** What extracting the result took; USD, undefined where unknown. */
+  /** The cost of extracting the result in USD; undefined if unknown. */
   readonly extraction?: { readonly usage: Usage; readonly costUSD: number | undefined } | undefined;
   /** Whether nothing is left to say after its tool. Undefined if the tool does not say. */
   readonly needsNoFollowUp?: boolean | undefined;
   /** Set if somebody has to decide about the call before it can run: the name of the question in `decisions`. */
   readonly awaiting?: string | undefined;
-  /** What has changed of its tool since somebody was last asked about the call. */
+  /** Changes of its tool since somebody was last asked about the call. */
   readonly toolChanges?: readonly ToolChange[] | undefined;
   /** How the run inside the call was suspended. The call is not over, and goes on when the run is resumed. */
   readonly suspended?: Ending | undefined;
 }
 
-/** What a fold takes: the answer of one step. */
+/** The input of `applyStep`: the answer of one step. */
 export type StepResult =
   | { readonly kind: "inbox"; readonly answer: InboxAnswer }
   /** Steered messages join the transcript. */
@@ -115,7 +115,7 @@ export interface Turn {
   readonly reasoning: string;
   readonly calls: readonly ToolCall[];
   readonly providerMetadata: readonly ProviderMetadataPart[];
-  /** What became of the calls that were started while the model spoke. */
+  /** Outcomes of the calls that were started while the model spoke. */
   readonly eagerOutcomes?: readonly ToolOutcome[] | undefined;
 }
 
@@ -153,9 +153,9 @@ export interface Repetition {
   findRepeats(threshold: number): Repeats | undefined;
 }
 
-/** Where a run stands. Fields may be read by anybody; only `applyStep` writes them. */
+/** The state of a run. Anybody may read its fields; only `applyStep` writes them. */
 export interface LoopState {
-  /** What was folded last. */
+  /** The step that was applied last. */
   phase: "start" | StepResult["kind"];
   /** 0-based iteration. */
   iteration: number;
@@ -182,7 +182,7 @@ export interface LoopState {
   readonly hiddenTools: Set<string>;
   /** Iterations whose results the caller wants left out of what is sent. */
   readonly forcedIterations: number[];
-  /** What tools want left out of it, in order. */
+  /** Releases that tools asked for, in order. */
   readonly releases: ReleasedResults[];
 
   // results
@@ -197,7 +197,7 @@ export interface LoopState {
   usage: Usage;
   /** USD; undefined once the cost of one iteration is unknown. */
   costUSD: number | undefined;
-  /** Who made the first stream of this run whose cost is not known, and in which iteration. */
+  /** The first stream of this run whose cost is not known, and its iteration. */
   unpriced: (NonNullable<StreamResult["unpriced"]> & { readonly iteration: number }) | undefined;
   /** USD, of the streams whose cost is known. */
   spentUSD: number;
@@ -225,7 +225,7 @@ export interface LoopState {
   repetition: Repetition | undefined;
   /** How many iterations in a row have done the same. */
   identical: IdenticalCalls;
-  /** What became of the last answer, until the next iteration. */
+  /** The verdict on the last answer, until the next iteration. */
   lastOutput: OutputAnswer | undefined;
   /** Answers in a row that did not fit. */
   invalidAnswers: number;
@@ -239,15 +239,15 @@ export interface LoopState {
   endChecks: number;
   /** How many messages there were when this iteration began. */
   iterationStart: number;
-  /** What the turn of this iteration adds to, as it was before. */
+  /** The state before the message of this iteration added to it. */
   beforeTurn: BeforeTurn;
-  /** What was folded last before the ending. */
+  /** The step that was applied last before the ending. */
   closedAfter: LoopState["phase"];
   /** How the run ends, once that is decided. */
   ending: Ending | undefined;
 }
 
-/** What a new run starts from. */
+/** The start of a new run. */
 export interface InitialState {
   readonly messages: readonly Message[];
   readonly heldIds: Iterable<string>;
@@ -258,7 +258,7 @@ export interface InitialState {
   readonly repetition?: Repetition | undefined;
 }
 
-/** What a retry brings back when it takes a turn back. */
+/** Restored by a retry that takes a message back. */
 export interface BeforeTurn {
   readonly modelParts: number;
   readonly functionHistory: number;
@@ -342,7 +342,7 @@ export function toContextMessage(items: readonly Json[]): UserMessage | undefine
   return { role: "user", content: ["Context:", ...lines].join("\n") };
 }
 
-/** What the last batch waits for: decisions about its calls, or runs inside them that were suspended. */
+/** The things that the last batch waits for: decisions about its calls, or runs inside them that were suspended. */
 export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
   const calls = lastBatch.flatMap(pendingIn);
   if (calls.length > 0) return { status: "suspended", reason: { kind: "approval-required", calls } };

@@ -9,7 +9,7 @@ import type { Ending } from "../../types/termination.ts";
 /** The format of the records: see docs/decisions/0021. */
 export const recordVersion = 3;
 
-/** What a run and a later execution of it are compared by. */
+/** The facts by which a later execution of a run is recognised. */
 export type RunPrint = {
   readonly version: number;
   /** Absent if the caller named none. */
@@ -27,7 +27,7 @@ export interface CycleRules {
   readonly compareResults: boolean;
 }
 
-/** What a run started from. Plain data. */
+/** The start of a run. Plain data. */
 export type RunStart = {
   /** The messages that the run was given, as they were sent. */
   readonly messages: readonly Message[];

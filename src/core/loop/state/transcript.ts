@@ -49,7 +49,7 @@ export function sealedCopy(message: unknown): unknown {
   return sealed.has(message as Message) ? message : toJson(message, envelope);
 }
 
-/** What to show of a transcript. It changes at its end only; after any other change `forgetView` is called. */
+/** The transcript as it is shown. It changes at its end only; after any other change `forgetView` is called. */
 export function frozenView(messages: readonly Message[]): readonly Message[] {
   const known = views.get(messages) as readonly Message[] | undefined;
   if (known?.length === messages.length && known.at(-1) === messages.at(-1)) return known;
@@ -92,15 +92,15 @@ export function joinTurn(turn: Turn, { text, reasoning, calls, finish }: StreamR
   };
 }
 
-/** What cuts a continuation off cuts the whole turn: the calls of its earlier continuations run no more than its own. */
+/** A cut continuation cuts the whole message: the calls of its earlier continuations do not run either. */
 function withProblem(calls: readonly ToolCall[], problem: ToolCall["problem"]): readonly ToolCall[] {
   return problem === undefined ? calls : calls.map((call) => ({ ...call, problem }));
 }
 
-/** What the model reads of a call that restarted the context. */
+/** The text that the model reads for a call that restarted the context. */
 export const restartedResult: Json = { status: "context_restarted" };
 
-/** What the model would read of a call that somebody has yet to decide about. */
+/** The text that the model would read for a call that still waits for a decision. */
 const awaitingResult: Json = { status: "awaiting_approval" };
 
 /** Puts the current turn at the end of the transcript, in place of its earlier continuations. */
@@ -145,7 +145,7 @@ export function placeResults(state: LoopState, settled: readonly SettledCall[]):
 
 const noOutcomes: ReadonlyMap<string, ToolOutcome> = new Map();
 
-/** What became of the calls that were started while the model spoke, by call. */
+/** Outcomes of the calls that were started while the model spoke, by call. */
 export function earlyOutcomesOf({ eagerOutcomes = [] }: Pick<Turn, "eagerOutcomes">): ReadonlyMap<string, ToolOutcome> {
   return eagerOutcomes.length === 0 ? noOutcomes : new Map(eagerOutcomes.map((outcome) => [outcome.call.callId, outcome]));
 }

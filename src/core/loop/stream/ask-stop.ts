@@ -1,16 +1,15 @@
 // Asks the caller after an iteration: stop conditions and `onIteration`.
 
-import { assertNever } from "../../utils/assert-never.ts";
+import { assertNever, isRecord } from "../../utils/guards.ts";
 import { textOrNone } from "../../utils/plain-error.ts";
 import { freezeDeep } from "../../utils/json.ts";
 import { applyStep } from "../state/apply-step.ts";
-import { endingOfReason } from "../state/ending-of-cause.ts";
+import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import type { HookAnswer } from "../state/loop-state.ts";
 import { askAfterStream, askHook } from "../run/ask-hook.ts";
 import type { Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 import { stepKey } from "../state/step-key.ts";
-import { isRecord } from "../../utils/guards.ts";
 import type { StopContext } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import { describeValue } from "../../utils/texts.ts";

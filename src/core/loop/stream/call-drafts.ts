@@ -1,18 +1,18 @@
 // Tool calls while their arguments arrive.
 
-import type { Json } from "../../types/json.ts";
 import type { ModelChunk } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import { assertNever } from "../../utils/assert-never.ts";
+import { assertNever, isRecord } from "../../utils/guards.ts";
 import { textIn } from "../../utils/texts.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
-import { isRecord } from "../../utils/guards.ts";
 import { parseToolArguments } from "../../utils/tool-arguments.ts";
+import type { Json } from "../../types/json.ts";
+import type { ProviderError, ProviderErrorCode } from "../../types/common.ts";
 
 /** Names a call by its place in the iteration, and by the id that the provider gave, where it gave one. */
 export type IdOf = (index: number, id: string | undefined) => string;
 
-/** Where the calls stand, and which ids they may not have. */
+/** The place of the calls, and the ids that are taken. */
 interface CallPlace {
   readonly iteration: number;
   /** Ids in the transcript. */
@@ -200,4 +200,43 @@ function nameIn({ name }: { readonly name: unknown }): string {
 
 function idIn({ id }: { readonly id?: unknown }): string | undefined {
   return typeof id === "string" ? id : undefined;
+}
+
+/** The part of a draft that can be taken back when a wrapping provider discards an attempt. */
+export interface AttemptContent {
+  text: string;
+  reasoning: string;
+  details: string;
+  thoughtLog: Json | undefined;
+  /** Made with the first call, as `providerMetadata` is with the first part: most turns have neither. */
+  calls: CallDrafts | undefined;
+  providerMetadata: Json[] | undefined;
+}
+
+/** An attempt that has said nothing yet. */
+export const emptyAttempt = (): AttemptContent => ({
+  text: "",
+  reasoning: "",
+  details: "",
+  thoughtLog: undefined,
+  calls: undefined,
+  providerMetadata: undefined,
+});
+
+/** Errors of services that turn a request away before the model has worked on it. */
+const refusals: ReadonlySet<ProviderErrorCode> = new Set(["auth", "rate-limit", "overloaded", "bad-request", "context-too-long"]);
+
+/** Whether an attempt was turned away, so that it has cost nothing though nobody said so. */
+export function wasRefused(
+  { text, reasoning, calls, providerMetadata }: AttemptContent,
+  { code, status }: ProviderError,
+): boolean {
+  if (text !== "" || reasoning !== "" || calls !== undefined || providerMetadata !== undefined) return false;
+  return status !== undefined || refusals.has(code);
+}
+
+/** Joins details by a blank line; blank ones are ignored. */
+export function mergeDetails(before: string, incoming: string): string {
+  if (incoming.trim() === "") return before;
+  return before === "" ? incoming : `${before}\n\n${incoming}`;
 }

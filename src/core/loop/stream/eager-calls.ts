@@ -31,7 +31,7 @@ export function findSpent({ options, state, meter, events }: Run, attempts: read
   return meter.findSpent(lastCostUSD, { tokens, costUSD });
 }
 
-/** What starts calls early. */
+/** Starts calls early. */
 export interface EagerPorts {
   /** Starts a call; undefined, at once or later, where it has to wait for its batch. */
   start(call: ToolCall): ToolOutcome | undefined | PromiseLike<ToolOutcome | undefined>;
@@ -42,7 +42,7 @@ export interface EagerPorts {
   onAdopted(outcome: ToolOutcome): void;
 }
 
-/** What became of the calls of one stream that were started early. */
+/** Outcomes of the calls of one stream that were started early. */
 export type SettledEarly = Pick<StreamResult, "eagerOutcomes" | "eagerSpent">;
 
 interface StartedCall {
@@ -55,9 +55,9 @@ interface StartedCall {
 export class EagerCalls {
   readonly #ports: EagerPorts;
   readonly #started: StartedCall[] = [];
-  /** What the current attempt asks for, by the id of its call. */
+  /** The calls of the current attempt, by id. */
   readonly #claimed = new Map<string, StartedCall>();
-  /** What attempts before this one have started, by signature, and nobody has asked for again. */
+  /** Calls that earlier attempts started and nobody has asked for again, by signature. */
   #unclaimed: ReadonlyMap<string, StartedCall[]> = new Map();
 
   constructor(ports: EagerPorts) {

@@ -6,19 +6,28 @@ import type { ProviderError, Usage } from "../../types/common.ts";
 import type { AttemptSpending, FinishReason, ModelCall, ModelChunk, ModelRequest, Provider } from "../../types/provider.ts";
 import type { EndReason } from "../../types/termination.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import { assertNever } from "../../utils/assert-never.ts";
+import { assertNever } from "../../utils/guards.ts";
 import { textIn } from "../../utils/texts.ts";
 import { toJson } from "../../utils/json.ts";
 import type { GuardedStream } from "../../providers/guard-stream.ts";
 import { toProviderError } from "../../errors/provider-error.ts";
 import { countOf, textOf, textOrNone, toUsage } from "../../utils/plain-error.ts";
-import { type CallChunk, type CallDraft, CallDrafts, createCallIds, type IdOf } from "./call-drafts.ts";
+import {
+  type CallChunk,
+  type CallDraft,
+  CallDrafts,
+  createCallIds,
+  type IdOf,
+  type AttemptContent,
+  emptyAttempt,
+  mergeDetails,
+  wasRefused,
+} from "./call-drafts.ts";
 import { EagerCalls, type EagerPorts, type SettledEarly } from "./eager-calls.ts";
-import { type AttemptContent, emptyAttempt, mergeDetails, wasRefused } from "./attempt.ts";
 import { addUsage, noUsage } from "../../utils/count-usage.ts";
 import { problemOf } from "../../providers/judge-finish.ts";
 
-/** What a draft uses of a run. */
+/** The part of a run that a draft uses. */
 export interface DraftPorts {
   readonly provider: Provider;
   readonly events: EventSink;
@@ -43,14 +52,14 @@ export class StreamDraft implements GuardedStream {
   readonly #firstIndex: number;
   readonly #events: EventSink;
   readonly iteration: number;
-  /** Who answers; a wrapping provider says so with each attempt. */
+  /** The provider and model; a wrapping provider names them with each attempt. */
   provider: string;
   model: string;
   family: string | undefined;
   #attempt: AttemptContent = emptyAttempt();
   #attemptNumber: number | undefined;
   #usage: Usage | undefined;
-  /** What attempts before this one have used: a snapshot must not replace it. Made with the first of them. */
+  /** The usage of attempts before this one: a snapshot must not replace it. Made with the first of them. */
   #ended: AttemptSpending[] | undefined;
   /** One attempt is discarded, and no other one has begun. */
   #isBetween = false;
@@ -122,7 +131,7 @@ export class StreamDraft implements GuardedStream {
     return sum;
   }
 
-  /** What each attempt has used, the last one included; not those that were turned away. */
+  /** The usage of each attempt, the last one included, without those that were turned away. */
   get spendings(): readonly AttemptSpending[] {
     const ended = this.#ended ?? nothing;
     if (this.#isBetween && this.#usage === undefined) return ended;
@@ -157,7 +166,7 @@ export class StreamDraft implements GuardedStream {
     return calls.toCalls(problemOf(this.finish));
   }
 
-  /** What was started early of these calls, once all that was started has ended; undefined where nothing was. */
+  /** Calls of these that were started early, once all that was started has ended; undefined if none was. */
   settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
     return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
   }
@@ -210,7 +219,7 @@ export class StreamDraft implements GuardedStream {
     const provider = textIn(chunk, "provider");
     const model = textIn(chunk, "model");
     const isAnother = provider !== this.provider || model !== this.model;
-    // What stays of the one before was its work, at its prices.
+    // The attempt before keeps its usage, at its prices.
     if (isAnother && this.#usage !== undefined) this.#countAttempt();
     this.#isBetween = false;
     this.#attemptNumber = countOf(chunk.attempt);
@@ -219,7 +228,7 @@ export class StreamDraft implements GuardedStream {
     this.family = textOrNone(chunk.family);
   }
 
-  /** What the attempt has used is counted; from here on another one's is. */
+  /** Counts the usage of the attempt; from here on that of the next one is counted. */
   #countAttempt(): void {
     this.#ended ??= [];
     this.#ended.push({ provider: this.provider, model: this.model, usage: this.#usage });

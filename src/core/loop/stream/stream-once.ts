@@ -5,17 +5,17 @@ import type { ModelRequest, Provider, StreamResult } from "../../types/provider.
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { Pricing } from "../../types/common.ts";
 import { toProviderError } from "../../errors/provider-error.ts";
-import { assertNever } from "../../utils/assert-never.ts";
+import { assertNever } from "../../utils/guards.ts";
 import { memoize } from "../../utils/promises.ts";
 import { addCost } from "../../utils/count-usage.ts";
 import { costOf } from "../state/apply-call.ts";
-import { endingOfReason } from "../state/ending-of-cause.ts";
+import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import { judgeFinish, type Judgement, type TurnContent } from "../../providers/judge-finish.ts";
 import type { EagerPorts } from "./eager-calls.ts";
 import { type GuardPorts, guardStream, type StreamEnd } from "../../providers/guard-stream.ts";
 import { type DraftPorts, StreamDraft } from "./stream-draft.ts";
 
-/** What stage 01 uses of a run. */
+/** The part of a run that stage 1 uses. */
 export interface StreamPorts extends GuardPorts {
   readonly provider: Provider;
   readonly events: EventSink;
@@ -23,7 +23,7 @@ export interface StreamPorts extends GuardPorts {
   readonly heldIds: ReadonlySet<string>;
   /** The places of all calls of the run that events have named, by id. Default: none were. */
   readonly places?: Map<string, number> | undefined;
-  /** What earlier continuations of the same turn left. Default nothing. */
+  /** The parts from earlier continuations of the same message. Default none. */
   readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
   /** Starts calls while the stream goes on. Default: none is. */

@@ -6,20 +6,18 @@ import type { Issue, JsonSchema, StandardSchema, ToolSchema, Validation } from "
 import type { Json } from "../../types/json.ts";
 import { checkFields, type Checks, invalidOption, numberWithin } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { assertNever } from "../../utils/assert-never.ts";
-import { isRecord } from "../../utils/guards.ts";
+import { assertNever, isRecord } from "../../utils/guards.ts";
 import { isPlainData, toJson } from "../../utils/json.ts";
 import { cutText } from "../../utils/texts.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { convertSchema, isStandardSchema, validateArgs } from "../../tools/argument-schema.ts";
 import { renderIssues } from "../../tools/render-outcome.ts";
 import { applyStep } from "../state/apply-step.ts";
-import { endingOfReason } from "../state/ending-of-cause.ts";
+import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import type { OutputAnswer } from "../state/loop-state.ts";
 import { stepKey } from "../state/step-key.ts";
 import { askAfterStream } from "../run/ask-hook.ts";
-import type { OutputReader } from "../run/run.ts";
-import type { Run } from "../run/run.ts";
+import type { OutputReader, Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 
 /** The most that a model reads of what is wrong, in characters. */
@@ -122,7 +120,7 @@ export function validateOutput(text: string, schema: StandardSchema): Validation
   return validateArgs(schema, value);
 }
 
-/** What the model reads of an answer that does not fit. */
+/** The text that the model reads for an answer that does not fit. */
 export function describeMisfit(issues: readonly Issue[]): string {
   const complaint = cutText(renderIssues(issues), longestComplaint);
   return `Your answer does not fit the schema: ${complaint}\nSend the whole answer again, as JSON and nothing else.`;

@@ -1,8 +1,8 @@
-// What one request shows the model: its messages and its visible tools.
+// The messages and the visible tools of one request.
 
 import type { Message } from "../../types/message.ts";
 import { frozenView, seal } from "../state/transcript.ts";
-import { noVisibleTools, type RequestViews, type VisibleTools } from "../run/request.ts";
+import type { RequestViews, VisibleTools } from "../run/request.ts";
 import type { Run } from "../run/run.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ShownTool, ToolChange } from "../../types/tool-outcome.ts";
@@ -129,3 +129,14 @@ export function withBasis(run: Run, result: StreamResult): StreamResult {
   const basis = { ...(asks ? { asks } : {}), ...(later.length === 0 ? {} : { tools: Object.fromEntries(later) }) };
   return { ...result, basis };
 }
+
+/** No tools, made from nothing: never mistaken for what a registry says. */
+export const noVisibleTools: VisibleTools = {
+  tools: [],
+  byName: new Map(),
+  source: [],
+  registered: [],
+  hiddenCount: -1,
+  hasEager: false,
+  hasApproval: false,
+};

@@ -1,4 +1,4 @@
-// What the calls of a run see of it: one object for all of them, so that a call costs no ports of its own.
+// The ports of a run's calls: one object for all of them, so that a call costs no ports of its own.
 
 import type { Clock, Timeouts } from "../../types/common.ts";
 import type { ToolContext, ToolRegistry } from "../../types/loop-options.ts";
@@ -36,13 +36,13 @@ interface Told {
 /** The ports of stage 02 in a run. */
 export class CallPorts implements RunCallPorts {
   readonly #run: Run;
-  /** What results carried for listeners only, by call, until they are told. */
+  /** Metadata of results, by call, until listeners get it. */
   readonly #metadata = new Map<string, unknown>();
   /** Runs inside calls, by call, until the call is over. */
   readonly #nested = new Map<string, NestedRun[]>();
   readonly places: Map<string, number> = new Map();
   readonly ended: Map<string, ToolOutcome["kind"]> = new Map();
-  /** What the results of this iteration have told so far. */
+  /** How much the results of this iteration have listed so far. */
   #told: Told = { iteration: 0, hints: 0, names: 0, listed: 0, explained: 0 };
   readonly registry: ToolRegistry;
   readonly clock: Clock;
@@ -126,7 +126,7 @@ export class CallPorts implements RunCallPorts {
     this.#metadata.set(call.callId, metadata);
   }
 
-  /** What a result carried, once. */
+  /** The metadata of a result, once. */
   takeMetadata({ callId }: ToolCall): unknown {
     const metadata = this.#metadata.get(callId);
     this.#metadata.delete(callId);

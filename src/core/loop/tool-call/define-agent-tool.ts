@@ -26,12 +26,12 @@ export interface AgentToolFields<Args, Schema extends ToolSchema> extends Pick<
   readonly inputSchema: Schema;
   readonly jsonSchema?: JsonSchema | undefined;
   /**
-   * What the nested run is told: its messages, system text, tools, limits. Asked again when a run is resumed, and must then say the same
+   * Returns the nested run's messages, system text, tools, limits. Called again when a run is resumed, and must then return the same
    * for the same arguments. `journal`, `runId`, `decisions` and `resume` are those of the run around it;
    * given here they are not used.
    */
   readonly prepare: (args: Args, context: ToolContext) => NestedLoopOptions | PromiseLike<NestedLoopOptions>;
-  /** What the call gives. Default: the text of a completed run, or its `output` where it has one, and a failure that says how any other one ended. */
+  /** Returns the call's result. Default: the text or the `output` of a completed run, and for other endings a failure that names the ending. */
   readonly toResult?: ((result: LoopResult) => unknown) | undefined;
 }
 
@@ -70,13 +70,13 @@ export function defineAgentTool<Args = FromSchema, Schema extends ToolSchema = J
     prepare: (args, context) => fields.prepare(args as ArgsOf<Args, Schema>, context),
     toResult: (result) => (fields.toResult === undefined ? describeResult(tool.name, result) : fields.toResult(result)),
   };
-  // Where no loop looks for the agent, as in a registry that wraps another, the call still is a nested run.
+  // If no loop looks for the agent, as in a registry that wraps another, the call still is a nested run.
   const execute = async (args: ArgsOf<Args, Schema>, context: ToolContext): Promise<unknown> =>
     agent.toResult(await context.runToolLoop(await agent.prepare(args, context)));
   return defineTool<Args, Schema>({ ...tool, execute, agent });
 }
 
-/** What does not hold for a run that is a call: it has limits of its own, and its steps are recorded. */
+/** Options that a run inside a call cannot have: it has limits of its own, and its steps are recorded. */
 const refused: readonly (keyof ToolTraits)[] = ["timeoutMs", "idleTimeoutMs", "idempotent", "retry", "replay"];
 
 function checkAgent<Fields extends { readonly name: string }>(fields: Fields): Fields {

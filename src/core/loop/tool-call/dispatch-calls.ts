@@ -18,7 +18,7 @@ import { approveAgain } from "./approve-calls.ts";
 /** Decides what becomes of what waits. Gives true if it is suspended, and false where the batch goes on. */
 async function pauseBatch(run: Run, batch: Batch): Promise<boolean> {
   const { parking } = run;
-  // What the records hold is not decided again.
+  // A replay decides nothing again that the records hold.
   if (run.journal.replays === undefined) {
     if (batch.isBarred || isCut(run)) return endWaiting(run, batch);
     if (parking?.mustGoOn === true) {

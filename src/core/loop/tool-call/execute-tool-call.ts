@@ -8,7 +8,7 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { prepareCall, validateCall } from "./prepare-call.ts";
 import { promiseOrValue, whenReady } from "../../utils/promises.ts";
 import { sendToolEnd, sendToolStart } from "./replay-call.ts";
-import { assertNever } from "../../utils/assert-never.ts";
+import { assertNever } from "../../utils/guards.ts";
 import { quote } from "../../utils/texts.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
@@ -20,7 +20,7 @@ import type { ContextSource } from "../../types/policies.ts";
 import { toJson } from "../../utils/json.ts";
 import { detectContextRestart } from "../restart/detect-context-restart.ts";
 import { askHook } from "../run/ask-hook.ts";
-import { endNested } from "./nested-run.ts";
+import { endNested } from "./tool-context.ts";
 
 /** A registry that shows another tool each time would have somebody asked for ever. */
 const mostRounds = 3;
@@ -145,7 +145,7 @@ async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<
   return prepared.kind === "ready" ? executeToolCall(prepared, ports) : prepared;
 }
 
-/** What an attempt gives in place of a tool's value where the tool is not the one that was shown. */
+/** Takes the place of a tool's value if the tool is not the one that was shown. */
 const changed = Symbol("changed");
 
 /** An outcome without the facts of its call. */

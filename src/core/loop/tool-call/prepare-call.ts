@@ -2,13 +2,12 @@
 
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import { isRecord, isThenable, type UnknownRecord } from "../../utils/guards.ts";
+import { isRecord, isThenable, type UnknownRecord, assertNever } from "../../utils/guards.ts";
 import type { Prepared, ToolCallPorts, ReadyCall } from "../run/call.ts";
 import type { Run } from "../run/run.ts";
 import { earlyOutcomesOf, joinTurn } from "../state/transcript.ts";
 import type { Json } from "../../types/json.ts";
 import type { Issue, Validation } from "../../types/common.ts";
-import { assertNever } from "../../utils/assert-never.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { nearestName } from "../../utils/tool-arguments.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
@@ -125,7 +124,7 @@ async function awaitValidation(ready: ReadyCall, validation: PromiseLike<Validat
       return invalid(ready, [{ message: toPlainError(raced.error).message }]);
     case "expired":
       return invalid(ready, [{ message: `The validation took longer than ${raced.limitMs} ms.` }]);
-    // Whoever dispatches it sees that the run is ending, and says so in the call's own step.
+    // The call's own step sees that the run is ending, and says so.
     case "cancelled":
       return ready;
     default:

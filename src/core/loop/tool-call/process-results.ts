@@ -122,7 +122,7 @@ interface Change extends Pick<ResultEvent, "tokensBefore" | "tokensAfter"> {
   readonly stage: Stage;
 }
 
-/** What the step of a batch keeps of each call whose result has changed or cost something. Plain data. */
+/** The record of each call whose result has changed or cost something. Plain data. */
 interface Processed extends Pick<SettledCall, "textForModel" | "extraction"> {
   /** Position of the call in the batch. */
   readonly index: number;

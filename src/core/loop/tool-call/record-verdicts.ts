@@ -2,13 +2,12 @@
 
 import type { ApprovalDecision } from "../../types/policies.ts";
 import type { ShownTool, ToolCall, ToolChange, ToolOutcome } from "../../types/tool-outcome.ts";
-import { assertNever } from "../../utils/assert-never.ts";
+import { assertNever, isThenable } from "../../utils/guards.ts";
 import type { Cancelled, FailedApproval } from "../../policies/approval.ts";
 import type { Prepared } from "../run/call.ts";
 import type { BatchCall, Run } from "../run/run.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import type { Step } from "../../types/journal.ts";
-import { isThenable } from "../../utils/guards.ts";
 import { prepareCall, toUnfit } from "./prepare-call.ts";
 import { runStep, runSteps } from "../run/run-step.ts";
 import { callKey, editKey } from "../state/step-key.ts";
@@ -17,9 +16,9 @@ import { callKey, editKey } from "../state/step-key.ts";
 export interface OpenQuestion {
   readonly kind: "ask";
   readonly token: string;
-  /** What was shown of the tool: a decision holds for that. */
+  /** The tool as it was shown: a decision holds for that. */
   readonly tool: ShownTool;
-  /** What had changed since the question before. */
+  /** Changes since the question before. */
   readonly changes?: readonly ToolChange[];
   /** How many questions about the call came before; absent for none. */
   readonly earlier?: number;
@@ -34,7 +33,7 @@ export function questionId(callId: string, earlier = 0): string {
   return earlier === 0 ? callId : `${callId}#${earlier + 1}`;
 }
 
-/** What the journal keeps: a decision, why there is none, or a question that is open. */
+/** The journal's record: a decision, why there is none, or a question that is open. */
 export type RecordedDecision =
   /** `tool` is what it is about, where that is not the tool of the iteration. */
   | (Extract<ApprovalDecision, { kind: "approve" | "modify" }> & { readonly tool?: ShownTool })
@@ -45,10 +44,10 @@ export type RecordedDecision =
   | { readonly kind: "refused"; readonly outcome: ToolOutcome }
   | OpenQuestion;
 
-/** What settles a question. */
+/** A decision that settles a question. */
 export type FinalDecision = Exclude<RecordedDecision, OpenQuestion>;
 
-/** What became of a call's arguments; "cut" where the run was ended meanwhile. */
+/** The verdict on a call's arguments; "cut" if the run was ended meanwhile. */
 export type Verdict = { readonly kind: "fits" | "cut" } | { readonly kind: "refused"; readonly outcome: ToolOutcome };
 
 /** How a call that is a run began: the run was started, the call is over without one, or somebody has to decide about it first. */
@@ -57,7 +56,7 @@ export type BegunRecord =
   | { readonly kind: "over"; readonly outcome: ToolOutcome }
   | { readonly kind: "must-ask"; readonly mustAsk: NonNullable<BatchCall["mustAsk"]> };
 
-/** What the step of a call gives: its outcome, or that somebody has to decide about the call before it can run. */
+/** The answer of a call's step: its outcome, or that somebody has to decide about the call before it can run. */
 export type ToolAnswer = ToolOutcome & { readonly mustAsk?: BatchCall["mustAsk"] };
 
 /** The outcome of a call that a decision keeps from running; undefined for one that may run. */

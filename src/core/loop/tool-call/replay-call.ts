@@ -42,7 +42,7 @@ export function sendToolEnd(run: Run, outcome: ToolOutcome, live: boolean): void
   });
 }
 
-/** What the model will read. */
+/** The result as the model will read it. */
 function resultOf(outcome: ToolOutcome, { policies }: Run["options"]): Json {
   return detectContextRestart(outcome, policies?.restarts) === undefined ? renderOutcome(outcome) : restartedResult;
 }
@@ -70,7 +70,7 @@ export function sendBoth(run: Run, outcome: ToolOutcome, live: boolean): void {
   sendToolEnd(run, outcome, live);
 }
 
-/** What the meter counts of a call's nested runs. */
+/** The spending of a call's nested runs, for the meter. */
 export function toSpending({ usage, costUSD, knownCostUSD, toolCallsExecuted }: NestedSpending): Spending {
   const known = costUSD ?? knownCostUSD;
   return { tokens: usage.totalTokens, toolCalls: toolCallsExecuted, costUSD: known, costUnknown: costUSD === undefined };

@@ -5,7 +5,7 @@ import type { LoopResult } from "../../types/loop-result.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isLoopError, LoopError } from "../../errors/loop-error.ts";
 import { admitCall, executeToolCall, findQuestion, finishCall } from "./execute-tool-call.ts";
-import { spendingOf, startNested } from "./nested-run.ts";
+import { spendingOf, startNested } from "./tool-context.ts";
 import type { Prepared, ReadyCall } from "../run/call.ts";
 import { type BatchCall, readyOf, type Run, type StartedRun } from "../run/run.ts";
 import { type CallEnd, end, leaveOpen } from "./batch.ts";
@@ -49,7 +49,7 @@ export async function runAgent(run: Run, one: BatchCall): Promise<void> {
   await runStep(step, run, (outcome, isLive) => tell(run, one, { outcome, isLive }));
 }
 
-/** What its journal throws ends the outer run as well. A run whose outcome is recorded may lack records of its own, or be another one by now. */
+/** An error of its journal ends the outer run as well. A run whose outcome is recorded may lack records of its own, or be another one by now. */
 async function drive({ run, drive: driveNested }: StartedRun, isOver: boolean): Promise<NestedEnd> {
   try {
     return { kind: "ended", result: await driveNested(), nested: run };
@@ -149,14 +149,14 @@ async function takeTurn(run: Run, one: BatchCall): Promise<void> {
   one.isBarred ||= parked === "ended";
 }
 
-/** What a step of a call takes in. */
+/** The input of a call's step. */
 function inputOf({ callId, name, args }: ToolCall): Pick<ToolCall, "callId" | "name" | "args"> {
   return { callId, name, args };
 }
 
 type Tried = Extract<BegunRecord, { kind: "over" }> | { readonly kind: "begun"; readonly started: StartedRun };
 
-/** What is misuse in the options of its run is for the model to read. */
+/** Wrong options of the nested run become an error that the model reads. */
 async function tryBegin(run: Run, one: BatchCall): Promise<Tried> {
   const ready = readyOf(one);
   const isCurrent = run.scope.cause !== undefined || one.isBarred || run.ports.isCurrent(ready.definition);

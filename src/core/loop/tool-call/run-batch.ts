@@ -70,7 +70,7 @@ function findToldLoop({ state, bounds: { loopRule } }: Run): Repeats | undefined
   return loopRule?.action === "inject-warning" ? findLoop(state, loopRule) : undefined;
 }
 
-/** What follows a call, in the order of the calls: the gate retains its tool, its trigger is told, a restart is found. */
+/** Follow-up of the calls, in their order: the gate retains its tool, its trigger is reported, a restart is found. */
 function toSettled(run: Run, one: BatchCall): SettledCall {
   const { call, outcome, isLive, suspended, question } = one;
   if (outcome === undefined || isLive === undefined) throw new Error(`The call ${call.callId} has no outcome.`);

@@ -1,9 +1,9 @@
-// What becomes of a call that somebody was asked about: it runs, it is refused, or it waits until another execution has a decision.
+// Settles a call that somebody was asked about: it runs, it is refused, or it waits until another execution has a decision.
 
 import type { Json } from "../../types/json.ts";
 import type { ApprovalDecision } from "../../types/policies.ts";
 import type { ShownTool } from "../../types/tool-outcome.ts";
-import { assertNever } from "../../utils/assert-never.ts";
+import { assertNever } from "../../utils/guards.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { toJson } from "../../utils/json.ts";
 import { toDecision } from "../../policies/approval.ts";
@@ -29,7 +29,7 @@ import { callKey, decisionKey } from "../state/step-key.ts";
 export interface Answered {
   readonly answer: RecordedDecision;
   readonly live: boolean;
-  /** What `maxToolCalls` leaves room for, if the call is asked about for the first time. */
+  /** The room that `maxToolCalls` leaves, if the call is asked about for the first time. */
   readonly room?: Room | undefined;
 }
 
@@ -50,7 +50,7 @@ export function toRecorded(
 }
 
 /**
- * What became of a call. If nobody could decide about it when it was asked about, the execution that asked ends without an answer; a
+ * Settles a call. If nobody could decide about it when it was asked about, the execution that asked ends without an answer; a
  * later one takes it from its `decisions`, or asks on. A journal that can wait for days does, and no execution ends.
  */
 export async function settleCall(run: Run, one: BatchCall, first: Answered): Promise<void> {
@@ -83,7 +83,7 @@ export async function settleCall(run: Run, one: BatchCall, first: Answered): Pro
   }
   sendDecision(run, one, { answer, live });
   await obey(run, one, { answer, asked, live });
-  // What is refused now is told as new, however much of its iteration was replayed.
+  // A call that is refused now is reported as new, however much of its iteration was replayed.
   if (one.outcome !== undefined && live) one.isLive = true;
 }
 
@@ -194,7 +194,7 @@ async function waitFor({ journal, scope, clock }: Run, key: string): Promise<App
   }
 }
 
-/** What a person typed is rare, so that what its schema says is a step of its own. */
+/** Edits by a person are rare, so that their validation is a step of its own. */
 async function edit(run: Run, one: BatchCall, args: Json): Promise<void> {
   const ready = readyOf(one);
   if (ready.unvalidated === true) one.ready = { ...ready, unfit: undefined, args: toJson(args), approvedArgs: toJson(args) };

@@ -1,19 +1,20 @@
-// What a tool gets beside its arguments. A class with getters, so that what a tool does not ask for is not made.
+// The second argument of a tool. A class with getters, so that nothing is made that a tool does not read.
 
 import type { Json } from "../../types/json.ts";
-import type { LoopResult } from "../../types/loop-result.ts";
 import type { Session } from "../../types/common.ts";
 import type { Message } from "../../types/message.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolBudget } from "../../types/tool.ts";
-import type { NestedLoopOptions, ToolContext } from "../../types/loop-options.ts";
-import type { ToolCall } from "../../types/tool-outcome.ts";
-import type { Deadline } from "../../cancellation/deadline.ts";
-import { startNested } from "./nested-run.ts";
+import type { NestedLoopOptions, ToolContext, LoopOptions } from "../../types/loop-options.ts";
+import type { ToolCall, NestedSpending } from "../../types/tool-outcome.ts";
 import { frozenView } from "../state/transcript.ts";
 import { type Level, levelKey, noteLevel } from "../run/meter.ts";
-import type { Run } from "../run/run.ts";
+import type { Run, NestedRun, Nesting, StartedRun } from "../run/run.ts";
 import { callKey } from "../state/step-key.ts";
+import type { LoopResult } from "../../types/loop-result.ts";
+import { Deadline, type Raced } from "../../cancellation/deadline.ts";
+import { CancelScope } from "../../cancellation/cancel-scope.ts";
+import { addCost, addUsage, noUsage } from "../../utils/count-usage.ts";
 
 /** The context of one call in a run. */
 export class CallContext implements ToolContext {
@@ -22,7 +23,7 @@ export class CallContext implements ToolContext {
   readonly iteration: number;
   readonly #run: Run;
   readonly #deadline: Deadline;
-  /** Where the call stands. A tool that was left behind may ask when the run is elsewhere. */
+  /** The place of the call. A tool that was left behind may read it when the run is elsewhere. */
   readonly #retry: number;
   readonly #index: number;
 
@@ -136,7 +137,7 @@ export class CallContext implements ToolContext {
     return nested.result;
   }
 
-  /** What a call says after its end reaches nobody. */
+  /** Progress after a call's end is dropped. */
   #tell(data: unknown): void {
     const { events } = this.#run;
     if (this.#deadline.isOver) return;
@@ -157,4 +158,69 @@ export class CallContext implements ToolContext {
 /** A tool written without types may hand in nothing at all. */
 function runIdOf(options: NestedLoopOptions | undefined): string | undefined {
   return options?.runId;
+}
+
+/** Starts a run inside a call. Throws LoopError for misuse, "depth-exceeded" among others. */
+export function startNested(nesting: Nesting, options: NestedLoopOptions): StartedRun {
+  const { run: outer } = nesting;
+  const { provider, pricing, session, context } = outer.options;
+  const given = definedIn(options);
+  const { timeouts = {} } = given;
+  // A stopped run does not wait longer for what is inside it than for its own tools.
+  const settleMs = Math.min(timeouts.settleMs ?? outer.timeouts.settleMs, outer.timeouts.settleMs);
+  return outer.nest(
+    {
+      provider,
+      pricing,
+      clock: outer.clock,
+      session,
+      context,
+      ...given,
+      timeouts: { ...outer.options.timeouts, ...timeouts, settleMs },
+    },
+    nesting,
+  );
+}
+
+/** An option that is there and undefined is one that was not given. */
+function definedIn(options: NestedLoopOptions): Partial<LoopOptions> & Pick<LoopOptions, "messages"> {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(given), messages: options.messages };
+}
+
+const nothingSpent: NestedSpending = { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 };
+
+/**
+ * Ends what is still running of a call that is over, and adds what its runs have used to what is known already. Runs end at once when
+ * they are told to; one over a journal of the tool's own that never answers is left behind.
+ */
+export async function endNested(runs: readonly NestedRun[], known: NestedSpending = nothingSpent): Promise<NestedSpending> {
+  const ends = await Promise.all(runs.map(endRun));
+  return ends.reduce<NestedSpending>(
+    (sum, end, index) => (end.kind === "value" ? addSpending(sum, spendingOf(end.value, runs[index]?.run)) : sum),
+    known,
+  );
+}
+
+/** The spending of a nested run. */
+export function spendingOf({ usage, costUSD, toolCallsExecuted }: LoopResult, run: Run | undefined): NestedSpending {
+  const spent = { usage, costUSD, toolCallsExecuted };
+  return costUSD === undefined && run !== undefined ? { ...spent, knownCostUSD: run.state.spentUSD } : spent;
+}
+
+function endRun({ run, result }: NestedRun): Promise<Raced<LoopResult>> {
+  run.scope.cancel({ kind: "abort", reason: new DOMException("The call is over.", "AbortError") });
+  const limitMs = Math.max(1, run.timeouts.settleMs);
+  return new Deadline({ limitMs }, { clock: run.clock, scope: new CancelScope() }).race(result);
+}
+
+function addSpending(sum: NestedSpending, spent: NestedSpending): NestedSpending {
+  const costUSD = addCost(sum.costUSD, spent.costUSD);
+  const knownCostUSD = (sum.costUSD ?? sum.knownCostUSD ?? 0) + (spent.costUSD ?? spent.knownCostUSD ?? 0);
+  return {
+    usage: addUsage(sum.usage, spent.usage),
+    costUSD,
+    ...(costUSD === undefined ? { knownCostUSD } : {}),
+    toolCallsExecuted: sum.toolCallsExecuted + spent.toolCallsExecuted,
+  };
 }
