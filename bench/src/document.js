@@ -1,22 +1,22 @@
 // Puts the table into the documentation, between two markers.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 
-const page = new URL("../../docs/performance.md", import.meta.url);
 const start = "<!-- bench:start -->";
 const end = "<!-- bench:end -->";
-const newPage = `# Performance\n\n${start}\n${end}\n`;
 
 /**
- * Replaces what stands between the markers of docs/performance.md; makes the page where there is none.
+ * Replaces what stands between the markers of a page of the documentation.
  *
+ * @param {"performance" | "comparison"} name
  * @param {string} table
  */
-export function writeTable(table) {
-  const text = existsSync(page) ? readFileSync(page, "utf8") : newPage;
+export function writeTable(name, table) {
+  const page = new URL(`../../docs/${name}.md`, import.meta.url);
+  const text = readFileSync(page, "utf8");
   const from = text.indexOf(start);
   const to = text.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`docs/performance.md has no ${start} … ${end}.`);
+  if (from < 0 || to < from) throw new Error(`docs/${name}.md has no ${start} … ${end}.`);
   const date = new Date().toISOString().slice(0, 10);
   const about = `Node ${process.versions.node}, ${cpus().length} cores, ${date}.`;
   writeFileSync(page, `${text.slice(0, from + start.length)}\n${about}\n\n${table}\n${text.slice(to)}`);

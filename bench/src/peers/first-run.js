@@ -1,0 +1,13 @@
+// The first run of a peer in a fresh process, without its imports. Prints the milliseconds.
+import { callingModel } from "../scripts.js";
+import { forecastAtOnce } from "../subjects.js";
+import { peers } from "./table.js";
+
+const peer = peers[process.argv[2] ?? ""];
+if (peer === undefined) throw new Error(`There is no peer ${process.argv[2]}.`);
+const { [peer.export]: peerRun } = await import(peer.file);
+const task = peerRun({ stream: callingModel(3), execute: forecastAtOnce, iterations: 3 });
+const start = performance.now();
+await task();
+process.stdout.write(String(performance.now() - start));
+process.exit(0);
