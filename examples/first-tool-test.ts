@@ -1,4 +1,4 @@
-// The test of a tool that the README shows. examples/test-a-tool.ts has more of them.
+// The shortest test of a tool. examples/test-a-tool.ts has more of them.
 
 // #region test
 import assert from "node:assert/strict";

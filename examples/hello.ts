@@ -1,4 +1,4 @@
-// The two programs that the README opens with, the second asking on. The first import makes `new OpenAI()` talk to a stand-in on this machine.
+// The two programs that the README opens with. The second one asks a follow-up. The first import makes `new OpenAI()` talk to a stand-in on this machine.
 
 import assert from "node:assert/strict";
 import { refuseNext, stopStandIn } from "./support/openai-stand-in.ts";
@@ -43,7 +43,7 @@ const stream = streamToolLoop({
 for await (const event of stream) {
   if (event.type === "text-delta") process.stdout.write(event.text);
 }
-const second = await stream.result; // as of `runToolLoop`: the next question goes behind `second.messages`
+const second = await stream.result; // as of `runToolLoop`: append the next question to `second.messages`
 // #endregion live
 
 assert.equal(second.reason.kind, "answered");

@@ -3,7 +3,6 @@
 import type { ModelChunk } from "../types/provider.ts";
 import { redactSecrets } from "./redact-secrets.ts";
 import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../types/message.ts";
-import type { Json } from "../types/json.ts";
 
 /** At most `longest` UTF-16 units of a text, with "…" where something was cut; never half a character. */
 export function cutText(text: string, longest: number): string {

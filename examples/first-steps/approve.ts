@@ -1,0 +1,52 @@
+// Ends a run at a call that a person has to approve, and goes on with it later.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { z } from "zod";
+import type { Message } from "turnwright";
+
+const folder = mkdtempSync(join(tmpdir(), "first-steps-"));
+const file = join(folder, "bill-7.jsonl");
+const provider = createMockProvider([[toolCall("pay", { amount: 900 })], text("Paid.")]);
+const messages: readonly Message[] = [{ role: "user", content: "Pay the bill." }];
+const paid: number[] = [];
+const payBill = async (amount: number): Promise<string> => {
+  await Promise.resolve();
+  paid.push(amount);
+  return "done";
+};
+
+// #region approve
+import { defineTool, runToolLoop } from "turnwright";
+import { fileJournal } from "turnwright/journal";
+
+const pay = defineTool({
+  name: "pay",
+  description: "Pays an amount in EUR",
+  inputSchema: z.object({ amount: z.number() }),
+  needsApproval: ({ amount }) => amount > 100,
+  execute: ({ amount }) => payBill(amount),
+});
+const options = { provider, tools: [pay], messages, runId: "bill-7" };
+const first = await runToolLoop({ ...options, journal: fileJournal(file) });
+// status "suspended"; `first.reason.calls` names the calls that wait. The process may end here.
+// #endregion approve
+
+assert.equal(first.status, "suspended");
+assert(first.reason.kind === "approval-required");
+const [waiting] = first.reason.calls;
+assert(waiting !== undefined);
+assert.deepEqual(paid, []);
+
+// #region resume
+// Days later, in any process, a person has said yes to the call `waiting`:
+const decisions = { [waiting.id]: { kind: "approve" as const } };
+const result = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+// status "completed", text "Paid." Nothing that was recorded is asked or run again.
+// #endregion resume
+
+assert.deepEqual([result.status, result.text, paid], ["completed", "Paid.", [900]]);
+rmSync(folder, { recursive: true, force: true });

@@ -1,0 +1,5 @@
+// The first steps of the README: stop, steer, approve and resume.
+
+await import("./stop.ts");
+await import("./steer.ts");
+await import("./approve.ts");

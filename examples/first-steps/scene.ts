@@ -1,0 +1,25 @@
+// The provider, the tools and the messages that the first steps share. A script takes the model's part.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { defineTool, type Message, type Provider, type Tool } from "turnwright";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+
+export const messages: readonly Message[] = [{ role: "user", content: "Do I need a coat in Oslo?" }];
+
+const forecast = defineTool({
+  name: "get_forecast",
+  description: "Weather of the next days",
+  inputSchema: z.object({ city: z.string() }),
+  execute: async ({ city }, { signal }) => {
+    await sleep(20, undefined, { signal });
+    return { city, degrees: 7 };
+  },
+});
+
+export const tools: readonly Tool[] = [forecast];
+
+/** A model that asks for the forecast once and then answers. */
+export function createProvider(): Provider {
+  return createMockProvider([[text("Let me look. "), toolCall("get_forecast", { city: "Oslo" })], text("Yes, take a coat.")]);
+}
