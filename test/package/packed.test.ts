@@ -37,7 +37,7 @@ describe("the packed package", () => {
       "llms.txt",
       "package.json",
     ]);
-    expect(files.filter((path) => path.startsWith("docs/") && !path.endsWith(".md"))).toEqual([]);
+    expect(files.filter((path) => path.startsWith("docs/") && !path.endsWith(".md"))).toEqual(["docs/demo.svg"]);
     expect(files.filter((path) => path.startsWith("dist/") && !/\.(c?js|d\.c?ts)$/.test(path))).toEqual([]);
   });
 
